@@ -1,0 +1,29 @@
+"""What can go wrong, said in one line. The command line prints the line and exits with the code."""
+
+
+class MindgaugeError(Exception):
+    """Something asked for could not be done; the message says what and what to do about it."""
+
+    exit_code = 1
+
+
+class UsageError(MindgaugeError):
+    """The request itself is wrong: an unknown name, an unreadable file, a plan that does not fit."""
+
+    exit_code = 2
+
+
+class RubricError(UsageError):
+    """A rubric that cannot be used as an instrument."""
+
+
+class DataError(UsageError):
+    """A file or folder that does not hold what was expected of it."""
+
+
+class EndpointError(MindgaugeError):
+    """A model cannot be reached, refuses our key, or does not speak the protocol."""
+
+
+class BudgetError(MindgaugeError):
+    """The next call could cost more than the user allowed."""

@@ -1,0 +1,80 @@
+"""`manifest.toml`: what a run was asked to do, with which versions and hashes, and what it took.
+
+Its `plan` decides whether a later command continues this run or belongs elsewhere.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import tomllib
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import tomli_w
+
+from mindgauge.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def software() -> str:
+    """Return this program's name and version, as provenance carries it."""
+    return f"mindgauge {version('mindgauge')}"
+
+
+def now() -> str:
+    """Return the time in UTC, to the second, as ISO 8601."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """Read a run's manifest; empty where there is none yet.
+
+    Raises:
+        UsageError: the file is damaged.
+    """
+    path = folder / "manifest.toml"
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: cannot read the manifest ({error})") from error
+
+
+def write(folder: Path, content: dict[str, Any]) -> None:
+    """Replace a run's manifest in one step, so that a kill leaves the old one or the new one."""
+    path = folder / "manifest.toml"
+    draft = path.with_suffix(".toml.new")
+    draft.write_text(tomli_w.dumps(content), encoding="utf-8")
+    os.replace(draft, path)
+
+
+def begin(folder: Path, plan: dict[str, Any], command: str) -> dict[str, Any]:
+    """Open a run for this plan: write its manifest, or see that the run there has the same plan.
+
+    Raises:
+        UsageError: the folder holds a run with another plan; the message names the first difference.
+    """
+    found = read(folder)
+    if found:
+        there = found.get("plan", {})
+        for key in {**plan, **there}:
+            if plan.get(key) != there.get(key):
+                raise UsageError(
+                    f"{folder} holds a run with another plan ({key}: there {there.get(key)!r}, asked {plan.get(key)!r}); "
+                    "repeat that plan to continue it, or choose another --out"
+                )
+        return found
+    content = {
+        "mindgauge": software(),
+        "python": platform.python_version(),
+        "created": now(),
+        "command": command,
+        "plan": plan,
+    }
+    write(folder, content)
+    return content

@@ -1,0 +1,1 @@
+"""Models that answer: any OpenAI-compatible endpoint, the embedded llama.cpp, a file of replies, a function."""

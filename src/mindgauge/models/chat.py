@@ -1,0 +1,325 @@
+"""Any OpenAI-compatible chat endpoint, over aiohttp.
+
+Retries with full jitter (Brooker, "Exponential Backoff And Jitter", 2015) that honour `Retry-After`; adaptive
+concurrency; every way a server can misbehave ends in a status. What no later call can repair is an `EndpointError`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import email.utils
+import random
+import re
+import time
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
+
+import aiohttp
+import msgspec
+
+from mindgauge.errors import EndpointError
+from mindgauge.models.throttle import Throttle
+from mindgauge.records import Exchange, Status, Usage
+
+if TYPE_CHECKING:
+    from mindgauge.models.request import Price, Request
+
+LONGEST_PAUSE = 60.0
+"""Seconds; a server that asks for a longer pause is asked again after this long."""
+LARGEST_ANSWER = 16 * 1024 * 1024
+"""Bytes; an answer that goes on beyond is cut off."""
+_BLOCKED = re.compile(r"content[_ ](filter|policy|management)|responsible.?ai|safety (system|filter)", re.IGNORECASE)
+_OPTIONAL = ("response_format", "seed", "temperature", "top_p", "max_tokens", "max_completion_tokens")
+_encode = msgspec.json.Encoder().encode
+
+
+class _Message(msgspec.Struct):
+    content: str | list[dict[str, Any]] | None = None
+    refusal: Any = None
+
+
+class _Choice(msgspec.Struct):
+    message: _Message = msgspec.field(default_factory=_Message)
+    finish_reason: str | None = None
+
+
+class _Cached(msgspec.Struct):
+    cached_tokens: int | None = 0
+
+
+class _Usage(msgspec.Struct):
+    prompt_tokens: int | None = 0
+    completion_tokens: int | None = 0
+    prompt_tokens_details: _Cached | None = None
+
+
+class _Completion(msgspec.Struct):
+    choices: list[_Choice]
+    model: str | None = ""
+    system_fingerprint: str | None = ""
+    usage: _Usage | None = None
+
+
+_decode = msgspec.json.Decoder(_Completion).decode
+
+
+class _Retry(Exception):  # noqa: N818 - not an error, a decision
+    """This attempt failed in a way that another may not. `pause` is the server's wish, in seconds."""
+
+    def __init__(self, reason: str, *, pause: float | None = None, busy: bool = False, lost: str = "") -> None:
+        super().__init__(reason)
+        self.pause = pause
+        self.busy = busy
+        self.lost = lost
+
+
+class ChatModel:
+    """A model behind `POST {url}/chat/completions`."""
+
+    own_machine = False
+
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        model: str,
+        *,
+        key: str = "",
+        key_name: str = "",
+        price: Price | None = None,
+        concurrency: int = 32,
+        timeout: float = 120.0,  # noqa: ASYNC109 - a setting of the connection
+        tries: int = 5,
+        pause: float = 0.5,
+        max_tokens: int = 4096,
+        max_tokens_field: str = "max_tokens",
+    ) -> None:
+        """Describe the endpoint; nothing is sent before it is entered.
+
+        Args:
+            name: how the user calls it; part of every call's key.
+            url: the base address, up to and including the version (`https://host/v1`).
+            model: the name sent to the server.
+            key: the secret, sent as a bearer token; never stored.
+            key_name: the environment variable it came from, for messages.
+            price: US dollars per token, None if unknown.
+            concurrency: the most calls under way at once.
+            timeout: seconds for one attempt, from connecting to the last byte.
+            tries: attempts per call.
+            pause: seconds; attempt k waits a random time up to `pause * 2**k` before the next.
+            max_tokens: the longest answer.
+            max_tokens_field: the parameter's name with this provider.
+        """
+        self.name = name
+        self.host = urlsplit(url).hostname or ""
+        self.price = price
+        self.max_tokens = max_tokens
+        self.throttle = Throttle(concurrency)
+        self._url = url.rstrip("/") + "/chat/completions"
+        self._model = model
+        self._headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
+        self._key_name = key_name
+        self._timeout = timeout
+        self._tries = tries
+        self._pause = pause
+        self._max_tokens_field = max_tokens_field
+        self._unsupported: set[str] = set()
+        self._answered = False
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        self._session = aiohttp.ClientSession(
+            headers=self._headers,
+            timeout=aiohttp.ClientTimeout(total=self._timeout),
+            connector=aiohttp.TCPConnector(limit=self.throttle.most, ttl_dns_cache=300),
+            auto_decompress=True,
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def ask(self, request: Request) -> Exchange:
+        """Answer one request, trying again while that may help; see `Model.ask`."""
+        for attempt in range(1, self._tries + 1):
+            epoch = await self.throttle.enter()
+            began = time.perf_counter()
+            try:
+                done = await self._attempt(request, attempt, began)
+            except _Retry as problem:
+                if problem.busy:
+                    self.throttle.pushed_back(epoch)
+                last = problem
+            else:
+                self._answered = self._answered or done.status is not Status.FAILED
+                self.throttle.succeeded()
+                return done
+            finally:
+                self.throttle.leave()
+            if attempt < self._tries:
+                wait = random.uniform(0, min(LONGEST_PAUSE, self._pause * 2**attempt))
+                await asyncio.sleep(min(LONGEST_PAUSE, last.pause or 0.0) + wait)
+        if last.lost and not self._answered:
+            raise EndpointError(f"{self.name}: {self._url} {last.lost} after {self._tries} tries: {last}")
+        return Exchange(Status.FAILED, seconds=time.perf_counter() - began, attempts=self._tries, error=str(last), at=time.time())  # fmt: skip
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": self._model, "messages": request.messages, **request.parameters}
+        body[self._max_tokens_field] = body.pop("max_tokens", self.max_tokens)
+        if request.schema is not None:
+            schema = {"name": "verdict", "strict": True, "schema": request.schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        for name in self._unsupported:
+            body.pop(name, None)
+        return body
+
+    async def _attempt(self, request: Request, attempt: int, began: float) -> Exchange:
+        assert self._session is not None, "enter the model before asking it"
+        body = self._body(request)
+        try:
+            async with self._session.post(self._url, data=_encode(body), allow_redirects=False) as response:
+                content = await _read(response)
+                status, headers = response.status, response.headers
+        except aiohttp.ClientConnectorError as error:
+            raise _Retry(str(error.os_error or error), lost="did not answer") from error
+        except TimeoutError as error:
+            raise _Retry(f"no answer within {self._timeout:g} s") from error
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise _Retry(f"{type(error).__name__}: {error}") from error
+        if status == 200:
+            return self._completed(content, attempt, began)
+        return self._refused(status, headers, content, body, attempt)
+
+    def _completed(self, content: bytes, attempt: int, began: float) -> Exchange:
+        try:
+            answer = _decode(content)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise _Retry(f"{_kind(content)} instead of a chat completion", lost="does not speak the chat protocol") from error
+        if not answer.choices:
+            raise _Retry("an answer without a choice")
+        choice = answer.choices[0]
+        text = _text(choice.message.content)
+        refusal = choice.message.refusal
+        reason = choice.finish_reason or ""
+        if reason == "content_filter":
+            status = Status.FILTERED
+        elif refusal:
+            status, text = Status.REFUSED, text or (refusal if isinstance(refusal, str) else _encode(refusal).decode())
+        else:
+            status = Status.OK if text.strip() else Status.UNPARSABLE
+        usage = _usage(answer.usage)
+        return Exchange(
+            status,
+            text,
+            reason,
+            usage,
+            time.perf_counter() - began,
+            attempt,
+            answer.model or "",
+            answer.system_fingerprint or "",
+            self.price.of(usage.prompt_tokens, usage.completion_tokens) if self.price else None,
+            "" if text else "the answer is empty",
+            time.time(),
+        )
+
+    def _refused(
+        self, status: int, headers: Any, content: bytes, body: dict[str, Any], attempt: int
+    ) -> Exchange:
+        said = _said(content)
+        hopeless = self._hopeless(status, said)
+        if hopeless and not self._answered:
+            raise EndpointError(hopeless)
+        if hopeless:
+            raise _Retry(f"{status}: {said}")
+        if status in {408, 409, 425, 429} or status >= 500:
+            busy = status in {429, 503, 529}
+            raise _Retry(f"{status}: {said}", pause=_retry_after(headers.get("Retry-After")), busy=busy)
+        if _BLOCKED.search(said):
+            return Exchange(Status.FILTERED, attempts=attempt, error=f"{status}: {said}", at=time.time())
+        named = next((name for name in _OPTIONAL if name in body and name in said), None)
+        if named is None and "schema" in said and "response_format" in body:
+            named = "response_format"
+        if named is not None:
+            self._without(named)
+            raise _Retry(f"{status}: {said}")
+        return Exchange(Status.FAILED, attempts=attempt, error=f"{status}: {said}", at=time.time())
+
+    def _hopeless(self, status: int, said: str) -> str:
+        """Say why no call to this address can succeed; empty if one may."""
+        if status in {401, 403}:
+            secret = f"the key in {self._key_name}" if self._key_name else "us"
+            return f"{self.name}: {self.host} refuses {secret} ({status}: {said})"
+        if status in {404, 405} or 300 <= status < 400:
+            return f"{self.name}: {self._url} is no chat endpoint or has no model {self._model!r} ({status}: {said})"
+        return ""
+
+    def _without(self, parameter: str) -> None:
+        """Stop sending a parameter that this server does not take; the token limit has two names to try."""
+        if parameter == "max_tokens" and self._max_tokens_field == "max_tokens":
+            self._max_tokens_field = "max_completion_tokens"
+        else:
+            self._unsupported.add(parameter)
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes:
+    """Read an answer to its end, but not one that never ends."""
+    if response.content_length is not None and response.content_length <= LARGEST_ANSWER:
+        return await response.read()
+    content = bytearray()
+    async for part in response.content.iter_any():
+        content += part
+        if len(content) > LARGEST_ANSWER:
+            raise ValueError(f"an answer of more than {LARGEST_ANSWER >> 20} MiB")
+    return bytes(content)
+
+
+def _text(content: str | list[dict[str, Any]] | None) -> str:
+    """Return the text of a message; some servers send it in parts."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text") or "") for part in content)
+    return content or ""
+
+
+def _usage(usage: _Usage | None) -> Usage:
+    if usage is None:
+        return Usage()
+    cached = usage.prompt_tokens_details.cached_tokens if usage.prompt_tokens_details else 0
+    return Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, cached or 0)
+
+
+def _kind(content: bytes) -> str:
+    start = content[:200].lstrip().lower()
+    if not start:
+        return "an empty body"
+    if start.startswith(b"<"):
+        return "HTML"
+    return "half or unexpected JSON" if start[:1] in b"{[" else "plain text"
+
+
+def _said(content: bytes) -> str:
+    """Return what a server says went wrong, on one short line."""
+    try:
+        answer = msgspec.json.decode(content)
+        error = answer.get("error", answer)
+        said = " ".join(str(error[k]) for k in ("message", "code") if error.get(k)) if isinstance(error, dict) else error
+    except (msgspec.DecodeError, UnicodeDecodeError, AttributeError):
+        said = _kind(content) if content.lstrip().startswith(b"<") else content.decode(errors="replace")
+    return " ".join(str(said).split())[:300]
+
+
+def _retry_after(header: str | None) -> float | None:
+    """Read `Retry-After`, in seconds or as a date (RFC 9110, 10.2.3); None if it says nothing."""
+    if not header:
+        return None
+    try:
+        return max(0.0, float(header))
+    except ValueError:
+        pass
+    try:
+        when = email.utils.parsedate_to_datetime(header)
+    except ValueError:
+        return None
+    return max(0.0, (when - datetime.datetime.now(datetime.UTC)).total_seconds())

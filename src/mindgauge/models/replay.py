@@ -1,0 +1,87 @@
+"""`replay/FILE`: replies that exist already, given again as if a model wrote them.
+
+FILE is a replies file (`reply` and `user` or `messages`, optionally `run`), or the directory of an earlier run,
+whose calls are then answered as they were answered there, verdicts of judges included.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from mindgauge import tables
+from mindgauge.errors import DataError
+from mindgauge.models.request import FREE
+from mindgauge.records import Exchange, Sample, Status
+from mindgauge.store import Store
+
+if TYPE_CHECKING:
+    from mindgauge.models.request import Request
+
+
+class Replay:
+    """Answers from a file; what the file does not hold is `failed`."""
+
+    host = ""
+    price = FREE
+    max_tokens = 4096
+    own_machine = False
+
+    def __init__(self, name: str) -> None:
+        """Read the file.
+
+        Raises:
+            DataError: there is no such file, or it holds no replies.
+        """
+        self.name = name
+        path = Path(name.removeprefix("replay/")).expanduser()
+        self._store = Store(path) if path.is_dir() else None
+        self._replies = {} if self._store else _read(path)
+
+    async def ask(self, request: Request) -> Exchange:
+        """Look the answer up: by the question as asked, or by the dialogue it is about."""
+        return self._from_run(request) if self._store else self._from_file(request)
+
+    def _from_file(self, request: Request) -> Exchange:
+        idents = [Sample.of(request.messages).id, *([request.sample.id] if request.sample else [])]
+        for ident in idents:
+            text = self._replies.get((ident, request.run), self._replies.get((ident, None)))
+            if text is not None:
+                status = Status.OK if text.strip() else Status.UNPARSABLE
+                return Exchange(status, text, "stop", model_resolved=self.name, cost=0.0, at=time.time())
+        return Exchange(Status.FAILED, error=f"{self.name} holds no reply to this, run {request.run}", at=time.time())
+
+    def _from_run(self, request: Request) -> Exchange:
+        assert self._store is not None
+        query = "SELECT key FROM calls WHERE prompt = ? AND text IS NOT NULL"
+        for (key,) in self._store.select(query, (request.prompt_hash(),)):
+            found = self._store.exchange(key)
+            if found is not None:
+                return found
+        if request.sample is not None:
+            query = "SELECT status, text, finish_reason FROM replies WHERE sample = ? AND run = ? AND status != 'failed'"
+            for status, text, reason in self._store.select(query, (request.sample.id, request.run)):
+                return Exchange(Status(status), text, reason, cost=0.0, at=time.time())
+        return Exchange(Status.FAILED, error=f"{self.name} holds no answer to this", at=time.time())
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._store is not None:
+            self._store.close()
+
+
+def _read(path: Path) -> dict[tuple[str, int | None], str]:
+    replies: dict[tuple[str, int | None], str] = {}
+    for line, row in tables.read_table(path):
+        where = f"{path}:{line}"
+        text = row.get("reply", "")
+        if not isinstance(text, str):
+            raise DataError(f"{where}: reply must be text, found {type(text).__name__}")
+        run = tables.whole(row["run"], where, "run") if row.get("run") is not None else None
+        replies.setdefault((Sample.of(tables.dialogue(row, where)).id, run), text)
+    if not replies:
+        raise DataError(f"{path}: no replies in it")
+    return replies

@@ -1,0 +1,91 @@
+"""What is asked of a model, and what every model can do."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from mindgauge.records import Exchange, Message, Sample, encode
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+NO_PARAMETERS: dict[str, Any] = {}
+
+
+class Request(msgspec.Struct, frozen=True):
+    """One call: messages, parameters, which repeat it is, and optionally a JSON schema for the answer.
+
+    `nonce` is the fence's random mark inside the messages; it is blanked in the call's key, so that a repeat of the
+    same question from another process is the same call. `sample` is the dialogue the call is about.
+    """
+
+    messages: tuple[Message, ...]
+    run: int = 0
+    parameters: dict[str, Any] = NO_PARAMETERS
+    schema: dict[str, Any] | None = None
+    nonce: str = ""
+    sample: Sample | None = None
+
+    def prompt_hash(self) -> bytes:
+        """Hash the question alone: 16 bytes over messages and repeat."""
+        return _hash(self._blanked(), self.run)
+
+    def key(self, model: str) -> bytes:
+        """Hash the call: 16 bytes over model, messages, parameters, schema and repeat."""
+        return _hash(model, self._blanked(), self.parameters, self.schema, self.run)
+
+    def _blanked(self) -> object:
+        if not self.nonce:
+            return self.messages
+        return [(message.role, message.content.replace(self.nonce, "")) for message in self.messages]
+
+
+def _hash(*parts: object) -> bytes:
+    return hashlib.blake2b(encode(parts), digest_size=16).digest()
+
+
+class Price(msgspec.Struct, frozen=True):
+    """US dollars per token, read and written."""
+
+    prompt: float
+    completion: float
+
+    def of(self, prompt_tokens: float, completion_tokens: float) -> float:
+        """Return the price of an exchange in US dollars."""
+        return prompt_tokens * self.prompt + completion_tokens * self.completion
+
+
+FREE = Price(0.0, 0.0)
+
+
+class Model(Protocol):
+    """Anything that answers. Used as an asynchronous context manager, so that servers start and stop with it."""
+
+    name: str
+    """As the user spelled it, without secrets; part of every call's key."""
+    host: str
+    """Where the text goes; empty if it stays in the process."""
+    price: Price | None
+    """What a token costs; None if unknown."""
+    max_tokens: int
+    """The longest answer asked for, unless a request says otherwise."""
+    own_machine: bool
+    """Whether it computes on this machine, so that only one such model should run at a time."""
+
+    async def ask(self, request: Request) -> Exchange:
+        """Answer one request. What goes wrong is a status of the exchange, not an exception.
+
+        Raises:
+            EndpointError: no later call can succeed either: nothing listens there, or our key is refused.
+        """
+        ...
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...

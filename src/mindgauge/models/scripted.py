@@ -1,0 +1,41 @@
+"""A model that is a Python function: for tests, for examples, and for planting a known behaviour in a judge."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Self
+
+from mindgauge.models.request import FREE
+from mindgauge.records import Exchange, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mindgauge.models.request import Request
+
+
+class Scripted:
+    """Answers with what `answer(request)` returns: a text, or an `Exchange` of any status."""
+
+    host = ""
+    price = FREE
+    max_tokens = 4096
+    own_machine = False
+
+    def __init__(self, name: str, answer: Callable[[Request], str | Exchange]) -> None:
+        self.name = name
+        self._answer = answer
+
+    async def ask(self, request: Request) -> Exchange:
+        """Call the function."""
+        answer = self._answer(request)
+        if isinstance(answer, Exchange):
+            return answer
+        status = Status.OK if answer.strip() else Status.UNPARSABLE
+        return Exchange(status, answer, "stop", model_resolved=self.name, cost=0.0, at=time.time())
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        pass

@@ -1,0 +1,84 @@
+"""Prompts are Markdown files with `{slots}`. Slots are filled once, and untrusted text stands inside a fence.
+
+What a person or a model wrote may hold anything: `{answer}`, a fake verdict, a line that says "end of reply".
+So slots are filled in one pass (a filled text is never read again), and untrusted text is fenced with a nonce
+that its author could not know. The nonce is fresh in every process and is left out of `Prompt` hashes and call keys.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mindgauge.errors import UsageError
+from mindgauge.records import Message, digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+_SLOT = re.compile(r"\{([a-z_]+)\}")
+_SECRET = os.urandom(16)
+_SPEAKER = {"user": "Person", "assistant": "Assistant", "system": "System"}
+
+
+class Prompt(msgspec.Struct, frozen=True):
+    """A prompt's text with its slots."""
+
+    text: str
+
+    @property
+    def slots(self) -> frozenset[str]:
+        """The names in braces."""
+        return frozenset(_SLOT.findall(self.text))
+
+    @property
+    def hash(self) -> str:
+        """Hash of the text; a changed word is another prompt."""
+        return digest("prompt", self.text)
+
+    def fill(self, slots: Mapping[str, str]) -> str:
+        """Fill every slot once; what is filled in is not looked at again.
+
+        Raises:
+            KeyError: a slot has no filling.
+        """
+        return _SLOT.sub(lambda match: slots[match[1]], self.text)
+
+    @classmethod
+    def load(cls, path: Path, slots: Iterable[str]) -> Prompt:
+        """Read a prompt that may use these slots.
+
+        Raises:
+            UsageError: the file cannot be read, or names a slot that will not be filled.
+        """
+        try:
+            prompt = cls(path.read_text(encoding="utf-8").strip())
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"{path}: cannot read the prompt ({error})") from error
+        unknown = prompt.slots - frozenset(slots)
+        if unknown:
+            raise UsageError(f"{path}: no slot {{{min(unknown)}}}; a prompt here may use {', '.join(sorted(slots))}")
+        return prompt
+
+
+def nonce_for(subject: str) -> str:
+    """Return the fence's nonce for one subject: unguessable from outside, the same for all calls about the subject.
+
+    Calls about one subject share it so that their common prefix can come from a server's cache.
+    """
+    return hashlib.blake2b(subject.encode(), key=_SECRET, digest_size=8).hexdigest()
+
+
+def fence(name: str, text: str, nonce: str) -> str:
+    """Stand untrusted text inside a fence that its author could not write."""
+    return f"<{name} {nonce}>\n{text}\n</{name} {nonce}>"
+
+
+def transcript(messages: Iterable[Message]) -> str:
+    """Write a dialogue as text, one speaker a paragraph."""
+    return "\n\n".join(f"{_SPEAKER[message.role]}: {message.content}" for message in messages)

@@ -1,0 +1,154 @@
+"""The records everything is made of: a message, a sample, a reply, a rating.
+
+A clinician, a judge model, an encoder, a regular expression and the gold label of a data set do the same thing:
+they put one value on one criterion for one subject. So there is one record for it, `Rating`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from enum import StrEnum
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+Value: TypeAlias = int | float | str
+Role: TypeAlias = Literal["system", "user", "assistant"]
+
+encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+def digest(*parts: object) -> str:
+    """Hash any JSON-like parts: 32 hexadecimal digits, the same on every machine and in every run."""
+    return hashlib.blake2b(encode(parts), digest_size=16).hexdigest()
+
+
+class Status(StrEnum):
+    """What became of a reply or a rating. Only `OK` carries a value."""
+
+    OK = "ok"
+    UNPARSABLE = "unparsable"
+    """An answer came, but nothing usable could be read from it."""
+    REFUSED = "refused"
+    """The model declined."""
+    FILTERED = "filtered"
+    """The provider blocked the exchange."""
+    FAILED = "failed"
+    """No answer came."""
+    NOT_APPLICABLE = "not_applicable"
+    """The criterion does not apply to this subject."""
+
+
+class RaterKind(StrEnum):
+    """Who put the value there."""
+
+    GOLD = "gold"
+    PERSON = "person"
+    MODEL = "model"
+    CLASSIFIER = "classifier"
+    RULE = "rule"
+    PANEL = "panel"
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One turn of a dialogue."""
+
+    role: Role
+    content: str
+
+
+class Sample(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A dialogue that ends with the person's turn, and what is known about it.
+
+    `cluster` is the source dialogue it comes from: samples of one cluster are resampled together.
+    """
+
+    id: str
+    messages: tuple[Message, ...]
+    target: Value | None = None
+    tags: dict[str, str] = {}
+    cluster: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        messages: tuple[Message, ...],
+        *,
+        target: Value | None = None,
+        tags: dict[str, str] | None = None,
+        cluster: str = "",
+    ) -> Sample:
+        """Build a sample whose id is the hash of its messages, so that a duplicate text has a duplicate id."""
+        ident = digest("sample", messages)
+        return cls(ident, messages, target, tags or {}, cluster or ident)
+
+
+class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Tokens of one exchange, as the server counted them."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+
+
+class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a model answered to a sample. `run` counts repeats from 0; `seconds` is the last attempt's duration."""
+
+    id: str
+    sample: str
+    model: str
+    run: int
+    status: Status
+    text: str = ""
+    finish_reason: str = ""
+    usage: Usage = Usage()
+    seconds: float = 0.0
+    provenance: dict[str, Any] = {}
+
+    @classmethod
+    def of(cls, sample: str, model: str, run: int, status: Status, text: str = "", **more: Any) -> Reply:
+        """Build a reply whose id is the hash of where it stands and what it says."""
+        return cls(digest("reply", sample, model, run, text), sample, model, run, status, text, **more)
+
+
+class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Words a rater quotes, and whether they really stand in the dialogue or the reply."""
+
+    quote: str
+    found: bool = False
+
+
+class Rating(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One value on one criterion for one subject (a sample's or a reply's id), by one rater."""
+
+    subject: str
+    criterion: str
+    rater: str
+    rater_kind: RaterKind
+    run: int
+    status: Status
+    value: Value | None = None
+    rationale: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    instrument: str = ""
+    provenance: dict[str, Any] = {}
+
+
+class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One finished call to a model, as it happened: the raw text, what it took, and what went wrong if it did.
+
+    `model_resolved` and `fingerprint` are what the server says it ran; `cost` is in US dollars, None if no price is
+    known; `seconds` is the last attempt, `at` its end in seconds since 1970.
+    """
+
+    status: Status
+    text: str = ""
+    finish_reason: str = ""
+    usage: Usage = Usage()
+    seconds: float = 0.0
+    attempts: int = 1
+    model_resolved: str = ""
+    fingerprint: str = ""
+    cost: float | None = None
+    error: str = ""
+    at: float = 0.0

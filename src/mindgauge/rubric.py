@@ -1,0 +1,179 @@
+"""A rubric is the instrument: criteria, each with ordered levels, each level with what it looks like.
+
+It is read from `rubric.toml`; a bad one is refused with one line that names the file and the criterion.
+Texts are given per language (`text.en = "…"`); a criterion may word its levels differently for each *protocol*
+(for example per crisis category), while the scale stays the same.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mindgauge.errors import RubricError
+from mindgauge.records import Value, digest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Texts = dict[str, str]
+
+
+def in_language(texts: Texts, language: str) -> str:
+    """Pick the wording for a language; English, or else the first there is, where that language is missing."""
+    return texts.get(language) or texts.get("en") or next(iter(texts.values()), "")
+
+
+class Scale(StrEnum):
+    """How levels relate: `ordinal` ones are ordered worst to best, `nominal` ones are only different."""
+
+    ORDINAL = "ordinal"
+    NOMINAL = "nominal"
+
+
+class Level(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One value a rater may give, and what it looks like."""
+
+    value: int | str
+    text: Texts = {}
+    aliases: tuple[str, ...] = ()
+
+
+class Criterion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One thing that is rated. Ordinal levels stand worst to best."""
+
+    name: str
+    scale: Scale
+    levels: tuple[Level, ...]
+    text: Texts = {}
+    protocols: dict[str, tuple[Texts, ...]] = {}
+    """Per protocol, one wording for each level, in the levels' order."""
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """The values a rater may give, in the rubric's order."""
+        return tuple(level.value for level in self.levels)
+
+    def read(self, answer: object) -> Value | None:
+        """Turn an answer into a level's value, strictly: exact value, its spelling, or an alias; otherwise None."""
+        if isinstance(answer, float) and answer.is_integer():
+            answer = int(answer)
+        if isinstance(answer, bool) or not isinstance(answer, int | str):
+            return None
+        wanted = str(answer).strip().casefold()
+        for level in self.levels:
+            if wanted == str(level.value).casefold() or wanted in (alias.casefold() for alias in level.aliases):
+                return level.value
+        return None
+
+
+class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Criteria with an id and a version. A changed word is a new version."""
+
+    id: str
+    version: str
+    source: str
+    criteria: tuple[Criterion, ...]
+
+    @property
+    def name(self) -> str:
+        """The rubric's id and version, as ratings carry it."""
+        return f"{self.id}@{self.version}"
+
+    @property
+    def hash(self) -> str:
+        """Hash over every word of the rubric."""
+        return digest("rubric", self)
+
+    def only(self, criterion: Criterion) -> Rubric:
+        """Return the rubric reduced to one criterion, for judging one at a time."""
+        return msgspec.structs.replace(self, criteria=(criterion,))
+
+    def under(self, protocol: str) -> Rubric:
+        """Return the rubric with its levels worded for one protocol.
+
+        Raises:
+            RubricError: a criterion has protocols, but not this one.
+        """
+        return msgspec.structs.replace(self, criteria=tuple(_under(c, protocol, self.name) for c in self.criteria))
+
+    def render(self, language: str) -> str:
+        """Write the rubric as Markdown, for a prompt."""
+        return "\n\n".join(_render(criterion, language) for criterion in self.criteria)
+
+    @classmethod
+    def load(cls, path: Path) -> Rubric:
+        """Read a rubric file.
+
+        Raises:
+            RubricError: the file cannot be read, or its criteria or levels are not fit to rate with.
+        """
+        try:
+            rubric = msgspec.toml.decode(path.read_bytes(), type=cls)
+        except OSError as error:
+            raise RubricError(f"{path}: cannot read the rubric ({error.strerror})") from error
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise RubricError(f"{path}: not a rubric: {error}") from error
+        fault = _fault(rubric)
+        if fault:
+            raise RubricError(f"{path}: {fault}")
+        return rubric
+
+
+def _under(criterion: Criterion, protocol: str, rubric: str) -> Criterion:
+    if not criterion.protocols:
+        return criterion
+    if protocol not in criterion.protocols:
+        known = ", ".join(criterion.protocols)
+        raise RubricError(f"{rubric}: criterion {criterion.name!r} has no protocol {protocol!r} (it has {known})")
+    levels = tuple(
+        msgspec.structs.replace(level, text=text)
+        for level, text in zip(criterion.levels, criterion.protocols[protocol], strict=True)
+    )
+    return msgspec.structs.replace(criterion, levels=levels, protocols={})
+
+
+def _render(criterion: Criterion, language: str) -> str:
+    lines = [f"## {criterion.name}", "", in_language(criterion.text, language), ""]
+    lines += [f"- {level.value}: {in_language(level.text, language)}" for level in criterion.levels]
+    return "\n".join(lines)
+
+
+def _fault(rubric: Rubric) -> str:
+    """Say the first thing that makes a rubric unusable; empty if nothing does."""
+    if not rubric.criteria:
+        return "the rubric has no criteria"
+    names = [criterion.name for criterion in rubric.criteria]
+    twice = _repeated(names)
+    if twice:
+        return f"criterion {twice!r} stands there twice"
+    return next(filter(None, map(_criterion_fault, rubric.criteria)), "")
+
+
+def _criterion_fault(criterion: Criterion) -> str:
+    where = f"criterion {criterion.name!r}"
+    spellings = [str(s).casefold() for level in criterion.levels for s in (level.value, *level.aliases)]
+    if len(criterion.levels) < 2:
+        return f"{where} needs at least two levels, it has {len(criterion.levels)}"
+    if _repeated(spellings):
+        return f"{where}: level or alias {_repeated(spellings)!r} stands there twice"
+    numbers = [level.value for level in criterion.levels if isinstance(level.value, int)]
+    if numbers and len(numbers) < len(criterion.levels):
+        return f"{where} mixes numbers and words as levels"
+    if numbers and sorted(numbers) != list(range(min(numbers), max(numbers) + 1)):
+        missing = sorted(set(range(min(numbers), max(numbers))) - set(numbers))
+        return f"{where}: level {', '.join(map(str, missing))} is missing"
+    for protocol, texts in criterion.protocols.items():
+        if len(texts) != len(criterion.levels):
+            return f"{where}, protocol {protocol!r}: {len(texts)} wordings for {len(criterion.levels)} levels"
+        if not all(texts):
+            return f"{where}, protocol {protocol!r}: a level has no wording"
+    if not criterion.protocols and not all(level.text for level in criterion.levels):
+        return f"{where}: a level does not say what it looks like (text.en = …)"
+    return ""
+
+
+def _repeated(items: list[str]) -> str:
+    return next((item for i, item in enumerate(items) if item in items[:i]), "")

@@ -1,0 +1,322 @@
+"""The run directory's database: samples, replies, ratings and calls in one SQLite file.
+
+A call and what came of it are committed together, so a run killed at any moment continues where it stopped:
+what is in the file is finished, what is not was in flight. One process writes a run at a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import sqlite3
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+
+from mindgauge.errors import MindgaugeError, UsageError
+from mindgauge.records import Evidence, Exchange, RaterKind, Rating, Reply, Sample, Status, Usage, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+SCHEMA_VERSION = 1
+_SCHEMA = """
+CREATE TABLE samples (benchmark TEXT, position INTEGER, id TEXT, body BLOB,
+    PRIMARY KEY (benchmark, id));
+CREATE INDEX samples_in_order ON samples (benchmark, position);
+CREATE TABLE replies (benchmark TEXT, id TEXT, sample TEXT, model TEXT, run INTEGER, status TEXT, text TEXT,
+    finish_reason TEXT, prompt_tokens INTEGER, completion_tokens INTEGER, cached_tokens INTEGER, seconds REAL,
+    provenance BLOB, PRIMARY KEY (benchmark, id));
+CREATE INDEX replies_by_model ON replies (benchmark, model, sample, run);
+CREATE TABLE ratings (benchmark TEXT, subject TEXT, criterion TEXT, rater TEXT, rater_kind TEXT, run INTEGER,
+    status TEXT, value, rationale TEXT, evidence BLOB, instrument TEXT, provenance BLOB,
+    PRIMARY KEY (benchmark, rater, criterion, subject, run)) WITHOUT ROWID;
+CREATE TABLE calls (key BLOB PRIMARY KEY, prompt BLOB, benchmark TEXT, model TEXT, run INTEGER, status TEXT, text TEXT,
+    finish_reason TEXT, prompt_tokens INTEGER, completion_tokens INTEGER, cached_tokens INTEGER, seconds REAL,
+    attempts INTEGER, model_resolved TEXT, fingerprint TEXT, cost REAL, error TEXT, at REAL);
+"""
+_PAGE = 500
+
+
+def _insert(table: str, columns: int) -> str:
+    return f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * columns)})"
+
+
+_REPLY, _RATING, _CALL = _insert("replies", 13), _insert("ratings", 12), _insert("calls", 18)
+_decode_sample = msgspec.json.Decoder(Sample).decode
+_decode_evidence = msgspec.json.Decoder(tuple[Evidence, ...]).decode
+_decode_json = msgspec.json.Decoder().decode
+
+
+class Store:
+    """A run's records. Additions are gathered and reach the disk together on `flush`."""
+
+    def __init__(self, folder: Path, *, write: bool = False) -> None:
+        """Open the run in `folder`; with `write`, create it where it is missing and be its only writer.
+
+        Raises:
+            UsageError: there is no run, another process is writing it, or another version wrote it.
+        """
+        self.folder = folder
+        self.path = folder / "run.sqlite"
+        self._lock = _lock(folder) if write else None
+        if not write and not self.path.is_file():
+            raise UsageError(f"{folder}: no run here (run.sqlite is missing)")
+        new = not self.path.exists()
+        self._db = _connect(self.path, write=write)
+        if new:
+            self._db.executescript(_SCHEMA)
+            self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            self._db.commit()
+        self._check_version()
+        self._calls: list[tuple[Any, ...]] = []
+        self._replies: list[tuple[Any, ...]] = []
+        self._ratings: list[tuple[Any, ...]] = []
+
+    def _check_version(self) -> None:
+        try:
+            version = self._db.execute("PRAGMA user_version").fetchone()[0]
+        except sqlite3.DatabaseError as error:
+            raise UsageError(f"{self.path}: not a run database ({error})") from error
+        if version != SCHEMA_VERSION:
+            raise UsageError(
+                f"{self.path}: written as version {version}, this Mindgauge reads {SCHEMA_VERSION}; "
+                "use the Mindgauge that wrote it"
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Write what is pending and let go of the run."""
+        try:
+            self.flush()
+        finally:
+            self._db.close()
+            if self._lock is not None:
+                os.close(self._lock)
+                self._lock = None
+
+    # -- samples ----------------------------------------------------------------------------------------------------
+
+    def put_samples(self, benchmark: str, samples: Iterable[Sample]) -> int:
+        """Keep samples in their order; return how many were duplicates of one already there."""
+        before = self._db.total_changes
+        count = self.count_samples(benchmark)
+        rows = ((benchmark, count + i, s.id, encode(s)) for i, s in enumerate(samples))
+        seen = 0
+
+        def counted() -> Iterator[tuple[Any, ...]]:
+            nonlocal seen
+            for row in rows:
+                seen += 1
+                yield row
+
+        with _one_line(self.path):
+            self._db.executemany("INSERT OR IGNORE INTO samples VALUES (?, ?, ?, ?)", counted())
+            self._db.commit()
+        return seen - (self._db.total_changes - before)
+
+    def count_samples(self, benchmark: str) -> int:
+        """Return how many samples a benchmark has here."""
+        row = self._db.execute("SELECT count(*) FROM samples WHERE benchmark = ?", (benchmark,)).fetchone()
+        return int(row[0])
+
+    def sample_ids(self, benchmark: str) -> list[str]:
+        """Return the ids of a benchmark's samples, in order."""
+        query = "SELECT id FROM samples WHERE benchmark = ? ORDER BY position"
+        return [row[0] for row in self._db.execute(query, (benchmark,))]
+
+    def sample(self, benchmark: str, ident: str) -> Sample:
+        """Return one sample.
+
+        Raises:
+            KeyError: there is none with this id.
+        """
+        query = "SELECT body FROM samples WHERE benchmark = ? AND id = ?"
+        row = self._db.execute(query, (benchmark, ident)).fetchone()
+        if row is None:
+            raise KeyError(ident)
+        return _decode_sample(row[0])
+
+    def samples(self, benchmark: str) -> Iterator[Sample]:
+        """Stream a benchmark's samples in order, a page at a time."""
+        query = "SELECT position, body FROM samples WHERE benchmark = ? AND position > ? ORDER BY position LIMIT ?"
+        yield from (_decode_sample(body) for _, body in self._pages(query, (benchmark,), -1))
+
+    # -- replies ----------------------------------------------------------------------------------------------------
+
+    def replies(self, benchmark: str) -> Iterator[Reply]:
+        """Stream a benchmark's replies in the order they were written, a page at a time."""
+        query = "SELECT rowid, * FROM replies WHERE benchmark = ? AND rowid > ? ORDER BY rowid LIMIT ?"
+        for row in self._pages(query, (benchmark,), 0):
+            yield Reply(
+                *row[2:6], Status(row[6]), row[7], row[8], Usage(*row[9:12]), row[12], _decode_json(row[13])
+            )
+
+    def answered(self, benchmark: str, model: str) -> set[tuple[str, int]]:
+        """Return (sample, run) of every reply by this model that need not be asked for again."""
+        query = "SELECT sample, run FROM replies WHERE benchmark = ? AND model = ? AND status != 'failed'"
+        return set(self._db.execute(query, (benchmark, model)))
+
+    def forget_failed(self, benchmark: str, model: str) -> None:
+        """Drop replies that never came, and what was said of them, so that they are asked for again."""
+        where = "benchmark = ? AND model = ? AND status = 'failed'"
+        with _one_line(self.path):
+            self._db.execute(
+                f"DELETE FROM ratings WHERE benchmark = ? AND subject IN (SELECT id FROM replies WHERE {where})",  # noqa: S608 - constant text
+                (benchmark, benchmark, model),
+            )
+            self._db.execute(f"DELETE FROM replies WHERE {where}", (benchmark, model))  # noqa: S608 - constant text
+            self._db.commit()
+
+    # -- ratings ----------------------------------------------------------------------------------------------------
+
+    def ratings(self, benchmark: str) -> Iterator[Rating]:
+        """Stream a benchmark's ratings, ordered by rater, criterion, subject and run."""
+        query = "SELECT * FROM ratings WHERE benchmark = ? ORDER BY rater, criterion, subject, run"
+        for row in self._db.execute(query, (benchmark,)):
+            subject, criterion, rater, kind, run, status, value, rationale, evidence, instrument, provenance = row[1:]
+            yield Rating(
+                subject, criterion, rater, RaterKind(kind), run, Status(status), value, rationale or "",
+                _decode_evidence(evidence) if evidence else (), instrument, _decode_json(provenance),
+            )  # fmt: skip
+
+    def rated(self, benchmark: str, rater: str, criterion: str) -> set[tuple[str, int]]:
+        """Return (subject, run) of every rating by this rater on this criterion that need not be made again."""
+        query = (
+            "SELECT subject, run FROM ratings WHERE benchmark = ? AND rater = ? AND criterion = ? "
+            "AND status != 'failed'"
+        )
+        return set(self._db.execute(query, (benchmark, rater, criterion)))
+
+    # -- calls ------------------------------------------------------------------------------------------------------
+
+    def exchange(self, key: bytes) -> Exchange | None:
+        """Return a call that was finished before, unless it failed."""
+        query = (
+            "SELECT status, text, finish_reason, prompt_tokens, completion_tokens, cached_tokens, seconds, attempts, "
+            "model_resolved, fingerprint, cost, error, at FROM calls WHERE key = ? AND status != 'failed'"
+        )
+        row = self._db.execute(query, (key,)).fetchone()
+        if row is None or row[1] is None:
+            return None
+        return Exchange(Status(row[0]), row[1], row[2], Usage(*row[3:6]), *row[6:])
+
+    def count_calls(self) -> int:
+        """Return how many calls the run has made; when it is none, there is nothing to look up."""
+        return int(self._db.execute("SELECT count(*) FROM calls").fetchone()[0])
+
+    def spent(self) -> float:
+        """Return what the calls cost so far, in US dollars, as far as prices are known."""
+        return float(self._db.execute("SELECT coalesce(sum(cost), 0) FROM calls").fetchone()[0])
+
+    # -- additions --------------------------------------------------------------------------------------------------
+
+    def add_call(
+        self, key: bytes, prompt: bytes, benchmark: str, model: str, run: int, done: Exchange, *, text: bool = True
+    ) -> None:
+        """Keep a finished call; without `text` where a reply keeps the same words."""
+        usage = done.usage
+        self._calls.append((
+            key, prompt, benchmark, model, run, done.status.value, done.text if text else None, done.finish_reason,
+            usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, done.seconds, done.attempts,
+            done.model_resolved, done.fingerprint, done.cost, done.error, done.at,
+        ))  # fmt: skip
+
+    def add_reply(self, benchmark: str, reply: Reply) -> None:
+        """Keep a reply."""
+        usage = reply.usage
+        self._replies.append((
+            benchmark, reply.id, reply.sample, reply.model, reply.run, reply.status.value, reply.text,
+            reply.finish_reason, usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, reply.seconds,
+            encode(reply.provenance),
+        ))  # fmt: skip
+
+    def add_rating(self, benchmark: str, rating: Rating) -> None:
+        """Keep a rating; one of the same rater, criterion, subject and run is replaced."""
+        self._ratings.append((
+            benchmark, rating.subject, rating.criterion, rating.rater, rating.rater_kind.value, rating.run,
+            rating.status.value, rating.value, rating.rationale or None,
+            encode(rating.evidence) if rating.evidence else None, rating.instrument, encode(rating.provenance),
+        ))  # fmt: skip
+
+    def flush(self) -> None:
+        """Commit what was added, all or nothing.
+
+        Raises:
+            MindgaugeError: the disk is full or the database cannot be written; what was committed before stays.
+        """
+        if not (self._calls or self._replies or self._ratings):
+            return
+        with _one_line(self.path):
+            self._db.executemany(_CALL, self._calls)
+            self._db.executemany(_REPLY, self._replies)
+            self._db.executemany(_RATING, self._ratings)
+            self._db.commit()
+        self._calls, self._replies, self._ratings = [], [], []
+
+    def select(self, query: str, parameters: tuple[object, ...] = ()) -> sqlite3.Cursor:
+        """Read with SQL, for analyses that need columns rather than records."""
+        return self._db.execute(query, parameters)
+
+    def _pages(self, query: str, parameters: tuple[object, ...], start: int) -> Iterator[tuple[Any, ...]]:
+        """Read in pages keyed by the first column, so that no cursor stays open while the run is written."""
+        after: int = start
+        while True:
+            rows = self._db.execute(query, (*parameters, after, _PAGE)).fetchall()
+            yield from rows
+            if len(rows) < _PAGE:
+                return
+            after = rows[-1][0]
+
+
+def _connect(path: Path, *, write: bool) -> sqlite3.Connection:
+    with _one_line(path):
+        if not write:
+            readonly = not os.access(path.parent, os.W_OK)
+            uri = f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if readonly else ''}"
+            return sqlite3.connect(uri, uri=True)
+        db = sqlite3.connect(path)
+        db.execute("PRAGMA journal_mode = WAL")
+        # A killed process loses nothing that was committed; only a power cut may lose the last moments.
+        db.execute("PRAGMA synchronous = NORMAL")
+        return db
+
+
+def _lock(folder: Path) -> int:
+    """Become the only writer of a run; the kernel lets go when the process ends, however it ends."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder / "run.lock", os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot write a run here ({error.strerror})") from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        holder = os.read(handle, 32).decode(errors="replace").strip()
+        os.close(handle)
+        raise UsageError(
+            f"{folder}: another process ({holder or 'unknown'}) is writing this run; wait for it or choose another --out"
+        ) from error
+    os.ftruncate(handle, 0)
+    os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+    return handle
+
+
+@contextlib.contextmanager
+def _one_line(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        full = "full" in str(error) or getattr(error, "errno", None) == errno.ENOSPC
+        advice = "free some space" if full else "see that the folder can be written"
+        raise MindgaugeError(
+            f"{path}: {error}; everything finished before is kept: {advice}, then run the same command again"
+        ) from error
