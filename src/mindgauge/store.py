@@ -160,6 +160,11 @@ class Store:
                 *row[2:6], Status(row[6]), row[7], row[8], Usage(*row[9:12]), row[12], _decode_json(row[13])
             )
 
+    def count_replies(self, benchmark: str) -> int:
+        """Return how many replies a benchmark has here."""
+        row = self._db.execute("SELECT count(*) FROM replies WHERE benchmark = ?", (benchmark,)).fetchone()
+        return int(row[0])
+
     def answered(self, benchmark: str, model: str) -> set[tuple[str, int]]:
         """Return (sample, run) of every reply by this model that need not be asked for again."""
         query = "SELECT sample, run FROM replies WHERE benchmark = ? AND model = ? AND status != 'failed'"
@@ -282,8 +287,8 @@ def _connect(path: Path, *, write: bool) -> sqlite3.Connection:
         if not write:
             readonly = not os.access(path.parent, os.W_OK)
             uri = f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if readonly else ''}"
-            return sqlite3.connect(uri, uri=True)
-        db = sqlite3.connect(path)
+            return sqlite3.connect(uri, uri=True, check_same_thread=False)
+        db = sqlite3.connect(path, check_same_thread=False)  # a notebook's engine works in a thread of its own
         db.execute("PRAGMA journal_mode = WAL")
         # A killed process loses nothing that was committed; only a power cut may lose the last moments.
         db.execute("PRAGMA synchronous = NORMAL")

@@ -1,0 +1,235 @@
+"""A benchmark is a folder that reads like its paper; being in `benchmarks/` is its registration.
+
+`ask.md` in the folder means a closed question, put to the model under test, which is then the rater of the sample.
+`judge.md` means an open one: the model replies and raters rate the reply. `*.md` may exist per language (`ask.zh.md`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from mindgauge.errors import DataError, UsageError
+from mindgauge.metrics import Metric
+from mindgauge.prompt import Prompt
+from mindgauge.raters import judge
+from mindgauge.records import Sample
+from mindgauge.rubric import Rubric
+from mindgauge.tables import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from mindgauge.records import Message, Rating, Reply
+
+HERE = Path(__file__).parent / "benchmarks"
+
+
+class DataFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A released file: where it stands below `--data DIR`, what it holds, and how large it is in bytes."""
+
+    path: str
+    holds: str
+    rows: int = 0
+    size: int = 0
+    sha256: str = ""
+
+
+class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a benchmark is, and what it is not."""
+
+    title: str
+    authors: str
+    year: int
+    link: str
+    measures: str
+    does_not_measure: str
+    languages: tuple[str, ...]
+    licence: str
+    obtain: str
+    citation: str
+    departures: tuple[str, ...] = ()
+    data: tuple[DataFile, ...] = ()
+
+
+class Released(msgspec.Struct):
+    """What the authors released, as records. `notes` says what was missing, doubled or damaged, one line each."""
+
+    samples: list[Sample]
+    replies: list[Reply]
+    ratings: list[Rating]
+    notes: list[str]
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """A recomputed number, to stand beside the published one of the same table, row and column.
+
+    `value` is None where the files it needs are missing (`note` says which). `repaired` marks our corrected figure
+    for a number that the source computed wrongly.
+    """
+
+    table: str
+    row: str
+    column: str
+    value: float | None
+    note: str = ""
+    repaired: bool = False
+
+
+class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
+    """One task: what is asked, of whom, how it is rated and what is computed."""
+
+    name: str
+    folder: Path
+    card: Card
+    rubric: Rubric
+    prompts: dict[str, dict[str, Prompt]]
+    """`ask`, `judge`, `judge.split`, `reply` → language → prompt."""
+    metrics: tuple[Metric, ...]
+    read: Callable[[Path], Iterable[Sample]]
+    """Reads the authors' files below a folder into samples."""
+    load: Callable[[Path], Released] | None = None
+    reproduce: Callable[[Path], Iterable[Cell]] | None = None
+    slices: tuple[str, ...] = ()
+    """Tags by whose values every metric is also computed."""
+    groups: dict[str, dict[str, tuple[str, ...]]] = {}
+    """Named subsets beside `all`: name → tag → the values that belong to it."""
+    protocol: str = ""
+    """The tag that chooses the rubric's protocol for a sample."""
+    recognised_by: Benchmark | None = None
+    """The closed benchmark with which a judge itself finds the protocol."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether the model under test itself rates the sample."""
+        return "ask" in self.prompts
+
+    def samples(self, data: Path | None) -> Iterable[Sample]:
+        """Return the authors' samples below `data`, or else our own."""
+        return self.read(data) if data is not None else own_samples(self.folder)
+
+    def instrument(self, mode: judge.Mode = judge.Mode.JOINT) -> judge.Instrument:
+        """Return what its raters work with.
+
+        Raises:
+            UsageError: it has no prompt for them.
+        """
+        kinds = ["ask"] if self.closed else ["judge.split", "judge"] if mode is judge.Mode.SPLIT else ["judge"]
+        prompts = next((self.prompts[kind] for kind in kinds if kind in self.prompts), None)
+        if prompts is None:
+            raise UsageError(f"{self.name} has no {kinds[-1]}.md, so nothing can be asked")
+        return judge.Instrument(self.rubric, prompts, mode)
+
+    @classmethod
+    def from_folder(cls, folder: Path, **details: Any) -> Benchmark:
+        """Build a benchmark from its folder's card, rubric and prompts.
+
+        Raises:
+            UsageError: a file is missing or bad.
+        """
+        return cls(
+            name=folder.relative_to(HERE).as_posix() if folder.is_relative_to(HERE) else folder.name,
+            folder=folder,
+            card=_card(folder),
+            rubric=Rubric.load(folder / "rubric.toml"),
+            prompts=_prompts(folder),
+            **details,
+        )
+
+
+def _card(folder: Path) -> Card:
+    """Read a card; a member of a family adds to its family's."""
+    content: dict[str, Any] = {}
+    for path in (folder.parent / "card.toml", folder / "card.toml"):
+        if path.is_file():
+            content |= tomllib.loads(path.read_text(encoding="utf-8"))
+    try:
+        return msgspec.convert(content, Card)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{folder / 'card.toml'}: {error}") from error
+
+
+def _prompts(folder: Path) -> dict[str, dict[str, Prompt]]:
+    prompts: dict[str, dict[str, Prompt]] = {}
+    for path in sorted(folder.glob("*.md")):
+        kind, _, language = path.stem.rpartition(".")
+        if kind in {"ask", "judge", "judge.split", "reply"}:
+            slots = ("dialogue",) if kind == "reply" else judge.SLOTS
+            prompts.setdefault(kind, {})[language] = Prompt.load(path, slots)
+    return prompts
+
+
+def own_samples(folder: Path) -> list[Sample]:
+    """Read the samples this project wrote itself: the benchmark's own, or else its family's.
+
+    Raises:
+        DataError: there are none, or a line is broken.
+    """
+    path = next((p / "samples.jsonl" for p in (folder, folder.parent) if (p / "samples.jsonl").is_file()), None)
+    if path is None:
+        raise DataError(f"{folder}: no samples.jsonl")
+
+    class Row(msgspec.Struct, forbid_unknown_fields=True):
+        messages: tuple[Message, ...]
+        target: int | str | None = None
+        tags: dict[str, str] = {}
+        cluster: str = ""
+
+    samples = []
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        try:
+            row = msgspec.json.decode(line, type=Row)
+        except msgspec.DecodeError as error:
+            raise DataError(f"{path}:{number}: {error}") from error
+        samples.append(Sample.of(row.messages, target=row.target, tags=row.tags, cluster=row.cluster))
+    return samples
+
+
+@functools.cache
+def _all() -> dict[str, Benchmark]:
+    found = {}
+    for folder in sorted(p for p in HERE.iterdir() if (p / f"{p.name}.py").is_file()):
+        module = importlib.import_module(f"mindgauge.benchmarks.{folder.name}.{folder.name}")
+        found |= {b.name: b for b in vars(module).values() if isinstance(b, Benchmark)}
+    return found
+
+
+def names() -> list[str]:
+    """Return the names of all benchmarks."""
+    return sorted(_all())
+
+
+def find(name: str) -> list[Benchmark]:
+    """Return the benchmark of this name, or the members of the family of this name.
+
+    Raises:
+        UsageError: there is none; the message names the nearest.
+    """
+    known = _all()
+    if name in known:
+        return [known[name]]
+    members = [benchmark for key, benchmark in known.items() if key.startswith(name.rstrip("/") + "/")]
+    if members:
+        return members
+    choices = sorted({*known, *(key.split("/")[0] for key in known)})
+    near = difflib.get_close_matches(name, choices, 1, 0.4)
+    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(choices)}"
+    raise UsageError(f"unknown benchmark {name!r}: {hint}")
+
+
+def find_one(name: str) -> Benchmark:
+    """Return the benchmark of this name, where only one will do.
+
+    Raises:
+        UsageError: there is none, or it is a family.
+    """
+    found = find(name)
+    if len(found) > 1:
+        raise UsageError(f"{name} is a family; name one of {', '.join(b.name for b in found)}")
+    return found[0]

@@ -1,0 +1,92 @@
+"""Several models side by side, stopped in good order, from a script or a notebook."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import threading
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from mindgauge.errors import MindgaugeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterable, Iterator
+
+    from mindgauge.engine.session import Session
+    from mindgauge.models.request import Model
+
+T = TypeVar("T")
+
+
+class Interrupted(MindgaugeError):
+    """The user stopped the run."""
+
+    exit_code = 130
+
+
+@contextlib.contextmanager
+def _stoppable(session: Session) -> Iterator[None]:
+    """On the first Ctrl-C finish what is under way and keep it; the second stops at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        loop.remove_signal_handler(signal.SIGINT)
+        session.stop = Interrupted("stopped; everything finished is kept, run the same command to go on")
+
+    loop.add_signal_handler(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+
+
+async def in_lanes(session: Session, steps: Iterable[tuple[Model, Callable[[], Coroutine[Any, Any, None]]]]) -> None:
+    """Run steps of different endpoints side by side, those of this machine one after another."""
+    here = asyncio.Lock()
+
+    async def lane(model: Model, step: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        try:
+            if not model.own_machine:
+                await step()
+                return
+            async with here:
+                if session.stop is None:
+                    await step()
+        except MindgaugeError as error:
+            # The other lanes see it and stop in good order; it is raised when all have.
+            session.stop = session.stop or error
+
+    with _stoppable(session):
+        async with asyncio.TaskGroup() as group:
+            for model, step in steps:
+                group.create_task(lane(model, step))
+    session.store.flush()
+    if session.stop is not None:
+        raise session.stop
+
+
+def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end, also from a notebook, whose own loop is already running."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    result: list[T] = []
+    failure: list[BaseException] = []
+
+    def target() -> None:
+        try:
+            result.append(asyncio.run(coroutine))
+        except BaseException as error:  # noqa: BLE001 - carried to the caller's thread
+            failure.append(error)
+
+    thread = threading.Thread(target=target)
+    thread.start()
+    thread.join()
+    if failure:
+        raise failure[0]
+    return result[0]

@@ -1,0 +1,188 @@
+"""One command's work on a run: calls within a budget, workers, and commits that a kill cannot undo.
+
+A number of workers draw jobs from a lazy plan; each waits for its model and then for the disk. A worker that has an
+answer is not done until the answer is committed, so a kill can cost at most the calls that were in flight, and
+commits are shared: all answers that arrive within two milliseconds reach the disk together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from mindgauge.errors import BudgetError, MindgaugeError
+from mindgauge.records import Exchange, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Iterator
+
+    from mindgauge.models.request import Model, Request
+    from mindgauge.store import Store
+
+    Progress = Callable[[str, int, int], None]
+    """Told the stage, how many of its calls are done, and how many there are."""
+    Job = Callable[[], Awaitable[None]]
+
+COMMIT_WITHIN = 0.002
+"""Seconds between an answer's arrival and its commit, at most."""
+GIVE_UP_AFTER = 50
+"""Calls that fail one after the other before a model is given up; each has been retried."""
+
+
+class Budget:
+    """What may be spent. A call begins only while its worst case still fits beside all calls under way."""
+
+    def __init__(self, limit: float | None, spent: float = 0.0) -> None:
+        """Args: limit and spent so far, in US dollars."""
+        self.limit = limit
+        self.spent = spent
+        self._reserved = 0.0
+        self._changed = asyncio.Condition()
+
+    async def reserve(self, amount: float) -> None:
+        """Set the worst case of a call aside, waiting for others to come in below theirs.
+
+        Raises:
+            BudgetError: the call would not fit even alone.
+        """
+        if self.limit is None:
+            return
+        async with self._changed:
+            while self.spent + self._reserved + amount > self.limit and self._reserved > 1e-12:
+                await self._changed.wait()
+            if self.spent + amount > self.limit:
+                raise BudgetError(
+                    f"stopped at ${self.spent:.4f}: the next call could cost ${amount:.4f} and pass --max-cost {self.limit:g}; "
+                    "everything is kept, raise --max-cost and run the same command to go on"
+                )
+            self._reserved += amount
+
+    async def settle(self, reserved: float, paid: float) -> None:
+        """Replace what was set aside by what was paid."""
+        self.spent += paid
+        if self.limit is None:
+            return
+        async with self._changed:
+            self._reserved -= reserved
+            self._changed.notify_all()
+
+
+class Session:
+    """One command's work on a run: its store, its budget, its way to stop in good order."""
+
+    def __init__(self, store: Store, *, concurrency: int, budget: Budget, progress: Progress | None = None) -> None:
+        self.store = store
+        self.concurrency = concurrency
+        self.budget = budget
+        self.progress = progress or (lambda *_: None)
+        self.stop: MindgaugeError | None = None
+        self.calls_made = 0
+        self._known_calls = store.count_calls() > 0
+        self._commit: asyncio.Future[None] | None = None
+        self._failures: dict[str, int] = {}
+
+    # -- calls ------------------------------------------------------------------------------------------------------
+
+    async def call(self, model: Model, request: Request) -> Exchange:
+        """Make one call within the budget. What it cost is known or, where the server does not count, estimated."""
+        worst = worst_case(model, request)
+        await self.budget.reserve(worst)
+        paid = 0.0
+        try:
+            done = await model.ask(request)
+            self.calls_made += 1
+            if model.price is not None and done.status is not Status.FAILED and not done.usage.prompt_tokens:
+                done = msgspec.structs.replace(
+                    done, cost=model.price.of(tokens(request.messages), len(done.text.encode()) / 3)
+                )
+            paid = done.cost or 0.0
+        finally:
+            await self.budget.settle(worst, paid)
+        self._watch(model, done)
+        return done
+
+    def _watch(self, model: Model, done: Exchange) -> None:
+        failures = self._failures.get(model.name, 0) + 1 if done.status is Status.FAILED else 0
+        self._failures[model.name] = failures
+        if failures >= GIVE_UP_AFTER:
+            self.stop = MindgaugeError(
+                f"{model.name}: {failures} calls failed one after the other, the last with: {done.error}; "
+                "everything finished is kept, run the same command to go on"
+            )
+
+    def asker(self, model: Model, benchmark: str) -> Callable[[Request], Awaitable[Exchange]]:
+        """Return a way to ask that remembers: a call finished before is not made again, and each is committed."""
+
+        async def ask(request: Request) -> Exchange:
+            key = request.key(model.name)
+            if self._known_calls:
+                known = self.store.exchange(key)
+                if known is not None:
+                    return known
+            done = await self.call(model, request)
+            self.store.add_call(key, request.prompt_hash(), benchmark, model.name, request.run, done)
+            await self.committed()
+            return done
+
+        return ask
+
+    def committed(self) -> asyncio.Future[None]:
+        """Return what is done when everything added so far is on disk."""
+        if self._commit is None:
+            loop = asyncio.get_running_loop()
+            self._commit = loop.create_future()
+            loop.call_later(COMMIT_WITHIN, self._flush)
+        return self._commit
+
+    def _flush(self) -> None:
+        commit, self._commit = self._commit, None
+        assert commit is not None
+        try:
+            self.store.flush()
+        except MindgaugeError as error:
+            self.stop = error
+            if not commit.cancelled():
+                commit.set_exception(error)
+        else:
+            if not commit.cancelled():
+                commit.set_result(None)
+
+    # -- work -------------------------------------------------------------------------------------------------------
+
+    async def work(self, jobs: Iterator[Job], stage: str, total: int) -> None:
+        """Do all jobs, `concurrency` at a time. On a stop, calls under way are finished and kept, then it is raised."""
+        finished = 0
+        self.progress(stage, 0, total)
+
+        async def worker() -> None:
+            nonlocal finished
+            for job in jobs:
+                try:
+                    await job()
+                except MindgaugeError as error:
+                    self.stop = self.stop or error
+                if self.stop is not None:
+                    return
+                finished += 1
+                self.progress(stage, finished, total)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(self.concurrency, max(total, 1))):
+                group.create_task(worker())
+        self.store.flush()
+        if self.stop is not None:
+            raise self.stop
+
+
+def tokens(messages: Iterable[Any]) -> int:
+    """Estimate tokens from above: a third of the bytes fits English (4 a token) and Chinese (3 a character) alike."""
+    return sum(len(message.content.encode()) // 3 + 8 for message in messages)
+
+
+def worst_case(model: Model, request: Request) -> float:
+    """Return what a call can cost at most, in US dollars; 0 where no price is known."""
+    if model.price is None or (model.price.prompt == 0 and model.price.completion == 0):
+        return 0.0
+    return model.price.of(tokens(request.messages), request.parameters.get("max_tokens", model.max_tokens))
