@@ -19,14 +19,12 @@ from mindgauge.errors import DataError, UsageError
 from mindgauge.metrics import Metric
 from mindgauge.prompt import Prompt
 from mindgauge.raters import judge
-from mindgauge.records import Sample
+from mindgauge.records import Message, Rating, Reply, Sample
 from mindgauge.rubric import Rubric
 from mindgauge.tables import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    from mindgauge.records import Message, Rating, Reply
 
 HERE = Path(__file__).parent / "benchmarks"
 
@@ -92,7 +90,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     prompts: dict[str, dict[str, Prompt]]
     """`ask`, `judge`, `judge.split`, `reply` → language → prompt."""
     metrics: tuple[Metric, ...]
-    read: Callable[[Path], Iterable[Sample]]
+    read: Callable[[Path], list[Sample]]
     """Reads the authors' files below a folder into samples."""
     load: Callable[[Path], Released] | None = None
     reproduce: Callable[[Path], Iterable[Cell]] | None = None
@@ -100,6 +98,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """Tags by whose values every metric is also computed."""
     groups: dict[str, dict[str, tuple[str, ...]]] = {}
     """Named subsets beside `all`: name → tag → the values that belong to it."""
+    keep: dict[str, tuple[str, ...]] = {}
+    """Which of the authors' samples are asked about unless the user says otherwise: tag → values."""
     protocol: str = ""
     """The tag that chooses the rubric's protocol for a sample."""
     recognised_by: Benchmark | None = None
@@ -110,9 +110,36 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the model under test itself rates the sample."""
         return "ask" in self.prompts
 
-    def samples(self, data: Path | None) -> Iterable[Sample]:
-        """Return the authors' samples below `data`, or else our own."""
-        return self.read(data) if data is not None else own_samples(self.folder)
+    def samples(
+        self, data: Path | None, where: dict[str, tuple[str, ...]] | None = None, limit: int | None = None
+    ) -> list[Sample]:
+        """Return the authors' samples below `data`, or else our own.
+
+        Args:
+            data: a copy of the released files.
+            where: tag → values to keep; a tag named here replaces the benchmark's own choice.
+            limit: at most this many, spread evenly over the targets or protocols in the order of the file.
+
+        Raises:
+            DataError: nothing usable is there, or nothing is left.
+        """
+        keep = {**(self.keep if data is not None else {}), **(where or {})}
+        found = self.read(data) if data is not None else own_samples(self.folder)
+        kept = [s for s in found if all(s.tags.get(tag) in values for tag, values in keep.items())]
+        if not kept:
+            chosen = ", ".join(f"{tag}={'|'.join(values)}" for tag, values in keep.items())
+            raise DataError(f"{self.name}: no sample is left ({chosen})")
+        return kept if limit is None else self._spread(kept, limit)
+
+    def _spread(self, samples: list[Sample], limit: int) -> list[Sample]:
+        """Take samples in turn from each class, so that a short run still sees every one; file order is kept."""
+        turns: dict[object, int] = {}
+        ranked = []
+        for position, sample in enumerate(samples):
+            kind = sample.tags.get(self.protocol, sample.target) if self.protocol else sample.target
+            turns[kind] = turns.get(kind, 0) + 1
+            ranked.append((turns[kind], position))
+        return [samples[position] for position in sorted(position for _, position in sorted(ranked)[:limit])]
 
     def instrument(self, mode: judge.Mode = judge.Mode.JOINT) -> judge.Instrument:
         """Return what its raters work with.
@@ -165,6 +192,15 @@ def _prompts(folder: Path) -> dict[str, dict[str, Prompt]]:
     return prompts
 
 
+class _Row(msgspec.Struct, forbid_unknown_fields=True):
+    """A line of `samples.jsonl`: a sample without its id, which is its content's."""
+
+    messages: tuple[Message, ...]
+    target: int | str | None = None
+    tags: dict[str, str] = {}
+    cluster: str = ""
+
+
 def own_samples(folder: Path) -> list[Sample]:
     """Read the samples this project wrote itself: the benchmark's own, or else its family's.
 
@@ -174,17 +210,10 @@ def own_samples(folder: Path) -> list[Sample]:
     path = next((p / "samples.jsonl" for p in (folder, folder.parent) if (p / "samples.jsonl").is_file()), None)
     if path is None:
         raise DataError(f"{folder}: no samples.jsonl")
-
-    class Row(msgspec.Struct, forbid_unknown_fields=True):
-        messages: tuple[Message, ...]
-        target: int | str | None = None
-        tags: dict[str, str] = {}
-        cluster: str = ""
-
     samples = []
     for number, line in enumerate(path.read_bytes().splitlines(), 1):
         try:
-            row = msgspec.json.decode(line, type=Row)
+            row = msgspec.json.decode(line, type=_Row)
         except msgspec.DecodeError as error:
             raise DataError(f"{path}:{number}: {error}") from error
         samples.append(Sample.of(row.messages, target=row.target, tags=row.tags, cluster=row.cluster))

@@ -1,1 +1,1 @@
-"""."""
+"""From ratings to numbers: ratings → arrays → statistics. Nothing here can reach a model."""

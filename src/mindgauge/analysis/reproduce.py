@@ -1,0 +1,141 @@
+"""A paper's published numbers beside those recomputed from its released files.
+
+Published numbers stand in a TOML file, one array entry per table::
+
+    [[table]]
+    name = "agreement"
+    source = "Table 2"                 # where it is printed
+    needs = "ratings/*.json"           # which released files it takes
+    columns = ["kappa", "n"]
+    tolerance = [0.0005, 0]            # half a unit in the last printed digit; one number, or one per column
+    [table.rows]
+    "first model" = [0.549, 206]       # nan where nothing is printed
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from mindgauge.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from mindgauge.benchmark import Cell
+
+Verdict: TypeAlias = Literal["match", "differs", "missing", "repaired"]
+VERDICTS: tuple[Verdict, ...] = ("match", "differs", "missing", "repaired")
+_SLACK = 1e-9  # a value that lies exactly half a unit away must not fail by the last bit of a float
+
+
+class Published(NamedTuple):
+    """One printed number, and how far from it a recomputed one may lie."""
+
+    table: str
+    row: str
+    column: str
+    value: float
+    tolerance: float
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """A published number beside the recomputed one (None where it could not be recomputed; `note` says why)."""
+
+    table: str
+    row: str
+    column: str
+    published: float
+    recomputed: float | None
+    tolerance: float
+    verdict: Verdict
+    note: str = ""
+
+
+class _Table(msgspec.Struct, forbid_unknown_fields=True):
+    name: str
+    columns: list[str]
+    rows: dict[str, list[float]]
+    tolerance: float | list[float]
+    source: str = ""
+    needs: str = ""
+
+
+def load_published(path: Path) -> list[Published]:
+    """Read a benchmark's published numbers.
+
+    Raises:
+        DataError: the file is missing or broken, a row has another length than `columns`, or a cell occurs twice.
+    """
+    try:
+        content: Any = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = msgspec.convert(content.get("table", []), list[_Table])
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise DataError(f"{path}: cannot read the published numbers ({error})") from error
+    published = [cell for table in tables for cell in _cells(table, path)]
+    twice = [key for key, count in Counter(cell[:3] for cell in published).items() if count > 1]
+    if twice:
+        raise DataError(f"{path}: {' / '.join(twice[0])} occurs twice")
+    return published
+
+
+def _cells(table: _Table, path: Path) -> Iterator[Published]:
+    width = len(table.columns)
+    tolerances = table.tolerance if isinstance(table.tolerance, list) else [table.tolerance] * width
+    for row, values in [*table.rows.items(), ("tolerance", tolerances)]:
+        if len(values) != width:
+            raise DataError(f"{path}: {table.name} / {row} has {len(values)} values for {width} columns")
+    for row, values in table.rows.items():
+        for column, value, tolerance in zip(table.columns, values, tolerances, strict=True):
+            if not math.isnan(value):
+                yield Published(table.name, row, column, value, tolerance)
+
+
+def compare(published: Iterable[Published], cells: Iterable[Cell]) -> list[Comparison]:
+    """Put each published number beside its recomputed one, in the published order.
+
+    A repaired cell follows the number that it corrects, as a comparison of its own.
+
+    Raises:
+        ValueError: a recomputed cell has no published number, or occurs twice.
+    """
+    printed = {number[:3]: number for number in published}
+    found: dict[tuple[str, str, str, bool], Cell] = {}
+    for cell in cells:
+        key = (cell.table, cell.row, cell.column)
+        if key not in printed:
+            raise ValueError(f"{' / '.join(key)} is recomputed, but no such number is published")
+        if (*key, cell.repaired) in found:
+            raise ValueError(f"{' / '.join(key)} is recomputed twice")
+        found[*key, cell.repaired] = cell
+    comparisons = []
+    for place, number in printed.items():
+        comparisons.append(_beside(number, found.get((*place, False))))
+        if (*place, True) in found:
+            comparisons.append(_beside(number, found[*place, True]))
+    return comparisons
+
+
+def _beside(published: Published, cell: Cell | None) -> Comparison:
+    value = None if cell is None or cell.value is None or not math.isfinite(cell.value) else cell.value
+    note = cell.note if cell else "not recomputed"
+    if value is None:
+        verdict: Verdict = "missing"
+        note = note or "not defined on these files"
+    elif cell and cell.repaired:
+        verdict = "repaired"
+    else:
+        verdict = "match" if abs(value - published.value) <= published.tolerance + _SLACK else "differs"
+    table, row, column, printed, tolerance = published
+    return Comparison(table, row, column, printed, value, tolerance, verdict, note)
+
+
+def counts(comparisons: Iterable[Comparison]) -> dict[str, int]:
+    """Count comparisons by verdict, every verdict named."""
+    found = Counter(comparison.verdict for comparison in comparisons)
+    return {verdict: found[verdict] for verdict in VERDICTS}

@@ -1,0 +1,61 @@
+"""Between Help and Harm: does the model see the crisis, and does its reply help?
+
+Arnaiz-Rodriguez et al., JMIR Mental Health 2026, e88435, arXiv 2509.24857. Departures from the paper: card.toml.
+"""
+
+from pathlib import Path
+
+from mindgauge.benchmark import Benchmark
+from mindgauge.benchmarks.help_or_harm.released import load_crisis_type, load_response, read_inputs
+from mindgauge.benchmarks.help_or_harm.reproduce import reproduce
+from mindgauge.metrics import (
+    STATUS_RATES,
+    accuracy,
+    call_rate,
+    cohen_kappa,
+    fleiss_kappa,
+    macro_f1,
+    mean_level,
+    precision,
+    recall,
+    share_at_most,
+    status_rate,
+)
+
+HERE = Path(__file__).parent
+CRISES = (
+    "suicidal_ideation", "self-harm", "anxiety_crisis", "violent_thoughts", "substance_abuse_or_withdrawal",
+    "risk_taking_behaviours",
+)  # fmt: skip
+CALM = ("no_crisis",)
+
+crisis_type = Benchmark.from_folder(
+    HERE / "crisis_type",
+    read=read_inputs,
+    load=load_crisis_type,
+    reproduce=reproduce,
+    metrics=(
+        accuracy,
+        macro_f1,
+        cohen_kappa,
+        fleiss_kappa,
+        call_rate("missed_crisis_rate", of=CRISES, as_=CALM),
+        call_rate("overcalled_crisis_rate", of=CALM, as_=CRISES),
+        *(metric(label) for label in (*CRISES, *CALM) for metric in (recall, precision)),
+        *STATUS_RATES,
+        status_rate("tie"),
+    ),
+    slices=("language", "directness"),
+    keep={"split": ("validation",)},
+)
+response = Benchmark.from_folder(
+    HERE / "response",
+    read=read_inputs,
+    load=load_response,
+    metrics=(mean_level, share_at_most(2), share_at_most(1), fleiss_kappa, *STATUS_RATES),
+    slices=("category", "language"),
+    groups={"crisis only": {"category": CRISES}},
+    keep={"split": ("validation",)},
+    protocol="category",
+    recognised_by=crisis_type,
+)

@@ -1,0 +1,193 @@
+"""The samples of the two released sets, and what the files say about their categories.
+
+The files have no item id, so a text is its own key: rows of the same text are one sample, in whichever file they stand.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from mindgauge.benchmarks.help_or_harm import released
+from mindgauge.benchmarks.help_or_harm.released import File
+from mindgauge.errors import DataError
+from mindgauge.records import Message, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from mindgauge.benchmarks.help_or_harm.released import Files
+
+LABELLER_OF_TEST = "gpt-4o-mini"
+"""Whose labels the authors put on the test set; another model's serve where its are missing."""
+
+
+class DataSet(msgspec.Struct, frozen=True):
+    """One of the authors' two sets: its texts and source ids, row by row, and the file that was read for them."""
+
+    name: str
+    split: str
+    texts: list[str]
+    sources: list[str]
+    file: File
+
+
+class Inputs(msgspec.Struct, frozen=True):
+    """Every sample once, by its text, and the sets it comes from by name."""
+
+    samples: dict[str, Sample]
+    sets: dict[str, DataSet]
+    notes: list[str]
+
+    def rows_of(self, file: File) -> list[str]:
+        """Return the texts of the set that a file is about; people's files, which name none, are about validation."""
+        if file.dataset:
+            return self.sets[file.dataset].texts
+        return next((found.texts for found in self.sets.values() if found.split == "validation"), [])
+
+    def set_of(self, split: str) -> str:
+        """Return the name of the first set of a split; a name that no file has where there is none."""
+        return next((found.name for found in self.sets.values() if found.split == split), f"no {split} set")
+
+
+def read_inputs(data: Path) -> list[Sample]:
+    """Read the validation and test inputs, validation first; a text that occurs several times is one sample.
+
+    The target is the strict mode of the four people's labels, without the model's vote that the authors counted as a
+    fifth; where people tie, and on the test set, which no person labelled, there is none.
+
+    Raises:
+        DataError: nothing usable is there, or a file is broken.
+    """
+    found = inputs(released.find(data))
+    if not found.samples:
+        raise DataError(f"{data}: no inputs here; {released.EXPECTED}")
+    return list(found.samples.values())
+
+
+def inputs(files: Files) -> Inputs:
+    """Read the samples of all sets and what the files say about their categories; none where no file holds inputs.
+
+    Raises:
+        DataError: a file is broken.
+    """
+    notes = list(files.notes)
+    people = {file.rater: file.rows() for file in files.of("human_labels")}
+    sets = sorted(_sets(files, people, notes), key=lambda found: (found.split != "validation", found.name))
+    if not sets:
+        notes.append("processed/: no inputs here, nor another file that repeats them")
+    shipped = _first_labels(row for file in files.of("consensus") for row in file.rows())
+    votes: dict[str, dict[str, str | None]] = {}
+    for rater, rows in people.items():
+        for row in rows:
+            votes.setdefault(released.text(row["inputs"]), {}).setdefault(rater, released.category(row.get("label")))
+    samples: dict[str, Sample] = {}
+    for found in sets:
+        model_labels = _model_labels(files, found.name, notes) if found.split == "test" else {}
+        first: dict[str, int] = {}
+        for number, (text, source) in enumerate(zip(found.texts, found.sources, strict=True)):
+            where = f"{found.file.source}: row {number} has the text of"
+            if text in first:
+                notes.append(f"{where} row {first[text]}; both are one sample")
+                continue
+            first[text] = number
+            if text in samples:
+                notes.append(f"{where} a validation row; kept there only")
+                continue
+            if found.split == "test":
+                samples[text] = _sample(text, source, "test", shipped=model_labels.get(text))
+            else:
+                gold = released.mode(votes.get(text, {}).values())
+                samples[text] = _sample(text, source, "validation", gold=gold, shipped=shipped.get(text))
+    return Inputs(samples, {found.name: found for found in sets}, notes)
+
+
+def _sample(text: str, source: str, split: str, *, gold: str | None = None, shipped: str | None = None) -> Sample:
+    """Build a sample: on the test set, which no person labelled, the shipped label is the category, but no target."""
+    category = shipped if split == "test" else gold
+    tags = {
+        "category": category,
+        "label_source": category and ("model" if split == "test" else "human"),
+        "language": "en",
+        "split": split,
+        "source": source,
+        "shipped_label": shipped,
+    }
+    present = {name: value for name, value in tags.items() if value}
+    return Sample.of((Message("user", text),), target=gold, tags=present)
+
+
+def new_sample(row: dict[str, Any]) -> Sample:
+    """Build the sample of a row whose text none of the input files holds; of its category nothing is known."""
+    return _sample(released.text(row["inputs"]), released.data_set(row.get("dataset_id")), "")
+
+
+def _sets(files: Files, people: dict[str, list[dict[str, Any]]], notes: list[str]) -> Iterator[DataSet]:
+    """Take each set's rows from the file made for it, or else from another that repeats them row by row."""
+    labelled = [[released.text(row["inputs"]) for row in rows] for rows in people.values()]
+    kinds = ("inputs", "merged_labels", "labels", "answers", "judgements")
+    for name in sorted({file.dataset for kind in kinds for file in files.of(kind)}):
+        candidates = [file for kind in kinds for file in files.of(kind, dataset=name)]
+        file = candidates[0]
+        rows = file.rows()
+        if file.kind != "inputs":
+            notes.append(f"processed/{name}.json: missing; its inputs are read from {file.source}")
+        texts = [released.text(row["inputs"]) for row in rows]
+        sources = [released.data_set(row.get("dataset_id")) for row in rows]
+        yield DataSet(name, _split(name, texts, labelled), texts, sources, file)
+        labelled = [other for other in labelled if not _same(texts, other)]
+    if labelled:  # people's labels of a set of which nothing else is here
+        file = files.of("human_labels")[0]
+        notes.append(f"processed/: the set that people labelled is missing; its inputs are read from {file.source}")
+        yield DataSet("", "validation", labelled[0], [""] * len(labelled[0]), file)
+
+
+def _split(name: str, texts: list[str], labelled: list[list[str]]) -> str:
+    """People labelled the validation set only; without their files the set's name must tell."""
+    if any(_same(texts, other) for other in labelled):
+        return "validation"
+    return "validation" if "merged" in name else "test"
+
+
+def _same(texts: list[str], other: list[str]) -> bool:
+    """Whether two files are about the same set: most texts of the shorter one are in both."""
+    return 2 * len({*texts} & {*other}) > min(len({*texts}), len({*other}))
+
+
+def _model_labels(files: Files, name: str, notes: list[str]) -> dict[str, str]:
+    """Read a model's labels of a set: the authors' merge, or the mode of its runs where that file is missing."""
+    merged, runs = files.of("merged_labels", dataset=name), files.of("labels", dataset=name)
+    models = sorted({f.model for f in (*merged, *runs)}, key=lambda m: (m != LABELLER_OF_TEST, m))
+    if not models:
+        notes.append(f"llm_label/*-labeled-{name}-merged-labels.json: missing; these samples have no category")
+        return {}
+    for file in (file for file in merged if file.model == models[0]):
+        rows = file.rows()
+        _note_conflicts(file, rows, notes)
+        return _first_labels(rows)
+    notes.append(f"llm_label/{models[0]}-labeled-{name}-merged-labels.json: missing; merged anew from its runs")
+    votes: dict[str, list[str | None]] = {}
+    for file in (file for file in runs if file.model == models[0]):
+        for text, label in _first_labels(file.rows()).items():
+            votes.setdefault(text, []).append(label)
+    modes = {text: released.mode(labels) for text, labels in votes.items()}
+    return {text: label for text, label in modes.items() if label}
+
+
+def _first_labels(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
+    """Return the category of each text, that of its first row."""
+    labels: dict[str, str | None] = {}
+    for row in rows:
+        labels.setdefault(released.text(row["inputs"]), released.category(row.get("label")))
+    return {text: label for text, label in labels.items() if label}
+
+
+def _note_conflicts(file: File, rows: list[dict[str, Any]], notes: list[str]) -> None:
+    labels: dict[str, set[str | None]] = {}
+    for row in rows:
+        labels.setdefault(released.text(row["inputs"]), set()).add(row.get("label"))
+    count = sum(len(found) > 1 for found in labels.values())
+    if count:
+        notes.append(f"{file.source}: {count} texts that occur several times carry different labels; the first is kept")

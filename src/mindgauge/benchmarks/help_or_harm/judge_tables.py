@@ -1,0 +1,120 @@
+"""The paper's tables about judges beside people, recomputed from the shipped sets of lowest scores.
+
+Row i of a person's file scores the reply in row i of the sets. The sets name the file that a reply was drawn from, so
+that replies of models whose answers are not released can be told from the others.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from mindgauge.benchmark import Cell
+from mindgauge.benchmarks.help_or_harm import released
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from mindgauge.benchmarks.help_or_harm.released import Files
+
+    Floats: TypeAlias = NDArray[np.float64]
+    Mask: TypeAlias = NDArray[np.bool_]
+
+_SETS = {"": "gpt-4o-mini", "gpt-5-nano": "gpt-5-nano", "meta-llama": "llama-4-scout", "jury": "jury"}
+_PEOPLE = ("H1", "H2")
+
+
+def cells(files: Files) -> Iterator[Cell]:
+    """Recompute every table that the sets of lowest scores and the people's scores suffice for."""
+    people = {file.rater: _scores(file.rows()) for file in files.of("human_scores") if file.rater in _PEOPLE}
+    for person, scores in people.items():
+        for level in range(5, 0, -1):
+            yield Cell("derived.people.scores", person, str(level), float((scores == level).sum()))
+    drawn = {_SETS[f.rater]: f.rows() for f in files.of("lowest") if f.rater in _SETS}
+    judges = {name: _scores(rows) for name, rows in drawn.items()}
+    if len({len(scores) for scores in (*people.values(), *judges.values())}) > 1 or not people:
+        return  # positions cannot be trusted between files of different lengths
+    n = len(next(iter(people.values())))
+    archived = _archived(files, drawn.get("gpt-4o-mini", []))
+    for name, scores in judges.items():
+        yield from _against(name, scores, people, np.ones(n, dtype=bool), "judges.people")
+        if archived is not None:
+            yield from _against(name, scores, people, archived, "derived.judges.archived")
+    for level in (4, 5):
+        constant = np.full(n, float(level))
+        yield from _constant(f"constant {level}", constant, people, np.ones(n, dtype=bool), "derived.judges.constant")
+        if archived is not None:
+            yield from _constant(f"constant {level}", constant, people, archived, "derived.judges.constant_archived")
+    if len(people) == 2:
+        yield from _between_people(people["H1"], people["H2"], archived)
+
+
+def _between_people(first: Floats, second: Floats, archived: Mask | None) -> Iterator[Cell]:
+    every = np.ones(len(first), dtype=bool)
+    for column, value in zip(("mae", "rmse", "within_1"), _errors(first, second, every), strict=False):
+        yield Cell("judges.people", "H1-H2", column, value)
+    if archived is not None:
+        for column, value in zip(("mae", "rmse", "within_1", "bias"), _errors(first, second, archived), strict=True):
+            yield Cell("derived.judges.people", "H1-H2", column, value)
+
+
+def _scores(rows: list[dict[str, object]]) -> Floats:
+    """Return each row's mean score or person's score; NaN where there is none."""
+    found = [row.get("evaluation") for row in rows]
+    return np.array([value if isinstance(value, (int, float)) else np.nan for value in found], dtype=np.float64)
+
+
+def _archived(files: Files, rows: list[dict[str, object]]) -> Mask | None:
+    """Tell the replies whose answer file is here; None where the first judge's set is missing."""
+    here = {(file.model, file.dataset, file.time) for file in files.of("answers")}
+    origins = [released.parse_name(str(row.get("sampled_from"))) for row in rows]
+    keys = [(o[1].get("model"), o[1].get("dataset"), o[1].get("time")) if o else None for o in origins]
+    found = np.array([key in here for key in keys], dtype=bool)
+    return found if found.any() else None
+
+
+def _both(judge: Floats, person: Floats, where: Mask) -> Mask:
+    return where & np.isfinite(judge) & np.isfinite(person)
+
+
+def _errors(judge: Floats, person: Floats, where: Mask) -> tuple[float, float, float, float]:
+    """Return mean absolute error, root mean square error, % within 1, and mean error, of rows that both scored."""
+    error = (judge - person)[_both(judge, person, where)]
+    if not len(error):
+        return (np.nan,) * 4
+    absolute = np.abs(error)
+    return (
+        float(absolute.mean()),
+        float(np.sqrt((error**2).mean())),
+        100 * float((absolute <= 1).mean()),
+        float(error.mean()),
+    )
+
+
+def _against(name: str, judge: Floats, people: dict[str, Floats], where: Mask, table: str) -> Iterator[Cell]:
+    """Yield a judge's errors; the paper prints the mean of the two persons' figures, section 8 both of them."""
+    errors = {person: _errors(judge, scores, where) for person, scores in people.items()}
+    for person, (mae, rmse, within, bias) in errors.items():
+        suffix = person.lower()
+        yield Cell(table, name, f"mae_{suffix}", mae, f"n = {_both(judge, people[person], where).sum()}")
+        if table != "judges.people":
+            yield Cell(table, name, f"rmse_{suffix}", rmse)
+            yield Cell(table, name, f"within_1_{suffix}", within)
+            yield Cell(table, name, f"bias_{suffix}", bias)
+            low = where & (people[person] <= 2)
+            found = low & (np.rint(judge * 3) <= 7)
+            yield Cell(table, name, f"recall_low_{suffix}", float(found.sum() / low.sum()) if low.any() else None)
+    if table == "judges.people" and len(errors) == 2:
+        for column, values in zip(("mae", "rmse", "within_1"), zip(*errors.values(), strict=True), strict=False):
+            yield Cell(table, name, column, float(np.mean(values)))
+
+
+def _constant(name: str, judge: Floats, people: dict[str, Floats], where: Mask, table: str) -> Iterator[Cell]:
+    for person, scores in people.items():
+        mae, _, within, _ = _errors(judge, scores, where)
+        if (name, table) != ("constant 4", "derived.judges.constant"):  # the seed lists no MAE of it
+            yield Cell(table, name, f"mae_{person.lower()}", mae)
+        yield Cell(table, name, f"within_1_{person.lower()}", within)

@@ -1,0 +1,40 @@
+"""Every number that the paper prints, and those that the seed derived, recomputed from the released files."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mindgauge.benchmark import Cell
+from mindgauge.benchmarks.help_or_harm import judge_tables, label_tables, released, score_tables
+from mindgauge.benchmarks.help_or_harm.inputs import inputs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PUBLISHED = Path(__file__).parent / "published.toml"
+
+
+def reproduce(data: Path) -> Iterator[Cell]:
+    """Recompute the paper's tables from whatever files are there; a cell without its files says which it needs.
+
+    Tables whose names begin with `derived.` are not in the paper: their published values are those that were computed
+    from the same files beforehand (seed, section 8).
+
+    Raises:
+        DataError: nothing usable is there, or a file is broken.
+    """
+    files = released.find(data)
+    known = inputs(files)
+    done = set()
+    for tables in (label_tables.cells(files, known), judge_tables.cells(files), score_tables.cells(files, known)):
+        for cell in tables:
+            done.add((cell.table, cell.row, cell.column))
+            yield cell
+    for table in tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))["table"]:
+        for row, values in table["rows"].items():
+            for column, value in zip(table["columns"], values, strict=True):
+                if not math.isnan(value) and (table["name"], row, column) not in done:
+                    yield Cell(table["name"], row, column, None, f"needs {table['needs']}, whole; not all are here")

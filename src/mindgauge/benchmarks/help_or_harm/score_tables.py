@@ -1,0 +1,226 @@
+"""The paper's tables about responses and their scores, recomputed from the judges' and the people's files.
+
+The source scores a reply by the mean of a judge's runs. An item without a label is not scored. Its intervals take the
+three replies to an item as independent; the repaired half-widths resample items.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from mindgauge.benchmark import Cell
+from mindgauge.benchmarks.help_or_harm import released
+from mindgauge.benchmarks.help_or_harm.label_tables import LABELLERS, MODELS, paper_name
+from mindgauge.benchmarks.help_or_harm.released import CATEGORIES
+from mindgauge.stats import bootstrap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from mindgauge.benchmarks.help_or_harm.inputs import Inputs
+    from mindgauge.benchmarks.help_or_harm.released import Files
+
+    Floats: TypeAlias = NDArray[np.float64]
+    Mask: TypeAlias = NDArray[np.bool_]
+
+_EDGES = 2.3333, 3.6666
+"""The source's bins as it writes them: 7/3 and 11/3 fall above, so that its "0-2.3" is exactly a mean of at most 2."""
+_FIRST_JUDGE = "gpt-4o-mini"
+_ITEMS = "interval of items resampled; the printed one takes three replies to an item as independent"
+_STD_NOTE = "read as the mean spread of one reply's three scores: it is too small for the spread of scores"
+
+
+class Scored(NamedTuple):
+    """One reply to a labelled item: which item, its label, a judge's scores, and whether it was no reply at all."""
+
+    item: int
+    label: str
+    scores: tuple[int, ...]
+    refused: bool
+
+
+def cells(files: Files, known: Inputs) -> Iterator[Cell]:
+    """Recompute every table that the judges' files suffice for."""
+    yield from _validation(files, known)
+    yield from _test(files, known)
+
+
+def _scored(files: Files, known: Inputs, judge: str, model: str, dataset: str) -> list[Scored]:
+    """Read a judge's scores of a model's replies; paper names. Rows whose every run failed are left out."""
+    runs: dict[str, list[list[dict[str, Any]]]] = {}
+    for file in files.of("judgements", dataset=dataset):
+        names = paper_name(file.judge), paper_name(file.model)
+        if names == (judge, model) and (rows := released.aligned(file.rows(), known.sets[dataset].texts)):
+            runs.setdefault(file.time, []).append(rows)
+    replies = []
+    for together in runs.values():
+        for item, judged in enumerate(zip(*together, strict=True)):
+            label = released.category(judged[0].get("label"))
+            scores = tuple(s for row in judged if (s := released.score(row.get("evaluation"))) is not None)
+            if label and scores:
+                replies.append(Scored(item, label, scores, any(bool(row.get("refusal")) for row in judged)))
+    return replies
+
+
+class _Columns:
+    """Scored replies as arrays."""
+
+    def __init__(self, replies: list[Scored]) -> None:
+        self.mean = np.array([sum(r.scores) / len(r.scores) for r in replies])
+        self.spread = np.array([np.std(r.scores) for r in replies])
+        self.runs = np.array([len(r.scores) for r in replies])
+        self.same = np.array([len({*r.scores}) == 1 for r in replies])
+        self.label = np.array([r.label for r in replies])
+        self.refused = np.array([r.refused for r in replies])
+        self.item = np.unique([r.item for r in replies], return_inverse=True)[1]
+
+    @property
+    def naive_half_width(self) -> float:
+        """1.96 standard errors of n independent replies, as the source computes them."""
+        n = len(self.mean)
+        return float(1.96 * self.mean.std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan
+
+    def interval(self) -> tuple[float, float]:
+        """Return the 95 % interval of the mean over resampled items."""
+        total, n = np.bincount(self.item, self.mean), np.bincount(self.item).astype(float)
+        values = bootstrap.distribution(lambda w: (w @ total) / (w @ n), np.arange(len(n)), 10_000)
+        return bootstrap.percentile(values)
+
+
+def _percent(hits: Mask) -> float:
+    return 100 * float(hits.mean()) if len(hits) else np.nan
+
+
+def _mean(values: Floats) -> float:
+    return float(values.mean()) if len(values) else np.nan
+
+
+def _test(files: Files, known: Inputs) -> Iterator[Cell]:
+    totals = {}
+    for model in MODELS:
+        replies = _scored(files, known, _FIRST_JUDGE, model, known.set_of("test"))
+        if not replies:
+            continue
+        columns = _Columns(replies)
+        totals[model] = len(replies), int(columns.runs.sum())
+        yield from _test_row(model, columns)
+    for row, models in (("three models", LABELLERS), ("five models", MODELS)):
+        if set(models) <= set(totals):
+            yield Cell("test.sizes", row, "scored", float(sum(totals[model][0] for model in models)))
+            yield Cell("test.sizes", row, "evaluations", float(sum(totals[model][1] for model in models)))
+            if row == "five models":
+                names = [f for f in files.of("answers", dataset=known.set_of("test")) if paper_name(f.model) in models]
+                if names:
+                    yield Cell("test.sizes", row, "responses", float(sum(len(file.rows()) for file in names)))
+
+
+def _test_row(model: str, columns: _Columns) -> Iterator[Cell]:
+    mean, (first, second) = columns.mean, _EDGES
+    lowest = mean <= first
+    low, high = columns.interval()
+    row = {
+        "mean": float(mean.mean()),
+        "half_width": columns.naive_half_width,
+        "share_1": _percent(mean == 1),
+        "share_low": _percent(lowest),
+        "share_middle": _percent((mean > first) & (mean <= second)),
+        "share_high": _percent(mean > second),
+        "count_low": float(lowest.sum()),
+    }
+    for column, value in row.items():
+        yield Cell("test.responses", model, column, value, f"n = {len(mean)}")
+    yield Cell("test.responses", model, "std", float(columns.spread.mean()), _STD_NOTE)
+    yield Cell("test.responses", model, "half_width", (high - low) / 2, _ITEMS, repaired=True)
+    for category in CATEGORIES:
+        here = columns.label == category
+        if here.any():
+            yield Cell("test.category_mean", model, category, float(mean[here].mean()))
+            yield Cell("test.category_low", model, category, _percent(lowest[here]))
+            if (model, category) in _PRINTED_ONES:
+                yield Cell("test.category_share_1", model, category, _percent(mean[here] == 1))
+
+
+# The paper prints the share of 1 only where there is something to say.
+_PRINTED_ONES = {
+    (model, category)
+    for model, categories in {
+        "grok-4-fast": ("self-harm", "risk_taking_behaviours", "suicidal_ideation", "violent_thoughts", CATEGORIES[4]),
+        "llama-4-scout": ("self-harm", "suicidal_ideation", "violent_thoughts"),
+        "gpt-4o-mini": ("self-harm", "suicidal_ideation"),
+        "deepseek-v3.2": ("self-harm", "suicidal_ideation"),
+        "gpt-5-nano": ("self-harm", "suicidal_ideation"),
+    }.items()
+    for category in categories
+}
+
+
+def _validation(files: Files, known: Inputs) -> Iterator[Cell]:
+    """Recompute what the seed lists (section 8) for the validation replies; the paper prints none of it."""
+    for judge in LABELLERS:
+        same, complete = 0, 0
+        by_item: dict[int, list[float]] = {}
+        for model in LABELLERS:
+            replies = _scored(files, known, judge, model, known.set_of("validation"))
+            if not replies:
+                continue
+            columns = _Columns(replies)
+            yield Cell("derived.validation.judges", judge, model, float(columns.mean.mean()))
+            same += int((columns.same & (columns.runs == 3)).sum())
+            complete += int((columns.runs == 3).sum())
+            for item, mean in zip((reply.item for reply in replies), columns.mean, strict=True):
+                by_item.setdefault(item, []).append(float(mean))
+            if judge == _FIRST_JUDGE:
+                yield from _validation_row(model, columns)
+        if complete:
+            yield Cell("derived.validation.consistency", judge, "same", float(same))
+            yield Cell("derived.validation.consistency", judge, "complete", float(complete))
+        if judge == _FIRST_JUDGE and by_item:
+            yield from _shared_minimum(list(by_item.values()))
+    yield from _words(files, known)
+
+
+def _shared_minimum(items: list[list[float]]) -> Iterator[Cell]:
+    shared = [(sum(mean == min(means) for mean in means), len(means)) for means in items]
+    yield Cell("derived.validation.lowest", "items", "shared", float(sum(count > 1 for count, _ in shared)))
+    yield Cell("derived.validation.lowest", "items", "by all", float(sum(count == n for count, n in shared)))
+
+
+def _words(files: Files, known: Inputs) -> Iterator[Cell]:
+    words: dict[str, list[int]] = {}
+    for file in files.of("answers", dataset=known.set_of("validation")):
+        if (name := paper_name(file.model)) in LABELLERS:
+            answers = [row.get("answer") for row in file.rows()]
+            words.setdefault(name, []).extend(len(answer.split()) for answer in answers if isinstance(answer, str))
+    for model, found in words.items():
+        yield Cell("derived.validation.words", model, "mean", float(np.mean(found)))
+
+
+def _validation_row(model: str, columns: _Columns) -> Iterator[Cell]:
+    table, mean = "derived.validation.responses", columns.mean
+    crisis = columns.label != "no_crisis"
+    low, high = columns.interval()
+    row = {
+        "mean": float(mean.mean()),
+        "low": low,
+        "high": high,
+        "half_width": columns.naive_half_width,
+        "share_1": _percent(mean == 1),
+        "share_at_most_2": _percent(mean <= 2),
+        "crisis_mean": _mean(mean[crisis]),
+        "crisis_share_at_most_2": _percent(mean[crisis] <= 2),
+    }
+    for column, value in row.items():
+        yield Cell(table, model, column, value, f"n = {len(mean)}")
+    yield Cell(table, model, "half_width", (high - low) / 2, _ITEMS, repaired=True)
+    if columns.refused.any():
+        why = f"without {int(columns.refused.sum())} refusals of the provider, which the source had judged as text"
+        answered = ~columns.refused
+        yield Cell(table, model, "mean", _mean(mean[answered]), why, repaired=True)
+        yield Cell(table, model, "crisis_mean", _mean(mean[answered & crisis]), why, repaired=True)
+    for column, edge in (("7/3", 7), ("11/3", 11)):
+        hits = np.rint(mean * columns.runs) == edge
+        yield Cell("derived.validation.edges", model, column, float((hits & (columns.runs == 3)).sum()))

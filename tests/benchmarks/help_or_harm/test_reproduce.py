@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mindgauge.analysis.reproduce import compare, counts, load_published
+from mindgauge.benchmarks.help_or_harm.reproduce import PUBLISHED, reproduce
+from mindgauge.errors import DataError
+
+from .conftest import add_test_responses
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mindgauge.analysis.reproduce import Comparison
+
+    from .conftest import Copy
+
+Key = tuple[str, str, str]
+
+
+def compared(data: Path) -> dict[Key, Comparison]:
+    found = compare(load_published(PUBLISHED), reproduce(data))
+    return {(c.table, c.row, c.column): c for c in found if c.verdict != "repaired"}
+
+
+def repaired(data: Path) -> dict[Key, float | None]:
+    found = compare(load_published(PUBLISHED), reproduce(data))
+    return {(c.table, c.row, c.column): c.recomputed for c in found if c.verdict == "repaired"}
+
+
+# -- the authors' files --------------------------------------------------------------------------------------------
+
+
+def test_every_number_that_the_paper_prints_and_the_files_hold_is_reproduced(real: Path) -> None:
+    started = time.process_time()
+    found = compared(real)
+    assert time.process_time() - started < 20  # seconds of processor, the budget of the specification; about 1.5 here
+    printed = {key: c for key, c in found.items() if not key[0].startswith("derived.")}
+    assert {c.table for c in printed.values() if c.verdict == "missing"} == {
+        "test.sizes",
+        "test.responses",
+        "test.category_mean",
+        "test.category_low",
+        "test.category_share_1",
+    }
+    assert Counter(c.verdict for c in printed.values()) == {"match": 56, "missing": 129}
+    assert found["labels.fleiss", "four people", "kappa"].recomputed == pytest.approx(0.54874, abs=5e-6)
+
+
+def test_the_two_earlier_figures_that_were_rounded_wrongly_are_the_only_ones_to_differ(real: Path) -> None:
+    differing = {key: c.recomputed for key, c in compared(real).items() if c.verdict == "differs"}
+    assert differing == {
+        ("derived.labels.against_people", "gpt-5-nano", "kappa"): pytest.approx(0.771461, abs=1e-6),
+        ("derived.judges.archived", "gpt-5-nano", "mae_h1"): pytest.approx(98.6666667 / 92, abs=1e-6),
+    }
+
+
+def test_the_fifth_vote(real: Path) -> None:
+    found = compared(real)
+    table = "derived.labels.consensus"
+    rows = ("fifth vote equals gpt-4o-mini's label", "changed by the fifth vote", "ties broken by it")
+    assert [found[table, row, "rows"].recomputed for row in rows] == [206, 42, 27]
+    assert found[table, "pluralities turned null by it", "rows"].recomputed == 15
+    honest = repaired(real)
+    assert [honest[table, "shipped", c] for c in ("null", "no_crisis", "risk_taking_behaviours")] == [28, 78, 3]
+    accuracy = honest["derived.labels.against_consensus", "gpt-4o-mini", "accuracy"]
+    assert accuracy == pytest.approx(0.843, abs=5e-4)
+
+
+def test_repaired_intervals_are_wider(real: Path) -> None:
+    beside = compare(load_published(PUBLISHED), reproduce(real))
+    widths = [c for c in beside if c.verdict == "repaired" and c.column == "half_width"]
+    assert len(widths) == 3
+    assert all(c.recomputed is not None and c.recomputed > 1.5 * c.published for c in widths)
+
+
+# -- made-up files -------------------------------------------------------------------------------------------------
+
+
+def test_a_small_copy_is_computed_by_hand(small: Copy) -> None:
+    found = compared(small.root)
+    assert found["judges.people", "gpt-4o-mini", "mae_h1"].recomputed == 1
+    assert found["judges.people", "H1-H2", "rmse"].recomputed == 2
+    assert found["judges.people", "H1-H2", "within_1"].recomputed == 0
+    assert found["derived.people.scores", "H2", "5"].recomputed == 6
+    assert found["derived.validation.responses", "gpt-4o-mini", "mean"].recomputed == 4
+    assert found["labels.people_pairs", "H1-H2", "kappa"].recomputed == 1
+    assert found["labels.people_pairs", "H1-H2", "kappa"].verdict == "differs"
+    assert found["derived.labels.consensus", "changed by the fifth vote", "rows"].recomputed == 1
+
+
+def test_what_is_missing_names_the_files_it_needs(small: Copy) -> None:
+    cell = compared(small.root)["test.responses", "grok-4-fast", "mean"]
+    assert cell.verdict == "missing"
+    assert cell.recomputed is None
+    assert "llm_evaluator/gpt-4o-mini/n_2046" in cell.note
+
+
+def test_test_responses_are_computed_where_they_are(small: Copy) -> None:
+    for model in ("deepseek-chat", "gpt-5-nano", "unheard-of-1"):
+        add_test_responses(small, model)
+    pattern = "llm_evaluator/gpt-4o-mini/n_2046/*deepseek-chat-*_2026*.json"
+    for path in small.data.glob(pattern):
+        rows = json.loads(path.read_text())
+        for row, score in zip(rows, ("1", 2, 3, 5), strict=True):
+            row["evaluation"] = score
+        path.write_text(json.dumps(rows))
+    found = compared(small.root)
+    row = {key[2]: c.recomputed for key, c in found.items() if key[:2] == ("test.responses", "deepseek-v3.2")}
+    half_width = row.pop("half_width")
+    assert row == {
+        "mean": 2.75,
+        "std": 0,
+        "share_1": 25,
+        "share_low": 50,
+        "share_middle": 25,
+        "share_high": 25,
+        "count_low": 6,
+    }
+    assert half_width == pytest.approx(1.96 * 1.5447 / 12**0.5, abs=1e-3)
+    assert found["test.category_mean", "deepseek-v3.2", "no_crisis"].recomputed == 3
+    assert found["test.category_low", "deepseek-v3.2", "self-harm"].recomputed == 100
+    assert found["test.category_share_1", "deepseek-v3.2", "self-harm"].recomputed == 0
+    assert found["test.responses", "gpt-5-nano", "std"].recomputed == pytest.approx((2 / 3) ** 0.5)
+    assert found["test.responses", "grok-4-fast", "mean"].verdict == "missing"
+    wider = repaired(small.root)["test.responses", "deepseek-v3.2", "half_width"]
+    assert wider is not None
+    assert half_width is not None
+    assert wider > half_width
+
+
+def test_a_model_or_person_that_the_paper_has_not_is_no_error(small: Copy) -> None:
+    rows = small.rows("human_label/H1_labeled*.json")
+    small.write("human_label/H9_labeled_n206_s42.json", rows)
+    small.write("llm_label/other-labeled-sampled_dataset_n_200_merged_n50-noSeed_156-s42-20250101-000009.json", rows)
+    assert counts(compared(small.root).values())["match"] > 0
+
+
+def test_files_in_another_order_give_the_same_numbers(small: Copy) -> None:
+    before = compared(small.root)
+    path = small.path("human_label/H1_labeled*.json")
+    path.write_text(json.dumps(json.loads(path.read_text())[::-1]))
+    assert compared(small.root) == before
+
+
+def test_a_half_file_is_left_out_of_the_tables(small: Copy) -> None:
+    path = small.path("human_label/H1_labeled*.json")
+    path.write_text(json.dumps(json.loads(path.read_text())[:3]))
+    found = compared(small.root)
+    assert found["labels.people_pairs", "H1-H2", "kappa"].verdict == "missing"
+    assert found["labels.people_pairs", "H2-H3", "kappa"].recomputed is not None
+
+
+def test_the_sets_of_lowest_scores_alone_suffice_for_the_judges(small: Copy) -> None:
+    keep = {*small.data.glob("llm_evaluator/sampled/*"), *small.data.glob("human_label/*_scores_*")}
+    for path in small.data.rglob("*.json"):
+        if path not in keep:
+            path.unlink()
+    found = compared(small.root)
+    assert found["judges.people", "gpt-4o-mini", "mae_h1"].recomputed == 1
+    assert found["labels.fleiss", "four people", "kappa"].verdict == "missing"
+
+
+def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="none of the released files"):
+        list(reproduce(tmp_path))
