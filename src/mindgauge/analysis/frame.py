@@ -9,21 +9,24 @@ import numpy as np
 import polars as pl
 
 from mindgauge.metrics import Table
-from mindgauge.records import RaterKind
 
 if TYPE_CHECKING:
     from mindgauge.benchmark import Benchmark
     from mindgauge.rubric import Criterion
     from mindgauge.store import Store
 
+TIE = "tie"
+"""What becomes of a majority over repeats that has no single winner."""
 _RATINGS = """
 SELECT subject, criterion, rater, rater_kind, run, status, CAST(value AS TEXT) AS value,
-    json_extract(provenance, '$.selection') AS selection
+    json_extract(provenance, '$.selection') AS selection, json_extract(provenance, '$.protocol') AS protocol
 FROM ratings WHERE benchmark = ?"""
 _REPLIES = """
-SELECT id AS subject, sample, model, run AS reply_run, json_extract(provenance, '$.selection') AS reply_selection
-FROM replies WHERE benchmark = ?"""
-_TEXT = dict.fromkeys(("subject", "criterion", "rater", "rater_kind", "status", "value", "selection"), pl.String)
+SELECT id, sample, model, run, json_extract(provenance, '$.selection') FROM replies WHERE benchmark = ?"""
+
+
+def _frame(rows: list[tuple[object, ...]], **columns: type[pl.DataType]) -> pl.DataFrame:
+    return pl.DataFrame(rows, dict(columns), orient="row")
 
 
 def tag(name: str) -> str:
@@ -34,14 +37,76 @@ def tag(name: str) -> str:
 def ratings(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     """Return every rating of a benchmark in a run.
 
-    Columns: subject, criterion, rater, rater_kind, run, status, value (as text), selection (why only some subjects
-    were rated, null if all were), sample, model (who is measured), reply_run, cluster, target, and `tag.…`.
+    Columns: subject, criterion, rater, rater_kind, run, status, value (as text), sample, model (who is measured),
+    reply_run, selection (why only some subjects were rated, null if all were), cluster, target, and `tag.…`.
     """
-    found = pl.DataFrame(
-        store.select(_RATINGS, (benchmark.name,)).fetchall(), {**_TEXT, "run": pl.Int64}, orient="row"
-    ) if False else pl.DataFrame(
+    text = pl.String
+    found = _frame(
         store.select(_RATINGS, (benchmark.name,)).fetchall(),
-        {k: pl.Int64 if k == "run" else pl.String for k in ("subject", "criterion", "rater", "rater_kind", "run", "status", "value", "selection")},
-        orient="row",
+        subject=text, criterion=text, rater=text, rater_kind=text, run=pl.Int64, status=text, value=text, selection=text,
+        protocol=text,
     )  # fmt: skip
-    return found
+    replies = _frame(
+        store.select(_REPLIES, (benchmark.name,)).fetchall(),
+        subject=text, sample=text, model=text, reply_run=pl.Int64, reply_selection=text,
+    )  # fmt: skip
+    found = found.join(replies, on="subject", how="left").with_columns(
+        sample=pl.coalesce("sample", "subject"),
+        model=pl.coalesce("model", "rater"),
+        selection=pl.coalesce("selection", "reply_selection"),
+    )
+    return found.join(_samples(store, benchmark), on="sample", how="left").drop("reply_selection")
+
+
+def _samples(store: Store, benchmark: Benchmark) -> pl.DataFrame:
+    names = [*benchmark.slices, *(name for group in benchmark.groups.values() for name in group), "category"]
+    tags = list(dict.fromkeys(names))
+    rows = [
+        (s.id, s.cluster, None if s.target is None else str(s.target), *(s.tags.get(name) for name in tags))
+        for s in store.samples(benchmark.name)
+    ]
+    columns = dict.fromkeys(("sample", "cluster", "target", *map(tag, tags)), pl.String)
+    return pl.DataFrame(rows, columns, orient="row")
+
+
+def majority(rows: pl.DataFrame) -> pl.DataFrame:
+    """Reduce one rater's repeats to one row per subject: the value given most often.
+
+    A tie for the most stays a tie, with the status `tie` and no value; a subject without any value keeps the most
+    frequent of its statuses.
+    """
+    votes = {
+        str(subject): ([v for v in values if v is not None], statuses)
+        for subject, values, statuses in rows.group_by("subject").agg("value", "status").iter_rows()
+    }
+    decided = {subject: _decide(*vote) for subject, vote in votes.items()}
+    first = rows.unique("subject", keep="first", maintain_order=True)
+    return first.with_columns(
+        value=pl.Series([decided[s][0] for s in first["subject"]], dtype=pl.String),
+        status=pl.Series([decided[s][1] for s in first["subject"]], dtype=pl.String),
+        rater=first["rater"] + ":majority",
+    )
+
+
+def _decide(values: list[str], statuses: list[str]) -> tuple[str | None, str]:
+    ranked = Counter(values).most_common(2)
+    if not ranked:
+        return None, Counter(statuses).most_common(1)[0][0]
+    if len(ranked) > 1 and ranked[0][1] == ranked[1][1]:
+        return None, TIE
+    return ranked[0][0], "ok"
+
+
+def table(rows: pl.DataFrame, criterion: Criterion) -> Table:
+    """Turn rows of one criterion into the columns that metrics work on."""
+    codes = {str(level): code for code, level in enumerate(criterion.values)}
+
+    def coded(column: str) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+        return rows[column].replace_strict(codes, default=-1, return_dtype=pl.Int64).to_numpy().astype(np.intp)
+
+    def numbered(column: str) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+        return rows[column].rank("dense").to_numpy().astype(np.intp) - 1
+
+    status = rows["status"].to_numpy().astype(object)
+    code = np.where(status == "ok", coded("value"), -1)
+    return Table(criterion.values, code, coded("target"), numbered("cluster"), numbered("subject"), status)

@@ -8,7 +8,7 @@ commits are shared: all answers that arrive within two milliseconds reach the di
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from mindgauge.models.request import Model, Request
     from mindgauge.store import Store
 
-    Progress = Callable[[str, int, int], None]
-    """Told the stage, how many of its calls are done, and how many there are."""
-    Job = Callable[[], Awaitable[None]]
 
+Progress: TypeAlias = "Callable[[str, int, int], None]"
+"""Told the stage, how many of its calls are done, and how many there are."""
+Job: TypeAlias = "Callable[[], Awaitable[None]]"
 COMMIT_WITHIN = 0.002
 """Seconds between an answer's arrival and its commit, at most."""
 GIVE_UP_AFTER = 50

@@ -6,8 +6,10 @@ Arnaiz-Rodriguez et al., JMIR Mental Health 2026, e88435, arXiv 2509.24857. Depa
 from pathlib import Path
 
 from mindgauge.benchmark import Benchmark
-from mindgauge.benchmarks.help_or_harm.released import load_crisis_type, load_response, read_inputs
+from mindgauge.benchmarks.help_or_harm.inputs import read_inputs
+from mindgauge.benchmarks.help_or_harm.labels import load_crisis_type
 from mindgauge.benchmarks.help_or_harm.reproduce import reproduce
+from mindgauge.benchmarks.help_or_harm.responses import load_response
 from mindgauge.metrics import (
     STATUS_RATES,
     accuracy,

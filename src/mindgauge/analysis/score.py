@@ -1,0 +1,230 @@
+"""The metrics of a run, from what it holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import polars as pl
+
+from mindgauge import benchmark as benchmarks
+from mindgauge.analysis import frame
+from mindgauge.errors import UsageError
+from mindgauge.manifest import read as read_manifest
+from mindgauge.metrics import Estimate, Metric, Table, estimate
+from mindgauge.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from mindgauge.benchmark import Benchmark
+
+
+class Score(msgspec.Struct, frozen=True):
+    """One metric of one model on one slice, as one rater sees it. `missing` of the `n` ratings have no value.
+
+    `low` and `high` bound it with 95 % confidence; `worst` and `best` are its values were all missing ratings so.
+    """
+
+    benchmark: str
+    name: str
+    criterion: str
+    slice: str
+    model: str
+    rater: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    clusters: int
+    missing: int
+    worst: float | None
+    best: float | None
+
+
+class StatusCount(msgspec.Struct, frozen=True):
+    """How many replies or ratings of one model or rater ended in one status."""
+
+    benchmark: str
+    kind: str
+    name: str
+    status: str
+    n: int
+
+
+class Scores(msgspec.Struct, frozen=True):
+    """What a run holds, in numbers."""
+
+    run: str
+    benchmark: str
+    models: list[str]
+    judges: list[str]
+    calls: dict[str, Any]
+    statuses: dict[str, int]
+    statuses_by: list[StatusCount]
+    metrics: list[Score]
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The metrics as a table, one row each."""
+        return pl.DataFrame([msgspec.structs.asdict(m) for m in self.metrics], infer_schema_length=None)
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
+    def find(self, name: str, slice_: str = "all", **fields: str) -> list[Score]:
+        """Return the metrics of this name and slice whose other fields are as given."""
+        return [
+            m
+            for m in self.metrics
+            if m.name == name and m.slice == slice_ and all(getattr(m, k) == v for k, v in fields.items())
+        ]
+
+
+def open_run(folder: Path) -> tuple[Store, list[Benchmark], dict[str, Any]]:
+    """Open a run for reading: its store, the benchmarks in it, its manifest.
+
+    Raises:
+        UsageError: there is no run, or it belongs to a benchmark that is not here.
+    """
+    manifest = read_manifest(folder)
+    store = Store(folder)
+    found = [b for name in manifest.get("plan", {}).get("benchmarks", []) for b in benchmarks.find(name)]
+    if not found:
+        raise UsageError(f"{folder}: manifest.toml names no benchmark; is this a run?")
+    return store, found, manifest
+
+
+def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
+    """Compute every metric of a run's benchmarks for every model and rater in it.
+
+    Raises:
+        UsageError: there is no run in the folder.
+    """
+    store, found, manifest = open_run(folder)
+    with store:
+        recognised = manifest["plan"].get("protocol") == "recognised"
+        metrics = [m for b in found for m in _scores(store, b, recognised, resamples, seed)]
+        by = [count for benchmark in found for count in _statuses(store, benchmark)]
+        totals: dict[str, int] = {}
+        for count in by:
+            totals[count.status] = totals.get(count.status, 0) + count.n
+        return Scores(
+            run=str(folder),
+            benchmark=", ".join(b.name for b in found),
+            models=sorted({m.model for m in metrics} | {c.name for c in by if c.kind == "reply"}),
+            judges=sorted(_judges(store, found)),
+            calls=_calls(store, manifest),
+            statuses=totals,
+            statuses_by=by,
+            metrics=metrics,
+        )
+
+
+def _scores(
+    store: Store, benchmark: Benchmark, recognised: bool, resamples: int, seed: int
+) -> Iterator[Score]:
+    ratings = frame.ratings(store, benchmark)
+    asked = {criterion.name: (benchmark, criterion) for criterion in benchmark.rubric.criteria}
+    if recognised and benchmark.recognised_by is not None:
+        asked |= {c.name: (benchmark.recognised_by, c) for c in benchmark.recognised_by.rubric.criteria}
+    for (name, model, rater, kind), rows in sorted(
+        ratings.group_by("criterion", "model", "rater", "rater_kind"), key=lambda group: tuple(map(str, group[0]))
+    ):
+        if name not in asked or kind == "gold":
+            continue
+        asking, criterion = asked[str(name)]
+        if asking.closed and kind == "person":
+            continue  # what people say of a closed question makes the gold; their agreement is computed below
+        views = [(str(rater), rows)]
+        if asking.closed and rows["run"].n_unique() > 1:
+            views.append((f"{rater}:majority", frame.majority(rows)))
+        for view, view_rows in views:
+            for slice_, part in _slices(asking, view_rows, by_recognition=recognised and not asking.closed):
+                columns = frame.table(part, criterion)
+                for metric in asking.metrics:
+                    found = _one(metric, columns, slice_, resamples, seed)
+                    if found is not None:
+                        label = f"label={metric.label}" if metric.label else slice_
+                        yield Score(
+                            benchmark.name, metric.name, criterion.name, label, str(model), view,
+                            *msgspec.structs.astuple(found),
+                        )  # fmt: skip
+    yield from _people(benchmark, ratings, resamples, seed)
+
+
+def _people(benchmark: Benchmark, ratings: pl.DataFrame, resamples: int, seed: int) -> Iterator[Score]:
+    """Agreement among people on a closed question, which is the ceiling for any model."""
+    people = ratings.filter(pl.col("rater_kind") == "person")
+    agreement = next((m for m in benchmark.metrics if m.name == "fleiss_kappa"), None)
+    if not benchmark.closed or agreement is None or people["rater"].n_unique() < 2:
+        return
+    for criterion in benchmark.rubric.criteria:
+        rows = people.filter(pl.col("criterion") == criterion.name)
+        found = estimate(agreement, frame.table(rows, criterion), resamples=resamples, seed=seed)
+        yield Score(
+            benchmark.name, agreement.name, criterion.name, "all", "people", "people", *msgspec.structs.astuple(found)
+        )
+
+
+def _one(metric: Metric, columns: Table, slice_: str, resamples: int, seed: int) -> Estimate | None:
+    """Estimate a metric; None where it has nothing to say: no rows it concerns, or a label's metric off the whole."""
+    if metric.label and slice_ != "all":
+        return None
+    found = estimate(metric, columns, resamples=resamples, seed=seed)
+    return found if (found.n and found.value is not None) or found.missing else None
+
+
+def _slices(
+    benchmark: Benchmark, rows: pl.DataFrame, *, by_recognition: bool
+) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Cut ratings into `all`, named groups, each value of each slicing tag, and whether the judge saw the category.
+
+    Subjects that were chosen by what some judge thought of them say nothing about all; they stand apart.
+    """
+    for (selection,), part in rows.filter(pl.col("selection").is_not_null()).group_by("selection"):
+        yield f"selection={selection}", part
+    rows = rows.filter(pl.col("selection").is_null())
+    if rows.is_empty():
+        return
+    yield "all", rows
+    for name, tags in benchmark.groups.items():
+        inside = pl.all_horizontal(pl.col(frame.tag(tag)).is_in(list(values)) for tag, values in tags.items())
+        part = rows.filter(inside)
+        if not part.is_empty():
+            yield name, part
+    for tag in benchmark.slices:
+        column = frame.tag(tag)
+        for value in sorted(rows[column].drop_nulls().unique()):
+            yield f"{tag}={value}", rows.filter(pl.col(column) == value)
+    if by_recognition:
+        right = pl.col("protocol") == pl.col(frame.tag(benchmark.protocol))
+        yield "recognised=right", rows.filter(right)
+        yield "recognised=wrong", rows.filter(~right)
+
+
+def _statuses(store: Store, benchmark: Benchmark) -> Iterator[StatusCount]:
+    queries = {
+        "reply": "SELECT model, status, count(*) FROM replies WHERE benchmark = ? GROUP BY 1, 2",
+        "rating": "SELECT rater, status, count(*) FROM ratings WHERE benchmark = ? AND rater_kind != 'gold' GROUP BY 1, 2",
+    }
+    for kind, query in queries.items():
+        for name, status, n in store.select(query, (benchmark.name,)):
+            yield StatusCount(benchmark.name, kind, name, status, n)
+
+
+def _judges(store: Store, found: list[Benchmark]) -> set[str]:
+    """Return who rated replies."""
+    query = "SELECT DISTINCT rater FROM ratings WHERE benchmark = ? AND rater_kind != 'gold'"
+    return {row[0] for b in found if not b.closed for row in store.select(query, (b.name,))}
+
+
+def _calls(store: Store, manifest: dict[str, Any]) -> dict[str, Any]:
+    query = (
+        "SELECT count(*), coalesce(sum(status = 'failed'), 0), coalesce(sum(prompt_tokens), 0), "
+        "coalesce(sum(cached_tokens), 0), coalesce(sum(completion_tokens), 0), coalesce(sum(attempts - 1), 0), "
+        "sum(cost), coalesce(sum(seconds), 0) FROM calls"
+    )
+    names = ("made", "failed", "prompt_tokens", "cached_tokens", "completion_tokens", "retries", "cost", "model_seconds")
+    return {**dict(zip(names, store.select(query).fetchone(), strict=True)), "seconds": manifest.get("seconds", 0.0)}

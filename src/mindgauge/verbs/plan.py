@@ -1,0 +1,185 @@
+"""What `run` and `rate` share: from names to models, judges and a run directory with its plan."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from mindgauge import manifest
+from mindgauge.benchmark import Benchmark
+from mindgauge.engine import Budget, Session, in_lanes, put_gold, rate, rate_by_rule, run_async
+from mindgauge.errors import UsageError
+from mindgauge.models.request import Model
+from mindgauge.models.spec import Settings, open_model
+from mindgauge.raters.judge import Judge, Mode
+from mindgauge.raters.rule import Rule, open_rule
+from mindgauge.records import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Sequence
+
+    from mindgauge.engine import Progress
+    from mindgauge.records import Sample
+    from mindgauge.store import Store
+
+GOLD, RECOGNISED = "gold", "recognised"
+PROTOCOLS = (GOLD, RECOGNISED)
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """How models are to be called and judges are to judge; the same for all of a command."""
+
+    runs: int = 1
+    judge_runs: int = 1
+    mode: Mode = Mode.JOINT
+    protocol: str = GOLD
+    temperature: float | None = None
+    judge_temperature: float | None = None
+    max_cost: float | None = None
+    settings: Settings = Settings()
+
+    def __post_init__(self) -> None:
+        for name in ("runs", "judge_runs"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"--{name.replace('_', '-')} must be at least 1")
+        if self.protocol not in PROTOCOLS:
+            raise UsageError(f"--protocol is {' or '.join(PROTOCOLS)}, not {self.protocol!r}")
+        if self.max_cost is not None and not (math.isfinite(self.max_cost) and self.max_cost >= 0):
+            raise UsageError("--max-cost must be an amount in US dollars")
+        if self.settings.concurrency < 1:
+            raise UsageError("--concurrency must be at least 1")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What is sent along with every request to a model under test."""
+        return {} if self.temperature is None else {"temperature": self.temperature}
+
+    @property
+    def judge_parameters(self) -> dict[str, Any]:
+        """What is sent along with every request to a judge."""
+        return {} if self.judge_temperature is None else {"temperature": self.judge_temperature}
+
+
+def open_models(specs: Sequence[str], asked: Asked) -> list[Model]:
+    """Find every model that is named.
+
+    Raises:
+        UsageError: one is unknown or named twice, or has no known price though `max_cost` is given.
+    """
+    models = [open_model(spec, asked.settings) for spec in dict.fromkeys(specs)]
+    unpriced = [model.name for model in models if model.price is None]
+    if asked.max_cost is not None and unpriced:
+        raise UsageError(
+            f"--max-cost needs a price and none is known for {unpriced[0]}; give --price IN:OUT, in US dollars per million tokens"
+        )
+    return models
+
+
+def open_raters(specs: Sequence[str], asked: Asked) -> tuple[list[Model], list[Rule]]:
+    """Find every judge that is named: models, and rules."""
+    rules = [open_rule(spec) for spec in specs if spec.startswith("rule/")]
+    return open_models([spec for spec in specs if not spec.startswith("rule/")], asked), rules
+
+
+def samples_hash(samples: Sequence[Sample]) -> str:
+    """Hash what is asked about."""
+    return digest([sample.id for sample in samples])
+
+
+def whole_plan(benchmarks: Sequence[Benchmark], samples: Sequence[Sequence[Sample]], asked: Asked, **more: Any) -> dict[str, Any]:
+    """Write down what decides whether a later command continues this run: everything that changes what is asked."""
+    plan = {
+        "benchmarks": [b.name for b in benchmarks],
+        "instruments": [b.instrument(asked.mode).name for b in benchmarks],
+        "samples": [samples_hash(found) for found in samples],
+        "runs": asked.runs,
+        "judge_runs": asked.judge_runs,
+        "mode": asked.mode.value,
+        "protocol": asked.protocol,
+        "temperature": asked.temperature,
+        "judge_temperature": asked.judge_temperature,
+        "max_tokens": asked.settings.max_tokens,
+        **more,
+    }
+    return {key: value for key, value in plan.items() if value is not None}
+
+
+def folder_for(plan: dict[str, Any]) -> Path:
+    """Return where a run goes if the user does not say: the same command always finds the same folder."""
+    name = "+".join(plan["benchmarks"]).replace("/", "-")
+    return Path("runs") / f"{name[:60]}-{digest(plan)[:8]}"
+
+
+def judge_for(benchmark: Benchmark, model: Model, asked: Asked) -> Judge:
+    """Put a benchmark's instrument into a model's hands."""
+    from mindgauge.engine.steps import provenance
+
+    parameters = asked.parameters if benchmark.closed else asked.judge_parameters
+    return Judge(model.name, benchmark.instrument(asked.mode), parameters, provenance(model, parameters))
+
+
+def judging(
+    session: Session, benchmark: Benchmark, judges: Sequence[Model], asked: Asked
+) -> list[tuple[Model, Callable[[], Coroutine[Any, Any, None]]]]:
+    """Return the steps in which judges rate a benchmark's subjects."""
+    recognised = asked.protocol == RECOGNISED and not benchmark.closed
+
+    def step(model: Model) -> Callable[[], Coroutine[Any, Any, None]]:
+        recognise = judge_for(benchmark.recognised_by, model, asked) if recognised and benchmark.recognised_by else None
+        judge = judge_for(benchmark, model, asked)
+        runs = asked.runs if benchmark.closed else asked.judge_runs
+        return lambda: rate(session, benchmark, judge, model, runs=runs, recognise=recognise)
+
+    return [(model, step(model)) for model in judges]
+
+
+def work(
+    store: Store,
+    asked: Asked,
+    progress: Progress | None,
+    phases: Sequence[Callable[[Session], list[tuple[Model, Callable[[], Coroutine[Any, Any, None]]]]]],
+) -> None:
+    """Do the phases of a run one after another, and keep in its manifest what they took."""
+
+    async def all_phases() -> None:
+        budget = Budget(asked.max_cost, store.spent())
+        session = Session(store, concurrency=asked.settings.concurrency, budget=budget, progress=progress)
+        for phase in phases:
+            await in_lanes(session, phase(session))
+
+    began = time.perf_counter()
+    try:
+        run_async(all_phases())
+    finally:
+        content = manifest.read(store.folder)
+        seconds = content.get("seconds", 0.0) + time.perf_counter() - began
+        manifest.write(store.folder, {**content, "seconds": round(seconds, 3), "cost": store.spent(), "ended": manifest.now()})
+
+
+def rate_all(
+    store: Store,
+    benchmarks: Sequence[Benchmark],
+    judges: Sequence[Model],
+    rules: Sequence[Rule],
+    asked: Asked,
+    progress: Progress | None,
+) -> None:
+    """Let judges and rules rate every reply of the open benchmarks."""
+    for benchmark in (b for b in benchmarks if not b.closed):
+        for rule in rules:
+            rate_by_rule(store, benchmark, rule)
+    work(store, asked, progress, [lambda session: [s for b in benchmarks if not b.closed for s in judging(session, b, judges, asked)]])
+
+
+def keep_samples(store: Store, benchmark: Benchmark, samples: Sequence[Sample]) -> int:
+    """Put a benchmark's samples into a run, with their gold ratings; returns how many were duplicates."""
+    if store.count_samples(benchmark.name):
+        return 0
+    doubled = store.put_samples(benchmark.name, samples)
+    if benchmark.closed:
+        put_gold(store, benchmark)
+    return doubled

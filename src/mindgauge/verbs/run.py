@@ -1,0 +1,120 @@
+"""`run`: models answer a benchmark's samples, judges rate the replies, and the scores say what came of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+
+from mindgauge import benchmark as benchmarks
+from mindgauge import manifest
+from mindgauge.analysis.score import Scores, score
+from mindgauge.engine import answer
+from mindgauge.errors import UsageError
+from mindgauge.models.spec import Settings
+from mindgauge.raters.judge import Mode
+from mindgauge.store import Store
+from mindgauge.verbs import plan
+from mindgauge.verbs.estimate import DryRun, foresee
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Sequence
+
+    from mindgauge.engine import Progress, Session
+    from mindgauge.models.request import Model
+
+
+def run(
+    names: str | Sequence[str],
+    *,
+    model: str | Sequence[str],
+    judge: str | Sequence[str] = (),
+    data: str | Path | None = None,
+    out: str | Path | None = None,
+    runs: int = 1,
+    judge_runs: int = 1,
+    limit: int | None = None,
+    where: dict[str, tuple[str, ...]] | None = None,
+    mode: str = "joint",
+    protocol: str = plan.GOLD,
+    temperature: float | None = None,
+    judge_temperature: float | None = None,
+    max_cost: float | None = None,
+    settings: Settings | None = None,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+    command: str = "",
+) -> Scores | DryRun:
+    """Run benchmarks on models. The same call continues where an earlier one stopped.
+
+    Args:
+        names: benchmarks, or families of them.
+        model: the models under test.
+        judge: who rates replies: models, or rules (`rule/refusal`).
+        data: a copy of the authors' released files; our own samples if not given.
+        out: the run directory; if not given, one that follows from the plan.
+        runs: replies (or closed answers) per sample and model.
+        judge_runs: judgements per reply and judge.
+        limit: at most this many samples per benchmark, spread evenly over the classes.
+        where: tag → values of the samples to keep.
+        mode: `joint`, all criteria in one call, or `split`, one call each.
+        protocol: `gold`, by the sample's category, or `recognised`, by the one the judge itself sees.
+        temperature: of the models under test; their own default if not given.
+        judge_temperature: of the judges.
+        max_cost: US dollars that the run may cost in all, earlier calls included.
+        settings: how endpoints are called.
+        dry_run: only say what it would take.
+        progress: told stage, calls done and calls in all.
+        command: what the user typed, for the manifest.
+
+    Raises:
+        UsageError: a name, a file or the plan is wrong.
+        EndpointError: a model cannot be reached.
+        BudgetError: the next call could pass `max_cost`.
+    """
+    asked = plan.Asked(
+        runs=runs, judge_runs=judge_runs, mode=Mode(mode), protocol=protocol, temperature=temperature,
+        judge_temperature=judge_temperature, max_cost=max_cost, settings=settings or Settings(),
+    )  # fmt: skip
+    found = [b for name in _listed(names) for b in benchmarks.find(name)]
+    models = plan.open_models(_listed(model), asked)
+    if not models:
+        raise UsageError("name a model under test with --model")
+    judges, rules = plan.open_raters(_listed(judge), asked)
+    folder = Path(data) if data is not None else None
+    samples = [benchmark.samples(folder, where, limit) for benchmark in found]
+    whole = plan.whole_plan(
+        found, samples, asked,
+        models=[m.name for m in models], judges=[j.name for j in judges] + [r.name for r in rules],
+        data=str(folder) if folder else None,
+    )  # fmt: skip
+    path = Path(out) if out is not None else plan.folder_for(whole)
+    if dry_run:
+        return foresee(path, found, samples, models, judges, asked)
+    with Store(path, write=True) as store:
+        manifest.begin(path, whole, command)
+        for benchmark, found_samples in zip(found, samples, strict=True):
+            plan.keep_samples(store, benchmark, found_samples)
+
+        def replies(session: Session) -> list[tuple[Model, Callable[[], Coroutine[Any, Any, None]]]]:
+            steps = []
+            for benchmark in found:
+                if benchmark.closed:
+                    steps += plan.judging(session, benchmark, models, asked)
+                else:
+                    steps += [(m, _answering(session, benchmark, m, asked)) for m in models]
+            return steps
+
+        plan.work(store, asked, progress, [replies])
+        plan.rate_all(store, found, judges, rules, asked, progress)
+    return score(path)
+
+
+def _answering(
+    session: Session, benchmark: benchmarks.Benchmark, model: Model, asked: plan.Asked
+) -> Callable[[], Coroutine[Any, Any, None]]:
+    return lambda: answer(session, benchmark, model, runs=asked.runs, parameters=asked.parameters)
+
+
+def _listed(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
