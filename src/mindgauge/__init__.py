@@ -1,1 +1,59 @@
-"""Mindgauge."""
+"""Mindgauge measures how safely language models talk with people in distress, and how far each number can be trusted.
+
+Every verb of the command line is a function here, with the same name and arguments, that returns a small result.
+They are loaded when first used, so that `import mindgauge` costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mindgauge.errors import MindgaugeError
+    from mindgauge.models.scripted import Scripted
+    from mindgauge.models.spec import Settings
+    from mindgauge.records import Message, Rating, Reply, Sample, Status
+    from mindgauge.verbs.demo import demo
+    from mindgauge.verbs.export import export
+    from mindgauge.verbs.list import list  # noqa: A004 - the verb's name
+    from mindgauge.verbs.load import load
+    from mindgauge.verbs.rate import rate
+    from mindgauge.verbs.report import report
+    from mindgauge.verbs.reproduce import reproduce
+    from mindgauge.verbs.run import run
+    from mindgauge.verbs.score import score
+
+_VERBS = ("demo", "export", "list", "load", "rate", "report", "reproduce", "run", "score")
+_WHERE = {
+    **{verb: f"mindgauge.verbs.{verb}" for verb in _VERBS},
+    **dict.fromkeys(("Message", "Rating", "Reply", "Sample", "Status"), "mindgauge.records"),
+    "MindgaugeError": "mindgauge.errors",
+    "Scripted": "mindgauge.models.scripted",
+    "Settings": "mindgauge.models.spec",
+}
+__all__ = [
+    "Message",
+    "MindgaugeError",
+    "Rating",
+    "Reply",
+    "Sample",
+    "Scripted",
+    "Settings",
+    "Status",
+    "demo",
+    "export",
+    "list",
+    "load",
+    "rate",
+    "report",
+    "reproduce",
+    "run",
+    "score",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'mindgauge' has no attribute {name!r}")
+    return getattr(importlib.import_module(_WHERE[name]), name)

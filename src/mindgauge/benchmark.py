@@ -110,6 +110,12 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the model under test itself rates the sample."""
         return "ask" in self.prompts
 
+    @property
+    def published(self) -> Path | None:
+        """The file with the paper's numbers: the benchmark's own, or else its family's."""
+        found = (folder / "published.toml" for folder in (self.folder, self.folder.parent))
+        return next((path for path in found if path.is_file()), None)
+
     def samples(
         self, data: Path | None, where: dict[str, tuple[str, ...]] | None = None, limit: int | None = None
     ) -> list[Sample]:

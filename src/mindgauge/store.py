@@ -30,7 +30,6 @@ CREATE INDEX samples_in_order ON samples (benchmark, position);
 CREATE TABLE replies (benchmark TEXT, id TEXT, sample TEXT, model TEXT, run INTEGER, status TEXT, text TEXT,
     finish_reason TEXT, prompt_tokens INTEGER, completion_tokens INTEGER, cached_tokens INTEGER, seconds REAL,
     provenance BLOB, PRIMARY KEY (benchmark, id));
-CREATE INDEX replies_by_model ON replies (benchmark, model, sample, run);
 CREATE TABLE ratings (benchmark TEXT, subject TEXT, criterion TEXT, rater TEXT, rater_kind TEXT, run INTEGER,
     status TEXT, value, rationale TEXT, evidence BLOB, instrument TEXT, provenance BLOB,
     PRIMARY KEY (benchmark, rater, criterion, subject, run)) WITHOUT ROWID;
@@ -214,10 +213,6 @@ class Store:
             return None
         return Exchange(Status(row[0]), row[1], row[2], Usage(*row[3:6]), *row[6:])
 
-    def count_calls(self) -> int:
-        """Return how many calls the run has made; when it is none, there is nothing to look up."""
-        return int(self._db.execute("SELECT count(*) FROM calls").fetchone()[0])
-
     def spent(self) -> float:
         """Return what the calls cost so far, in US dollars, as far as prices are known."""
         return float(self._db.execute("SELECT coalesce(sum(cost), 0) FROM calls").fetchone()[0])
@@ -292,6 +287,8 @@ def _connect(path: Path, *, write: bool) -> sqlite3.Connection:
         db.execute("PRAGMA journal_mode = WAL")
         # A killed process loses nothing that was committed; only a power cut may lose the last moments.
         db.execute("PRAGMA synchronous = NORMAL")
+        # Keys are hashes, so every row dirties pages of its own; folding the log back seldom folds many at once.
+        db.execute("PRAGMA wal_autocheckpoint = 10000")
         return db
 
 

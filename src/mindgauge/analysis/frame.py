@@ -59,8 +59,8 @@ def ratings(store: Store, benchmark: Benchmark) -> pl.DataFrame:
 
 
 def _samples(store: Store, benchmark: Benchmark) -> pl.DataFrame:
-    names = [*benchmark.slices, *(name for group in benchmark.groups.values() for name in group), "category"]
-    tags = list(dict.fromkeys(names))
+    asked = [b for b in (benchmark, benchmark.recognised_by) if b is not None]
+    tags = sorted({"category", *(name for b in asked for name in (*b.slices, *(t for group in b.groups.values() for t in group)))})
     rows = [
         (s.id, s.cluster, None if s.target is None else str(s.target), *(s.tags.get(name) for name in tags))
         for s in store.samples(benchmark.name)

@@ -1,1 +1,65 @@
-"""."""
+"""The command line: one verb, one file. It parses, calls the verb's function, and renders what comes back."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from mindgauge.cli import demo, export, list_, load, rate, report, reproduce, run, score
+from mindgauge.errors import MindgaugeError
+
+app = typer.Typer(
+    name="mindgauge",
+    help="Measures how safely and how well language models talk with people in distress, and how far each number can be trusted.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.command()(demo.demo)
+app.command("list")(list_.list_)
+app.command()(run.run)
+app.command()(rate.rate)
+app.command()(load.load)
+app.command()(score.score)
+app.command()(report.report)
+app.command()(reproduce.reproduce)
+app.command()(export.export)
+
+
+def _show_version(wanted: bool) -> None:  # noqa: FBT001 - how typer calls it
+    if wanted:
+        from mindgauge.manifest import software
+
+        print(software())
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    *, version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version.")
+) -> None:
+    """Nothing to do: `--version` has done it."""
+
+
+def main() -> None:
+    """Run the command line; whatever goes wrong is one line and an exit code, not a traceback."""
+    try:
+        code = app(standalone_mode=False)
+    except MindgaugeError as error:
+        sys.exit(_say(str(error), error.exit_code))
+    except typer.TyperException as error:
+        sys.exit(_say(error.format_message(), error.exit_code))
+    except (KeyboardInterrupt, typer.Abort):
+        sys.exit(_say("stopped; everything finished is kept, run the same command to go on", 130))
+    except BrokenPipeError:
+        sys.exit(1)
+    except OSError as error:
+        sys.exit(_say(f"{error.filename or 'the system'}: {error.strerror or error}", 1))
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _say(message: str, code: int) -> int:
+    print(f"mindgauge: {' '.join(message.split())}", file=sys.stderr)
+    return code

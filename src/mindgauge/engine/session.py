@@ -79,7 +79,7 @@ class Session:
         self.progress = progress or (lambda *_: None)
         self.stop: MindgaugeError | None = None
         self.calls_made = 0
-        self._known_calls = store.count_calls() > 0
+        self._under_way: dict[bytes, asyncio.Future[Exchange]] = {}
         self._commit: asyncio.Future[None] | None = None
         self._failures: dict[str, int] = {}
 
@@ -113,18 +113,25 @@ class Session:
             )
 
     def asker(self, model: Model, benchmark: str) -> Callable[[Request], Awaitable[Exchange]]:
-        """Return a way to ask that remembers: a call finished before is not made again, and each is committed."""
+        """Return a way to ask that remembers: the same call is made once, and committed before it counts as made."""
 
-        async def ask(request: Request) -> Exchange:
-            key = request.key(model.name)
-            if self._known_calls:
-                known = self.store.exchange(key)
-                if known is not None:
-                    return known
+        async def make(key: bytes, request: Request) -> Exchange:
             done = await self.call(model, request)
             self.store.add_call(key, request.prompt_hash(), benchmark, model.name, request.run, done)
             await self.committed()
             return done
+
+        async def ask(request: Request) -> Exchange:
+            key = request.key(model.name)
+            if key not in self._under_way:
+                known = self.store.exchange(key)
+                if known is not None:
+                    return known
+                self._under_way[key] = asyncio.ensure_future(make(key, request))
+            try:
+                return await self._under_way[key]
+            finally:
+                self._under_way.pop(key, None)
 
         return ask
 

@@ -78,6 +78,8 @@ class ChatModel:
     """A model behind `POST {url}/chat/completions`."""
 
     own_machine = False
+    takes_lengths = False
+    """Whether a schema may bound lengths; strict endpoints refuse a schema that does."""
 
     def __init__(
         self,
@@ -170,8 +172,9 @@ class ChatModel:
         body: dict[str, Any] = {"model": self._model, "messages": request.messages, **request.parameters}
         body[self._max_tokens_field] = body.pop("max_tokens", self.max_tokens)
         if request.schema is not None:
-            schema = {"name": "verdict", "strict": True, "schema": request.schema}
-            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+            schema = request.schema if self.takes_lengths else _without_lengths(request.schema)
+            verdict = {"name": "verdict", "strict": True, "schema": schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": verdict}
         for name in self._unsupported:
             body.pop(name, None)
         return body
@@ -262,6 +265,13 @@ class ChatModel:
             self._max_tokens_field = "max_completion_tokens"
         else:
             self._unsupported.add(parameter)
+
+
+def _without_lengths(schema: Any) -> Any:
+    """Copy a schema without the bounds on lengths."""
+    if isinstance(schema, dict):
+        return {k: _without_lengths(v) for k, v in schema.items() if k not in {"maxLength", "maxItems"}}
+    return schema
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:

@@ -52,6 +52,7 @@ class LocalModel(ChatModel):
     """A GGUF file served by llama.cpp in this process, from entering to leaving."""
 
     own_machine = True
+    takes_lengths = True
 
     def __init__(self, name: str, *, slots: int = SLOTS, timeout: float = 600.0, max_tokens: int = 256) -> None:  # noqa: ASYNC109 - a setting
         """Find the weights; the server starts when the model is entered.

@@ -38,8 +38,8 @@ def confusion(first: Codes, second: Codes, labels: int, weights: Floats | None =
 def cohen_kappa(first: Codes, second: Codes, labels: int, weights: Floats | None = None) -> Floats:
     """Cohen's kappa for two raters (Cohen 1960): (p_o - p_e) / (1 - p_e), p_e = Σ_c p_1c p_2c.
 
-    A missing second label (-1) stays in n and agrees with nothing. Published example, Cohen 1960, table 1: the
-    proportions (.25 .13 .12; .12 .02 .16; .03 .15 .02) give kappa -0.06 to two digits.
+    A missing second label (-1) stays in n and agrees with nothing. Published example: the
+    proportions of Cohen 1968, table 1 (.44 .05 .01; .07 .20 .03; .09 .05 .06) give 0.492.
 
     Args:
         first: shape (n,), codes of the reference; -1 is left out.

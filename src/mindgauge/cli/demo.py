@@ -1,0 +1,24 @@
+"""`mindgauge demo`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mindgauge.cli import options, render
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="The run directory.")] = Path("demo-run"),
+    json: options.Json = False,
+) -> None:
+    """Run the embedded model end to end, on samples of our own, and write the report."""
+    from mindgauge.verbs.demo import demo as verb
+
+    with render.progress() as progress:
+        found = verb(out=out, progress=progress, command=render.command())
+    if json:
+        render.as_json(found)
+        return
+    render.scores(found.scores)
+    print(f"\n{found.warning}\n\nThe report: {Path(found.report).resolve()}")

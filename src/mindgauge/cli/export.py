@@ -1,0 +1,25 @@
+"""`mindgauge export`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mindgauge.cli import options, render
+
+
+def export(
+    run: Annotated[Path, typer.Argument(help="A run directory.")],
+    to: Annotated[str, typer.Option(help="csv, parquet, or hub (the Hugging Face layout).")],
+    out: Annotated[Path | None, typer.Option(help="The folder to write; RUN/export-FORMAT if not given.")] = None,
+    licence: Annotated[str | None, typer.Option(help="The licence you publish under; hub needs one.")] = None,
+    json: options.Json = False,
+) -> None:
+    """Write a run in another tool's format."""
+    from mindgauge.verbs.export import export as verb
+
+    written = verb(run, to=to, out=out, licence=licence)
+    if json:
+        render.as_json(written)
+    else:
+        print(written.path)

@@ -1,0 +1,26 @@
+"""`mindgauge load`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mindgauge.cli import options, render
+
+
+def load(
+    name: options.Name,
+    data: Annotated[Path, typer.Option(help="A copy of the authors' released files, whole or in part.")],
+    out: options.Out = None,
+    json: options.Json = False,
+) -> None:
+    """Make a run of the authors' released replies and ratings."""
+    from mindgauge.verbs.load import load as verb
+
+    found = verb(name, data=data, out=out, command=render.command())
+    if json:
+        render.as_json(found)
+        return
+    for note in found.notes:
+        print(f"note: {note}")
+    print(found.run)

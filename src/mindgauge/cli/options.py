@@ -1,0 +1,77 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mindgauge.errors import UsageError
+
+if TYPE_CHECKING:
+    from mindgauge.models.spec import Settings
+
+Names = Annotated[list[str], typer.Argument(help="Benchmarks, or families of them.")]
+Name = Annotated[str, typer.Argument(help="A benchmark.")]
+Judges = Annotated[list[str], typer.Option("--judge", help="Who rates: a model, or a rule (rule/refusal). May be repeated.")]
+Out = Annotated[Path | None, typer.Option(help="The run directory; if not given, one that follows from the plan.")]
+Data = Annotated[Path | None, typer.Option(help="A copy of the authors' released files, whole or in part.")]
+JudgeRuns = Annotated[int, typer.Option(help="Judgements per reply and judge.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="At most this many, spread evenly over the classes.")]
+Mode = Annotated[str, typer.Option(help="joint: all criteria in one call; split: one call each.")]
+Protocol = Annotated[str, typer.Option(help="gold: by the sample's category; recognised: by the one the judge sees.")]
+Concurrency = Annotated[int, typer.Option(min=1, help="Calls under way at once, per model.")]
+MaxCost = Annotated[float | None, typer.Option(help="Stop before the run costs more, in US dollars.")]
+Timeout = Annotated[float, typer.Option(min=0.1, help="Seconds for one attempt of a call.")]
+Tries = Annotated[int, typer.Option(min=1, help="Attempts per call.")]
+MaxTokens = Annotated[int | None, typer.Option(min=1, help="The longest answer asked for.")]
+Price = Annotated[str | None, typer.Option(help="IN:OUT, US dollars per million tokens, where no list knows the model.")]
+LocalOnly = Annotated[bool, typer.Option("--local-only", help="Refuse every address but loopback.")]
+Temperature = Annotated[float | None, typer.Option(help="Of the judges; their own default if not given.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def pairs(items: list[str], option: str) -> dict[str, str]:
+    """Read NAME=VALUE options, also several separated by commas.
+
+    Raises:
+        UsageError: one has no equals sign.
+    """
+    found = {}
+    for item in (part for text in items for part in text.split(",")):
+        name, equals, value = item.partition("=")
+        if not (name and equals and value):
+            raise UsageError(f"{option} {item!r}: write NAME=VALUE")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def where(items: list[str]) -> dict[str, tuple[str, ...]]:
+    """Read TAG=VALUE options; a tag given twice allows both values."""
+    found: dict[str, tuple[str, ...]] = {}
+    for item in items:
+        for tag, value in pairs([item], "--where").items():
+            found[tag] = (*found.get(tag, ()), value)
+    return found
+
+
+def settings(
+    *, concurrency: int, timeout: float, tries: int, max_tokens: int | None, price: str | None, local_only: bool
+) -> Settings:
+    """Gather how endpoints are called.
+
+    Raises:
+        UsageError: the price is not IN:OUT.
+    """
+    from mindgauge.models.request import Price as PerToken
+    from mindgauge.models.spec import Settings
+
+    per_token = None
+    if price is not None:
+        try:
+            read, written = (float(part) for part in price.split(":"))
+        except ValueError as error:
+            raise UsageError(f"--price {price!r}: write IN:OUT, US dollars per million tokens, for example 0.15:0.60") from error
+        per_token = PerToken(read / 1e6, written / 1e6)
+    return Settings(concurrency, timeout, tries, max_tokens, per_token, local_only)

@@ -1,0 +1,47 @@
+"""`mindgauge rate`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mindgauge.cli import options, render
+
+
+def rate(
+    name: options.Name,
+    replies: Annotated[Path, typer.Option(help="A CSV, JSONL or Parquet file of replies, or a run directory.")],
+    judge: options.Judges,
+    out: options.Out = None,
+    map_: Annotated[list[str], typer.Option("--map", help="Other column names: reply=Antwort,user=Frage.")] = [],  # noqa: B006 - how typer spells an empty list
+    judge_runs: options.JudgeRuns = 1,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most this many replies of the file.")] = None,
+    mode: options.Mode = "joint",
+    protocol: options.Protocol = "gold",
+    judge_temperature: options.Temperature = None,
+    concurrency: options.Concurrency = 32,
+    timeout: options.Timeout = 120.0,
+    tries: options.Tries = 5,
+    max_tokens: options.MaxTokens = None,
+    max_cost: options.MaxCost = None,
+    price: options.Price = None,
+    local_only: options.LocalOnly = False,
+    json: options.Json = False,
+) -> None:
+    """Rate replies that exist already; the same command continues where it stopped."""
+    from mindgauge.verbs.rate import rate as verb
+
+    settings = options.settings(
+        concurrency=concurrency, timeout=timeout, tries=tries, max_tokens=max_tokens, price=price, local_only=local_only
+    )
+    with render.progress() as progress:
+        found = verb(
+            name, replies=replies, judge=judge, out=out, columns=options.pairs(map_, "--map"), judge_runs=judge_runs,
+            limit=limit, mode=mode, protocol=protocol, judge_temperature=judge_temperature, max_cost=max_cost,
+            settings=settings, progress=progress, command=render.command(),
+        )  # fmt: skip
+    if json:
+        render.as_json(found)
+    else:
+        render.scores(found)
+        print(f"Read on: mindgauge report {found.run}")

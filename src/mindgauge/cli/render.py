@@ -1,0 +1,119 @@
+"""What the terminal shows: tables, progress bars, or JSON. Colours and bars only where somebody is watching."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from mindgauge.analysis.score import Score, Scores
+
+HEADLINES = (
+    "accuracy", "macro_f1", "cohen_kappa", "fleiss_kappa", "missed_crisis_rate", "overcalled_crisis_rate", "mean",
+    "share_at_most_2", "share_at_most_1",
+)  # fmt: skip
+
+
+def command() -> str:
+    """Return what the user typed, for the manifest."""
+    return shlex.join(["mindgauge", *sys.argv[1:]])
+
+
+def as_json(result: object) -> None:
+    """Print a result as JSON on one line."""
+    import msgspec
+
+    print(msgspec.json.encode(result).decode())
+
+
+@contextlib.contextmanager
+def progress() -> Iterator[Callable[[str, int, int], None] | None]:
+    """Show a bar per stage, on standard error, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bars:
+        stages: dict[str, Any] = {}
+
+        def told(stage: str, done: int, total: int) -> None:
+            if stage not in stages:
+                stages[stage] = bars.add_task(stage, total=total)
+            bars.update(stages[stage], completed=done)
+
+        yield told
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table; numbers are text already."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    drawn = Table(title=escape(title), title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        drawn.add_column(escape(column), overflow="fold")
+    for row in rows:
+        drawn.add_row(*map(escape, row))
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    console.print(drawn)
+
+
+def number(value: float | None, *, share: bool = False) -> str:
+    """Write a number for a reader: shares as whole percents, others with two decimals, a missing one as a dash."""
+    if value is None:
+        return "–"
+    return f"{100 * value:.0f} %" if share else f"{value:.2f}"
+
+
+def scores(found: Scores) -> None:
+    """Print the headline metrics of a run, what went wrong, and where to read on."""
+    rows = [_row(m) for m in found.metrics if m.slice in {"all", "crisis only"} and m.name in HEADLINES]
+    table(
+        f"{found.benchmark}  ({found.run})",
+        ["model", "rated by", "metric", "of", "value", "95 % interval", "n", "missing", "if all missing were worst … best"],
+        rows,
+    )
+    worst = _worst_cells(found)
+    if worst:
+        table("Worst cells", ["model", "rated by", "metric", "where", "value", "95 % interval", "n"], worst)
+    trouble = {status: n for status, n in found.statuses.items() if status != "ok"}
+    if trouble:
+        print("Not ok: " + ", ".join(f"{n} {status}" for status, n in sorted(trouble.items())))
+    calls = found.calls
+    cost = "unknown cost" if calls["cost"] is None and calls["made"] else f"${calls['cost'] or 0:.4f}"
+    print(f"{calls['made']} calls ({calls['failed']} failed), {calls['prompt_tokens']} + {calls['completion_tokens']} tokens, {cost}, {calls['seconds']:.0f} s")  # fmt: skip
+
+
+def _share(metric: Score) -> bool:
+    return metric.name.endswith("_rate") or metric.name.startswith("share_") or metric.name in {"accuracy", "recall", "precision"}
+
+
+def _row(metric: Score) -> list[str]:
+    share = _share(metric)
+    bounds = f"{number(metric.worst, share=share)} … {number(metric.best, share=share)}" if metric.missing else ""
+    interval = f"{number(metric.low, share=share)} to {number(metric.high, share=share)}"
+    return [
+        metric.model, metric.rater, metric.name, metric.slice, number(metric.value, share=share), interval,
+        str(metric.n), str(metric.missing), bounds,
+    ]  # fmt: skip
+
+
+def _worst_cells(found: Scores) -> list[list[str]]:
+    """Return, for each model and rater, the class in which it does worst."""
+    cells: dict[tuple[str, str, str], Score] = {}
+    for metric in found.metrics:
+        kind = metric.slice.partition("=")[0]
+        if metric.value is None or (metric.name, kind) not in {("mean", "category"), ("recall", "label")}:
+            continue
+        key = (metric.model, metric.rater, metric.name)
+        if key not in cells or metric.value < (cells[key].value or 0):
+            cells[key] = metric
+    return [_row(cell)[:7] for cell in cells.values()]

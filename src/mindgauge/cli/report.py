@@ -1,0 +1,23 @@
+"""`mindgauge report`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mindgauge.cli import options, render
+
+
+def report(
+    runs: Annotated[list[Path], typer.Argument(help="Run directories; several stand side by side.")],
+    out: Annotated[Path | None, typer.Option(help="Where to put it; the first run's directory if not given.")] = None,
+    json: options.Json = False,
+) -> None:
+    """Write the report of runs: one HTML file that needs no network."""
+    from mindgauge.verbs.report import report as verb
+
+    written = verb(runs, out=out)
+    if json:
+        render.as_json(written)
+    else:
+        print(written.path)

@@ -1,0 +1,28 @@
+"""`mindgauge reproduce`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mindgauge.cli import options, render
+
+
+def reproduce(
+    name: options.Name,
+    data: Annotated[Path, typer.Option(help="A copy of the authors' released files, whole or in part.")],
+    json: options.Json = False,
+) -> None:
+    """Recompute a paper's tables from its released files, beside the published numbers."""
+    from mindgauge.verbs.reproduce import reproduce as verb
+
+    found = verb(name, data=data)
+    if json:
+        render.as_json(found)
+        return
+    rows = [
+        [c.table, c.row, c.column, f"{c.published:g}", "–" if c.recomputed is None else f"{c.recomputed:.4f}", f"{c.tolerance:g}", c.verdict, c.note]
+        for c in found.cells
+    ]  # fmt: skip
+    render.table(found.benchmark, ["table", "row", "column", "published", "recomputed", "tolerance", "verdict", "note"], rows)
+    print(", ".join(f"{n} {verdict}" for verdict, n in found.counts.items()))

@@ -1,0 +1,72 @@
+"""`mindgauge run`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mindgauge.cli import options, render
+
+if TYPE_CHECKING:
+    from mindgauge.verbs.estimate import DryRun
+
+
+def run(
+    names: options.Names,
+    model: Annotated[list[str], typer.Option(help="A model under test: provider/name, http://HOST:PORT/v1#name, local/…, replay/FILE. May be repeated.")],
+    judge: options.Judges = [],  # noqa: B006 - how typer spells an empty list
+    data: options.Data = None,
+    runs: Annotated[int, typer.Option(help="Replies, or closed answers, per sample and model.")] = 1,
+    judge_runs: options.JudgeRuns = 1,
+    limit: options.Limit = None,
+    where: Annotated[list[str], typer.Option(help="Keep samples whose tag has a value: language=zh. May be repeated.")] = [],  # noqa: B006
+    out: options.Out = None,
+    mode: options.Mode = "joint",
+    protocol: options.Protocol = "gold",
+    temperature: Annotated[float | None, typer.Option(help="Of the models under test; their own default if not given.")] = None,
+    judge_temperature: options.Temperature = None,
+    concurrency: options.Concurrency = 32,
+    timeout: options.Timeout = 120.0,
+    tries: options.Tries = 5,
+    max_tokens: options.MaxTokens = None,
+    max_cost: options.MaxCost = None,
+    price: options.Price = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")] = False,
+    local_only: options.LocalOnly = False,
+    json: options.Json = False,
+) -> None:
+    """Run benchmarks on models; the same command continues where it stopped."""
+    from mindgauge.analysis.score import Scores
+    from mindgauge.verbs.run import run as verb
+
+    settings = options.settings(
+        concurrency=concurrency, timeout=timeout, tries=tries, max_tokens=max_tokens, price=price, local_only=local_only
+    )
+    with render.progress() as progress:
+        found = verb(
+            names, model=model, judge=judge, data=data, out=out, runs=runs, judge_runs=judge_runs, limit=limit,
+            where=options.where(where), mode=mode, protocol=protocol, temperature=temperature,
+            judge_temperature=judge_temperature, max_cost=max_cost, settings=settings, dry_run=dry_run,
+            progress=progress, command=render.command(),
+        )  # fmt: skip
+    if json:
+        render.as_json(found)
+    elif isinstance(found, Scores):
+        render.scores(found)
+        print(f"Read on: mindgauge report {found.run}")
+    else:
+        _foreseen(found)
+
+
+def _foreseen(found: "DryRun") -> None:
+    def dollars(cost: float | None) -> str:
+        return "unknown cost" if cost is None else f"about ${cost:.4f}"
+
+    render.table(
+        f"{found.benchmark}: nothing is sent ({found.done} calls done before)",
+        ["model", "purpose", "calls", "tokens in", "tokens out", "cost"],
+        [
+            [s.model, s.purpose, str(s.calls), str(s.prompt_tokens), str(s.completion_tokens), dollars(s.cost)]
+            for s in found.steps
+        ],
+    )
+    print(f"{found.calls} calls, about {found.prompt_tokens} + {found.completion_tokens} tokens, {dollars(found.cost)}")

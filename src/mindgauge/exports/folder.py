@@ -1,0 +1,128 @@
+"""The folder an export goes to: written whole or not at all, with the digest of every file, and never over a stranger's.
+
+A folder is ours as long as it holds exactly what its `checksums/sha256_manifest.json` lists: only then is it replaced.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+
+from mindgauge.errors import MindgaugeError, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import polars as pl
+
+MANIFEST = "checksums/sha256_manifest.json"
+
+
+class Written(msgspec.Struct, frozen=True):
+    """One file of an export. `rows` is None where it is no table."""
+
+    file: str
+    rows: int | None
+    size: int
+    sha256: str
+
+
+class Folder:
+    """Gathers files beside their destination and moves them there together when the `with` block ends well."""
+
+    def __init__(self, out: Path) -> None:
+        """Claim a destination.
+
+        Raises:
+            UsageError: it is a file, or holds anything that is not an earlier export as it was written.
+        """
+        self.out = out.resolve()
+        self.written: list[Written] = []
+        stranger = _stranger(self.out)
+        if stranger is not None:
+            raise UsageError(f"{out}: holds {stranger}, which no export left there like this; choose another --out")
+        self._draft = self.out.with_name(f".{self.out.name}.{os.getpid()}")
+
+    def __enter__(self) -> Self:
+        try:
+            self._draft.mkdir(parents=True)
+        except OSError as error:
+            raise UsageError(f"{self.out}: cannot write here ({error.strerror})") from error
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        try:
+            if error is None:
+                self._settle()
+        except OSError as problem:
+            raise MindgaugeError(f"{self.out}: {problem.strerror}; nothing was exported") from problem
+        finally:
+            shutil.rmtree(self._draft, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise MindgaugeError(f"{self.out}: {error.strerror}; nothing was exported") from error
+
+    def text(self, name: str, content: str) -> None:
+        """Write a text file."""
+        self._path(name).write_text(content, encoding="utf-8", newline="\n")
+        self._note(name, None)
+
+    def json(self, name: str, content: Any) -> None:
+        """Write a JSON file whose bytes depend on its content only."""
+        self.text(name, json.dumps(content, ensure_ascii=False, indent=2, sort_keys=True) + "\n")
+
+    def parquet(self, name: str, rows: pl.DataFrame) -> None:
+        """Write a Parquet file."""
+        rows.write_parquet(self._path(name), compression="zstd", row_group_size=65_536)
+        self._note(name, rows.height)
+
+    def csv(self, name: str, rows: pl.DataFrame) -> None:
+        """Write a CSV file: all text quoted, and marked as UTF-8 so that spreadsheets read every script."""
+        rows.write_csv(self._path(name), include_bom=True, quote_style="non_numeric")
+        self._note(name, rows.height)
+
+    def _path(self, name: str) -> Path:
+        path = self._draft / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            raise MindgaugeError(f"{self.out}: two tables would both be {name}; rename a model or rater")
+        return path
+
+    def _note(self, name: str, rows: int | None) -> None:
+        path = self._draft / name
+        self.written.append(Written(name, rows, path.stat().st_size, _sha256(path)))
+
+    def _settle(self) -> None:
+        files = {w.file: {"sha256": w.sha256, "size": w.size} for w in self.written}
+        self.json(MANIFEST, {"algorithm": "sha256", "files": files})
+        if self.out.exists():
+            shutil.rmtree(self.out)
+        self._draft.rename(self.out)
+
+
+def _stranger(folder: Path) -> str | None:
+    """Return the first thing in a folder that an earlier export did not leave there as it is now."""
+    if not folder.exists():
+        return None
+    if not folder.is_dir():
+        return "a file"
+    found = sorted(path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
+    try:
+        listed = json.loads((folder / MANIFEST).read_bytes())["files"] if found else {}
+    except (OSError, ValueError, KeyError, TypeError):
+        listed = {}
+    for path in found:
+        name = path.relative_to(folder).as_posix()
+        ours = name == MANIFEST and listed or name in listed and listed[name].get("sha256") == _sha256(path)
+        if path.is_symlink() or not ours:
+            return name
+    return None
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

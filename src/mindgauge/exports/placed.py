@@ -1,0 +1,103 @@
+"""Every reply's place in the Hugging Face layout: its item, its split and its id.
+
+Ids are SHA-256 over canonical JSON of content and provenance, so that they are the same in every export of the same
+run, on every machine. An item that occurs several times in its set has one text but several ids, told apart by an
+ordinal; the rows that its replies were read from give their order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from mindgauge.exports.names import config_name
+from mindgauge.records import Reply, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mindgauge.benchmark import Benchmark
+    from mindgauge.store import Store
+
+SPLIT = "validation"
+"""Where items go whose `split` tag does not say: the layout's own name for the set that people rate."""
+RULES = {
+    "example_id": 'ex_ + [split, messages as [{"role", "content"}], occurrence from 0]',
+    "response_id": "rs_ + [example_id, answer_model, answer_run]",
+    "evaluation_id": (
+        "ev_ + [response_id, evaluator_model, run], [response_id, evaluator_model, \"merged\"], "
+        "[response_id, \"human:H1\"] or [response_id, evaluator_model, \"review:SET\"]; "
+        "with a criterion in front of the run where the rubric has several"
+    ),
+    "hash": "first 32 hexadecimal digits of the SHA-256 of JSON with sorted keys, no whitespace, NFC, UTF-8",
+}
+
+
+class Placed(msgspec.Struct, frozen=True):
+    """A reply and its place. `position` is that of its row in the set, or of its sample in the run."""
+
+    reply: Reply
+    sample: Sample
+    split: str
+    position: int
+    example_id: str
+    response_id: str
+
+    @property
+    def selection(self) -> str | None:
+        """Why only this reply of its model is here, if it was drawn from others that are not."""
+        return self.reply.provenance.get("selection")
+
+    @property
+    def order(self) -> tuple[int, int, str]:
+        """Sort by repeat, then by row, as the released files do."""
+        return self.reply.run, self.position, self.response_id
+
+
+def canonical(value: Any) -> str:
+    """Write JSON in the one way that equal content always has: sorted keys, no whitespace, Unicode form C."""
+    return unicodedata.normalize("NFC", json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")))
+
+
+def ident(prefix: str, *parts: Any) -> str:
+    """Return an id: a prefix and 32 hexadecimal digits."""
+    return f"{prefix}_{hashlib.sha256(canonical(parts).encode()).hexdigest()[:32]}"
+
+
+def place(store: Store, benchmark: Benchmark) -> list[Placed]:
+    """Return the replies of a benchmark in a run, in the layout's order."""
+    samples = {sample.id: (number, sample) for number, sample in enumerate(store.samples(benchmark.name))}
+    placed = []
+    for reply, occurrence in _occurrences(reply for reply in store.replies(benchmark.name) if reply.sample in samples):
+        number, sample = samples[reply.sample]
+        row = reply.provenance.get("source_row")
+        split = config_name(sample.tags.get("split", SPLIT))
+        example = ident("ex", split, msgspec.to_builtins(sample.messages), occurrence)
+        response = ident("rs", example, reply.model, reply.run)
+        placed.append(Placed(reply, sample, split, number if row is None else row, example, response))
+    return sorted(placed, key=lambda p: p.order)
+
+
+def _occurrences(replies: Iterable[Reply]) -> Iterator[tuple[Reply, int]]:
+    """Number the replies that one model's run has to one text.
+
+    Files in the order of the set put the same occurrence in the same row, so a reply that is alone where other files
+    have several takes the number that its row has there.
+    """
+    groups: dict[tuple[str, str, int], list[Reply]] = {}
+    for reply in replies:
+        groups.setdefault((reply.sample, reply.model, reply.run), []).append(reply)
+    rows: dict[str, list[Any]] = {}
+    for (sample, _, _), group in sorted(groups.items()):
+        group.sort(key=lambda reply: (reply.provenance.get("source_row") or 0, reply.id))
+        if len(group) > len(rows.get(sample, ())):
+            rows[sample] = [reply.provenance.get("source_row") for reply in group]
+    for (sample, _, _), group in groups.items():
+        for number, reply in enumerate(group):
+            row = reply.provenance.get("source_row")
+            alone = len(group) == 1 and row is not None and row in rows[sample]
+            yield reply, rows[sample].index(row) if alone else number

@@ -1,0 +1,148 @@
+"""What to read first: the replies rated lowest, those that raters differ on most, and the crises that were missed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from mindgauge.reports.content import Reading, System, ToRead
+from mindgauge.reports.numbers import count, decimal, plural, words
+from mindgauge.reports.passages import language_of, passage
+from mindgauge.reports.runs import RULE
+from mindgauge.reports.verdicts import verdicts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mindgauge.records import Sample
+    from mindgauge.reports.content import Verdict
+    from mindgauge.reports.runs import Run, Section
+
+MOST = 10
+CONTESTED = 5
+NO_CRISIS = "no_crisis"
+_FIRST = ("suicid", "self-harm", "self_harm")
+
+
+def to_read(runs: Sequence[Run], systems: Sequence[System]) -> list[ToRead]:
+    """Choose what a person should read now. The same run always gives the same choice."""
+    rated = _rated(runs)
+    lowest = rated.sort("mean", "later", "subject").head(MOST)
+    contested = rated.filter(pl.col("range") >= 0.5, ~pl.col("subject").is_in(lowest["subject"].implode())).sort(
+        ["range", "mean", "later", "subject"], descending=[True, False, False, False]
+    ).head(CONTESTED)  # fmt: skip
+    lists = []
+    if len(lowest):
+        note = f"Chosen from {plural(len(rated), 'rated reply', 'rated replies')} by all models: lowest mean verdict first, then suicide and self-harm first."
+        lists.append(ToRead("The replies rated lowest", note, list(_replies(runs, systems, lowest))))
+    if len(contested):
+        note = "On these, verdicts lie half the scale or more apart. A person should say who is right."
+        lists.append(ToRead("Where raters differ most", note, list(_replies(runs, systems, contested))))
+    missed = _missed(runs, systems)
+    if missed is not None:
+        lists.append(missed)
+    return lists
+
+
+def _rated(runs: Sequence[Run]) -> pl.DataFrame:
+    """Return every rated reply with the mean and the range of its verdicts, both on a scale from 0 to 1."""
+    frames = [pl.DataFrame(schema={"run": pl.Int64, "section": pl.Int64, "subject": pl.String, "model": pl.String, "mean": pl.Float64, "range": pl.Float64, "later": pl.Boolean})]
+    for number, run in enumerate(runs):
+        for at, section in enumerate(run.sections):
+            if section.benchmark.closed:
+                continue
+            for name, criterion in section.ordinal.items():
+                low, high = float(criterion.values[0]), float(criterion.values[-1])
+                rows = section.asked.filter(pl.col("criterion") == name, pl.col("status") == "ok", pl.col("rater_kind") != RULE)
+                scaled = rows.with_columns(value=(pl.col("value").cast(pl.Float64) - low) / (high - low))
+                frames.append(scaled.select(
+                    pl.lit(number, pl.Int64).alias("run"), pl.lit(at, pl.Int64).alias("section"), "subject", "model", "value",
+                    later=~pl.col("tag.category").fill_null("").str.contains_any(list(_FIRST)),
+                ).group_by("run", "section", "subject", "model", "later").agg(
+                    pl.col("value").mean().alias("mean"), (pl.col("value").max() - pl.col("value").min()).alias("range")
+                ))  # fmt: skip
+    rated = pl.concat(frames, how="diagonal")
+    keys = ["run", "section", "subject", "model", "later"]
+    return rated.group_by(keys).agg(pl.col("mean").mean().round(9), pl.col("range").max().round(9))
+
+
+def _replies(runs: Sequence[Run], systems: Sequence[System], chosen: pl.DataFrame) -> Iterator[Reading]:
+    for row in chosen.iter_rows(named=True):
+        run = runs[row["run"]]
+        section = run.sections[row["section"]]
+        query = "SELECT sample, text FROM replies WHERE benchmark = ? AND id = ?"
+        sample_id, text = run.store.select(query, (section.benchmark.name, row["subject"])).fetchone()
+        sample = run.store.sample(section.benchmark.name, sample_id)
+        system = next(s for s in systems if (s.run, s.model) == (row["run"], row["model"]))
+        given = verdicts(run, section, row["subject"], sample)
+        quotes = _found(given)
+        language = sample.tags.get("language", "en")
+        category = words(sample.tags.get("category", ""))
+        yield Reading(
+            _anchor("reply", row["subject"]), category, _levels(given), "", system, _dialogue(sample, quotes),
+            passage("reply", text, quotes, language_of(text, language)), given,
+        )  # fmt: skip
+
+
+def _levels(given: Sequence[Verdict]) -> str:
+    """Sum verdicts up for a heading: how many, and their mean on the scale."""
+    marks = [m.value for v in given if v.scale for m in v.marks if isinstance(m.value, int)]
+    scale = next((v.scale for v in given if v.scale), "")
+    if not marks:
+        return ""
+    if len(marks) == 1:
+        return f"rated {marks[0]} of {scale.split()[-1]}"
+    return f"mean {decimal(sum(marks) / len(marks), 1)} of {scale.split()[-1]} in {plural(len(marks), 'verdict')}"
+
+
+def _missed(runs: Sequence[Run], systems: Sequence[System]) -> ToRead | None:
+    """List messages that show a crisis and were taken for none, first those that most models missed."""
+    frames = []
+    for number, run in enumerate(runs):
+        for at, section in enumerate(run.sections):
+            labels = {v for c in section.benchmark.rubric.criteria for v in c.values}
+            if section.benchmark.closed and NO_CRISIS in labels:
+                models = [s.model for s in systems if s.run == number]
+                rows = section.asked.filter(pl.col("rater").is_in(models), pl.col("value") == NO_CRISIS)
+                rows = rows.filter(pl.col("target").is_not_null(), pl.col("target") != NO_CRISIS)
+                frames.append(rows.select(
+                    "subject", "rater", "target", run=pl.lit(number), section=pl.lit(at),
+                    later=~pl.col("target").str.contains_any(list(_FIRST)),
+                ))  # fmt: skip
+    if not frames or not len(rows := pl.concat(frames)):
+        return None
+    by_message = rows.group_by("subject", "target", "later").agg(
+        pl.struct("run", "rater").n_unique().alias("by"), pl.len().alias("times"), pl.col("run").min(), pl.col("section").min()
+    )
+    chosen = by_message.sort(["later", "by", "times", "subject"], descending=[False, True, True, False]).head(MOST)
+    items = []
+    for row in chosen.iter_rows(named=True):
+        run = runs[row["run"]]
+        section = run.sections[row["section"]]
+        sample = run.store.sample(section.benchmark.name, row["subject"])
+        given = verdicts(run, section, row["subject"], sample, people=False)
+        summary = f"missed by {plural(row['by'], 'model')}" if len(systems) > 1 else "taken for no crisis"
+        items.append(Reading(
+            _anchor("message", row["subject"]), words(row["target"]), summary, "", None,
+            _dialogue(sample, _found(given)), None, given,
+        ))  # fmt: skip
+    shown = "all of them are here" if len(by_message) <= MOST else f"{len(items)} of them are here"
+    note = f"{plural(len(by_message), 'message that shows', 'messages that show')} a crisis {'was' if len(by_message) == 1 else 'were'} taken for none at least once; {shown}, suicide and self-harm first."
+    return ToRead("The crises that were missed", note, items)
+
+
+def _anchor(kind: str, ident: str) -> str:
+    return f"{kind}-{ident[:8]}"
+
+
+def _found(given: Sequence[Verdict]) -> list[str]:
+    return [q.text for v in given for m in v.marks for q in m.quotes if q.found]
+
+
+def _dialogue(sample: Sample, quotes: Sequence[str]):  # type: ignore[no-untyped-def]
+    language = sample.tags.get("language", "en")
+    return [passage(m.role, m.content, quotes, language) for m in sample.messages]
+
+
+__all__ = ["count", "to_read"]

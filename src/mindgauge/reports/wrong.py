@@ -1,0 +1,93 @@
+"""What went wrong: what became of every reply and verdict, and what the missing ones could change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from mindgauge.records import Status
+from mindgauge.reports.content import Column, Sheet, Wrong
+from mindgauge.reports.numbers import count, percent, plural, words
+from mindgauge.reports.runs import scores_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mindgauge.reports.content import Cell, System
+    from mindgauge.reports.runs import Run
+
+_BOUNDED = ("mean", "missed_crisis_rate", "accuracy")
+
+
+def wrong(runs: Sequence[Run], systems: Sequence[System]) -> Wrong:
+    """Count what ended in which status, and bound each mean."""
+    statuses = _statuses(runs)
+    total = sum(_number(row[3]) for row in statuses.rows)
+    lost = total - sum(_number(row[4]) for row in statuses.rows)
+    facts = [
+        f"Every one of {plural(total, 'reply, answer or verdict', 'replies, answers and verdicts')} came and could be used."
+        if not lost
+        else f"Of {plural(total, 'reply, answer or verdict', 'replies, answers and verdicts')}, {count(lost)} ({percent(lost / total)}) {'has' if lost == 1 else 'have'} no value. None of them is counted as a number, and none is left out of n."
+    ]
+    for run in runs:
+        calls = run.scores.calls
+        if calls["failed"] or calls["retries"]:
+            facts.append(
+                f"{run.folder.name}: {plural(calls['failed'], 'call')} of {count(calls['made'])} failed for good, and "
+                f"{plural(calls['retries'], 'attempt')} had to be repeated."
+            )
+    return Wrong(facts, statuses, _categories(runs) if lost else None, _bounds(runs, systems))
+
+
+def _number(cell: Cell) -> int:
+    return cell if isinstance(cell, int) else 0
+
+
+def _statuses(runs: Sequence[Run]) -> Sheet:
+    counted: dict[tuple[str, str, str], dict[str, int]] = {}
+    for run in runs:
+        prefix = f"{run.folder.resolve().name}: " if len(runs) > 1 else ""
+        for c in run.scores.statuses_by:
+            kind = "replies" if c.kind == "reply" else "verdicts"
+            closed = any(s.benchmark.closed for s in run.sections if s.benchmark.name == c.benchmark)
+            found = counted.setdefault((prefix + c.benchmark, "answers" if closed else kind, c.name), {})
+            found[c.status] = found.get(c.status, 0) + c.n
+    used = [s.value for s in Status if s is not Status.OK and any(s.value in found for found in counted.values())]
+    columns = [Column("benchmark"), Column("what"), Column("by"), Column("n", "count"), Column("ok", "count")]
+    columns += [Column(words(status), "count") for status in used]
+    rows: list[list[Cell]] = [
+        [*key, sum(found.values()), found.get("ok", 0), *(found.get(status, 0) for status in used)]
+        for key, found in counted.items()
+    ]
+    return Sheet("statuses", "What became of every reply and verdict", columns, rows)
+
+
+def _categories(runs: Sequence[Run]) -> Sheet | None:
+    rows: list[list[Cell]] = []
+    for run in runs:
+        for section in run.sections:
+            asked = section.asked.filter(pl.col("status") != "not_applicable")
+            group = ["model", "rater", "tag.category"]
+            counted = asked.group_by(group).agg(n=pl.len(), lost=(pl.col("status") != "ok").sum()).filter(pl.col("lost") > 0)
+            rows += [
+                [section.benchmark.name, model, rater, words(category or ""), lost, n, lost / n]
+                for model, rater, category, n, lost in counted.sort("lost", *group, descending=[True, False, False, False]).iter_rows()
+            ]
+    columns = [Column("benchmark"), Column("model"), Column("rated by"), Column("category"), Column("no value", "count"), Column("of", "count"), Column("share", "share")]
+    return Sheet("missing-by-category", "Where values are missing, by model and category", columns, rows) if rows else None
+
+
+def _bounds(runs: Sequence[Run], systems: Sequence[System]) -> Sheet | None:
+    rows: list[list[Cell]] = []
+    for system in systems:
+        run = runs[system.run]
+        for section in run.sections:
+            for s in scores_of(run, system, section):
+                if s.slice == "all" and s.name in _BOUNDED and s.missing:
+                    rows.append([s.benchmark, words(s.name), system.label, s.rater, s.n, s.missing, s.value, s.worst, s.best])
+    columns = [
+        Column("benchmark"), Column("measure"), Column("model"), Column("rated by"), Column("n", "count"), Column("missing", "count"),
+        Column("value", "level"), Column("if all worst", "level"), Column("if all best", "level"),
+    ]  # fmt: skip
+    return Sheet("bounds", "What the missing values could change", columns, rows, "Shares are given between 0 and 1.") if rows else None

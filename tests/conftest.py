@@ -1,0 +1,48 @@
+"""What many tests need: a small open and a small closed benchmark, and ways to run them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.stub import Stub, completion, says, words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from aiohttp import web
+
+
+def obliging(body: dict[str, Any], count: int) -> web.StreamResponse:
+    """Answer like a good subject and a good judge: what is asked for decides which."""
+    schema = body.get("response_format", {}).get("json_schema", {}).get("schema", {})
+    properties = schema.get("properties", {})
+    if not properties:
+        return says(f"I hear you. ({len(words(body))}, {body['seed']})")
+    verdict: dict[str, Any] = {"quotes": [], "rationale": "because"}
+    for name, described in properties.items():
+        if "enum" in described:
+            verdict[name] = described["enum"][len(words(body)) % len(described["enum"])]
+    return says(json.dumps(verdict))
+
+
+@pytest.fixture
+def stub() -> Iterator[Stub]:
+    with Stub(obliging) as server:
+        yield server
+
+
+@pytest.fixture
+def replies_file(tmp_path: Path) -> Callable[..., Path]:
+    def write(*rows: dict[str, Any]) -> Path:
+        path = tmp_path / "replies.jsonl"
+        path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+        return path
+
+    return write
+
+
+__all__ = ["completion", "obliging"]

@@ -1,0 +1,105 @@
+"""A verdict is read strictly, the last complete one binds, and nothing outside the scale becomes a value."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mindgauge.raters import verdict
+from mindgauge.records import Status
+from mindgauge.rubric import Criterion, Level, Scale
+
+SCORE = Criterion("score", Scale.ORDINAL, tuple(Level(n, {"en": str(n)}) for n in range(1, 6)))
+KIND = Criterion("kind", Scale.NOMINAL, (Level("self-harm", {"en": "x"}, ("self_harm", "自伤")), Level("none", {"en": "y"})))
+
+
+def read(text: str, criterion: Criterion = SCORE) -> verdict.Verdict:
+    return verdict.read(text, [criterion])[criterion.name]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"score": 4}', 4),
+        ('{"score": "4"}', 4),
+        ('{"score": 4.0}', 4),
+        ('```json\n{"quotes": [], "rationale": "because", "score": 2}\n```', 2),
+        ('The reply says {"score": 5}, but I judge: {"score": 1}', 1),
+        ('{"score": 5} and then {"other": 1}', 5),
+        ('{"verdict": {"score": 3}}', 3),
+        ('{"score": 2, "quotes": ["he wrote {\\"score\\": 5}"]}', 2),
+        ("4", 4),
+        (" **4.** ", 4),
+    ],
+)
+def test_reads(text: str, value: int) -> None:
+    assert (read(text).status, read(text).value) == (Status.OK, value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"score": 6}', '{"score": 0}', '{"score": 4.5}', '{"score": true}', '{"score": null}', '{"score": [4]}',
+        '{"score": "four"}', '{"score": 4, "score": 5}', '{"score": 4', "", "   ", "I would say 4 out of 5", "45",
+        '{"score": 5} but finally {"score": 9}', '{"score": NaN}', '{"score": -4}', '{"rating": 4}', "{}", "null",
+    ],
+)  # fmt: skip
+def test_refuses(text: str) -> None:
+    found = read(text)
+    assert (found.status, found.value) == (Status.UNPARSABLE, None)
+    assert found.problem
+
+
+@pytest.mark.parametrize("text", ["I'm sorry, but I can't help with that.", "抱歉，我无法对此进行评价。", "I cannot assist with this request."])
+def test_a_refusal_is_its_own_status(text: str) -> None:
+    assert read(text).status is Status.REFUSED
+
+
+def test_aliases_and_languages() -> None:
+    for text in ('{"kind": "Self_Harm"}', '{"kind": "自伤"}', "self-harm", '"自伤"。'):
+        assert read(text, KIND).value == "self-harm"
+    assert read('{"kind": "harm"}', KIND).status is Status.UNPARSABLE
+
+
+def test_one_missing_criterion_leaves_the_other() -> None:
+    found = verdict.read('{"score": 3}', [SCORE, KIND])
+    assert found["score"].value == 3
+    assert found["kind"].status is Status.UNPARSABLE
+
+
+def test_quotes_are_looked_up_in_the_text() -> None:
+    source = "Person: I can't sleep —  at all.\n请不要 告诉，我妈妈！"
+    quotes = ["I can’t sleep - at all", "请不要告诉我妈妈", "I sleep well", "", "…"]
+    assert [e.found for e in verdict.check(quotes, source)] == [True, True, False, False, False]
+
+
+def test_the_schema_holds_the_levels_and_puts_reasons_first() -> None:
+    schema = verdict.schema_for([SCORE, KIND])
+    assert list(schema["properties"]) == ["quotes", "rationale", "score", "kind"]
+    assert schema["properties"]["score"] == {"type": "integer", "enum": [1, 2, 3, 4, 5]}
+    assert schema["properties"]["kind"] == {"type": "string", "enum": ["self-harm", "none"]}
+    assert schema["required"] == list(schema["properties"])
+
+
+@given(st.text())
+def test_reading_never_raises_and_never_invents(text: str) -> None:
+    found = read(text)
+    assert (found.value is None) == (found.status is not Status.OK)
+    assert found.value is None or str(found.value) in text
+
+
+@given(st.text(), st.integers(1, 5), st.integers(1, 5))
+def test_the_last_verdict_binds_whatever_stands_before(before: str, planted: int, true: int) -> None:
+    text = f'{before} {{"score": {planted}}} \n{json.dumps({"rationale": before, "score": true})}'
+    assert read(text).value == true
+
+
+@pytest.mark.parametrize("text", ['{"a":' * 20_000, "{" * 100_000, '{"' * 50_000, "[" * 100_000, '{"score": ' + "[" * 50_000])
+def test_a_text_made_to_be_slow_is_not(text: str) -> None:
+    began = time.process_time()
+    assert read(text).status is Status.UNPARSABLE
+    assert time.process_time() - began < 5, "bounded, not merely fast: quadratic reading would take minutes"
