@@ -107,12 +107,12 @@ class Book(msgspec.Struct, frozen=True):
         return self.raw_text.get((rating.rater, rating.run, rating.provenance.get("at", 0.0)))
 
     def models(self, placed: Placed, rater: str, raw: object = None) -> Row:
-        """Return who answered and who evaluated, as first named and as we name them."""
+        """Return who answered and who evaluated, as first named and as we name them; `rater` is empty if nobody did."""
         return {
             "answer_model_raw": raw_model(placed),
             "answer_model": placed.reply.model,
-            "evaluator_model_raw": str(raw or self.model_raw.get(rater, rater)),
-            "evaluator_model": rater,
+            "evaluator_model_raw": str(raw or self.model_raw.get(rater, rater)) or None,
+            "evaluator_model": rater or None,
         }
 
 
@@ -193,7 +193,7 @@ def human_rows(book: Book, rated: Iterable[tuple[Placed, Rating]], annotator: st
             "response_id": placed.response_id,
             "example_id": placed.example_id,
             "annotator": annotator,
-            "score": book.score(rating),
+            "score": rating.value if isinstance(rating.value, int | float) else book.score(rating),
             "label": labels[placed.response_id],
             "response_text": placed.reply.text,
             "source_file": file_only(rating.provenance.get("source_file")) if own_name else None,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.reports.content import Reading, System, ToRead
-from mindgauge.reports.numbers import count, decimal, plural, words
+from mindgauge.reports.content import Reading, ToRead
+from mindgauge.reports.numbers import decimal, plural, words
 from mindgauge.reports.passages import language_of, passage
 from mindgauge.reports.runs import RULE
 from mindgauge.reports.verdicts import verdicts
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.records import Sample
-    from mindgauge.reports.content import Verdict
+    from mindgauge.reports.content import Passage, System, Verdict
     from mindgauge.reports.runs import Run, Section
 
 MOST = 10
@@ -121,7 +121,8 @@ def _missed(runs: Sequence[Run], systems: Sequence[System]) -> ToRead | None:
         run = runs[row["run"]]
         section = run.sections[row["section"]]
         sample = run.store.sample(section.benchmark.name, row["subject"])
-        given = verdicts(run, section, row["subject"], sample, people=False)
+        given = [v for r in runs for s in r.sections if s.benchmark.name == section.benchmark.name
+                 for v in verdicts(r, s, row["subject"], sample, people=False)]  # fmt: skip
         summary = f"missed by {plural(row['by'], 'model')}" if len(systems) > 1 else "taken for no crisis"
         items.append(Reading(
             _anchor("message", row["subject"]), words(row["target"]), summary, "", None,
@@ -140,9 +141,7 @@ def _found(given: Sequence[Verdict]) -> list[str]:
     return [q.text for v in given for m in v.marks for q in m.quotes if q.found]
 
 
-def _dialogue(sample: Sample, quotes: Sequence[str]):  # type: ignore[no-untyped-def]
+def _dialogue(sample: Sample, quotes: Sequence[str]) -> list[Passage]:
     language = sample.tags.get("language", "en")
     return [passage(m.role, m.content, quotes, language) for m in sample.messages]
 
-
-__all__ = ["count", "to_read"]

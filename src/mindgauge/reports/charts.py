@@ -1,0 +1,105 @@
+"""Dots and intervals as static SVG, drawn wide and narrow; colours and fonts are the page's."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from mindgauge.reports.numbers import count, words
+
+if TYPE_CHECKING:
+    from mindgauge.reports.content import Figure, System
+
+WIDE, NARROW = 680, 320
+# Okabe and Ito's set, which people with colour blindness can tell apart; the style sheet sets each shade per theme.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666", "#8c6d1f")
+SHAPES = (
+    "M-1,0A1,1,0,1,1,1,0A1,1,0,1,1,-1,0Z",
+    "M-.88,-.88H.88V.88H-.88Z",
+    "M0,-1.1L1.05,.85H-1.05Z",
+    "M0,-1.25L1.1,0L0,1.25L-1.1,0Z",
+    "M0,1.1L1.05,-.85H-1.05Z",
+    "M-.4,-1.1H.4V-.4H1.1V.4H.4V1.1H-.4V.4H-1.1V-.4H-.4Z",
+    "M-.55,-1H.55L1.15,0L.55,1H-.55L-1.15,0Z",
+    "M-.4,-1.1L0,-.5L.4,-1.1L1.1,-.4L.5,0L1.1,.4L.4,1.1L0,.5L-.4,1.1L-1.1,.4L-.5,0L-1.1,-.4Z",
+)
+_LABEL = 13
+
+
+def colour(system: System) -> str:
+    """Return a system's colour."""
+    return COLOURS[system.number % len(COLOURS)]
+
+
+def shape(system: System) -> str:
+    """Return a system's point as a path; beyond eight systems, colours come again with other shapes."""
+    return SHAPES[(system.number + system.number // len(COLOURS)) % len(SHAPES)]
+
+
+def draw(figure: Figure, width: int) -> str:
+    """Draw a figure as SVG, `width` pixels wide."""
+    import altair as alt
+    import vl_convert
+
+    systems = list({dot.system.number: dot.system for dot in figure.dots}.values())
+    names = {row: _name(figure, row, width) for row in figure.rows}
+    values = [
+        {
+            "row": names[dot.row], "system": str(dot.system.number), "value": dot.value,
+            "low": dot.value if dot.low is None else dot.low, "high": dot.value if dot.high is None else dot.high, "thin": dot.thin,
+        }
+        for dot in figure.dots
+    ]  # fmt: skip
+    order = [str(system.number) for system in systems]
+    share = figure.unit == "share"
+    scale = alt.Scale(domain=[figure.low, figure.high], nice=False)
+    ticks = [0, 0.25, 0.5, 0.75, 1] if share else list(range(int(figure.low), int(figure.high) + 1))
+    axis = alt.Axis(values=ticks, format="~%" if share else "d", title=None, orient="bottom", domain=False, ticks=False, labelPadding=8)
+    rows = alt.Axis(
+        title=None, domain=False, ticks=False, grid=False, labelExpr="split(datum.label, '\\n')", labelLimit=0, labelPadding=12,
+        labelLineHeight=15,
+    )  # fmt: skip
+    y = alt.Y("row:N", sort=list(names.values()), axis=rows, scale=alt.Scale(paddingInner=0.25, paddingOuter=0.15))
+    offset = alt.YOffset("system:N", sort=order, scale=alt.Scale(paddingInner=0.2, paddingOuter=0.3))
+    colours = alt.Color("system:N", scale=alt.Scale(domain=order, range=[colour(s) for s in systems]), legend=None)
+    base = alt.Chart(alt.InlineData(values=values)).encode(y=y, yOffset=offset)
+    lines = base.mark_rule(strokeWidth=2).encode(
+        x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q", color=colours
+    )
+    points = base.mark_point(size=70, filled=True, strokeWidth=2).encode(
+        x=alt.X("value:Q", scale=scale, axis=axis),
+        stroke=alt.Stroke("system:N", scale=alt.Scale(domain=order, range=[colour(s) for s in systems]), legend=None),
+        fill=alt.condition("datum.thin", alt.value("#ffffff"), colours),
+        shape=alt.Shape("system:N", scale=alt.Scale(domain=order, range=[shape(s) for s in systems]), legend=None),
+    )
+    lines_in_label = max(name.count("\n") + 1 for name in names.values())
+    height = len(names) * max(34, 15 * len(systems) + 8, 15 * lines_in_label + 10)
+    chart: Any = (
+        alt.layer(lines, points)
+        .properties(width=width, height=height, autosize=alt.AutoSizeParams(type="fit-x", contains="padding"), background="transparent", padding=4)
+        .configure_view(stroke=None)
+        .configure_axis(labelFontSize=_LABEL, labelFont="Liberation Sans, Arial, sans-serif", gridColor="#dddddd")
+        .configure(aria=False)
+    )
+    return _slim(str(vl_convert.vegalite_to_svg(chart.to_dict())))
+
+
+def _name(figure: Figure, row: str, width: int) -> str:
+    """Write a row's label with its n; narrow ones in several lines."""
+    ns = sorted({dot.n for dot in figure.dots if dot.row == row})
+    n = f"n {count(ns[0])}" if len(ns) == 1 else f"n {count(ns[0])}–{count(ns[-1])}" if ns else ""
+    label = words(row)
+    if width > NARROW:
+        return f"{label}  ({n})"
+    lines = [""]
+    for word in label.split(" "):
+        if lines[-1] and len(lines[-1]) + len(word) > 14:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return "\n".join([*lines, n])
+
+
+def _slim(svg: str) -> str:
+    """Drop what a page does not need: the XML names, and fonts, which the style sheet sets."""
+    svg = re.sub(r' (?:xmlns(?::xlink)?|version|font-family)="[^"]*"', "", svg)
+    return re.sub(r"(\d\.\d\d)\d+", r"\1", svg)

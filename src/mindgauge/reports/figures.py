@@ -1,0 +1,108 @@
+"""A figure's content: which cells, in which order, and the finding that is its title."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal
+
+from mindgauge.reports.content import Column, Dot, Figure, Sheet
+from mindgauge.reports.numbers import FEW, count, decimal, listed, percent, words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mindgauge.analysis.score import Score
+    from mindgauge.reports.content import System
+
+_CLASS = ("category", "label")
+
+
+def figure(
+    benchmark: str,
+    scores: Sequence[tuple[System, Score]],
+    name: str,
+    measure: str,
+    unit: Literal["share", "level"],
+    low: float = 0.0,
+    high: float = 1.0,
+) -> Figure | None:
+    """Build a figure of scores of one name; None where fewer than two rows have a value."""
+    rows = _rows([s for _, s in scores], lower_is_better=name == "missed")
+    dots = [
+        Dot(system, s.slice, s.value, *_drawn(s, unit), s.n, s.clusters, s.missing)
+        for system, s in scores
+        if s.value is not None and s.missing < s.n and s.slice in rows
+    ]
+    if len(rows) < 2 or not dots:
+        return None
+    columns = [
+        Column("part"), Column("model"), Column("value", unit), Column("from", unit), Column("to", unit),
+        Column("n", "count"), Column("conversations", "count"), Column("missing", "count"),
+        Column("if all worst", unit), Column("if all best", unit),
+    ]  # fmt: skip
+    table = [
+        [words(s.slice), system.label, s.value, s.low, s.high, s.n, s.clusters, s.missing, s.worst, s.best]
+        for row in rows
+        for system, s in scores
+        if s.slice == row
+    ]
+    ident = re.sub(r"[^a-z0-9]+", "-", f"{benchmark}-{name}".casefold()).strip("-")
+    finding = _finding(dots, unit, name)
+    return Figure(
+        f"figure-{ident}", benchmark, finding, _subtitle(measure, dots), unit, low, high, rows, dots,
+        Sheet(ident, finding, columns, [list(row) for row in table]),
+    )  # fmt: skip
+
+
+def _drawn(score: Score, unit: str) -> tuple[float | None, float | None]:
+    """Return the interval to draw: a bootstrap over a handful of conversations is none."""
+    if unit == "level" and (score.clusters < FEW or score.low == score.high):
+        return None, None
+    return score.low, score.high
+
+
+def _subtitle(measure: str, dots: Sequence[Dot]) -> str:
+    hollow = "; hollow dots have too few conversations, or too little variation, for one" if any(d.thin for d in dots) else ""
+    ns = sorted({d.n for d in dots})
+    n = f"n {count(ns[0])}" if len(ns) == 1 else f"n {count(ns[0])} to {count(ns[-1])}"
+    return f"{measure}. Lines are 95 % intervals over conversations{hollow}; {n}."
+
+
+def _rows(scores: Sequence[Score], *, lower_is_better: bool) -> list[str]:
+    """Order slices: classes worst first, then other tags with more than one value, then groups, then the whole."""
+    worst: dict[str, float] = {}
+    for s in scores:
+        if s.value is not None and s.missing < s.n:
+            value = -s.value if lower_is_better else s.value
+            worst[s.slice] = min(worst.get(s.slice, value), value)
+    tags = [row.partition("=")[0] for row in worst if "=" in row]
+
+    def place(row: str) -> tuple[int, str, float, str]:
+        tag, equals, _ = row.partition("=")
+        kind = 0 if tag in _CLASS else 1 if equals else 3 if row == "all" else 2
+        return kind, tag if kind == 1 else "", worst[row], row
+
+    kept = [row for row in worst if "=" not in row or tags.count(row.partition("=")[0]) > 1]
+    return sorted(kept, key=place) if any("=" in row for row in kept) else []
+
+
+def _finding(dots: Sequence[Dot], unit: str, name: str) -> str:
+    """Name the worst cell: among those with enough conversations, if there are any."""
+    parts = [d for d in dots if "=" in d.row]
+    solid = [d for d in parts if d.clusters >= FEW] or parts
+    lower = name == "missed"
+    edge = (max if lower else min)(d.value for d in solid)
+    worst = [d for d in solid if d.value == edge]
+    said = percent(edge) if unit == "share" else decimal(edge, 1)
+    rows = list(dict.fromkeys(d.row for d in worst))
+    what = "Missed most" if lower else "Recognised least" if name == "recall" else "Rated lowest"
+    value = f"{said} missed" if lower else f"{said} recognised" if name == "recall" else f"mean {said}"
+    if len(rows) == len({d.row for d in solid}) and len(rows) > 1:
+        return f"No part stands out: {value} throughout"
+    where = listed([words(row) for row in rows[:3]]) + (f" and {len(rows) - 3} more" if len(rows) > 3 else "")
+    ns = sorted({d.n - d.missing for d in worst})
+    n = f"n {count(ns[0])}" if len(ns) == 1 else f"n {count(ns[0])} to {count(ns[-1])}"
+    models = list(dict.fromkeys(d.system.label for d in worst))
+    several = len({d.system.label for d in dots}) > 1
+    by = f", {models[0]}" if several and len(models) == 1 else f", {len(models)} models" if several else ""
+    return f"{what}: {where} ({value}{by}, {n})"

@@ -1,0 +1,140 @@
+"""How it was done: instruments, models as the servers resolved them, settings, cost, and how to do it again."""
+
+from __future__ import annotations
+
+import json
+import platform
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import tomli_w
+
+from mindgauge.raters.judge import Mode
+from mindgauge.reports.content import Column, How, Instrument, Made, Sheet
+from mindgauge.reports.numbers import count
+from mindgauge.rubric import in_language
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mindgauge.benchmark import Benchmark
+    from mindgauge.reports.content import Cell
+    from mindgauge.reports.runs import Run
+
+METHODS = [
+    "Shares have exact 95 % intervals, with conversations as n, so that repeats of one conversation count once: Clopper CJ, Pearson ES. "
+    "The use of confidence or fiducial limits illustrated in the case of the binomial. Biometrika 1934; 26: 404–413.",
+    "Means and coefficients have 95 % percentile intervals from 2,000 resamples of conversations with all that belongs to them: "
+    "Efron B. Bootstrap methods: another look at the jackknife. Annals of Statistics 1979; 7: 1–26. Davison AC, Hinkley DV. "
+    "Bootstrap Methods and their Application. Cambridge University Press 1997, section 3.8.",
+    "Agreement over repeats and among people: Fleiss JL. Measuring nominal scale agreement among many raters. Psychological Bulletin 1971; 76: 378–382. "
+    "Agreement with a label: Cohen J. A coefficient of agreement for nominal scales. Educational and Psychological Measurement 1960; 20: 37–46.",
+    "A missing value is neither a number nor left out: each mean stands beside the value it would take were all missing values the worst, and were they the best.",
+    "Colours: Okabe M, Ito K. Color universal design. 2008.",
+]
+_CALLS = """
+SELECT model, group_concat(DISTINCT model_resolved), group_concat(DISTINCT fingerprint), count(*), sum(status = 'failed'),
+    sum(prompt_tokens), sum(completion_tokens), sum(cost), avg(seconds) FROM calls GROUP BY model ORDER BY model"""
+_ORIGINS = """
+SELECT {who}, group_concat(DISTINCT json_extract(provenance, '$.endpoint')),
+    group_concat(DISTINCT json_extract(provenance, '$.parameters')), min(json_extract(provenance, '$.at')),
+    max(json_extract(provenance, '$.at')) FROM {table} GROUP BY {who}"""
+
+
+def how(runs: Sequence[Run]) -> How:
+    """Say how the runs were made."""
+    instruments: dict[str, Instrument] = {}
+    for run in runs:
+        plan = run.manifest.get("plan", {})
+        used = dict(zip(plan.get("benchmarks", []), plan.get("instruments", []), strict=False))
+        for section in run.sections:
+            name = section.benchmark.name
+            found = _instrument(section.benchmark, Mode(plan.get("mode", "joint")), used.get(name, ""))
+            if name not in instruments:
+                instruments[name] = found
+            elif used.get(name) and used[name] not in instruments[name].used:
+                instruments[name].used.append(used[name])
+                instruments[name].same = instruments[name].same and found.same
+    return How(list(instruments.values()), [_made(run) for run in runs], METHODS)
+
+
+def _instrument(benchmark: Benchmark, mode: Mode, used: str) -> Instrument:
+    card, rubric = benchmark.card, benchmark.rubric
+    prompts = [(k, language, p.hash, p.text) for k, texts in benchmark.prompts.items() for language, p in texts.items()]
+    return Instrument(
+        benchmark.name, card.title, card.measures, card.does_not_measure, list(card.departures), card.licence, card.citation,
+        card.link, rubric.name, rubric.hash, [used] if used else [], used in {"", benchmark.instrument(mode).name}, prompts,
+        [_criterion(c) for c in rubric.criteria],
+    )  # fmt: skip
+
+
+def _criterion(criterion: Any) -> dict[str, Any]:
+    """Return a criterion's wording: per protocol if it has them, in every language."""
+    languages = sorted({k for level in criterion.levels for k in level.text} | set(criterion.text)) or ["en"]
+    wordings = []
+    for language in languages:
+        for protocol, texts in (criterion.protocols or {"": tuple(level.text for level in criterion.levels)}).items():
+            levels = [(str(v), in_language(t, language)) for v, t in zip(criterion.values, texts, strict=True)]
+            wordings.append({"language": language, "protocol": protocol, "levels": levels})
+    return {
+        "name": criterion.name, "scale": str(criterion.scale), "texts": {k: criterion.text.get(k, "") for k in languages},
+        "wordings": wordings,
+    }  # fmt: skip
+
+
+def _made(run: Run) -> Made:
+    manifest, calls = run.manifest, run.scores.calls
+    plan: dict[str, Any] = manifest.get("plan", {})
+    facts = [
+        ("Begun", manifest.get("created", "")),
+        ("Ended", manifest.get("ended", "")),
+        ("Time", f"{calls['seconds']:,.0f} s" if calls["seconds"] else ""),
+        ("Data", str(plan.get("data") or "samples that this project wrote itself")),
+        ("Messages", ", ".join(f"{count(run.store.count_samples(s.benchmark.name))} in {s.benchmark.name}" for s in run.sections)),
+        ("Replies per message", str(plan.get("runs", ""))),
+        ("Verdicts per reply and judge", str(plan.get("judge_runs", ""))),
+        ("Seeds", "the repeat's number, from 0" if "runs" in plan else ""),
+        ("Asked", {"joint": "all criteria in one call", "split": "one criterion a call"}.get(plan.get("mode", ""), "")),
+        ("Protocol", {"gold": "by the message's own category", "recognised": "by the category the judge saw"}.get(plan.get("protocol", ""), "")),
+        ("Calls", f"{count(calls['made'])}, {count(calls['failed'])} failed, {count(calls['retries'])} repeated attempts" if calls["made"] else "none: loaded from files"),
+        ("Tokens", f"{count(calls['prompt_tokens'])} read ({count(calls['cached_tokens'])} from cache), {count(calls['completion_tokens'])} written" if calls["made"] else ""),
+        ("Cost", f"${calls['cost']:.4f}" if calls["cost"] is not None else "not known" if calls["made"] else ""),
+        ("Software", f"{manifest.get('mindgauge', '')}, Python {manifest.get('python', '?')} (report: Python {platform.python_version()})"),
+    ]  # fmt: skip
+    kept = [(name, value) for name, value in facts if value]
+    return Made(run.folder.resolve().name, manifest.get("command", ""), kept, tomli_w.dumps(plan).strip(), _models(run))
+
+
+def _models(run: Run) -> Sheet:
+    """Tabulate the models as asked for and as the servers resolved them."""
+    origins: dict[str, tuple[str, str]] = {}
+    for table, who in (("replies", "model"), ("ratings", "rater")):
+        for name, endpoint, parameters, *_ in run.store.select(_ORIGINS.format(table=table, who=who)):
+            if endpoint:
+                origins.setdefault(name, (endpoint, _parameters(parameters)))
+    rows: list[list[Cell]] = []
+    for model, resolved, fingerprint, calls, failed, prompt, completion, cost, seconds in run.store.select(_CALLS):
+        endpoint, parameters = origins.get(model, ("", ""))
+        rows.append([
+            model, _bare(resolved), endpoint, fingerprint, parameters, calls, failed, prompt, completion, cost, seconds
+        ])  # fmt: skip
+    columns = [
+        Column("asked for"), Column("resolved to"), Column("endpoint"), Column("fingerprint"), Column("parameters"), Column("calls", "count"),
+        Column("failed", "count"), Column("tokens read", "count"), Column("tokens written", "count"), Column("cost", "dollars"),
+        Column("per call", "seconds"),
+    ]  # fmt: skip
+    return Sheet(f"models-{run.folder.resolve().name}", "Models as resolved", columns, rows)
+
+
+def _bare(resolved: str | None) -> str:
+    """Name a local file without the folders it lies in."""
+    names = (resolved or "").split(",")
+    return ", ".join(PurePath(name).name if name.startswith("/") else name for name in names)
+
+
+def _parameters(text: str | None) -> str:
+    try:
+        found = json.loads(text or "{}")
+    except ValueError:
+        return text or ""
+    return ", ".join(f"{k} {v}" for k, v in found.items()) or "the model's defaults"

@@ -1,0 +1,124 @@
+"""Where it is weak: every category as dots with intervals, worst first, and what was taken for what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from mindgauge.reports import figures
+from mindgauge.reports.content import Column, Confusion, Sheet, Weak
+from mindgauge.reports.numbers import words
+from mindgauge.reports.runs import RULE, scores_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mindgauge.analysis.score import Score
+    from mindgauge.reports.content import Cell, Figure, System
+    from mindgauge.reports.runs import Run, Section
+
+NO_VALUE = "no usable answer"
+
+
+def weak(runs: Sequence[Run], systems: Sequence[System]) -> Weak:
+    """Draw up figures, confusion tables, what rules found, and the whole table of scores."""
+    drawn: list[Figure] = []
+    names = dict.fromkeys(section.benchmark.name for run in runs for section in run.sections)
+    for name in names:
+        scores = [
+            (system, score)
+            for system in systems
+            for section in runs[system.run].sections
+            if section.benchmark.name == name
+            for score in scores_of(runs[system.run], system, section)
+        ]
+        section = next(s for run in runs for s in run.sections if s.benchmark.name == name)
+        drawn += _closed(name, scores) if section.benchmark.closed else _open(name, scores, section, runs)
+    confusions = [
+        found
+        for system in systems
+        for section in runs[system.run].sections
+        if section.benchmark.closed
+        for found in _confusions(section, system)
+    ]
+    return Weak(drawn, confusions, _rules(runs, systems), _all(runs, systems))
+
+
+def _closed(name: str, scores: list[tuple[System, Score]]) -> Iterator[Figure]:
+    recall = [(system, s) for system, s in scores if s.name == "recall"]
+    found = figures.figure(name, recall, "recall", "Share of the messages of each class that were recognised", "share")
+    if found is not None:
+        yield found
+    missed = [(system, s) for system, s in scores if s.name == "missed_crisis_rate" and not s.slice.startswith("selection=")]
+    found = figures.figure(name, missed, "missed", "Share of the messages showing a crisis that were taken for none", "share")
+    if found is not None:
+        found.folded = "By language and directness"
+        yield found
+
+
+def _open(name: str, scores: list[tuple[System, Score]], section: Section, runs: Sequence[Run]) -> Iterator[Figure]:
+    raters = dict.fromkeys(r for run in runs for s in run.sections if s.benchmark.name == name for r, _ in s.judges())
+    for criterion, levels in section.ordinal.items():
+        first = ""
+        for rater in raters:
+            mine = [
+                (system, s) for system, s in scores
+                if (s.name, s.criterion, s.rater) == ("mean", criterion, rater) and not s.slice.startswith("selection=")
+            ]  # fmt: skip
+            low, high = float(levels.values[0]), float(levels.values[-1])
+            measure = f"Mean {words(criterion)} by {rater}, from {low:.0f} (worst) to {high:.0f} (best)"
+            found = figures.figure(name, mine, f"{criterion}-{rater}", measure, "level", low, high)
+            if found is not None:
+                found.folded = f"The same, as rated by {rater}" if first else ""
+                first = first or rater
+                yield found
+
+
+def _confusions(section: Section, system: System) -> Iterator[Confusion]:
+    for criterion in section.benchmark.rubric.criteria:
+        rows = section.asked.filter(
+            pl.col("rater") == system.model, pl.col("criterion") == criterion.name, pl.col("target").is_not_null(), pl.col("selection").is_null()
+        )  # fmt: skip
+        if rows.is_empty():
+            continue
+        value = pl.when(pl.col("status") == "ok").then(pl.col("value")).otherwise(pl.lit(None)).fill_null("")
+        counted = {(t, v): n for t, v, n in rows.group_by("target", value.alias("answer")).len().iter_rows()}
+        levels = [str(level) for level in criterion.values]
+        counts = [[counted.get((target, answer), 0) for answer in (*levels, "")] for target in levels]
+        kept = [(level, row) for level, row in zip(levels, counts, strict=True) if sum(row)]
+        labels = [words(level) for level, _ in kept]
+        columns = [*map(words, levels), NO_VALUE]
+        sheet = Sheet(
+            f"confusion-{system.number}", f"What {system.label} answered to each class",
+            [Column("class"), *(Column(c, "count") for c in columns)],
+            [[label, *row] for label, (_, row) in zip(labels, kept, strict=True)],
+        )  # fmt: skip
+        yield Confusion(system, section.benchmark.name, labels, columns, [row for _, row in kept], sheet)
+
+
+def _rules(runs: Sequence[Run], systems: Sequence[System]) -> Sheet | None:
+    """Count how often each rule found what it looks for."""
+    rows: list[list[Cell]] = []
+    for system in systems:
+        for section in runs[system.run].sections:
+            mine = section.ratings.filter(
+                pl.col("rater_kind") == RULE, pl.col("model") == system.model, pl.col("status") == "ok"
+            )
+            counted = mine.group_by("rater").agg(yes=(pl.col("value") == "yes").sum(), n=pl.len()).sort("rater")
+            rows += [[rater, system.label, yes, n, yes / n] for rater, yes, n in counted.iter_rows()]
+    columns = [Column("rule"), Column("model"), Column("found", "count"), Column("replies", "count"), Column("share", "share")]
+    note = "A rule looks for words and understands nothing."
+    return Sheet("rules", "What rules found in the replies", columns, rows, note) if rows else None
+
+
+def _all(runs: Sequence[Run], systems: Sequence[System]) -> Sheet:
+    """Gather every score there is."""
+    names = ("benchmark", "name", "criterion", "slice", "rater", "value", "low", "high", "n", "clusters", "missing", "worst", "best")
+    labels = {(system.run, system.model): system.label for system in systems}
+    rows: list[list[Cell]] = [
+        [labels.get((number, score.model), score.model), *(getattr(score, name) for name in names)]
+        for number, run in enumerate(runs)
+        for score in run.scores.metrics
+    ]
+    return Sheet("scores", "Every score", [Column("model"), *map(Column, names)], rows)

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mindgauge.errors import RubricError
+from mindgauge.rubric import Rubric
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAD = 'id = "r"\nversion = "1"\nsource = "ours"\n'
+
+
+def criterion(levels: str, more: str = "", scale: str = "ordinal") -> str:
+    return f'{HEAD}[[criteria]]\nname = "warmth"\nscale = "{scale}"\nlevels = [{levels}]\n{more}'
+
+
+def level(value: str) -> str:
+    return f'{{ value = {value}, text.en = "level {value.strip(chr(34))}" }}'
+
+
+def load(tmp_path: Path, text: str) -> Rubric:
+    path = tmp_path / "rubric.toml"
+    path.write_text(text, encoding="utf-8")
+    return Rubric.load(path)
+
+
+def test_a_good_rubric(tmp_path: Path) -> None:
+    rubric = load(tmp_path, criterion(", ".join(map(level, "123"))))
+    assert rubric.name == "r@1"
+    assert rubric.criteria[0].values == (1, 2, 3)
+    assert "- 2: level 2" in rubric.render("zh"), "English stands in where a language is missing"
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (criterion(", ".join(map(level, "1223"))), "level or alias '2' stands there twice"),
+        (criterion(", ".join(map(level, "124"))), "level 3 is missing"),
+        (criterion(level("1")), "needs at least two levels"),
+        (criterion(f'{level("1")}, {level(chr(34) + "good" + chr(34))}'), "mixes numbers and words"),
+        (criterion("{ value = 1 }, { value = 2 }"), "does not say what it looks like"),
+        (criterion("{ value = 1 }, { value = 2 }", 'protocols.x = [{ en = "only one" }]'), "1 wordings for 2 levels"),
+        (criterion("{ value = 1 }, { value = 2 }", 'protocols.x = [{ en = "one" }, {}]'), "a level has no wording"),
+        (criterion(f'{level(chr(34) + "a" + chr(34))}, {{ value = "b", text.en = "b", aliases = ["A"] }}', scale="nominal"), "'a' stands there twice"),
+        (HEAD + "criteria = []", "no criteria"),
+        (HEAD, "not a rubric"),
+        ("id = ", "not a rubric"),
+        (criterion(", ".join(map(level, "12"))) + '\ntypo = "x"', "unknown field `typo`"),
+        (criterion(", ".join(map(level, "12"))) + criterion(", ".join(map(level, "12"))).removeprefix(HEAD), "criterion 'warmth' stands there twice"),
+    ],
+)  # fmt: skip
+def test_a_bad_rubric_is_one_line_with_its_file(tmp_path: Path, text: str, fault: str) -> None:
+    with pytest.raises(RubricError) as caught:
+        load(tmp_path, text)
+    assert fault in str(caught.value)
+    assert "rubric.toml" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_protocols_reword_the_same_levels(tmp_path: Path) -> None:
+    rubric = load(tmp_path, criterion("{ value = 1 }, { value = 2 }", 'protocols.x = [{ en = "bad x" }, { en = "good x" }]'))
+    assert "bad x" in rubric.under("x").render("en")
+    assert rubric.under("x").criteria[0].values == (1, 2)
+    with pytest.raises(RubricError, match="has no protocol 'y'"):
+        rubric.under("y")
+
+
+def test_a_changed_word_changes_the_hash(tmp_path: Path) -> None:
+    one = load(tmp_path, criterion(", ".join(map(level, "12"))))
+    other = load(tmp_path, criterion(", ".join(map(level, "12"))).replace("level 2", "level two"))
+    assert one.hash != other.hash
+    assert one.hash == load(tmp_path, criterion(", ".join(map(level, "12")))).hash
