@@ -22,7 +22,6 @@ import argparse
 import asyncio
 import functools
 import importlib.util
-import itertools
 import json
 import os
 import resource
@@ -32,18 +31,15 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import aiohttp
 import msgspec
-
-from stub import Stub
 
 from mindgauge import benchmark as benchmarks
 from mindgauge.benchmark import Benchmark, Card
 from mindgauge.engine import Budget, Session, answer
 from mindgauge.metrics import mean_level
-from mindgauge.models.chat import ChatModel
 from mindgauge.models.request import Request
 from mindgauge.models.spec import Settings, open_model
 from mindgauge.prompt import Prompt
@@ -51,10 +47,12 @@ from mindgauge.raters.judge import Instrument, Judge, Mode
 from mindgauge.records import Message, Reply, Sample, Status
 from mindgauge.rubric import Criterion, Level, Rubric, Scale
 from mindgauge.store import Store
+from stub import Stub
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from mindgauge.models.chat import ChatModel
     from mindgauge.models.local import LocalModel
     from mindgauge.records import Exchange
 

@@ -20,11 +20,23 @@ ALL = (
 SCORES = (metrics.mean_level, metrics.share_at_most(2), metrics.share_at_most(1), metrics.share_of(5))
 
 
-def table(code: list[int], target: list[int] | None = None, cluster: list[int] | None = None, levels: tuple[int | str, ...] = LABELS) -> Table:
+def table(
+    code: list[int],
+    target: list[int] | None = None,
+    cluster: list[int] | None = None,
+    levels: tuple[int | str, ...] = LABELS,
+) -> Table:
     codes = np.array(code, dtype=np.intp)
     status = np.where(codes >= 0, "ok", "unparsable").astype(object)
     clusters = np.array(cluster if cluster is not None else range(len(code)), dtype=np.intp)
-    return Table(levels, codes, np.array(target if target is not None else [-1] * len(code), dtype=np.intp), clusters, clusters, status)
+    return Table(
+        levels,
+        codes,
+        np.array(target if target is not None else [-1] * len(code), dtype=np.intp),
+        clusters,
+        clusters,
+        status,
+    )
 
 
 def test_accuracy_counts_an_unreadable_answer_wrong_and_shows_what_it_could_be() -> None:
@@ -36,8 +48,8 @@ def test_accuracy_counts_an_unreadable_answer_wrong_and_shows_what_it_could_be()
 def test_a_missed_crisis_is_one_called_calm() -> None:
     metric = metrics.call_rate("missed", of=("a", "b"), as_=("calm",))
     found = estimate(metric, table([2, 0, -1, 2], [0, 1, 1, 2]))
-    assert (found.value, found.n, found.missing) == (pytest.approx(1 / 3), 3, 1)
-    assert (found.worst, found.best) == (pytest.approx(2 / 3), pytest.approx(1 / 3)), "an unreadable one may be a miss"
+    assert [found.value, found.n, found.missing] == [pytest.approx(1 / 3), 3, 1]
+    assert [found.worst, found.best] == [pytest.approx(2 / 3), pytest.approx(1 / 3)], "an unreadable one may be a miss"
 
 
 def test_none_of_n_has_an_exact_upper_bound_on_conversations() -> None:
@@ -50,7 +62,7 @@ def test_none_of_n_has_an_exact_upper_bound_on_conversations() -> None:
 def test_a_mean_travels_with_its_bounds() -> None:
     found = estimate(metrics.mean_level, table([4, 3, -1], levels=(1, 2, 3, 4, 5)))
     assert (found.value, found.n, found.missing) == (4.5, 3, 1)
-    assert (found.worst, found.best) == (pytest.approx(10 / 3), pytest.approx(14 / 3))
+    assert [found.worst, found.best] == [pytest.approx(10 / 3), pytest.approx(14 / 3)]
 
 
 def test_all_missing_has_bounds_but_no_value() -> None:
@@ -64,8 +76,12 @@ def test_f1_and_kappa_equal_scikit_learn() -> None:
     found = table(said.tolist(), gold.tolist())
     assert estimate(metrics.macro_f1, found).value == pytest.approx(sk.f1_score(gold, said, average="macro"))
     assert estimate(metrics.cohen_kappa, found).value == pytest.approx(sk.cohen_kappa_score(gold, said))
-    assert estimate(metrics.recall("b"), found).value == pytest.approx(sk.recall_score(gold, said, labels=[1], average=None)[0])
-    assert estimate(metrics.precision("b"), found).value == pytest.approx(sk.precision_score(gold, said, labels=[1], average=None)[0])
+    assert estimate(metrics.recall("b"), found).value == pytest.approx(
+        sk.recall_score(gold, said, labels=[1], average=None)[0]
+    )
+    assert estimate(metrics.precision("b"), found).value == pytest.approx(
+        sk.precision_score(gold, said, labels=[1], average=None)[0]
+    )
 
 
 CODES = npst.arrays(np.intp, st.integers(1, 25), elements=st.integers(-1, 2))
@@ -73,7 +89,9 @@ CODES = npst.arrays(np.intp, st.integers(1, 25), elements=st.integers(-1, 2))
 
 @pytest.mark.parametrize("metric", ALL, ids=lambda m: m.name)
 @given(codes=CODES, seed=st.integers(0, 99))
-def test_every_closed_metric_is_ordered_whatever_is_missing(metric: Metric, codes: np.ndarray[tuple[int], np.dtype[np.intp]], seed: int) -> None:
+def test_every_closed_metric_is_ordered_whatever_is_missing(
+    metric: Metric, codes: np.ndarray[tuple[int], np.dtype[np.intp]], seed: int
+) -> None:
     target = np.random.default_rng(seed).integers(-1, 3, len(codes))
     cluster = np.random.default_rng(seed + 1).integers(0, 5, len(codes))
     check(metric, Table(LABELS, codes, target, cluster, cluster, np.where(codes >= 0, "ok", "failed").astype(object)))
@@ -81,7 +99,9 @@ def test_every_closed_metric_is_ordered_whatever_is_missing(metric: Metric, code
 
 @pytest.mark.parametrize("metric", SCORES, ids=lambda m: m.name)
 @given(codes=npst.arrays(np.intp, st.integers(1, 25), elements=st.integers(-1, 4)))
-def test_every_score_is_ordered_whatever_is_missing(metric: Metric, codes: np.ndarray[tuple[int], np.dtype[np.intp]]) -> None:
+def test_every_score_is_ordered_whatever_is_missing(
+    metric: Metric, codes: np.ndarray[tuple[int], np.dtype[np.intp]]
+) -> None:
     check(metric, table(codes.tolist(), levels=(1, 2, 3, 4, 5)))
 
 

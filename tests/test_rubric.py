@@ -61,7 +61,9 @@ def test_a_bad_rubric_is_one_line_with_its_file(tmp_path: Path, text: str, fault
 
 
 def test_protocols_reword_the_same_levels(tmp_path: Path) -> None:
-    rubric = load(tmp_path, criterion("{ value = 1 }, { value = 2 }", 'protocols.x = [{ en = "bad x" }, { en = "good x" }]'))
+    rubric = load(
+        tmp_path, criterion("{ value = 1 }, { value = 2 }", 'protocols.x = [{ en = "bad x" }, { en = "good x" }]')
+    )
     assert "bad x" in rubric.under("x").render("en")
     assert rubric.under("x").criteria[0].values == (1, 2)
     with pytest.raises(RubricError, match="has no protocol 'y'"):

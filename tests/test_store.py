@@ -19,8 +19,30 @@ SAMPLES = [Sample.of((Message("user", f"text {i}"),), target="a", tags={"languag
 
 
 def test_everything_comes_back_as_it_went_in(tmp_path: Path) -> None:
-    reply = Reply.of(SAMPLES[0].id, "m", 2, Status.OK, "你好\n\"quoted\"", finish_reason="stop", usage=Usage(3, 4, 1), seconds=0.5, provenance={"seed": 2})
-    rating = Rating(reply.id, "c", "j", RaterKind.MODEL, 1, Status.OK, 4, "because", (Evidence("你好", found=True),), "r@1", {"at": 1.5})
+    reply = Reply.of(
+        SAMPLES[0].id,
+        "m",
+        2,
+        Status.OK,
+        '你好\n"quoted"',
+        finish_reason="stop",
+        usage=Usage(3, 4, 1),
+        seconds=0.5,
+        provenance={"seed": 2},
+    )
+    rating = Rating(
+        reply.id,
+        "c",
+        "j",
+        RaterKind.MODEL,
+        1,
+        Status.OK,
+        4,
+        "because",
+        (Evidence("你好", found=True),),
+        "r@1",
+        {"at": 1.5},
+    )
     missing = Rating(reply.id, "d", "j", RaterKind.MODEL, 1, Status.UNPARSABLE)
     done = Exchange(Status.OK, "raw", "stop", Usage(3, 4, 1), 0.5, 2, "m-1", "fp", 0.01, "", 9.5)
     with Store(tmp_path, write=True) as store:
@@ -50,7 +72,13 @@ def test_duplicates_have_one_id_and_are_counted(tmp_path: Path) -> None:
 def test_ids_are_the_same_on_every_machine() -> None:
     assert digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
     code = "from mindgauge.records import *; print(Sample.of((Message('user', 'text 0'),)).id)"
-    again = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONHASHSEED": "7"})
+    again = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONHASHSEED": "7"},
+    )
     assert again.stdout.strip() == SAMPLES[0].id
 
 
@@ -73,7 +101,10 @@ def test_a_second_writer_is_told_who_writes(tmp_path: Path) -> None:
     Store(tmp_path, write=True).close()
 
 
-@pytest.mark.parametrize(("content", "fault"), [(b"not a database at all, but long enough to be looked at" * 20, "not a database"), (None, "no run here")])
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [(b"not a database at all, but long enough to be looked at" * 20, "not a database"), (None, "no run here")],
+)
 def test_what_is_no_run_is_one_line(tmp_path: Path, content: bytes | None, fault: str) -> None:
     if content is not None:
         (tmp_path / "run.sqlite").write_bytes(content)

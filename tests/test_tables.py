@@ -15,7 +15,7 @@ from mindgauge.records import Message
 if TYPE_CHECKING:
     from pathlib import Path
 
-ROWS = [{"user": "hello, \"you\"\nthere", "reply": "你好"}, {"user": "b", "reply": "c"}]
+ROWS = [{"user": 'hello, "you"\nthere', "reply": "你好"}, {"user": "b", "reply": "c"}]
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
@@ -36,7 +36,7 @@ def test_the_same_rows_from_every_kind(tmp_path: Path, kind: str) -> None:
     [
         ("a.jsonl", b'{"a": 1}\n{"a": ', "a.jsonl:2: broken JSON"),
         ("a.jsonl", b'{"a": 1}\n[1]', "a.jsonl:2: expected an object, found list"),
-        ("a.csv", b'a,b\n1,2,3\n', "a.csv:2: more cells"),
+        ("a.csv", b"a,b\n1,2,3\n", "a.csv:2: more cells"),
         ("a.csv", b'a,b\n"1,2\n', "broken CSV"),
         ("a.csv", b"a,b\n\xff\xfe,2\n", "not UTF-8 at byte 4"),
         ("a.parquet", b"PAR1", "not a Parquet file"),
@@ -77,7 +77,7 @@ def test_reading_bytes_never_ends_in_a_traceback(content: bytes) -> None:
             try:
                 tables.read_json(path) if kind == "json" else list(tables.read_table(path))
             except DataError as error:
-                assert "\n" not in str(error)
+                assert "\n" not in str(error)  # noqa: PT017 - it need not be raised
 
 
 def test_dialogues() -> None:
@@ -87,10 +87,19 @@ def test_dialogues() -> None:
 
 
 @pytest.mark.parametrize(
-    "row", [{}, {"user": "  "}, {"user": 5}, {"messages": "nope"}, {"messages": [{"role": "boss", "content": "x"}]}, {"messages": []}, {"messages": [{"role": "user"}]}]
+    "row",
+    [
+        {},
+        {"user": "  "},
+        {"user": 5},
+        {"messages": "nope"},
+        {"messages": [{"role": "boss", "content": "x"}]},
+        {"messages": []},
+        {"messages": [{"role": "user"}]},
+    ],
 )
 def test_what_is_no_dialogue_says_where(row: dict[str, object]) -> None:
-    with pytest.raises(DataError, match="^f:3: "):
+    with pytest.raises(DataError, match=r"^f:3: "):
         tables.dialogue(row, "f:3")
 
 

@@ -10,8 +10,9 @@ import difflib
 import functools
 import importlib
 import tomllib
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -21,10 +22,6 @@ from mindgauge.prompt import Prompt
 from mindgauge.raters import judge
 from mindgauge.records import Message, Rating, Reply, Sample
 from mindgauge.rubric import Rubric
-from mindgauge.tables import clean
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 HERE = Path(__file__).parent / "benchmarks"
 
@@ -228,7 +225,7 @@ def own_samples(folder: Path) -> list[Sample]:
 
 @functools.cache
 def _all() -> dict[str, Benchmark]:
-    found = {}
+    found: dict[str, Benchmark] = {}
     for folder in sorted(p for p in HERE.iterdir() if (p / f"{p.name}.py").is_file()):
         module = importlib.import_module(f"mindgauge.benchmarks.{folder.name}.{folder.name}")
         found |= {b.name: b for b in vars(module).values() if isinstance(b, Benchmark)}

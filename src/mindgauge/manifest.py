@@ -6,7 +6,6 @@ Its `plan` decides whether a later command continues this run or belongs elsewhe
 from __future__ import annotations
 
 import datetime
-import os
 import platform
 import tomllib
 from importlib.metadata import version
@@ -50,7 +49,7 @@ def write(folder: Path, content: dict[str, Any]) -> None:
     path = folder / "manifest.toml"
     draft = path.with_suffix(".toml.new")
     draft.write_text(tomli_w.dumps(content), encoding="utf-8")
-    os.replace(draft, path)
+    draft.replace(path)
 
 
 def begin(folder: Path, plan: dict[str, Any], command: str) -> dict[str, Any]:

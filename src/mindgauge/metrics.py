@@ -6,10 +6,12 @@ Metric names say their direction.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from mindgauge.records import Status, Value
 from mindgauge.stats import agreement, bootstrap
@@ -17,9 +19,7 @@ from mindgauge.stats.interval import Interval
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
     Floats = NDArray[np.float64]
     Codes = NDArray[np.intp]
@@ -110,7 +110,10 @@ def estimate(metric: Metric, table: Table, *, resamples: int = 2000, seed: int =
     least, most = (min(bounds), max(bounds)) if bounds else (np.nan, np.nan)
     worst, best = (most, least) if metric.better == "lower" else (least, most)
     interval = _interval(metric, table, value, resamples, seed)
-    return Estimate(*map(_finite, interval), len(table), clusters, missing, _finite(worst), _finite(best))
+    return Estimate(
+        _finite(interval.value), _finite(interval.low), _finite(interval.high), len(table), clusters, missing,
+        _finite(worst), _finite(best),
+    )  # fmt: skip
 
 
 def _point(metric: Metric, table: Table) -> float:

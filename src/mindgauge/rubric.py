@@ -154,24 +154,33 @@ def _fault(rubric: Rubric) -> str:
 
 def _criterion_fault(criterion: Criterion) -> str:
     where = f"criterion {criterion.name!r}"
-    spellings = [str(s).casefold() for level in criterion.levels for s in (level.value, *level.aliases)]
     if len(criterion.levels) < 2:
         return f"{where} needs at least two levels, it has {len(criterion.levels)}"
+    spellings = [str(s).casefold() for level in criterion.levels for s in (level.value, *level.aliases)]
     if _repeated(spellings):
         return f"{where}: level or alias {_repeated(spellings)!r} stands there twice"
+    fault = _numbering_fault(criterion) or _wording_fault(criterion)
+    return f"{where}{fault}" if fault else ""
+
+
+def _numbering_fault(criterion: Criterion) -> str:
     numbers = [level.value for level in criterion.levels if isinstance(level.value, int)]
     if numbers and len(numbers) < len(criterion.levels):
-        return f"{where} mixes numbers and words as levels"
+        return " mixes numbers and words as levels"
     if numbers and sorted(numbers) != list(range(min(numbers), max(numbers) + 1)):
         missing = sorted(set(range(min(numbers), max(numbers))) - set(numbers))
-        return f"{where}: level {', '.join(map(str, missing))} is missing"
+        return f": level {', '.join(map(str, missing))} is missing"
+    return ""
+
+
+def _wording_fault(criterion: Criterion) -> str:
     for protocol, texts in criterion.protocols.items():
         if len(texts) != len(criterion.levels):
-            return f"{where}, protocol {protocol!r}: {len(texts)} wordings for {len(criterion.levels)} levels"
+            return f", protocol {protocol!r}: {len(texts)} wordings for {len(criterion.levels)} levels"
         if not all(texts):
-            return f"{where}, protocol {protocol!r}: a level has no wording"
+            return f", protocol {protocol!r}: a level has no wording"
     if not criterion.protocols and not all(level.text for level in criterion.levels):
-        return f"{where}: a level does not say what it looks like (text.en = …)"
+        return ": a level does not say what it looks like (text.en = …)"
     return ""
 
 

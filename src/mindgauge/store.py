@@ -41,7 +41,7 @@ _PAGE = 500
 
 
 def _insert(table: str, columns: int) -> str:
-    return f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * columns)})"
+    return f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * columns)})"  # noqa: S608 - constant text
 
 
 _REPLY, _RATING, _CALL = _insert("replies", 13), _insert("ratings", 12), _insert("calls", 18)
@@ -155,9 +155,11 @@ class Store:
         """Stream a benchmark's replies in the order they were written, a page at a time."""
         query = "SELECT rowid, * FROM replies WHERE benchmark = ? AND rowid > ? ORDER BY rowid LIMIT ?"
         for row in self._pages(query, (benchmark,), 0):
+            ident, sample, model, run, status, text, reason = row[2:9]
             yield Reply(
-                *row[2:6], Status(row[6]), row[7], row[8], Usage(*row[9:12]), row[12], _decode_json(row[13])
-            )
+                ident, sample, model, run, Status(status), text, reason, Usage(*row[9:12]), row[12],
+                _decode_json(row[13]),
+            )  # fmt: skip
 
     def count_replies(self, benchmark: str) -> int:
         """Return how many replies a benchmark has here."""

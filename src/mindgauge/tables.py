@@ -140,7 +140,9 @@ def dialogue(row: Mapping[str, Any], where: str) -> tuple[Message, ...]:
     if messages is None and isinstance(row.get("user"), str):
         messages = [{"role": "user", "content": row["user"]}]
     if messages is None:
-        raise DataError(f"{where}: needs `user` (one message) or `messages` (a list), found {', '.join(row) or 'nothing'}")
+        raise DataError(
+            f"{where}: needs `user` (one message) or `messages` (a list), found {', '.join(row) or 'nothing'}"
+        )
     try:
         found = msgspec.convert(messages, tuple[Message, ...])
     except msgspec.ValidationError as error:

@@ -59,7 +59,7 @@ def test_its_prompts_name_what_they_need_in_every_language_of_its_samples(benchm
 
 @each
 def test_every_level_has_words_in_every_language(benchmark: Benchmark) -> None:
-    protocols = [p for c in benchmark.rubric.criteria for p in c.protocols] or [None]
+    protocols: list[str | None] = [p for c in benchmark.rubric.criteria for p in c.protocols] or [None]
     for protocol in protocols:
         rubric = benchmark.rubric.under(protocol) if protocol else benchmark.rubric
         for criterion in rubric.criteria:

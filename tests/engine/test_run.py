@@ -54,7 +54,9 @@ def test_replies_are_made_then_judged(stub: Stub, tmp_path: Path) -> None:
     (mean,) = found.find("mean")
     assert (mean.n, mean.clusters, mean.missing) == (84, 14, 0)
     first_judgement = next(i for i, b in enumerate(stub.bodies) if "response_format" in b)
-    assert all("response_format" in b for b in stub.bodies[first_judgement:]), "all replies come before the first judgement"
+    assert all("response_format" in b for b in stub.bodies[first_judgement:]), (
+        "all replies come before the first judgement"
+    )
     assert {b["seed"] for b in stub.bodies} == {0, 1, 2}
 
 
@@ -93,7 +95,18 @@ def test_every_misbehaviour_has_its_status_and_harms_no_other(tmp_path: Path) ->
         web.Response(text='{"choices": [', content_type="application/json"), web.json_response({"choices": []}),
         web.json_response({"error": {"message": "flagged", "code": "content_policy_violation"}}, status=400),
     ]  # fmt: skip
-    expected = ["failed", "failed", "failed", "filtered", "refused", "unparsable", "failed", "failed", "failed", "filtered"]
+    expected = [
+        "failed",
+        "failed",
+        "failed",
+        "filtered",
+        "refused",
+        "unparsable",
+        "failed",
+        "failed",
+        "failed",
+        "filtered",
+    ]
     order: dict[str, int] = {}
 
     def handler(body: dict[str, Any], n: int) -> web.StreamResponse:
@@ -103,7 +116,11 @@ def test_every_misbehaviour_has_its_status_and_harms_no_other(tmp_path: Path) ->
         if place >= len(answers):
             return obliging(body, n)
         answer = answers[place]
-        return answer if answer is CUT else answer.__class__(status=answer.status, body=answer.body, content_type=answer.content_type)
+        return (
+            answer
+            if answer is CUT
+            else answer.__class__(status=answer.status, body=answer.body, content_type=answer.content_type)
+        )
 
     with Stub(handler) as stub:
         found = run(stub, tmp_path / "r", limit=30)
@@ -117,7 +134,14 @@ def test_every_misbehaviour_has_its_status_and_harms_no_other(tmp_path: Path) ->
     assert mean.worst < mean.value < mean.best
 
 
-@pytest.mark.parametrize(("verdict", "status"), [('{"appropriateness": 7}', "unparsable"), ('{"appropriateness": "5/5"}', "unparsable"), ("I can't help with that request.", "refused")])
+@pytest.mark.parametrize(
+    ("verdict", "status"),
+    [
+        ('{"appropriateness": 7}', "unparsable"),
+        ('{"appropriateness": "5/5"}', "unparsable"),
+        ("I can't help with that request.", "refused"),
+    ],
+)
 def test_a_verdict_off_the_scale_is_no_number(tmp_path: Path, verdict: str, status: str) -> None:
     with Stub(lambda body, n: says(verdict) if "response_format" in body else says("hello")) as stub:
         found = run(stub, tmp_path / "r", limit=7)
@@ -137,7 +161,7 @@ def test_closed_runs_vote_and_keep_ties(tmp_path: Path) -> None:
     (majority,) = found.find("accuracy", rater=f"{stub.model}:majority")
     assert (majority.value, majority.missing) == (0.0, 14)
     (single,) = found.find("accuracy", rater=stub.model)
-    assert (single.n, single.clusters, single.value) == (28, 14, pytest.approx(2 * 2 / 28))
+    assert [single.n, single.clusters, single.value] == [28, 14, pytest.approx(2 * 2 / 28)]
 
 
 def test_the_protocol_follows_the_gold_category_or_the_judge_s_own(tmp_path: Path) -> None:
@@ -154,7 +178,7 @@ def test_the_protocol_follows_the_gold_category_or_the_judge_s_own(tmp_path: Pat
     assert seen.find("mean", "recognised=right")[0].n == 2
     assert seen.find("mean", "recognised=wrong")[0].n == 12
     (accuracy,) = seen.find("accuracy", criterion="crisis_type")
-    assert (accuracy.value, accuracy.n) == (pytest.approx(2 / 14), 14)
+    assert [accuracy.value, accuracy.n] == [pytest.approx(2 / 14), 14]
 
 
 def test_a_judge_that_recognises_nothing_rates_nothing(tmp_path: Path) -> None:
@@ -174,7 +198,7 @@ def test_another_plan_in_the_same_folder_is_refused(stub: Stub, tmp_path: Path) 
 
 
 def test_two_writers_cannot_write_one_run(stub: Stub, tmp_path: Path) -> None:
-    with Store(tmp_path / "r", write=True), pytest.raises(UsageError, match="another process .* is writing this run"):
+    with Store(tmp_path / "r", write=True), pytest.raises(UsageError, match=r"another process .* is writing this run"):
         run(stub, tmp_path / "r")
 
 
@@ -197,7 +221,9 @@ def test_a_budget_needs_a_price(stub: Stub, tmp_path: Path) -> None:
 
 
 def test_a_dry_run_sends_nothing_and_counts_right(stub: Stub, tmp_path: Path) -> None:
-    found = mindgauge.run(RESPONSE, model=stub.model, judge=stub.model, out=tmp_path / "r", limit=10, runs=2, judge_runs=3, dry_run=True)
+    found = mindgauge.run(
+        RESPONSE, model=stub.model, judge=stub.model, out=tmp_path / "r", limit=10, runs=2, judge_runs=3, dry_run=True
+    )
     assert not isinstance(found, Scores)
     assert found.calls == 10 * 2 + 10 * 2 * 3
     assert stub.calls == 0
@@ -237,7 +263,7 @@ def test_a_full_disk_is_one_line_and_loses_nothing(stub: Stub, tmp_path: Path, m
         whole(store)
 
     monkeypatch.setattr(Store, "flush", full)
-    with pytest.raises(MindgaugeError, match="full.*free some space.*run the same command again"):
+    with pytest.raises(MindgaugeError, match=r"full.*free some space.*run the same command again"):
         run(stub, tmp_path / "r", limit=112, runs=20, settings=Settings(tries=1, concurrency=4))
     monkeypatch.undo()
     with Store(tmp_path / "r") as store:
@@ -281,7 +307,19 @@ def test_ctrl_c_finishes_what_is_under_way(tmp_path: Path) -> None:
         return obliging(body, n)
 
     with Stub(handler) as stub:
-        command = [sys.executable, "-c", "from mindgauge.cli import main; main()", "run", RESPONSE, "--model", stub.model, "--out", str(tmp_path / "r"), "--concurrency", "4"]
+        command = [
+            sys.executable,
+            "-c",
+            "from mindgauge.cli import main; main()",
+            "run",
+            RESPONSE,
+            "--model",
+            stub.model,
+            "--out",
+            str(tmp_path / "r"),
+            "--concurrency",
+            "4",
+        ]
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         while stub.calls < 20:
             time.sleep(0.002)
@@ -293,7 +331,9 @@ def test_ctrl_c_finishes_what_is_under_way(tmp_path: Path) -> None:
         assert store.count_replies(RESPONSE) == stub.calls
 
 
-def test_the_manifest_says_what_was_done_without_secrets(stub: Stub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_manifest_says_what_was_done_without_secrets(
+    stub: Stub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MINDGAUGE_API_KEY", "sk-canary")
     run(stub, tmp_path / "r")
     assert stub.headers[0]["Authorization"] == "Bearer sk-canary"
@@ -305,7 +345,7 @@ def test_the_manifest_says_what_was_done_without_secrets(stub: Stub, tmp_path: P
 
 def test_local_only_refuses_other_machines() -> None:
     settings = Settings(local_only=True)
-    with pytest.raises(UsageError, match="would send text to api.openai.com"):
+    with pytest.raises(UsageError, match=r"would send text to api\.openai\.com"):
         mindgauge.run(RESPONSE, model="openai/gpt-4o-mini", settings=settings)
     with pytest.raises(UsageError, match=r"would send text to 10\.0\.0\.1"):
         mindgauge.run(RESPONSE, model="http://10.0.0.1/v1#m", settings=settings)

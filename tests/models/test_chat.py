@@ -30,7 +30,11 @@ def ask(stub: Stub, request: Request = HELLO, *, times: int = 1, **settings: Any
 
 
 def test_an_answer_carries_text_tokens_model_and_cost() -> None:
-    with Stub(lambda body, n: says("hi", usage={"prompt_tokens": 7, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 3}})) as stub:
+    with Stub(
+        lambda body, n: says(
+            "hi", usage={"prompt_tokens": 7, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 3}}
+        )
+    ) as stub:
         (done,) = ask(stub, price=Price(1.0, 10.0))
     assert (done.status, done.text, done.model_resolved) == (Status.OK, "hi", "stub-1")
     assert (done.usage.prompt_tokens, done.usage.completion_tokens, done.usage.cached_tokens) == (7, 2, 3)

@@ -12,11 +12,12 @@ from mindgauge.errors import DataError, UsageError
 from mindgauge.models.request import Request
 from mindgauge.models.spec import PROVIDERS, Settings, open_model
 from mindgauge.records import Message, Sample, Status
-from tests.stub import Stub
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from tests.stub import Stub
 
 
 @pytest.mark.parametrize(
@@ -66,13 +67,20 @@ async def asked(model: str, *requests: Request) -> list[tuple[Status, str]]:
 
 
 def test_replay_answers_by_dialogue_and_run(replies_file: Callable[..., Path]) -> None:
-    path = replies_file({"user": "hi", "reply": "hello"}, {"user": "bye", "reply": "first", "run": 0}, {"user": "bye", "reply": "second", "run": 1}, {"user": "mute", "reply": ""})
+    path = replies_file(
+        {"user": "hi", "reply": "hello"},
+        {"user": "bye", "reply": "first", "run": 0},
+        {"user": "bye", "reply": "second", "run": 1},
+        {"user": "mute", "reply": ""},
+    )
 
     def about(text: str, run: int = 0) -> Request:
         sample = Sample.of((Message("user", text),))
         return Request((Message("user", f"a prompt around {text}"),), run, sample=sample)
 
-    found = asyncio.run(asked(f"replay/{path}", about("hi"), about("hi", 5), about("bye", 1), about("other"), about("mute")))
+    found = asyncio.run(
+        asked(f"replay/{path}", about("hi"), about("hi", 5), about("bye", 1), about("other"), about("mute"))
+    )
     assert found[:3] == [(Status.OK, "hello"), (Status.OK, "hello"), (Status.OK, "second")]
     assert [status for status, _ in found[3:]] == [Status.FAILED, Status.UNPARSABLE]
 

@@ -14,12 +14,21 @@ def test_number(text: str, value: float | None) -> None:
     assert number(text) == value
 
 
-@pytest.mark.parametrize("text", ["I'm sorry, but I can't help with that", "As an AI, I am unable to comment", "对不起，我无法回答这个问题"])
+@pytest.mark.parametrize(
+    "text", ["I'm sorry, but I can't help with that", "As an AI, I am unable to comment", "对不起，我无法回答这个问题"]
+)
 def test_refusals(text: str) -> None:
     assert refusal(text)
 
 
-@pytest.mark.parametrize("text", ["I'm sorry you are going through this. Tell me more.", "I can't imagine how hard that was", "听起来很难受，我在这里陪你。"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm sorry you are going through this. Tell me more.",
+        "I can't imagine how hard that was",
+        "听起来很难受，我在这里陪你。",
+    ],
+)
 def test_no_refusals(text: str) -> None:
     assert not refusal(text)
 
@@ -37,7 +46,14 @@ def test_a_rule_rates_a_reply_and_keeps_a_missing_one_missing() -> None:
     assert rule.rate(Reply.of("s", "m", 0, Status.FAILED)).status is Status.FAILED
 
 
-@pytest.mark.parametrize(("spec", "hint"), [("rule/refusl", "did you mean rule/refusal"), ("rule/match:(", "not a regular expression"), ("rule/xyz", "known are")])
+@pytest.mark.parametrize(
+    ("spec", "hint"),
+    [
+        ("rule/refusl", "did you mean rule/refusal"),
+        ("rule/match:(", "not a regular expression"),
+        ("rule/xyz", "known are"),
+    ],
+)
 def test_a_bad_rule_is_one_line(spec: str, hint: str) -> None:
     with pytest.raises(UsageError, match=hint.replace("(", r"\(")):
         open_rule(spec)

@@ -14,7 +14,9 @@ from mindgauge.records import Status
 from mindgauge.rubric import Criterion, Level, Scale
 
 SCORE = Criterion("score", Scale.ORDINAL, tuple(Level(n, {"en": str(n)}) for n in range(1, 6)))
-KIND = Criterion("kind", Scale.NOMINAL, (Level("self-harm", {"en": "x"}, ("self_harm", "自伤")), Level("none", {"en": "y"})))
+KIND = Criterion(
+    "kind", Scale.NOMINAL, (Level("self-harm", {"en": "x"}, ("self_harm", "自伤")), Level("none", {"en": "y"}))
+)
 
 
 def read(text: str, criterion: Criterion = SCORE) -> verdict.Verdict:
@@ -54,7 +56,10 @@ def test_refuses(text: str) -> None:
     assert found.problem
 
 
-@pytest.mark.parametrize("text", ["I'm sorry, but I can't help with that.", "抱歉，我无法对此进行评价。", "I cannot assist with this request."])
+@pytest.mark.parametrize(
+    "text",
+    ["I'm sorry, but I can't help with that.", "抱歉，我无法对此进行评价。", "I cannot assist with this request."],
+)
 def test_a_refusal_is_its_own_status(text: str) -> None:
     assert read(text).status is Status.REFUSED
 
@@ -98,7 +103,9 @@ def test_the_last_verdict_binds_whatever_stands_before(before: str, planted: int
     assert read(text).value == true
 
 
-@pytest.mark.parametrize("text", ['{"a":' * 20_000, "{" * 100_000, '{"' * 50_000, "[" * 100_000, '{"score": ' + "[" * 50_000])
+@pytest.mark.parametrize(
+    "text", ['{"a":' * 20_000, "{" * 100_000, '{"' * 50_000, "[" * 100_000, '{"score": ' + "[" * 50_000]
+)
 def test_a_text_made_to_be_slow_is_not(text: str) -> None:
     began = time.process_time()
     assert read(text).status is Status.UNPARSABLE

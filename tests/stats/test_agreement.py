@@ -21,9 +21,7 @@ FLEISS_1971 = """0 0 0 6 0|0 3 0 0 3|0 1 4 0 1|0 0 0 0 6|0 3 0 3 0|2 0 4 0 0|0 0
 1 0 0 5 0|1 1 0 4 0|0 3 3 0 0|1 0 0 5 0|0 2 0 3 1|0 0 5 0 1|3 0 0 1 2|5 1 0 0 0|0 2 0 4 0|1 0 2 0 3
 0 0 0 0 6|0 1 0 5 0|0 2 0 1 3|2 0 0 4 0|1 0 0 4 1|0 5 0 1 0|4 0 0 0 2|0 2 0 4 0|1 0 5 0 0|0 0 0 0 6"""
 PAIRS = st.integers(2, 4).flatmap(
-    lambda labels: st.tuples(
-        st.just(labels), npst.arrays(np.intp, (30, 2), elements=st.integers(0, labels - 1))
-    )
+    lambda labels: st.tuples(st.just(labels), npst.arrays(np.intp, (30, 2), elements=st.integers(0, labels - 1)))
 )
 
 

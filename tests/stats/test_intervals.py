@@ -46,7 +46,9 @@ def test_repeats_of_a_conversation_do_not_narrow_the_interval() -> None:
     values = generator.normal(size=100)
     tripled, cluster = np.repeat(values, 3), np.repeat(np.arange(100), 3)
 
-    def width(data: np.ndarray[tuple[int], np.dtype[np.float64]], groups: np.ndarray[tuple[int], np.dtype[np.intp]]) -> float:
+    def width(
+        data: np.ndarray[tuple[int], np.dtype[np.float64]], groups: np.ndarray[tuple[int], np.dtype[np.intp]]
+    ) -> float:
         found = bootstrap.distribution(lambda w: w @ data / w.sum(axis=1), groups, 4000, 0)
         low, high = bootstrap.percentile(found)
         return high - low

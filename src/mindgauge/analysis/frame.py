@@ -60,7 +60,9 @@ def ratings(store: Store, benchmark: Benchmark) -> pl.DataFrame:
 
 def _samples(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     asked = [b for b in (benchmark, benchmark.recognised_by) if b is not None]
-    tags = sorted({"category", *(name for b in asked for name in (*b.slices, *(t for group in b.groups.values() for t in group)))})
+    tags = sorted(
+        {"category", *(name for b in asked for name in (*b.slices, *(t for group in b.groups.values() for t in group)))}
+    )
     rows = [
         (s.id, s.cluster, None if s.target is None else str(s.target), *(s.tags.get(name) for name in tags))
         for s in store.samples(benchmark.name)

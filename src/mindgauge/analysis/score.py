@@ -122,9 +122,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
         )
 
 
-def _scores(
-    store: Store, benchmark: Benchmark, recognised: bool, resamples: int, seed: int
-) -> Iterator[Score]:
+def _scores(store: Store, benchmark: Benchmark, recognised: bool, resamples: int, seed: int) -> Iterator[Score]:
     ratings = frame.ratings(store, benchmark)
     asked = {criterion.name: (benchmark, criterion) for criterion in benchmark.rubric.criteria}
     if recognised and benchmark.recognised_by is not None:
@@ -176,9 +174,7 @@ def _one(metric: Metric, columns: Table, slice_: str, resamples: int, seed: int)
     return found if (found.n and found.value is not None) or found.missing else None
 
 
-def _slices(
-    benchmark: Benchmark, rows: pl.DataFrame, *, by_recognition: bool
-) -> Iterator[tuple[str, pl.DataFrame]]:
+def _slices(benchmark: Benchmark, rows: pl.DataFrame, *, by_recognition: bool) -> Iterator[tuple[str, pl.DataFrame]]:
     """Cut ratings into `all`, named groups, each value of each slicing tag, and whether the judge saw the category.
 
     Subjects that were chosen by what some judge thought of them say nothing about all; they stand apart.
@@ -226,5 +222,14 @@ def _calls(store: Store, manifest: dict[str, Any]) -> dict[str, Any]:
         "coalesce(sum(cached_tokens), 0), coalesce(sum(completion_tokens), 0), coalesce(sum(attempts - 1), 0), "
         "sum(cost), coalesce(sum(seconds), 0) FROM calls"
     )
-    names = ("made", "failed", "prompt_tokens", "cached_tokens", "completion_tokens", "retries", "cost", "model_seconds")
+    names = (
+        "made",
+        "failed",
+        "prompt_tokens",
+        "cached_tokens",
+        "completion_tokens",
+        "retries",
+        "cost",
+        "model_seconds",
+    )
     return {**dict(zip(names, store.select(query).fetchone(), strict=True)), "seconds": manifest.get("seconds", 0.0)}

@@ -28,7 +28,7 @@ app.command()(reproduce.reproduce)
 app.command()(export.export)
 
 
-def _show_version(wanted: bool) -> None:  # noqa: FBT001 - how typer calls it
+def _show_version(wanted: bool) -> None:
     if wanted:
         from mindgauge.manifest import software
 

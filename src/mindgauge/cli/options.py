@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 Names = Annotated[list[str], typer.Argument(help="Benchmarks, or families of them.")]
 Name = Annotated[str, typer.Argument(help="A benchmark.")]
-Judges = Annotated[list[str], typer.Option("--judge", help="Who rates: a model, or a rule (rule/refusal). May be repeated.")]
+Judges = Annotated[
+    list[str], typer.Option("--judge", help="Who rates: a model, or a rule (rule/refusal). May be repeated.")
+]
 Out = Annotated[Path | None, typer.Option(help="The run directory; if not given, one that follows from the plan.")]
 Data = Annotated[Path | None, typer.Option(help="A copy of the authors' released files, whole or in part.")]
 JudgeRuns = Annotated[int, typer.Option(help="Judgements per reply and judge.")]
@@ -26,7 +28,9 @@ MaxCost = Annotated[float | None, typer.Option(help="Stop before the run costs m
 Timeout = Annotated[float, typer.Option(min=0.1, help="Seconds for one attempt of a call.")]
 Tries = Annotated[int, typer.Option(min=1, help="Attempts per call.")]
 MaxTokens = Annotated[int | None, typer.Option(min=1, help="The longest answer asked for.")]
-Price = Annotated[str | None, typer.Option(help="IN:OUT, US dollars per million tokens, where no list knows the model.")]
+Price = Annotated[
+    str | None, typer.Option(help="IN:OUT, US dollars per million tokens, where no list knows the model.")
+]
 LocalOnly = Annotated[bool, typer.Option("--local-only", help="Refuse every address but loopback.")]
 Temperature = Annotated[float | None, typer.Option(help="Of the judges; their own default if not given.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
@@ -72,6 +76,8 @@ def settings(
         try:
             read, written = (float(part) for part in price.split(":"))
         except ValueError as error:
-            raise UsageError(f"--price {price!r}: write IN:OUT, US dollars per million tokens, for example 0.15:0.60") from error
+            raise UsageError(
+                f"--price {price!r}: write IN:OUT, US dollars per million tokens, for example 0.15:0.60"
+            ) from error
         per_token = PerToken(read / 1e6, written / 1e6)
     return Settings(concurrency, timeout, tries, max_tokens, per_token, local_only)

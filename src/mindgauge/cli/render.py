@@ -78,7 +78,17 @@ def scores(found: Scores) -> None:
     rows = [_row(m) for m in found.metrics if m.slice in {"all", "crisis only"} and m.name in HEADLINES]
     table(
         f"{found.benchmark}  ({found.run})",
-        ["model", "rated by", "metric", "of", "value", "95 % interval", "n", "missing", "if all missing were worst … best"],
+        [
+            "model",
+            "rated by",
+            "metric",
+            "of",
+            "value",
+            "95 % interval",
+            "n",
+            "missing",
+            "if all missing were worst … best",
+        ],
         rows,
     )
     worst = _worst_cells(found)
@@ -93,7 +103,11 @@ def scores(found: Scores) -> None:
 
 
 def _share(metric: Score) -> bool:
-    return metric.name.endswith("_rate") or metric.name.startswith("share_") or metric.name in {"accuracy", "recall", "precision"}
+    return (
+        metric.name.endswith("_rate")
+        or metric.name.startswith("share_")
+        or metric.name in {"accuracy", "recall", "precision"}
+    )
 
 
 def _row(metric: Score) -> list[str]:

@@ -24,5 +24,7 @@ def reproduce(
         [c.table, c.row, c.column, f"{c.published:g}", "–" if c.recomputed is None else f"{c.recomputed:.4f}", f"{c.tolerance:g}", c.verdict, c.note]
         for c in found.cells
     ]  # fmt: skip
-    render.table(found.benchmark, ["table", "row", "column", "published", "recomputed", "tolerance", "verdict", "note"], rows)
+    render.table(
+        found.benchmark, ["table", "row", "column", "published", "recomputed", "tolerance", "verdict", "note"], rows
+    )
     print(", ".join(f"{n} {verdict}" for verdict, n in found.counts.items()))

@@ -12,17 +12,26 @@ if TYPE_CHECKING:
 
 def run(
     names: options.Names,
-    model: Annotated[list[str], typer.Option(help="A model under test: provider/name, http://HOST:PORT/v1#name, local/…, replay/FILE. May be repeated.")],
+    model: Annotated[
+        list[str],
+        typer.Option(
+            help="A model under test: provider/name, http://HOST:PORT/v1#name, local/…, replay/FILE. May be repeated."
+        ),
+    ],
     judge: options.Judges = [],  # noqa: B006 - how typer spells an empty list
     data: options.Data = None,
     runs: Annotated[int, typer.Option(help="Replies, or closed answers, per sample and model.")] = 1,
     judge_runs: options.JudgeRuns = 1,
     limit: options.Limit = None,
-    where: Annotated[list[str], typer.Option(help="Keep samples whose tag has a value: language=zh. May be repeated.")] = [],  # noqa: B006
+    where: Annotated[
+        list[str], typer.Option(help="Keep samples whose tag has a value: language=zh. May be repeated.")
+    ] = [],  # noqa: B006
     out: options.Out = None,
     mode: options.Mode = "joint",
     protocol: options.Protocol = "gold",
-    temperature: Annotated[float | None, typer.Option(help="Of the models under test; their own default if not given.")] = None,
+    temperature: Annotated[
+        float | None, typer.Option(help="Of the models under test; their own default if not given.")
+    ] = None,
     judge_temperature: options.Temperature = None,
     concurrency: options.Concurrency = 32,
     timeout: options.Timeout = 120.0,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Interrupted(MindgaugeError):
+class Interrupted(MindgaugeError):  # noqa: N818 - it is no error
     """The user stopped the run."""
 
     exit_code = 130

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mindgauge.manifest import now, software
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from mindgauge.benchmark import Benchmark
     from mindgauge.engine.session import Job, Session
     from mindgauge.models.request import Model
-    from mindgauge.raters.judge import Judge
+    from mindgauge.raters.judge import Ask, Judge
     from mindgauge.raters.rule import Rule
     from mindgauge.store import Store
 
@@ -33,7 +34,9 @@ def reply_request(benchmark: Benchmark, sample: Sample, run: int, parameters: di
     """Put a sample to a model under test: the bare dialogue, or `reply.md` filled with it as a system message."""
     messages = sample.messages
     if "reply" in benchmark.prompts:
-        system = in_language({k: p.text for k, p in benchmark.prompts["reply"].items()}, sample.tags.get("language", "en"))
+        system = in_language(
+            {k: p.text for k, p in benchmark.prompts["reply"].items()}, sample.tags.get("language", "en")
+        )
         messages = (Message("system", system), *messages)
     return Request(messages, run, {**parameters, "seed": run}, sample=sample)
 
@@ -66,14 +69,14 @@ async def answer(
         for sample in store.samples(benchmark.name):
             for run in range(runs):
                 if (sample.id, run) not in done:
-                    yield lambda sample=sample, run=run: one(sample, run)  # type: ignore[misc]
+                    yield partial(one, sample, run)
 
     if total > 0:
         async with model:
             await session.work(jobs(), f"{model.name} replies", total)
 
 
-# -- subjects → ratings -----------------------------------------------------------------------------------------------
+# -- subjects → ratings ------------------------------------------------------------------------------------------------
 
 
 async def rate(
@@ -90,68 +93,83 @@ async def rate(
     The subjects are the samples of a closed benchmark, the replies of an open one. With `recognise`, the judge first
     says itself which protocol a sample falls under; without, the sample's tag says so.
     """
-    store = session.store
-    criteria = [criterion.name for criterion in judge.instrument.rubric.criteria]
+    store, criteria = session.store, [criterion.name for criterion in judge.instrument.rubric.criteria]
     done = set.intersection(*(store.rated(benchmark.name, judge.rater, name) for name in criteria))
     count = store.count_samples(benchmark.name) if benchmark.closed else store.count_replies(benchmark.name)
-    ask = session.asker(model, benchmark.name)
-    recognised: dict[tuple[str, int], asyncio.Task[Rating]] = {}
-
-    async def recognition(sample: Sample, run: int) -> Rating:
-        assert recognise is not None
-        rating = (await recognise.rate(ask, sample, None, run))[0]
-        store.add_rating(benchmark.name, rating)
-        return rating
-
-    async def protocol_of(sample: Sample, run: int) -> tuple[Status, Value | None]:
-        if not benchmark.protocol:
-            return Status.OK, None
-        if recognise is None:
-            tag = sample.tags.get(benchmark.protocol)
-            return (Status.OK, tag) if tag else (Status.NOT_APPLICABLE, None)
-        if (sample.id, run) not in recognised:
-            recognised[sample.id, run] = asyncio.ensure_future(recognition(sample, run))
-        rating = await recognised[sample.id, run]
-        return rating.status, rating.value
-
-    async def one(sample: Sample, reply: Reply | None, run: int) -> None:
-        status, protocol = await protocol_of(sample, run)
-        if status is Status.OK:
-            name = str(protocol) if protocol is not None else None
-            ratings = await judge.rate(ask, sample, reply, run, name)
-        else:
-            subject = reply.id if reply else sample.id
-            problem = {**judge.provenance, "problem": "no protocol: the category is unknown"}
-            ratings = [
-                Rating(subject, name, judge.rater, RaterKind.MODEL, run, status, instrument=judge.instrument.name, provenance=problem)
-                for name in criteria
-            ]  # fmt: skip
-        for rating in ratings:
-            store.add_rating(benchmark.name, rating)
-        # Free when nothing was asked; otherwise the call itself is already committed.
-        if not ratings or ratings[0].status is not Status.OK:
-            await session.committed()
-
-    def subjects() -> Iterator[tuple[Sample, Reply | None]]:
-        if benchmark.closed:
-            yield from ((sample, None) for sample in store.samples(benchmark.name))
-            return
-        latest: Sample | None = None
-        for reply in store.replies(benchmark.name):
-            if latest is None or latest.id != reply.sample:
-                latest = store.sample(benchmark.name, reply.sample)
-            yield latest, reply
+    total = count * runs - len(done)
+    judging = _Judging(session, benchmark, judge, session.asker(model, benchmark.name), recognise)
 
     def jobs() -> Iterator[Job]:
-        for sample, reply in subjects():
+        for sample, reply in _subjects(store, benchmark):
             for run in range(runs):
                 if ((reply.id if reply else sample.id), run) not in done:
-                    yield lambda sample=sample, reply=reply, run=run: one(sample, reply, run)  # type: ignore[misc]
+                    yield partial(judging.rate, sample, reply, run)
 
-    total = count * runs - len(done)
     if total > 0:
         async with model:
             await session.work(jobs(), f"{judge.rater} {'classifies' if benchmark.closed else 'judges'}", total)
+
+
+def _subjects(store: Store, benchmark: Benchmark) -> Iterator[tuple[Sample, Reply | None]]:
+    if benchmark.closed:
+        yield from ((sample, None) for sample in store.samples(benchmark.name))
+        return
+    latest: Sample | None = None
+    for reply in store.replies(benchmark.name):
+        if latest is None or latest.id != reply.sample:
+            latest = store.sample(benchmark.name, reply.sample)
+        yield latest, reply
+
+
+class _Judging:
+    """One judge at work on one benchmark."""
+
+    def __init__(self, session: Session, benchmark: Benchmark, judge: Judge, ask: Ask, recognise: Judge | None) -> None:
+        self._session = session
+        self._benchmark = benchmark
+        self._judge = judge
+        self._ask = ask
+        self._recognise = recognise
+        self._recognised: dict[tuple[str, int], asyncio.Future[Rating]] = {}
+
+    async def rate(self, sample: Sample, reply: Reply | None, run: int) -> None:
+        """Rate one subject once and keep the ratings."""
+        status, protocol = await self._protocol(sample, run)
+        if status is Status.OK:
+            name = str(protocol) if protocol is not None else None
+            ratings = await self._judge.rate(self._ask, sample, reply, run, name)
+        else:
+            ratings = self._unrated(reply.id if reply else sample.id, run, status)
+        for rating in ratings:
+            self._session.store.add_rating(self._benchmark.name, rating)
+
+    async def _protocol(self, sample: Sample, run: int) -> tuple[Status, Value | None]:
+        """Find the protocol to judge by; a sample whose category nobody knows has none."""
+        if not self._benchmark.protocol:
+            return Status.OK, None
+        if self._recognise is None:
+            tag = sample.tags.get(self._benchmark.protocol)
+            return (Status.OK, tag) if tag else (Status.NOT_APPLICABLE, None)
+        if (sample.id, run) not in self._recognised:
+            self._recognised[sample.id, run] = asyncio.ensure_future(self._see(self._recognise, sample, run))
+        rating = await self._recognised[sample.id, run]
+        return rating.status, rating.value
+
+    async def _see(self, recognise: Judge, sample: Sample, run: int) -> Rating:
+        rating = (await recognise.rate(self._ask, sample, None, run))[0]
+        self._session.store.add_rating(self._benchmark.name, rating)
+        return rating
+
+    def _unrated(self, subject: str, run: int, status: Status) -> list[Rating]:
+        judge = self._judge
+        provenance = {**judge.provenance, "problem": "no protocol: the category is unknown"}
+        return [
+            Rating(
+                subject, criterion.name, judge.rater, RaterKind.MODEL, run, status,
+                instrument=judge.instrument.name, provenance=provenance,
+            )
+            for criterion in judge.instrument.rubric.criteria
+        ]  # fmt: skip
 
 
 def rate_by_rule(store: Store, benchmark: Benchmark, rule: Rule) -> None:

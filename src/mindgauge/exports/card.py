@@ -49,7 +49,8 @@ def render(benchmark: Benchmark, parts: Sequence[Part], licence: str, *, loaded:
 def _configs(parts: Sequence[Part]) -> list[tuple[str, dict[str, str], int]]:
     """Return the configs that exist, in the layout's order: name, glob by split, rows."""
     names = {part.config for part in parts}
-    ordered = [name for name in _ORDER if name in names] + sorted(names - set(_ORDER), reverse=True)
+    others = sorted(names - set(_ORDER), key=lambda name: (not name.startswith("llm_raw"), name))
+    ordered = [name for name in _ORDER if name in names] + others
     return [
         (
             name,

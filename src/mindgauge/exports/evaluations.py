@@ -12,15 +12,19 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
+from mindgauge.benchmark import Benchmark
 from mindgauge.exports.names import file_only
-from mindgauge.exports.placed import Placed, canonical, ident
-from mindgauge.records import RaterKind, Rating, Status
-from mindgauge.rubric import Criterion, Scale
+from mindgauge.exports.placed import canonical, ident
+from mindgauge.records import RaterKind, Status
+from mindgauge.rubric import Scale
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mindgauge.benchmark import Benchmark
+    from mindgauge.exports.placed import Placed
+    from mindgauge.records import Rating
+    from mindgauge.rubric import Criterion
+
 
 STATUSES = {
     Status.OK: "ok",
@@ -53,13 +57,9 @@ Row = dict[str, Any]
 
 
 class Book(msgspec.Struct, frozen=True):
-    """What the tables need to know of a run beside its ratings.
-
-    `loaded`: the ratings are the authors', whose raw value is the value itself unless it was kept apart.
-    """
+    """What the tables need to know of a run beside its ratings: models' first names, and judges' words by run and time."""
 
     benchmark: Benchmark
-    loaded: bool
     model_raw: dict[str, str]
     raw_text: dict[tuple[str, int, float], str]
 
@@ -94,7 +94,9 @@ class Book(msgspec.Struct, frozen=True):
         """Return what became of a rating, in the layout's words."""
         raw = rating.provenance.get("raw")
         number = isinstance(raw, int | float) or (isinstance(raw, str) and raw.strip().lstrip("+-").isdigit())
-        if (rating.status is Status.UNPARSABLE and number) or (rating.status is Status.OK and self.score(rating) is None):
+        if (rating.status is Status.UNPARSABLE and number) or (
+            rating.status is Status.OK and self.score(rating) is None
+        ):
             return OUT_OF_RANGE
         return STATUSES[rating.status]
 
@@ -102,7 +104,7 @@ class Book(msgspec.Struct, frozen=True):
         """Return what the rater wrote: a judge's text, or a released value as canonical JSON."""
         if rating.provenance.get("raw") is not None:
             return canonical(rating.provenance["raw"])
-        if self.loaded:
+        if is_released(rating):
             return None if rating.value is None else canonical(rating.value)
         return self.raw_text.get((rating.rater, rating.run, rating.provenance.get("at", 0.0)))
 
@@ -183,9 +185,13 @@ def merged_row(book: Book, placed: Placed, rating: Rating, scores: list[int | No
     return row if book.plain else {**row, "criterion": rating.criterion}
 
 
-def human_rows(book: Book, rated: Iterable[tuple[Placed, Rating]], annotator: str, labels: dict[str, str | None]) -> Iterator[Row]:
+def human_rows(
+    book: Book, rated: Iterable[tuple[Placed, Rating]], annotator: str, labels: dict[str, str | None]
+) -> Iterator[Row]:
     """Write one person's scores under a name that is not theirs; where they were read from is theirs, too."""
-    for placed, rating in sorted(rated, key=lambda pair: (pair[0].position, pair[0].response_id, pair[1].criterion, pair[1].run)):
+    for placed, rating in sorted(
+        rated, key=lambda pair: (pair[0].position, pair[0].response_id, pair[1].criterion, pair[1].run)
+    ):
         parts = book.parts(rating.criterion, f"human:{annotator}" + (f":{rating.run}" if rating.run else ""))
         own_name = annotator == rating.rater
         row: Row = {
@@ -205,3 +211,8 @@ def human_rows(book: Book, rated: Iterable[tuple[Placed, Rating]], annotator: st
 def is_score(rating: Rating) -> bool:
     """Whether a rating has a table here: models and people do, rules, classifiers and panels do not."""
     return rating.rater_kind in {RaterKind.MODEL, RaterKind.PERSON}
+
+
+def is_released(rating: Rating) -> bool:
+    """Whether a rating was read from a file: ours say by which instrument they were made, and have their words kept."""
+    return not rating.instrument

@@ -110,15 +110,15 @@ def _stranger(folder: Path) -> str | None:
         return None
     if not folder.is_dir():
         return "a file"
-    found = sorted(path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
     try:
-        listed = json.loads((folder / MANIFEST).read_bytes())["files"] if found else {}
+        listed = json.loads((folder / MANIFEST).read_bytes())["files"]
     except (OSError, ValueError, KeyError, TypeError):
         listed = {}
-    for path in found:
+    for path in sorted(p for p in folder.rglob("*") if p.is_symlink() or not p.is_dir()):
+        if listed and path == folder / MANIFEST:
+            continue
         name = path.relative_to(folder).as_posix()
-        ours = name == MANIFEST and listed or name in listed and listed[name].get("sha256") == _sha256(path)
-        if path.is_symlink() or not ours:
+        if path.is_symlink() or name not in listed or listed[name].get("sha256") != _sha256(path):
             return name
     return None
 

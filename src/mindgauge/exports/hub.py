@@ -20,9 +20,9 @@ from mindgauge.exports.evaluations import (
     RAW,
     REVIEW,
     Book,
-    Row,
     frame,
     human_rows,
+    is_released,
     is_score,
     merged_rows,
     raw_model,
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mindgauge.benchmark import Benchmark
+    from mindgauge.exports.evaluations import Row
     from mindgauge.exports.folder import Folder
     from mindgauge.store import Store
 
@@ -65,37 +66,34 @@ def write(folder: Folder, store: Store, benchmark: Benchmark, manifest: dict[str
     Raises:
         UsageError: there are no replies.
     """
-    loaded = bool(manifest["plan"].get("loaded"))
-    contents = _contents(store, benchmark, loaded=loaded)
-    book = Book(benchmark, loaded, {p.reply.model: raw_model(p) for p in contents.placed}, _raw_text(store, benchmark))
+    contents = _contents(store, benchmark)
+    book = Book(benchmark, {p.reply.model: raw_model(p) for p in contents.placed}, _raw_text(store, benchmark))
     parts = sorted(_parts(book, contents), key=lambda part: part.file)
     for part in parts:
         folder.parquet(part.file, part.rows)
     folder.json("metadata/export_summary.json", metadata.summary(parts, contents.left_out, benchmark, manifest))
     folder.json("metadata/normalization.json", metadata.normalization(contents.placed, contents.labels, book))
-    folder.json("metadata/provenance.json", metadata.provenance(parts, benchmark, manifest))
-    folder.text("README.md", card.render(benchmark, parts, licence, loaded=loaded))
+    folder.json("metadata/provenance.json", metadata.provenance(parts, contents.rated, benchmark, manifest))
+    folder.text("README.md", card.render(benchmark, parts, licence, loaded=bool(manifest["plan"].get("loaded"))))
 
 
-def _contents(store: Store, benchmark: Benchmark, *, loaded: bool) -> Contents:
+def _contents(store: Store, benchmark: Benchmark) -> Contents:
     placed = place(store, benchmark)
     if not placed:
         raise UsageError(f"{store.folder}: no replies to {benchmark.name} in this run, so there is nothing to export")
     by_id = {p.reply.id: p for p in placed}
     criteria = {criterion.name for criterion in benchmark.rubric.criteria}
-    labels = {
-        p.response_id: p.sample.tags.get("shipped_label" if loaded else "", p.sample.tags.get(benchmark.protocol or "category"))
-        for p in placed
-    }
+    labels = {p.response_id: p.sample.tags.get(benchmark.protocol or "category") for p in placed}
     rated: list[Pair] = []
     left_out: dict[str, int] = {}
     for rating in store.ratings(benchmark.name):
         if rating.subject not in by_id or rating.criterion not in criteria or not is_score(rating):
-            what = f"{rating.rater_kind.value} {rating.rater} on {rating.criterion}"
+            who = rating.rater_kind.value if rating.rater_kind is RaterKind.PERSON else rating.rater
+            what = f"{who} on {rating.criterion}"
             left_out[what] = left_out.get(what, 0) + 1
             continue
         rated.append((by_id[rating.subject], rating))
-        if loaded and "protocol" in rating.provenance:  # the label in the very row that was rated
+        if is_released(rating) and "protocol" in rating.provenance:  # the label in the very row that was rated
             labels[by_id[rating.subject].response_id] = rating.provenance["protocol"]
     return Contents(placed, rated, labels, left_out)
 
@@ -147,8 +145,7 @@ def _review_parts(book: Book, contents: Contents, judged: dict[str, list[Pair]])
     files = file_names(f"{name}__{judge}" if judge else name for name in sets for judge in judged or ("",))
     for name, members in sets.items():
         for judge, pairs in (judged or {"": []}).items():
-            runs = max((rating.run for _, rating in pairs), default=0) + 1
-            rows = frame(review_rows(book, name, members, judge, pairs, runs), book.columns(REVIEW))
+            rows = frame(review_rows(book, name, members, judge, pairs), book.columns(REVIEW))
             file = files[f"{name}__{judge}" if judge else name]
             yield Part(
                 f"evaluations/sampled_review_sets/{file}.parquet", "sampled_review_sets", SPLIT, "evaluation_id", rows

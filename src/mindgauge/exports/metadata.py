@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from mindgauge.exports.evaluations import OUT_OF_RANGE, STATUSES, Book, raw_model
+from mindgauge.exports.evaluations import OUT_OF_RANGE, STATUSES, raw_model
 from mindgauge.exports.names import file_only
 from mindgauge.exports.placed import RULES
 from mindgauge.manifest import software
+from mindgauge.records import RaterKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from mindgauge.benchmark import Benchmark
+    from mindgauge.exports.evaluations import Book
     from mindgauge.exports.placed import Placed
     from mindgauge.records import Rating
 
@@ -110,23 +112,33 @@ def normalization(placed: Sequence[Placed], labels: dict[str, str | None], book:
     }
 
 
-def provenance(parts: Sequence[Part], benchmark: Benchmark, manifest: dict[str, Any]) -> dict[str, Any]:
-    """Say, file by file, what was read for it and whether its rows stood where they should."""
+def provenance(
+    parts: Sequence[Part],
+    rated: Iterable[tuple[Placed, Rating]],
+    benchmark: Benchmark,
+    manifest: dict[str, Any],
+) -> dict[str, Any]:
+    """Say, file by file, what was read for it and whether its rows stood where they should, and who judged with what."""
     hashes: dict[str, str] = manifest.get("sources", {})
     plan = manifest["plan"]
     files = {}
     for part in parts:
         counts = Counter(name for name in part.rows["source_file"] if name is not None)
         sources = [{"path": n, "rows": counts[n], "sha256": hashes.get(n)} for n in sorted(counts)]
-        files[part.file] = {"rows": part.rows.height, "sources": sources, **({"joins": part.joins} if part.joins else {})}
+        files[part.file] = {
+            "rows": part.rows.height,
+            "sources": sources,
+            **({"joins": part.joins} if part.joins else {}),
+        }
     place = plan["benchmarks"].index(benchmark.name) if benchmark.name in plan["benchmarks"] else 0
+    used = {(r.rater, r.instrument or "as released") for _, r in rated if r.rater_kind is RaterKind.MODEL}
     asked = {key: plan[key] for key in ("runs", "judge_runs", "mode", "protocol") if key in plan}
     return {
         "software": software(),
         "benchmark": benchmark.name,
         "kind": "released replies and ratings" if plan.get("loaded") else "own run",
         "asked": asked,
-        "instrument": "the authors'" if plan.get("loaded") else plan.get("instruments", [""])[place],
+        "instruments": [{"evaluator_model": rater, "instrument": name} for rater, name in sorted(used)],
         "samples": plan.get("samples", [""])[place],
         "merged": "computed from llm_raw; source_file and source_row are the response's",
         "files": files,

@@ -29,8 +29,8 @@ RULES = {
     "example_id": 'ex_ + [split, messages as [{"role", "content"}], occurrence from 0]',
     "response_id": "rs_ + [example_id, answer_model, answer_run]",
     "evaluation_id": (
-        "ev_ + [response_id, evaluator_model, run], [response_id, evaluator_model, \"merged\"], "
-        "[response_id, \"human:H1\"] or [response_id, evaluator_model, \"review:SET\"]; "
+        'ev_ + [response_id, evaluator_model, run], [response_id, evaluator_model, "merged"], '
+        '[response_id, "human:H1"] or [response_id, evaluator_model, "review:SET"]; '
         "with a criterion in front of the run where the rubric has several"
     ),
     "hash": "first 32 hexadecimal digits of the SHA-256 of JSON with sorted keys, no whitespace, NFC, UTF-8",
@@ -75,7 +75,7 @@ def place(store: Store, benchmark: Benchmark) -> list[Placed]:
     for reply, occurrence in _occurrences(reply for reply in store.replies(benchmark.name) if reply.sample in samples):
         number, sample = samples[reply.sample]
         row = reply.provenance.get("source_row")
-        split = config_name(sample.tags.get("split", SPLIT))
+        split = config_name(sample.tags.get("split") or SPLIT)
         example = ident("ex", split, msgspec.to_builtins(sample.messages), occurrence)
         response = ident("rs", example, reply.model, reply.run)
         placed.append(Placed(reply, sample, split, number if row is None else row, example, response))

@@ -27,18 +27,20 @@ def selections(placed: Iterable[Placed], ratings: Iterable[Rating]) -> dict[str,
         if name and rating.subject in by_id:
             members.setdefault(name, {})[rating.subject] = by_id[rating.subject]
     return {
-        name: sorted(found.values(), key=lambda p: (p.position, p.response_id)) for name, found in sorted(members.items())
+        name: sorted(found.values(), key=lambda p: (p.position, p.response_id))
+        for name, found in sorted(members.items())
     }
 
 
 def review_rows(
-    book: Book, name: str, members: Sequence[Placed], rater: str, judged: Sequence[tuple[Placed, Rating]], runs: int
+    book: Book, name: str, members: Sequence[Placed], rater: str, judged: Sequence[tuple[Placed, Rating]]
 ) -> Iterator[Row]:
     """Write the rows of one review set as one judge scored them; replies it did not judge have no score.
 
     `n_tied` counts the replies to the same item in this run, the chosen one included, to which the judge gave the same
     mean; `tie_rank` is the chosen one's place among them by model and repeat, counted from 1.
     """
+    runs = max((rating.run for _, rating in judged), default=0) + 1
     scores: dict[tuple[str, str], list[int | None]] = {}
     rivals: dict[str, dict[str, Placed]] = {}
     for placed, rating in judged:

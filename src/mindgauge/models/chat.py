@@ -91,7 +91,7 @@ class ChatModel:
         key_name: str = "",
         price: Price | None = None,
         concurrency: int = 32,
-        timeout: float = 120.0,  # noqa: ASYNC109 - a setting of the connection
+        timeout: float = 120.0,
         tries: int = 5,
         pause: float = 0.5,
         max_tokens: int = 4096,
@@ -200,7 +200,9 @@ class ChatModel:
         try:
             answer = _decode(content)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise _Retry(f"{_kind(content)} instead of a chat completion", lost="does not speak the chat protocol") from error
+            raise _Retry(
+                f"{_kind(content)} instead of a chat completion", lost="does not speak the chat protocol"
+            ) from error
         if not answer.choices:
             raise _Retry("an answer without a choice")
         choice = answer.choices[0]
@@ -228,9 +230,7 @@ class ChatModel:
             time.time(),
         )
 
-    def _refused(
-        self, status: int, headers: Any, content: bytes, body: dict[str, Any], attempt: int
-    ) -> Exchange:
+    def _refused(self, status: int, headers: Any, content: bytes, body: dict[str, Any], attempt: int) -> Exchange:
         said = _said(content)
         hopeless = self._hopeless(status, said)
         if hopeless and not self._answered:
@@ -314,7 +314,9 @@ def _said(content: bytes) -> str:
     try:
         answer = msgspec.json.decode(content)
         error = answer.get("error", answer)
-        said = " ".join(str(error[k]) for k in ("message", "code") if error.get(k)) if isinstance(error, dict) else error
+        said = (
+            " ".join(str(error[k]) for k in ("message", "code") if error.get(k)) if isinstance(error, dict) else error
+        )
     except (msgspec.DecodeError, UnicodeDecodeError, AttributeError):
         said = _kind(content) if content.lstrip().startswith(b"<") else content.decode(errors="replace")
     return " ".join(str(said).split())[:300]

@@ -54,7 +54,7 @@ class LocalModel(ChatModel):
     own_machine = True
     takes_lengths = True
 
-    def __init__(self, name: str, *, slots: int = SLOTS, timeout: float = 600.0, max_tokens: int = 256) -> None:  # noqa: ASYNC109 - a setting
+    def __init__(self, name: str, *, slots: int = SLOTS, timeout: float = 600.0, max_tokens: int = 256) -> None:
         """Find the weights; the server starts when the model is entered.
 
         Raises:

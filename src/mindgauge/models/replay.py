@@ -17,14 +17,14 @@ from mindgauge.records import Exchange, Sample, Status
 from mindgauge.store import Store
 
 if TYPE_CHECKING:
-    from mindgauge.models.request import Request
+    from mindgauge.models.request import Price, Request
 
 
 class Replay:
     """Answers from a file; what the file does not hold is `failed`."""
 
     host = ""
-    price = FREE
+    price: Price | None = FREE
     max_tokens = 4096
     own_machine = False
 
@@ -60,7 +60,9 @@ class Replay:
             if found is not None:
                 return found
         if request.sample is not None:
-            query = "SELECT status, text, finish_reason FROM replies WHERE sample = ? AND run = ? AND status != 'failed'"
+            query = (
+                "SELECT status, text, finish_reason FROM replies WHERE sample = ? AND run = ? AND status != 'failed'"
+            )
             for status, text, reason in self._store.select(query, (request.sample.id, request.run)):
                 return Exchange(Status(status), text, reason, cost=0.0, at=time.time())
         return Exchange(Status.FAILED, error=f"{self.name} holds no answer to this", at=time.time())

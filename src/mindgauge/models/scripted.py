@@ -11,14 +11,14 @@ from mindgauge.records import Exchange, Status
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mindgauge.models.request import Request
+    from mindgauge.models.request import Price, Request
 
 
 class Scripted:
     """Answers with what `answer(request)` returns: a text, or an `Exchange` of any status."""
 
     host = ""
-    price = FREE
+    price: Price | None = FREE
     max_tokens = 4096
     own_machine = False
 

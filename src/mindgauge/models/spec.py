@@ -79,7 +79,11 @@ def open_model(spec: str, settings: Settings) -> Model:
         case _ if slash and kind in PROVIDERS:
             return _provided(spec, PROVIDERS[kind], name, settings)
     near = difflib.get_close_matches(kind, [*PROVIDERS, "local", "replay"], 1, 0.5)
-    hint = f"did you mean {near[0]}/{name or 'NAME'}?" if near else f"known are {', '.join([*PROVIDERS, 'local', 'replay'])}"
+    hint = (
+        f"did you mean {near[0]}/{name or 'NAME'}?"
+        if near
+        else f"known are {', '.join([*PROVIDERS, 'local', 'replay'])}"
+    )
     raise UsageError(f"unknown model {spec!r}: {hint} Any server works as http://HOST:PORT/v1#NAME")
 
 

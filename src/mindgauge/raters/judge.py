@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -20,8 +20,8 @@ from mindgauge.rubric import Rubric
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    Ask = Callable[[Request], Awaitable[Exchange]]
-
+Ask: TypeAlias = "Callable[[Request], Awaitable[Exchange]]"
+"""Reaches a model, or remembers what it said."""
 SLOTS = ("dialogue", "reply", "rubric", "form", "nonce")
 """What a judge's prompt may use."""
 
@@ -148,7 +148,9 @@ class Judge(msgspec.Struct, frozen=True):
         messages = (Message("user", prompt.fill(slots)),)
         return Request(messages, run, {**self.parameters, "seed": run}, part.schema, nonce, sample)
 
-    async def _verdicts(self, ask: Ask, request: Request, part: Part) -> tuple[dict[str, verdict.Verdict], dict[str, Any]]:
+    async def _verdicts(
+        self, ask: Ask, request: Request, part: Part
+    ) -> tuple[dict[str, verdict.Verdict], dict[str, Any]]:
         """Ask, read, and ask once more where the answer cannot be read."""
         done = await ask(request)
         verdicts = self._read(done, part)
@@ -159,7 +161,10 @@ class Judge(msgspec.Struct, frozen=True):
                 messages=(
                     *request.messages,
                     Message("assistant", done.text[-4000:]),
-                    Message("user", f"This could not be read: {problems[0]}. Answer with the JSON object alone:\n{part.form}"),
+                    Message(
+                        "user",
+                        f"This could not be read: {problems[0]}. Answer with the JSON object alone:\n{part.form}",
+                    ),
                 ),
             )
             second = await ask(again)

@@ -99,6 +99,10 @@ def open_rule(spec: str) -> Rule:
             raise UsageError(f"{spec}: not a regular expression ({error})") from error
     if name not in _RULES:
         near = difflib.get_close_matches(name, _RULES, 1)
-        hint = f"did you mean rule/{near[0]}?" if near else f"known are {', '.join(f'rule/{r}' for r in _RULES)}, rule/match:PATTERN"
+        hint = (
+            f"did you mean rule/{near[0]}?"
+            if near
+            else f"known are {', '.join(f'rule/{r}' for r in _RULES)}, rule/match:PATTERN"
+        )
         raise UsageError(f"unknown rule {spec!r}: {hint}")
     return Rule(spec, name)

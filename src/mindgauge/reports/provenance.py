@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
-from mindgauge.raters.judge import Mode
 from mindgauge.reports.content import Column, How, Instrument, Made, Sheet
 from mindgauge.reports.numbers import count
 from mindgauge.rubric import in_language
@@ -49,7 +48,7 @@ def how(runs: Sequence[Run]) -> How:
         used = dict(zip(plan.get("benchmarks", []), plan.get("instruments", []), strict=False))
         for section in run.sections:
             name = section.benchmark.name
-            found = _instrument(section.benchmark, Mode(plan.get("mode", "joint")), used.get(name, ""))
+            found = _instrument(section.benchmark, plan.get("mode", "joint"), used.get(name, ""))
             if name not in instruments:
                 instruments[name] = found
             elif used.get(name) and used[name] not in instruments[name].used:
@@ -58,12 +57,14 @@ def how(runs: Sequence[Run]) -> How:
     return How(list(instruments.values()), [_made(run) for run in runs], METHODS)
 
 
-def _instrument(benchmark: Benchmark, mode: Mode, used: str) -> Instrument:
+def _instrument(benchmark: Benchmark, mode: str, used: str) -> Instrument:
     card, rubric = benchmark.card, benchmark.rubric
+    instrument = benchmark.instrument()
+    asked = benchmark.instrument(type(instrument.mode)(mode))
     prompts = [(k, language, p.hash, p.text) for k, texts in benchmark.prompts.items() for language, p in texts.items()]
     return Instrument(
         benchmark.name, card.title, card.measures, card.does_not_measure, list(card.departures), card.licence, card.citation,
-        card.link, rubric.name, rubric.hash, [used] if used else [], used in {"", benchmark.instrument(mode).name}, prompts,
+        card.link, rubric.name, rubric.hash, [used] if used else [], used in {"", asked.name}, prompts,
         [_criterion(c) for c in rubric.criteria],
     )  # fmt: skip
 

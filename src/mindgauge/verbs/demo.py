@@ -31,7 +31,9 @@ class Demonstration(msgspec.Struct, frozen=True):
     warning: str = WARNING
 
 
-def demo(*, out: str | Path = "demo-run", limit: int = LIMIT, progress: Progress | None = None, command: str = "") -> Demonstration:
+def demo(
+    *, out: str | Path = "demo-run", limit: int = LIMIT, progress: Progress | None = None, command: str = ""
+) -> Demonstration:
     """Run both members of `help_or_harm` on the embedded model and write the report.
 
     Args:

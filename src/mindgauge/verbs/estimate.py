@@ -71,7 +71,11 @@ def foresee(
             purpose = "classify" if benchmark.closed else "reply"
             done += have
             calls = len(found) * asked.runs - have
-            steps.append(_step(model, purpose, calls, per_call / len(found), VERDICT_TOKENS if benchmark.closed else REPLY_TOKENS))
+            steps.append(
+                _step(
+                    model, purpose, calls, per_call / len(found), VERDICT_TOKENS if benchmark.closed else REPLY_TOKENS
+                )
+            )
         for model in judges if not benchmark.closed else ():
             parts = len(benchmark.instrument(asked.mode).parts(_any_protocol(benchmark)))
             have = _rated(path, benchmark, model)
@@ -81,7 +85,9 @@ def foresee(
             steps.append(_step(model, "judge", calls, per_call / len(found), VERDICT_TOKENS))
             if asked.protocol == "recognised" and benchmark.recognised_by is not None:
                 per_call = _judging_tokens(benchmark.recognised_by, found, asked, "")
-                steps.append(_step(model, "recognise", len(found) * asked.judge_runs, per_call / len(found), VERDICT_TOKENS))
+                steps.append(
+                    _step(model, "recognise", len(found) * asked.judge_runs, per_call / len(found), VERDICT_TOKENS)
+                )
     costs = [step.cost for step in steps]
     return DryRun(
         str(path), ", ".join(b.name for b in benchmarks), sum(s.calls for s in steps), done,

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mindgauge.errors import UsageError
+from mindgauge.exports.folder import Folder, Written
 
 if TYPE_CHECKING:
     import polars as pl
 
     from mindgauge.benchmark import Benchmark
-    from mindgauge.exports.folder import Folder, Written
     from mindgauge.store import Store
 
 FORMATS = ("csv", "parquet", "hub")
@@ -46,52 +46,56 @@ def export(run: str | Path, *, to: str, out: str | Path | None = None, licence: 
     Args:
         run: a run directory.
         to: `csv` or `parquet`, for samples, replies and ratings as plain tables, or `hub`, for the Hugging Face layout.
-        out: the folder to write, new, empty, or an earlier export that was not changed since; inside the run if not given.
+        out: the folder to write: new, empty, or an earlier export that nobody changed; if not given, one in the run.
         licence: what you publish under; `hub` needs one.
 
     Raises:
         UsageError: there is no run, the format is unknown, it needs a licence, or `out` is somebody else's.
     """
     from mindgauge.analysis.score import open_run
-    from mindgauge.exports.folder import Folder
 
     if to not in FORMATS:
         near = difflib.get_close_matches(to.lower(), FORMATS, 1, 0.4)
         hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(FORMATS)}"
         raise UsageError(f"unknown format {to!r}: {hint}")
     if to == "hub" and not (licence or "").strip():
-        raise UsageError("the Hugging Face layout is made to be published: state its licence with --licence")
+        raise UsageError("the hub layout is made to be published: state your licence with --licence")
     folder = Path(run)
+    path = Path(out) if out is not None else folder / f"export-{to}"
     store, found, manifest = open_run(folder)
     with store:
-        there = [b for b in found if store.count_samples(b.name)]
-        writable, notes = _writable(folder, there, to)
-        with Folder(Path(out) if out is not None else folder / f"export-{to}") as files:
-            _write(files, to, store, writable, manifest, licence or "")
-    return Exported(str(folder), to, str(files.out), files.written, notes)
+        if to == "hub":
+            written, notes = _hub(path, store, found, manifest, licence or "")
+        else:
+            written, notes = _tables(path, store, found, to), []
+    return Exported(str(folder), to, str(path), written, notes)
 
 
-def _writable(run: Path, found: list[Benchmark], to: str) -> tuple[list[Benchmark], list[str]]:
-    """Return the benchmarks that a format has a place for, and a note on each other."""
-    if to != "hub":
-        return found, []
-    closed = [b.name for b in found if b.closed]
-    if len(closed) == len(found):
+def _tables(out: Path, store: Store, found: list[Benchmark], to: str) -> list[Written]:
+    from mindgauge.exports import tabular
+
+    with Folder(out) as files:
+        (tabular.write_csv if to == "csv" else tabular.write_parquet)(files, store, found)
+    return files.written
+
+
+def _hub(
+    out: Path, store: Store, found: list[Benchmark], manifest: dict[str, Any], licence: str
+) -> tuple[list[Written], list[str]]:
+    """Write every benchmark that has replies: one as the folder itself, several each in a folder of its own."""
+    from mindgauge.exports import hub
+
+    replied = [b for b in found if store.count_replies(b.name)]
+    if not replied:
+        why = "closed questions have none" if all(b.closed for b in found) else "there are none yet"
         raise UsageError(
-            f"{run}: {', '.join(closed) or 'this run'} has no replies, which the hub layout is about; use --to csv or --to parquet"
+            f"{store.folder}: the hub layout is about replies, and {why} ({', '.join(b.name for b in found)}); "
+            "use --to csv or --to parquet"
         )
-    return [b for b in found if not b.closed], [f"{name}: a closed question, without replies; not in the hub layout" for name in closed]
-
-
-def _write(files: Folder, to: str, store: Store, found: list[Benchmark], manifest: dict[str, Any], licence: str) -> None:
-    from mindgauge.exports import hub, tabular
-
-    if to == "csv":
-        tabular.write_csv(files, store, found)
-    elif to == "parquet":
-        tabular.write_parquet(files, store, found)
-    else:
-        if len(found) > 1:
-            names = ", ".join(b.name for b in found)
-            raise UsageError(f"{store.folder}: several benchmarks have replies here ({names}); the hub layout holds one, export a run of one")
-        hub.write(files, store, found[0], manifest, licence)
+    written: list[Written] = []
+    for benchmark in replied:
+        name = "" if len(replied) == 1 else benchmark.name.replace("/", "-")
+        with Folder(out / name) as files:
+            hub.write(files, store, benchmark, manifest, licence)
+        written += [msgspec.structs.replace(w, file=f"{name}/{w.file}" if name else w.file) for w in files.written]
+    return written, [f"{b.name}: no replies, so nothing for the hub layout" for b in found if b not in replied]

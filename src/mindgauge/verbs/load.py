@@ -118,7 +118,7 @@ def _released(name: str, data: Path) -> tuple[list[tuple[Benchmark, Released]], 
             released = benchmark.load(data)
         except DataError as error:
             problems.append(error)
-            notes[f"{benchmark.name}: not loaded ({error})"] = None
+            notes[f"{benchmark.name}: not loaded ({str(error).replace(str(data), 'data')})"] = None
             continue
         found.append((benchmark, released))
         notes |= dict.fromkeys(released.notes)
@@ -131,21 +131,18 @@ def _released(name: str, data: Path) -> tuple[list[tuple[Benchmark, Released]], 
 
 def _sources(data: Path, found: Sequence[Released]) -> dict[str, str]:
     """Return the SHA-256 of every file that a reply or a rating was read from."""
-    names = {
-        str(source)
-        for released in found
-        for record in (*released.replies, *released.ratings)
-        if (source := record.provenance.get("source_file"))
-    }
+    origins = [record.provenance for released in found for record in released.replies]
+    origins += [record.provenance for released in found for record in released.ratings]
+    names = {str(origin["source_file"]) for origin in origins if origin.get("source_file")}
     files: dict[str, list[Path]] = {}
     for path in sorted(data.rglob("*")):
         files.setdefault(path.name, []).append(path)
     hashes = {}
     for name in sorted(names):
-        same = (path for path in files.get(Path(name).name, ()) if f"/{path.resolve().as_posix()}".endswith(f"/{name}"))
-        path = next(same, None)
-        if path is not None:
-            hashes[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in files.get(Path(name).name, ()):
+            if path.resolve().as_posix().endswith(f"/{name}"):
+                hashes[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+                break
     return hashes
 
 

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mindgauge import manifest
-from mindgauge.benchmark import Benchmark
 from mindgauge.engine import Budget, Session, in_lanes, put_gold, rate, rate_by_rule, run_async
 from mindgauge.errors import UsageError
-from mindgauge.models.request import Model
 from mindgauge.models.spec import Settings, open_model
 from mindgauge.raters.judge import Judge, Mode
 from mindgauge.raters.rule import Rule, open_rule
@@ -22,7 +20,9 @@ from mindgauge.records import digest
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
+    from mindgauge.benchmark import Benchmark
     from mindgauge.engine import Progress
+    from mindgauge.models.request import Model
     from mindgauge.records import Sample
     from mindgauge.store import Store
 
@@ -90,7 +90,9 @@ def samples_hash(samples: Sequence[Sample]) -> str:
     return digest([sample.id for sample in samples])
 
 
-def whole_plan(benchmarks: Sequence[Benchmark], samples: Sequence[Sequence[Sample]], asked: Asked, **more: Any) -> dict[str, Any]:
+def whole_plan(
+    benchmarks: Sequence[Benchmark], samples: Sequence[Sequence[Sample]], asked: Asked, **more: Any
+) -> dict[str, Any]:
     """Write down what decides whether a later command continues this run: everything that changes what is asked."""
     plan = {
         "benchmarks": [b.name for b in benchmarks],
@@ -157,7 +159,9 @@ def work(
     finally:
         content = manifest.read(store.folder)
         seconds = content.get("seconds", 0.0) + time.perf_counter() - began
-        manifest.write(store.folder, {**content, "seconds": round(seconds, 3), "cost": store.spent(), "ended": manifest.now()})
+        manifest.write(
+            store.folder, {**content, "seconds": round(seconds, 3), "cost": store.spent(), "ended": manifest.now()}
+        )
 
 
 def rate_all(
@@ -172,7 +176,12 @@ def rate_all(
     for benchmark in (b for b in benchmarks if not b.closed):
         for rule in rules:
             rate_by_rule(store, benchmark, rule)
-    work(store, asked, progress, [lambda session: [s for b in benchmarks if not b.closed for s in judging(session, b, judges, asked)]])
+    work(
+        store,
+        asked,
+        progress,
+        [lambda session: [s for b in benchmarks if not b.closed for s in judging(session, b, judges, asked)]],
+    )
 
 
 def keep_samples(store: Store, benchmark: Benchmark, samples: Sequence[Sample]) -> int:

@@ -85,7 +85,10 @@ def rate(
                 raise DataError(f"{path}: no replies to {benchmark.name} in this run")
         store = Store(path, write=True)
         content = manifest.read(path)
-        content["rated"] = [*content.get("rated", []), {"judges": [*(m.name for m in judges), *(r.name for r in rules)], "at": manifest.now(), "command": command}]
+        content["rated"] = [
+            *content.get("rated", []),
+            {"judges": [*(m.name for m in judges), *(r.name for r in rules)], "at": manifest.now(), "command": command},
+        ]
         manifest.write(path, content)
     else:
         samples, found = read_replies(path, benchmark, columns or {}, limit)
@@ -157,7 +160,11 @@ def _row(row: dict[str, Any], benchmark: Benchmark, path: Path, line: int) -> tu
     sample = Sample.of(tables.dialogue(row, where), target=target, tags=tags, cluster=str(row.get("cluster", "")))
     run = tables.whole(row["run"], where, "run") if row.get("run") is not None else 0
     status = Status.OK if text.strip() else Status.UNPARSABLE
-    provenance = {"source_file": path.name, "source_row": line, **({"source_id": str(row["id"])} if "id" in row else {})}
+    provenance = {
+        "source_file": path.name,
+        "source_row": line,
+        **({"source_id": str(row["id"])} if "id" in row else {}),
+    }
     reply = Reply.of(
         sample.id, str(row.get("model", path.stem)), run, status, tables.clean(text), provenance=provenance
     )

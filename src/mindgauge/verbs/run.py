@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-
 from mindgauge import benchmark as benchmarks
 from mindgauge import manifest
 from mindgauge.analysis.score import Scores, score

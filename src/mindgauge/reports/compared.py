@@ -1,0 +1,60 @@
+"""Compared: the scores of several models side by side. Two intervals are no test of a difference, and it says so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mindgauge.reports.content import Column, Sheet
+from mindgauge.reports.numbers import interval, words
+from mindgauge.reports.runs import scores_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mindgauge.reports.content import Cell, System
+    from mindgauge.reports.runs import Run
+
+SHOWN = {
+    "accuracy": "share", "macro_f1": "level", "missed_crisis_rate": "share", "overcalled_crisis_rate": "share", "mean": "level",
+    "share_at_most_2": "share", "share_at_most_1": "share",
+}  # fmt: skip
+"""The measures a reader compares first, and how they are written."""
+
+
+def key_scores(runs: Sequence[Run], systems: Sequence[System]) -> list[list[Cell]]:
+    """Return the first measures of every model on the whole of each benchmark, alike measures together."""
+    rows: list[tuple[tuple[str, int, str], list[Cell]]] = []
+    for system in systems:
+        for section in runs[system.run].sections:
+            for s in scores_of(runs[system.run], system, section):
+                if s.slice == "all" and s.name in SHOWN:
+                    place = (section.benchmark.name, list(SHOWN).index(s.name), s.rater if not section.benchmark.closed else "")
+                    kind = SHOWN[s.name]
+                    value = None if s.missing >= s.n else s.value
+                    rows.append((place, [
+                        s.benchmark, words(s.name), system.label, s.rater if s.rater != s.model or not section.benchmark.closed else "",
+                        written(value, kind), interval(s.low, s.high, kind) if value is not None else None, s.n, s.clusters, s.missing,
+                    ]))  # fmt: skip
+    return [row for _, row in sorted(rows, key=lambda row: row[0])]
+
+
+def written(value: float | None, kind: str) -> str | None:
+    """Write a value of one of two kinds."""
+    from mindgauge.reports.numbers import decimal, percent
+
+    return None if value is None else percent(value) if kind == "share" else decimal(value)
+
+
+def side_by_side(runs: Sequence[Run], systems: Sequence[System]) -> Sheet | None:
+    """Put several models side by side; None for one."""
+    if len(systems) < 2:
+        return None
+    columns = [
+        Column("benchmark"), Column("measure"), Column("model"), Column("rated by"), Column("value", "interval"),
+        Column("95 % interval", "interval"), Column("n", "count"), Column("conversations", "count"), Column("missing", "count"),
+    ]  # fmt: skip
+    note = (
+        "Each interval is for one model alone. Two that overlap do not show that models are alike, and two that do not overlap are no "
+        "test of their difference; no paired difference was computed here, and no rank is given."
+    )
+    return Sheet("compared", "Models side by side", columns, key_scores(runs, systems), note)

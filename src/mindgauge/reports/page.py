@@ -1,0 +1,128 @@
+"""One report for one or several runs: `report.html` for people, `report.json` for machines, `report.md` for a pull request."""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mindgauge.errors import MindgaugeError, UsageError
+from mindgauge.manifest import now, software
+from mindgauge.reports import answer, compared, provenance, render, summary, trust, weak, worst, wrong
+from mindgauge.reports import runs as opened
+from mindgauge.reports.content import Report
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from mindgauge.analysis.score import Scores
+
+
+class ReportFiles(msgspec.Struct, frozen=True):
+    """Where a report was written. `path` is the page."""
+
+    path: Path
+    json: Path
+    markdown: Path
+    scores: list[Scores]
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """Every score in the report, one row each, with its run."""
+        import polars
+
+        return polars.concat([s.table.select(polars.lit(s.run).alias("run"), polars.all()) for s in self.scores], how="diagonal_relaxed")
+
+    def _repr_html_(self) -> str:
+        return f'<a href="{html.escape(self.path.as_posix())}">{html.escape(str(self.path))}</a>'
+
+
+def write(folders: Sequence[Path], out: Path | None = None) -> ReportFiles:
+    """Write the report of some runs.
+
+    Args:
+        folders: the run directories.
+        out: the page (`….html`) or the folder to write to; if not given, the run's folder, or the one that all runs lie in.
+
+    Raises:
+        UsageError: no run is named, or there is none in a folder.
+        MindgaugeError: the files cannot be written.
+    """
+    report = read(folders)
+    page = _page(folders, out)
+    files = ReportFiles(page, page.with_suffix(".json"), page.with_suffix(".md"), report.scores)
+    contents = {
+        files.path: render.page(report, files.json.name),
+        files.json: msgspec.json.format(msgspec.json.encode(report), indent=1).decode(),
+        files.markdown: summary.summary(report, files.path.name),
+    }
+    try:
+        page.parent.mkdir(parents=True, exist_ok=True)
+        for path, content in contents.items():
+            _replace(path, content)
+    except OSError as error:
+        raise MindgaugeError(f"{page.parent}: cannot write the report ({error.strerror}); choose another place with --out") from error
+    return files
+
+
+def _replace(path: Path, content: str) -> None:
+    draft = path.with_name(path.name + ".new")
+    draft.write_text(content, encoding="utf-8", errors="replace")
+    os.replace(draft, path)
+
+
+def _page(folders: Sequence[Path], out: Path | None) -> Path:
+    if out is not None:
+        return out if out.suffix == ".html" else out / "report.html"
+    if len(folders) == 1:
+        return folders[0] / "report.html"
+    return Path(os.path.commonpath([folder.resolve() for folder in folders])) / "report.html"
+
+
+def read(folders: Sequence[Path]) -> Report:
+    """Gather everything a report says about some runs.
+
+    Raises:
+        UsageError: no run is named, one is named twice, or there is none in a folder.
+    """
+    if not folders:
+        raise UsageError("name at least one run directory")
+    if len({folder.resolve() for folder in folders}) < len(folders):
+        raise UsageError("a run directory is named twice")
+    with contextlib.ExitStack() as stack:
+        runs = []
+        for number, folder in enumerate(folders):
+            run = opened.read(folder, number)
+            stack.enter_context(run.store)
+            runs.append(run)
+        systems = opened.systems(runs)
+        benchmarks = list(dict.fromkeys(section.benchmark.card.title for run in runs for section in run.sections))
+        return Report(
+            title=_title([system.label for system in systems]),
+            subtitle="; ".join(benchmarks),
+            made=now(),
+            software=software(),
+            systems=systems,
+            answers=answer.answers(runs, systems),
+            caveats=answer.caveats(runs),
+            not_shown=answer.not_shown(runs),
+            reading=worst.to_read(runs, systems),
+            weak=weak.weak(runs, systems),
+            trust=trust.trust(runs),
+            wrong=wrong.wrong(runs, systems),
+            compared=compared.side_by_side(runs, systems),
+            how=provenance.how(runs),
+            scores=[run.scores for run in runs],
+        )
+
+
+def _title(labels: Sequence[str]) -> str:
+    if not labels:
+        return "Nothing measured yet"
+    return labels[0] if len(labels) == 1 else f"{', '.join(labels[:-1])} and {labels[-1]}" if len(labels) < 4 else f"{len(labels)} models"

@@ -1,0 +1,43 @@
+"""The summary for a pull request: one page of Markdown."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mindgauge.reports.content import Report
+
+MOST_MODELS = 6
+MOST_FIGURES = 5
+
+
+def summary(report: Report, page: str) -> str:
+    """Write what matters most, and where the rest stands."""
+    lines = [f"# Mindgauge: {plain(report.title)}", "", plain(report.subtitle) + ".", ""]
+    for found in report.answers[:MOST_MODELS]:
+        head = f"**{plain(found.system.label)}.** " if len(report.answers) > 1 else ""
+        lines += [head + plain(" ".join([*found.facts, *found.caveats])), ""]
+    if len(report.answers) > MOST_MODELS:
+        lines += [f"{len(report.answers) - MOST_MODELS} more models stand in the report.", ""]
+    lines += [*(f"> {plain(caveat)}\n>" for caveat in report.caveats)]
+    if report.caveats:
+        lines[-1] = lines[-1].removesuffix("\n>")
+        lines.append("")
+    first = [figure for figure in report.weak.figures if not figure.folded][:MOST_FIGURES]
+    if first:
+        lines += ["## Where it is weak", "", *(f"- {plain(figure.finding)}" for figure in first), ""]
+    lines += ["## What went wrong", "", *(plain(fact) for fact in report.wrong.facts[:3]), ""]
+    reading = sum(len(chosen.items) for chosen in report.reading)
+    lines += [
+        f"Not shown by these numbers: {' '.join(plain(text) for text in report.not_shown)}",
+        "",
+        f"[The whole report]({page}) lists {reading} replies and messages to read first, tables, prompts, and the settings of every model. "
+        f"{report.software}, {report.made[:10]}.",
+    ]
+    return "\n".join(lines).strip() + "\n"
+
+
+def plain(text: str) -> str:
+    """Make a text stand in Markdown as itself: no markup, no HTML, no new line."""
+    return re.sub(r"([\\`*_\[\]<>|#~])", r"\\\1", " ".join(text.split()))

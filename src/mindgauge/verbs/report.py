@@ -1,0 +1,29 @@
+"""`report`: one page about one or several runs, for people, machines and pull requests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mindgauge.reports import page
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mindgauge.reports.page import ReportFiles
+
+
+def report(runs: str | Path | Sequence[str | Path], *, out: str | Path | None = None) -> ReportFiles:
+    """Write `report.html`, `report.json` and `report.md`; several runs stand side by side in one report.
+
+    Args:
+        runs: the run directories.
+        out: the page (`….html`) or the folder to write to; if not given, the run's own folder, or the folder that all
+            of several runs lie in.
+
+    Raises:
+        UsageError: there is no run in a folder.
+        MindgaugeError: the report cannot be written.
+    """
+    folders = [Path(runs)] if isinstance(runs, str | Path) else [Path(run) for run in runs]
+    return page.write(folders, None if out is None else Path(out))
