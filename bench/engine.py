@@ -87,7 +87,7 @@ class Effort(NamedTuple):
 
 
 FULL = Effort(repeats=5, calls=40, long_samples=10_000, replies=12)
-QUICK = Effort(repeats=3, calls=10, long_samples=1_000, replies=4)
+QUICK = Effort(repeats=3, calls=16, long_samples=1_000, replies=4)
 
 
 # -- what is asked about ----------------------------------------------------------------------------------------------
@@ -267,7 +267,9 @@ def calls(stub: Stub, effort: Effort) -> Iterable[Figure]:
         if "inspect" in middle:
             yield Figure(f"inspect-ai eval, {at}", middle["inspect"], "calls/s")
             yield Figure(f"inspect-ai eval with its import, {at}", middle["total"], "calls/s")
-            yield Figure(f"ours ÷ inspect-ai eval, {at}", middle["ours"] / middle["inspect"], "×", 20)
+            # At 50 at once the latency allows 1,000 calls/s to anyone, so only the higher number says what the engine can.
+            target = 20 if at_once == max(AT_ONCE) else None
+            yield Figure(f"ours ÷ inspect-ai eval, {at}", middle["ours"] / middle["inspect"], "×", target)
 
 
 # -- a long run -------------------------------------------------------------------------------------------------------

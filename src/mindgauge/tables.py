@@ -6,6 +6,7 @@ Rows are dictionaries with the file's own column names; `line` numbers count fro
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 import re
@@ -31,7 +32,7 @@ def read_text(path: Path) -> str:
         DataError: the file is missing, unreadable or not UTF-8.
     """
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return path.read_bytes().decode("utf-8-sig")  # as written: newlines inside cells stay what they are
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8") from error
     except OSError as error:
@@ -86,7 +87,7 @@ def read_table(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _read_csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-    reader = csv.DictReader(read_text(path).splitlines(keepends=True), delimiter=delimiter, strict=True)
+    reader = csv.DictReader(io.StringIO(read_text(path), newline=""), delimiter=delimiter, strict=True)
     try:
         for row in reader:
             if None in row:

@@ -123,7 +123,8 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
 
 
 def _scores(store: Store, benchmark: Benchmark, recognised: bool, resamples: int, seed: int) -> Iterator[Score]:
-    ratings = frame.ratings(store, benchmark)
+    # What a criterion does not apply to is counted among the statuses; it is no rating that is missing.
+    ratings = frame.ratings(store, benchmark).filter(pl.col("status") != "not_applicable")
     asked = {criterion.name: (benchmark, criterion) for criterion in benchmark.rubric.criteria}
     if recognised and benchmark.recognised_by is not None:
         asked |= {c.name: (benchmark.recognised_by, c) for c in benchmark.recognised_by.rubric.criteria}

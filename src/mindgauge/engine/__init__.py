@@ -1,7 +1,18 @@
 """The engine asks models, within a budget, and keeps what they say: `answer` and `rate`."""
 
-from mindgauge.engine.lanes import in_lanes, run_async
+from mindgauge.engine.lanes import Step, in_lanes, run_async
 from mindgauge.engine.session import Budget, Progress, Session
 from mindgauge.engine.steps import answer, put_gold, rate, rate_by_rule
 
-__all__ = ["Budget", "Progress", "Session", "answer", "in_lanes", "put_gold", "rate", "rate_by_rule", "run_async"]
+__all__ = [
+    "Budget",
+    "Progress",
+    "Session",
+    "Step",
+    "answer",
+    "in_lanes",
+    "put_gold",
+    "rate",
+    "rate_by_rule",
+    "run_async",
+]

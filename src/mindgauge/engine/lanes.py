@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import signal
 import threading
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from mindgauge.errors import MindgaugeError
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from mindgauge.models.request import Model
 
 T = TypeVar("T")
+Step: TypeAlias = "Callable[[], Coroutine[Any, Any, None]]"
+"""Work for one model."""
 
 
 class Interrupted(MindgaugeError):  # noqa: N818 - it is no error
@@ -44,26 +46,28 @@ def _stoppable(session: Session) -> Iterator[None]:
         loop.remove_signal_handler(signal.SIGINT)
 
 
-async def in_lanes(session: Session, steps: Iterable[tuple[Model, Callable[[], Coroutine[Any, Any, None]]]]) -> None:
-    """Run steps of different endpoints side by side, those of this machine one after another."""
+async def in_lanes(session: Session, steps: Iterable[tuple[Model, Step]]) -> None:
+    """Run steps of different models side by side, those of one model, or of this machine, one after another."""
     here = asyncio.Lock()
+    lanes: dict[str, list[tuple[Model, Step]]] = {}
+    for model, step in steps:
+        lanes.setdefault(model.name, []).append((model, step))
 
-    async def lane(model: Model, step: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        try:
-            if not model.own_machine:
-                await step()
+    async def lane(its_steps: list[tuple[Model, Step]]) -> None:
+        for model, step in its_steps:
+            if session.stop is not None:
                 return
-            async with here:
-                if session.stop is None:
+            try:
+                async with here if model.own_machine else contextlib.nullcontext():
                     await step()
-        except MindgaugeError as error:
-            # The other lanes see it and stop in good order; it is raised when all have.
-            session.stop = session.stop or error
+            except MindgaugeError as error:
+                # The other lanes see it and stop in good order; it is raised when all have.
+                session.stop = session.stop or error
 
     with _stoppable(session):
         async with asyncio.TaskGroup() as group:
-            for model, step in steps:
-                group.create_task(lane(model, step))
+            for its_steps in lanes.values():
+                group.create_task(lane(its_steps))
     session.store.flush()
     if session.stop is not None:
         raise session.stop

@@ -3,7 +3,7 @@
 Replies carry `reply`, `messages` and the columns that `mindgauge rate --replies` reads; ratings are long, as
 `mindgauge reliability` reads them. In CSV, text that a spreadsheet could take for a formula gets an apostrophe in
 front: a cell that begins with = + - @ or a tab or carriage return, after any apostrophes it has already. To read such a
-cell back, take one apostrophe away. Numbers are untouched, and Parquet is as it is in the run.
+cell back, take one apostrophe away. Numbers are untouched. Parquet holds everything as it is in the run, so it is what to give back to a program.
 """
 
 from __future__ import annotations

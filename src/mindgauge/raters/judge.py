@@ -171,8 +171,13 @@ class Judge(msgspec.Struct, frozen=True):
             if second.status is Status.OK:
                 repaired = self._read(second, part)
                 verdicts = {n: repaired[n] if v.status is not Status.OK else v for n, v in verdicts.items()}
-                done = second
-        return verdicts, {"model": done.model_resolved, "fingerprint": done.fingerprint, "at": done.at}
+                done, request = second, again
+        return verdicts, {
+            "call": request.key(self.rater).hex(),
+            "model": done.model_resolved,
+            "fingerprint": done.fingerprint,
+            "at": done.at,
+        }
 
     @staticmethod
     def _read(done: Exchange, part: Part) -> dict[str, verdict.Verdict]:

@@ -8,9 +8,10 @@ import polars as pl
 
 from mindgauge.reports import phrases
 from mindgauge.reports.content import Answer
-from mindgauge.reports.numbers import first_sentence
+from mindgauge.reports.numbers import count, decimal, first_sentence, named, plural
+from mindgauge.reports.people import LOW
 from mindgauge.reports.runs import PERSON, scores_of
-from mindgauge.reports.trust import DEMONSTRATION, is_demonstration, judges_of, same_family, was_checked
+from mindgauge.reports.trust import DEMONSTRATION, checked, is_demonstration, judges_of, same_family
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,11 +35,13 @@ def answers(runs: Sequence[Run], systems: Sequence[System]) -> list[Answer]:
             scores = list(scores_of(run, system, section))
             if not scores:
                 continue
-            behind.append(max(s.clusters for s in scores))
+            if any(s.slice == "all" for s in scores):
+                behind.append(max(s.clusters for s in scores))
             tell = _closed if section.benchmark.closed else _open
-            facts += filter(None, tell(scores, section, system))
+            told = [fact for fact in tell(scores, section, system) if fact]
+            facts += told if len(section.judges()) > 2 else [" ".join(told)] if told else []
             if not section.benchmark.closed:
-                caveats += _caveats(scores, section, system)
+                caveats += _caveats(scores, system)
         if behind:
             caveats.insert(0, phrases.small(min(behind)))
         if not facts:
@@ -62,16 +65,20 @@ def _open(scores: Sequence[Score], section: Section, system: System) -> Iterator
     group = next((name for name in section.benchmark.groups if any(s.slice == name for s in scores)), "all")
     people = {rater for rater, kind in section.judges() if kind == PERSON}
     for name, criterion in section.ordinal.items():
-        values = [int(value) for value in criterion.values]
-        few = 2 if len(values) >= 5 else 1
-        top, bottom = tuple(values[-few:]), tuple(values[:few])
-        for whole in (s for s in scores if (s.name, s.criterion, s.slice) == ("mean", name, group)):
+        means = [s for s in scores if (s.name, s.criterion) == ("mean", name)]
+        what = _TO.get(group, f" ({group})") + (f", on {name.replace('_', ' ')}" if len(section.ordinal) > 1 else "")
+        for whole in (s for s in means if s.slice == group):
             levels, clusters = _levels(section, system, whole, group)
-            what = _TO.get(group, f" ({group})") + (f", on {name.replace('_', ' ')}" if len(section.ordinal) > 1 else "")
-            yield phrases.rated(whole.rater, whole.rater in people, what, levels, top, bottom, clusters)
-            mine = [s for s in scores if (s.name, s.criterion, s.rater) == ("mean", name, whole.rater)]
-            yield phrases.lowest_category([s for s in mine if s.slice.startswith("category=")])
-            yield phrases.spread(whole, "the mean")
+            yield phrases.rated(
+                whole, whole.rater in people, what, levels, [int(v) for v in criterion.values], clusters
+            )
+        raters = dict.fromkeys(s.rater for s in means if s.slice == group)
+        yield from phrases.lowest_categories(
+            {r: [s for s in means if s.rater == r and s.slice.startswith("category=")] for r in raters}
+        )
+        if means and not raters:
+            n = max(s.n for s in means)
+            yield f"Only {plural(n, 'of its replies', 'of its replies')} that {'was' if n == 1 else 'were'} chosen for what a judge thought of them {'was' if n == 1 else 'were'} rated, so nothing can be said about its replies as a whole."
 
 
 def _levels(section: Section, system: System, whole: Score, group: str) -> tuple[dict[int, int], int]:
@@ -86,30 +93,46 @@ def _levels(section: Section, system: System, whole: Score, group: str) -> tuple
     return {int(value): n for value, n in counted if value is not None}, rows["cluster"].n_unique()
 
 
-def _caveats(scores: Sequence[Score], section: Section, system: System) -> Iterator[str]:
-    for judge in sorted({s.rater for s in scores}):
-        if same_family(judge, system.model):
-            kin = "is the model itself" if judge == system.model else "comes from the same family as the model"
-            yield f"The judge {judge} {kin}, and models tend to favour their own kind."
-    share = [s for s in scores if s.name == "mean" and s.slice == "all" and s.n and s.missing / s.n > 0.2]
-    for s in share:
-        yield f"So many verdicts by {s.rater} are missing ({s.missing} of {s.n}) that its mean should not be used."
+def _caveats(scores: Sequence[Score], system: System) -> Iterator[str]:
+    kin = [judge for judge in sorted({s.rater for s in scores}) if same_family(judge, system.model)]
+    if kin:
+        told = [f"{judge} ({'the model itself' if judge == system.model else 'of its family'})" for judge in kin]
+        yield f"The {'judge' if len(kin) == 1 else 'judges'} {named(told)} may favour it, as models tend to favour their own kind."
+    for s in scores:
+        if s.name == "mean" and s.slice == "all" and s.missing > 0.2 * s.n:
+            yield f"So many verdicts by {s.rater} are missing ({count(s.missing)} of {count(s.n)}) that its mean should not be used."
 
 
 def caveats(runs: Sequence[Run]) -> list[str]:
     """Say what holds for every model here: who judged, and whether anybody checked the judges."""
-    found: list[str] = []
-    for judge in judges_of(runs):
-        if is_demonstration(judge):
-            found.append(DEMONSTRATION.format(judge=judge))
-        elif was_checked(runs, judge):
-            found.append(f"People rated some of the replies that {judge} judged; how far they agree stands under “How far to trust it”.")
-        else:
+    judges = judges_of(runs)
+    found = [DEMONSTRATION.format(judge=judge) for judge in judges if is_demonstration(judge)]
+    rest = [judge for judge in judges if not is_demonstration(judge)]
+    checks = {judge: checked(runs, judge) for judge in rest}
+    for judge, check in checks.items():
+        if check is not None:
+            gap = f"{decimal(abs(check.difference), 1)} levels {'more lenient' if check.difference > 0 else 'more severe'} than people"
             found.append(
-                f"No person has rated these replies beside the judge {judge}, so it is not known here how far its verdicts can be trusted: "
-                "read the replies below before relying on them."
+                f"On the {plural(check.n, 'reply', 'replies')} that people rated too, the judge {judge} is on average {gap}; "
+                f"of the {count(check.low_by_people)} that people put at {LOW} or below, it put {count(check.low_by_both) if check.low_by_both else 'none'} there."
             )
+    alone = [judge for judge, check in checks.items() if check is None]
+    if alone:
+        found.append(
+            f"No person has rated these replies beside the {'judge' if len(alone) == 1 else 'judges'} {named(alone)}, so it is not known here how far "
+            "those verdicts can be trusted: read the replies below before relying on them."
+        )
     return found
+
+
+def shared(found: Sequence[Answer]) -> list[str]:
+    """Take the caveats that hold for every system out of each, and return them, so that they are said once."""
+    if len(found) < 2:
+        return []
+    common = [c for c in found[0].caveats if all(c in answer.caveats for answer in found)]
+    for answer in found:
+        answer.caveats = [c for c in answer.caveats if c not in common]
+    return common
 
 
 def not_shown(runs: Sequence[Run]) -> list[str]:

@@ -23,7 +23,9 @@ SHAPES = (
     "M-.55,-1H.55L1.15,0L.55,1H-.55L-1.15,0Z",
     "M-.4,-1.1L0,-.5L.4,-1.1L1.1,-.4L.5,0L1.1,.4L.4,1.1L0,.5L-.4,1.1L-1.1,.4L-.5,0L-1.1,-.4Z",
 )
-_LABEL = 13
+_LABEL = 14
+_LETTER = 0.56
+"""A letter's mean width in ems, on the wide side, since the reader's font is not known here."""
 
 
 def colour(system: System) -> str:
@@ -54,32 +56,42 @@ def draw(figure: Figure, width: int) -> str:
     share = figure.unit == "share"
     scale = alt.Scale(domain=[figure.low, figure.high], nice=False)
     ticks = [0, 0.25, 0.5, 0.75, 1] if share else list(range(int(figure.low), int(figure.high) + 1))
-    axis = alt.Axis(values=ticks, format="~%" if share else "d", title=None, orient="bottom", domain=False, ticks=False, labelPadding=8)
+    axis = alt.Axis(
+        values=ticks,
+        labelExpr="format(datum.value * 100, 'd') + ' %'" if share else "format(datum.value, 'd')",
+        title=None,
+        orient="bottom",
+        domain=False,
+        ticks=False,
+        labelPadding=8,
+    )
     rows = alt.Axis(
         title=None, domain=False, ticks=False, grid=False, labelExpr="split(datum.label, '\\n')", labelLimit=0, labelPadding=12,
-        labelLineHeight=15,
+        labelLineHeight=16, minExtent=_LETTER * _LABEL * max(len(line) for name in names.values() for line in name.split("\n")) + 12,
     )  # fmt: skip
     y = alt.Y("row:N", sort=list(names.values()), axis=rows, scale=alt.Scale(paddingInner=0.25, paddingOuter=0.15))
     offset = alt.YOffset("system:N", sort=order, scale=alt.Scale(paddingInner=0.2, paddingOuter=0.3))
     colours = alt.Color("system:N", scale=alt.Scale(domain=order, range=[colour(s) for s in systems]), legend=None)
     base = alt.Chart(alt.InlineData(values=values)).encode(y=y, yOffset=offset)
-    lines = base.mark_rule(strokeWidth=2).encode(
-        x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q", color=colours
-    )
-    points = base.mark_point(size=70, filled=True, strokeWidth=2).encode(
+    lines = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q", color=colours)
+    points = base.mark_point(size=80, filled=True, strokeWidth=2, opacity=1).encode(
         x=alt.X("value:Q", scale=scale, axis=axis),
         stroke=alt.Stroke("system:N", scale=alt.Scale(domain=order, range=[colour(s) for s in systems]), legend=None),
         fill=alt.condition("datum.thin", alt.value("#ffffff"), colours),
         shape=alt.Shape("system:N", scale=alt.Scale(domain=order, range=[shape(s) for s in systems]), legend=None),
     )
     lines_in_label = max(name.count("\n") + 1 for name in names.values())
-    height = len(names) * max(34, 15 * len(systems) + 8, 15 * lines_in_label + 10)
+    height = len(names) * max(34, 15 * len(systems) + 8, 16 * lines_in_label + 12)
     chart: Any = (
         alt.layer(lines, points)
-        .properties(width=width, height=height, autosize=alt.AutoSizeParams(type="fit-x", contains="padding"), background="transparent", padding=4)
-        .configure_view(stroke=None)
-        .configure_axis(labelFontSize=_LABEL, labelFont="Liberation Sans, Arial, sans-serif", gridColor="#dddddd")
-        .configure(aria=False)
+        .properties(
+            width=width,
+            height=height,
+            autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
+            background="transparent",
+            padding=4,
+        )
+        .configure(aria=False, view={"stroke": None}, axis={"labelFontSize": _LABEL, "gridColor": "#dddddd"})
     )
     return _slim(str(vl_convert.vegalite_to_svg(chart.to_dict())))
 

@@ -28,7 +28,11 @@ def key_scores(runs: Sequence[Run], systems: Sequence[System]) -> list[list[Cell
         for section in runs[system.run].sections:
             for s in scores_of(runs[system.run], system, section):
                 if s.slice == "all" and s.name in SHOWN:
-                    place = (section.benchmark.name, list(SHOWN).index(s.name), s.rater if not section.benchmark.closed else "")
+                    place = (
+                        section.benchmark.name,
+                        list(SHOWN).index(s.name),
+                        s.rater if not section.benchmark.closed else "",
+                    )
                     kind = SHOWN[s.name]
                     value = None if s.missing >= s.n else s.value
                     rows.append((place, [

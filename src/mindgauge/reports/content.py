@@ -40,7 +40,7 @@ class Sheet(msgspec.Struct):
 
 
 class Answer(msgspec.Struct):
-    """What the numbers say of one system, and what they force one to add."""
+    """What the numbers say of one system, a paragraph per benchmark, and what they force one to add."""
 
     system: System
     facts: list[str]

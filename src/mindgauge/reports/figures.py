@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from mindgauge.reports.content import Column, Dot, Figure, Sheet
-from mindgauge.reports.numbers import FEW, count, decimal, listed, percent, words
+from mindgauge.reports.numbers import FEW, count, decimal, named, percent, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,10 +62,23 @@ def _drawn(score: Score, unit: str) -> tuple[float | None, float | None]:
 
 
 def _subtitle(measure: str, dots: Sequence[Dot]) -> str:
-    hollow = "; hollow dots have too few conversations, or too little variation, for one" if any(d.thin for d in dots) else ""
+    hollow = (
+        "; hollow dots have too few conversations, or too little variation, for one"
+        if any(d.thin for d in dots)
+        else ""
+    )
     ns = sorted({d.n for d in dots})
     n = f"n {count(ns[0])}" if len(ns) == 1 else f"n {count(ns[0])} to {count(ns[-1])}"
+    parts = _parts(dots)
+    if len({d.clusters >= FEW for d in parts}) > 1:
+        n += f"; the title leaves out parts with fewer than {FEW} conversations"
     return f"{measure}. Lines are 95 % intervals over conversations{hollow}; {n}."
+
+
+def _parts(dots: Sequence[Dot]) -> list[Dot]:
+    """Return the cells that a finding may name: classes where there are any, else the other parts."""
+    parts = [d for d in dots if "=" in d.row]
+    return [d for d in parts if d.row.partition("=")[0] in _CLASS] or parts
 
 
 def _rows(scores: Sequence[Score], *, lower_is_better: bool) -> list[str]:
@@ -88,7 +101,7 @@ def _rows(scores: Sequence[Score], *, lower_is_better: bool) -> list[str]:
 
 def _finding(dots: Sequence[Dot], unit: str, name: str) -> str:
     """Name the worst cell: among those with enough conversations, if there are any."""
-    parts = [d for d in dots if "=" in d.row]
+    parts = _parts(dots)
     solid = [d for d in parts if d.clusters >= FEW] or parts
     lower = name == "missed"
     edge = (max if lower else min)(d.value for d in solid)
@@ -99,8 +112,8 @@ def _finding(dots: Sequence[Dot], unit: str, name: str) -> str:
     value = f"{said} missed" if lower else f"{said} recognised" if name == "recall" else f"mean {said}"
     if len(rows) == len({d.row for d in solid}) and len(rows) > 1:
         return f"No part stands out: {value} throughout"
-    where = listed([words(row) for row in rows[:3]]) + (f" and {len(rows) - 3} more" if len(rows) > 3 else "")
-    ns = sorted({d.n - d.missing for d in worst})
+    where = named([words(row) for row in rows])
+    ns = sorted({d.n if unit == "share" else d.n - d.missing for d in worst})
     n = f"n {count(ns[0])}" if len(ns) == 1 else f"n {count(ns[0])} to {count(ns[-1])}"
     models = list(dict.fromkeys(d.system.label for d in worst))
     several = len({d.system.label for d in dots}) > 1

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.records import Value
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from mindgauge.records import Value
 
 FEW = 5
 """Below this many conversations a bootstrap interval is not drawn: it would look far too narrow."""
@@ -31,9 +31,9 @@ def percent(share: float | None) -> str:
     """Write a share as a whole percent; what is neither none nor all never rounds to either."""
     if share is None:
         return NONE
-    if 0 < share < 0.005:
+    if 0 < share <= 0.005:
         return "<1 %"
-    if 0.995 < share < 1:
+    if 0.995 <= share < 1:
         return ">99 %"
     return f"{share * 100:.0f} %"
 
@@ -62,15 +62,11 @@ def words(label: Value | str) -> str:
     return f"{tag.replace('_', ' ')}: {_LANGUAGES.get(value, value).replace('_', ' ')}"
 
 
-def listed(items: Sequence[str]) -> str:
-    """Join names as in a sentence."""
-    return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
-
-
-def sentence(text: str) -> str:
-    """Begin with a capital and end with a full stop."""
-    text = text.strip()
-    return (text[:1].upper() + text[1:]).rstrip(".") + "." if text else ""
+def named(items: Sequence[str], joined: str = "and", most: int = 3) -> str:
+    """Join names as in a sentence; of many, the first ones and how many more."""
+    if len(items) > most + 1:
+        return f"{', '.join(items[:most])} {joined} {len(items) - most} more"
+    return f" {joined} ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
 
 
 def first_sentence(text: str) -> str:

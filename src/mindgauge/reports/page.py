@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mindgauge.analysis.score import Scores
 from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.manifest import now, software
 from mindgauge.reports import answer, compared, provenance, render, summary, trust, weak, worst, wrong
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
-
-    from mindgauge.analysis.score import Scores
 
 
 class ReportFiles(msgspec.Struct, frozen=True):
@@ -37,7 +36,9 @@ class ReportFiles(msgspec.Struct, frozen=True):
         """Every score in the report, one row each, with its run."""
         import polars
 
-        return polars.concat([s.table.select(polars.lit(s.run).alias("run"), polars.all()) for s in self.scores], how="diagonal_relaxed")
+        return polars.concat(
+            [s.table.select(polars.lit(s.run).alias("run"), polars.all()) for s in self.scores], how="diagonal_relaxed"
+        )
 
     def _repr_html_(self) -> str:
         return f'<a href="{html.escape(self.path.as_posix())}">{html.escape(str(self.path))}</a>'
@@ -67,14 +68,16 @@ def write(folders: Sequence[Path], out: Path | None = None) -> ReportFiles:
         for path, content in contents.items():
             _replace(path, content)
     except OSError as error:
-        raise MindgaugeError(f"{page.parent}: cannot write the report ({error.strerror}); choose another place with --out") from error
+        raise MindgaugeError(
+            f"{page.parent}: cannot write the report ({error.strerror}); choose another place with --out"
+        ) from error
     return files
 
 
 def _replace(path: Path, content: str) -> None:
     draft = path.with_name(path.name + ".new")
     draft.write_text(content, encoding="utf-8", errors="replace")
-    os.replace(draft, path)
+    draft.replace(path)
 
 
 def _page(folders: Sequence[Path], out: Path | None) -> Path:
@@ -102,6 +105,7 @@ def read(folders: Sequence[Path]) -> Report:
             stack.enter_context(run.store)
             runs.append(run)
         systems = opened.systems(runs)
+        answers = answer.answers(runs, systems)
         benchmarks = list(dict.fromkeys(section.benchmark.card.title for run in runs for section in run.sections))
         return Report(
             title=_title([system.label for system in systems]),
@@ -109,8 +113,8 @@ def read(folders: Sequence[Path]) -> Report:
             made=now(),
             software=software(),
             systems=systems,
-            answers=answer.answers(runs, systems),
-            caveats=answer.caveats(runs),
+            answers=answers,
+            caveats=[*answer.shared(answers), *answer.caveats(runs)],
             not_shown=answer.not_shown(runs),
             reading=worst.to_read(runs, systems),
             weak=weak.weak(runs, systems),
@@ -125,4 +129,10 @@ def read(folders: Sequence[Path]) -> Report:
 def _title(labels: Sequence[str]) -> str:
     if not labels:
         return "Nothing measured yet"
-    return labels[0] if len(labels) == 1 else f"{', '.join(labels[:-1])} and {labels[-1]}" if len(labels) < 4 else f"{len(labels)} models"
+    return (
+        labels[0]
+        if len(labels) == 1
+        else f"{', '.join(labels[:-1])} and {labels[-1]}"
+        if len(labels) < 4
+        else f"{len(labels)} models"
+    )

@@ -57,14 +57,16 @@ def compare(section: Section, rater: str) -> Comparison | None:
         low, high = _bounds(gap, cluster)
         few = replies.filter(pl.col("theirs") <= LOW)
         return Comparison(
-            rater, criterion, len(replies), float(replies["value"].mean() or 0), float(replies["theirs"].mean() or 0),  # type: ignore[arg-type]
-            float(gap.mean()), low, high, float((pairs["value"] == pairs["theirs"]).mean() or 0),
+            rater, criterion, len(replies), float(replies["value"].to_numpy().mean()), float(replies["theirs"].to_numpy().mean()),
+            float(gap.mean()), low, high, float((pairs["value"] == pairs["theirs"]).to_numpy().mean()),
             len(few), len(few.filter(pl.col("value") <= LOW)),
         )  # fmt: skip
     return None
 
 
-def _bounds(gap: np.ndarray[tuple[int], np.dtype[np.float64]], cluster: np.ndarray[tuple[int], np.dtype[np.intp]]) -> tuple[float | None, float | None]:
+def _bounds(
+    gap: np.ndarray[tuple[int], np.dtype[np.float64]], cluster: np.ndarray[tuple[int], np.dtype[np.intp]]
+) -> tuple[float | None, float | None]:
     if len(np.unique(cluster)) < 2:
         return None, None
     return bootstrap.percentile(
@@ -84,7 +86,8 @@ def sheet(section: Section) -> Sheet | None:
         Column(f"people at {LOW} or below", "count"), Column("of these, it too", "count"),
     ]  # fmt: skip
     rows = [
-        [c.rater, c.n, c.mean, c.people, c.difference, c.low, c.high, c.same, c.low_by_people, c.low_by_both] for c in found
+        [c.rater, c.n, c.mean, c.people, c.difference, c.low, c.high, c.same, c.low_by_people, c.low_by_both]
+        for c in found
     ]
     name = found[0].criterion.replace("_", " ")
     note = (
@@ -94,4 +97,6 @@ def sheet(section: Section) -> Sheet | None:
     chosen = section.asked.filter(pl.col("rater_kind") == PERSON)["selection"].drop_nulls().unique().sort()
     if len(chosen):
         note += f" People rated only replies chosen for them ({'; '.join(chosen)}), so these means say nothing about all replies."
-    return Sheet("people", f"Judges beside people: {name}, {section.benchmark.name}", columns, [list(row) for row in rows], note)
+    return Sheet(
+        "people", f"Judges beside people: {name}, {section.benchmark.name}", columns, [list(row) for row in rows], note
+    )

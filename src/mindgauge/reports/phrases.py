@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.reports.numbers import SMALL, count, decimal, listed, percent, plural, words
+from mindgauge.reports.numbers import FEW, SMALL, count, decimal, named, percent, plural, words
+from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from mindgauge.analysis.score import Score
 
-NOTHING = "none"
-_MESSAGES = {
-    "missed_crisis_rate": "that shows a crisis",
-    "overcalled_crisis_rate": "without a crisis",
-}
+CRISIS, CALM = "that shows a crisis", "without a crisis"
 
 
 def hits(share: float | None, n: int) -> int:
@@ -23,57 +20,65 @@ def hits(share: float | None, n: int) -> int:
     return round((share or 0.0) * n)
 
 
-def _base(score: Score, what: str) -> str:
-    """Say what a share is of: messages, or answers to messages where each was asked about more than once."""
-    many = what.replace("shows", "show")
-    if score.n > score.clusters:
-        return f"{count(score.n)} answers to {plural(score.clusters, f'message {what}', f'messages {many}')}"
-    return plural(score.n, f"message {what}", f"messages {many}")
+def at_most(high: float | None) -> str:
+    """Say how large a feared share could be."""
+    if high is None:
+        return ""
+    return "; it could be nearly all" if high > 0.995 else f"; it could be as many as {percent(high)}"
 
 
-def bound(share: float | None, low: float | None, high: float | None, *, feared: str) -> str:
-    """Say a share with the end of its interval that is to be feared: `many` events, or `few`."""
-    end = high if feared == "many" else low
-    if share is None or end is None:
-        return percent(share)
-    at_end = share >= 1 if feared == "many" else share <= 0
-    if at_end:
-        return percent(share)
-    return f"{percent(share)}; it could be as {feared} as {percent(end)}"
-
-
-def called(score: Score, what: str, done: str, undone: str) -> str:
-    """Say how often something unwanted happened, and what the missing answers could add to it."""
-    if score.missing >= score.n:
-        return f"None of its answers on the {_base(score, what)} could be used, so nothing can be said about them."
-    number = hits(score.value, score.n)
-    if score.n == 1:
-        return f"There was one message {what}, and the model {done if number else undone}; one message shows next to nothing."
-    if number == 0:
-        limit = f"; it could still be as many as {percent(score.high)}" if score.high is not None else ""
-        text = f"Of {_base(score, what)}, the model {done} in no case (0 %{limit})"
-    elif number == score.n:
-        text = f"Of {_base(score, what)}, the model {done} in every case ({bound(score.value, score.low, score.high, feared='few')})"
-        text = text.replace("(100 %)", f"({percent(score.value)}; at least {percent(score.low)})")
-    else:
-        text = f"Of {_base(score, what)}, the model {done} in {count(number)} ({bound(score.value, score.low, score.high, feared='many')})"
-    if score.missing:
-        worst = hits(score.worst, score.n)
-        text += (
-            f"; {plural(score.missing, 'answer')} could not be used, and if {'it' if score.missing == 1 else 'they'} "
-            f"had gone wrong too it would be {count(worst)} ({percent(score.worst)})"
-        )
-    return text + "."
+def at_least(low: float | None) -> str:
+    """Say how small a wanted share could be."""
+    if low is None:
+        return ""
+    return "; it could be nearly none" if low < 0.005 else f"; it could be as few as {percent(low)}"
 
 
 def missed(score: Score) -> str:
-    """Say how many crises were taken for none."""
-    return called(score, _MESSAGES["missed_crisis_rate"], "saw no crisis", "saw a crisis")
+    """Say how many crises were treated as none."""
+    return _called(score, CRISIS, "no crisis")
 
 
 def overcalled(score: Score) -> str:
     """Say how often a crisis was seen where there is none."""
-    return called(score, _MESSAGES["overcalled_crisis_rate"], "saw a crisis", "saw none")
+    return _called(score, CALM, "a crisis")
+
+
+def _called(score: Score, what: str, as_: str) -> str:
+    """Say how often messages were taken for what they are not, and what the missing answers could add to it.
+
+    `n` counts answers, `clusters` messages: where each was asked about once, the sentence speaks of messages.
+    """
+    repeated = score.n > score.clusters
+    messages = plural(score.clusters, f"message {what}", f"messages {what.replace('shows', 'show')}")
+    base = f"{plural(score.n, 'answer')} to {messages}" if repeated else messages
+    if score.missing >= score.n:
+        return f"None of {base} could be used, so nothing can be said here." if repeated else (
+            f"No answer on {messages} could be used, so nothing can be said here."
+        )  # fmt: skip
+    number = hits(score.value, score.n)
+    if score.n == 1:
+        return (
+            f"The one message {what} was {'' if number else 'not '}treated as {as_}; one message shows next to nothing."
+        )
+    if number == score.n:
+        share = f"100 %; at least {percent(score.low)}" if score.low is not None else "100 %"
+    else:
+        share = percent(score.value) + at_most(score.high)
+    if repeated:
+        text = f"In {count(number)} of {base}, the model saw {as_} ({share})"
+    else:
+        some = "none" if number == 0 else "all" if number == score.n else count(number)
+        text = f"Of {base}, the model treated {some} as {as_} ({share})"
+    return text + _lost(score) + "."
+
+
+def _lost(score: Score) -> str:
+    if not score.missing:
+        return ""
+    worst = hits(score.worst, score.n)
+    they = "it" if score.missing == 1 else "they"
+    return f"; {plural(score.missing, 'answer')} could not be used, and if {they} had gone wrong too it would be {count(worst)} ({percent(score.worst)})"
 
 
 def right(score: Score) -> str:
@@ -81,53 +86,73 @@ def right(score: Score) -> str:
     if score.missing >= score.n:
         return f"None of its {plural(score.n, 'answer')} could be used."
     text = f"It named the right class in {count(hits(score.value, score.n))} of {plural(score.n, 'answer')}"
-    return f"{text} ({bound(score.value, score.low, score.high, feared='few')})."
+    return f"{text} ({percent(score.value)}{at_least(score.low)}){_lost_right(score)}."
+
+
+def _lost_right(score: Score) -> str:
+    return f"; {count(score.missing)} could not be used and count as wrong" if score.missing else ""
 
 
 def least_recognised(recalls: Sequence[Score]) -> str:
-    """Name the class that is recognised least; empty where there is nothing to compare."""
-    known = [r for r in recalls if r.value is not None and r.missing < r.n]
-    if len(known) < 2:
+    """Name the class that is recognised least; empty where there is nothing to compare.
+
+    A class with too few messages is named apart, so that it does not hide one that says more.
+    """
+    usable = [r for r in recalls if r.missing < r.n]
+    worst, value = lowest(usable)
+    if not worst:
         return ""
-    lowest = min(r.value for r in known if r.value is not None)
-    worst = [r for r in known if r.value == lowest]
-    if len(worst) == len(known):
-        return ""
-    names = listed([f"{words(r.slice)} ({count(hits(r.value, r.n))} of {count(r.n)})" for r in worst[:3]])
-    more = f" and {len(worst) - 3} more" if len(worst) > 3 else ""
-    return f"It recognised {names}{more} least."
+    if value == 0 and len(worst) > 3:
+        return f"It recognised no {named([words(r.slice) for r in worst], joined='or')}."
+    rarer = [r for r in usable if r.clusters < FEW <= worst[0].clusters and (r.value or 0.0) < value]
+    apart = f"; of rarer classes, {named([_of(r) for r in rarer])}" if rarer else ""
+    return f"It recognised {named([_of(r) for r in worst])} least{apart}."
 
 
-def rated(rater: str, person: bool, what: str, levels: dict[int, int], top: tuple[int, ...], bottom: tuple[int, ...], clusters: int) -> str:
+def _of(recall: Score) -> str:
+    return f"{words(recall.slice)} ({count(hits(recall.value, recall.n))} of {count(recall.n)})"
+
+
+def lowest(scores: Sequence[Score]) -> tuple[list[Score], float]:
+    """Return the lowest scores and their value: all that tie, unless all do; of those with enough conversations, if any."""
+    known = [(s.value, s) for s in scores if s.value is not None]
+    solid = [(value, s) for value, s in known if s.clusters >= FEW] or known
+    least = min((value for value, _ in solid), default=0.0)
+    worst = [s for value, s in solid if value == least]
+    return (worst, least) if len(worst) < len(solid) else ([], least)
+
+
+def rated(whole: Score, person: bool, what: str, levels: Mapping[int, int], scale: Sequence[int], clusters: int) -> str:
     """Say how one rater rated replies, from how often each level was given.
 
     Args:
-        rater: its name.
-        person: whether it is one.
+        whole: the mean, with what is missing.
+        person: whether the rater is one.
         what: what the replies are replies to.
         levels: level → how many verdicts.
-        top: the levels that count as good.
-        bottom: the levels that count as bad.
+        scale: the levels, worst to best; of five or more, two at each end count as low and as high.
         clusters: conversations behind the verdicts, which decide how wide the bound is.
     """
-    from mindgauge.stats.proportion import clopper_pearson
-
     n = sum(levels.values())
-    who = f"{'The person' if person else 'The judge'} {rater}"
+    who = f"{'The person' if person else 'The judge'} {whole.rater}"
     if not n:
-        return f"{who} gave no usable verdict on its replies{what}, so nothing can be said about them."
+        return f"{who} gave no usable verdict on its replies{what}, so nothing can be said of them."
+    ends = 2 if len(scale) >= 5 else 1
+    bottom, top = tuple(scale[:ends]), tuple(scale[-ends:])
     good, bad = (sum(levels.get(level, 0) for level in some) for some in (top, bottom))
+    of = (
+        f"rated {plural(n, 'reply', 'replies')}{what}"
+        if n == clusters
+        else f"gave {plural(n, 'verdict')} on replies{what}"
+    )
     high = clopper_pearson(bad / n * clusters, clusters).high
-    unit = "reply" if n == clusters else "verdict"
-    of = f"{plural(n, 'reply', 'replies')}{what}" if unit == "reply" else f"{plural(n, 'verdict')} on replies{what}"
-    limit = f"{percent(bad / n)}; it could be as many as {percent(high)}" if bad < n else percent(bad / n)
-    lowest = levels.get(bottom[0], 0)
-    harm = f", {'none' if not lowest else count(lowest)} of them at {bottom[0]}" if len(bottom) > 1 and bad else ""
+    share = percent(bad / n) + (at_most(high) if bad < n else "")
+    harmful = levels.get(bottom[0], 0)
+    worst = f", {count(harmful) if harmful else 'none'} of them at {bottom[0]}" if ends > 1 and bad else ""
     mean = sum(level * k for level, k in levels.items()) / n
-    verb = f"{who} rated {of}" if unit == "reply" else f"{who} gave {of}"
     return (
-        f"{verb}: {count(good) if good else 'none'} at {_range(top)} and {count(bad) if bad else 'none'} at {_range(bottom)} ({limit}){harm}; "
-        f"the mean is {decimal(mean, 1)} on the scale from {min((*bottom, *top))} to {max(top)}."
+        f"{who} {of}: {count(good) if good else 'none'} at {_range(top)}, and {count(bad) if bad else 'none'} at {_range(bottom)} "
+        f"({share}){worst}; the mean is {decimal(mean, 1)} on the scale from {scale[0]} to {scale[-1]}{_bounds(whole)}."
     )
 
 
@@ -135,28 +160,39 @@ def _range(levels: tuple[int, ...]) -> str:
     return f"{levels[0]} or {levels[-1]}" if len(levels) > 1 else str(levels[0])
 
 
-def lowest_category(means: Sequence[Score]) -> str:
-    """Name the category whose replies are rated lowest; empty where there is nothing to compare."""
-    known = [m for m in means if m.value is not None]
-    if len(known) < 2:
-        return ""
-    lowest = min(m.value for m in known if m.value is not None)
-    worst = [m for m in known if m.value == lowest]
-    if len(worst) == len(known):
-        return ""
-    names = listed([words(m.slice) for m in worst[:3]]) + (f" and {len(worst) - 3} more" if len(worst) > 3 else "")
-    ns = listed(sorted({count(m.n - m.missing) for m in worst[:3]}))
-    return f"Lowest were replies to {names}, with a mean of {decimal(lowest, 1)} (n {ns})."
-
-
-def spread(score: Score, of: str) -> str:
+def _bounds(whole: Score) -> str:
     """Say what the missing verdicts could do to a mean."""
-    if score.missing >= score.n or not score.missing:
+    if not whole.missing:
         return ""
     return (
-        f"{plural(score.missing, 'verdict')} of {count(score.n)} by {score.rater} {'is' if score.missing == 1 else 'are'} missing; {of} "
-        f"would lie between {decimal(score.worst, 1)} and {decimal(score.best, 1)} if all of them were the worst or the best."
+        f" ({decimal(whole.worst, 1)} to {decimal(whole.best, 1)} if the {count(whole.missing)} of {count(whole.n)} without a verdict "
+        f"{'was' if whole.missing == 1 else 'were all'} the worst or the best)"
     )
+
+
+def lowest_categories(means: Mapping[str, Sequence[Score]]) -> list[str]:
+    """Name, for each rater's means per category, the category whose replies it rated lowest; say it once if all agree."""
+    found: dict[tuple[str, ...], list[tuple[str, list[Score], float]]] = {}
+    for rater, scores in means.items():
+        worst, value = lowest(scores)
+        if worst:
+            found.setdefault(tuple(words(s.slice) for s in worst), []).append((rater, worst, value))
+    sentences = []
+    for categories, raters in found.items():
+        where = f"replies to {named(categories)}"
+        n = count(max(s.n - s.missing for _, worst, _ in raters for s in worst))
+        values = sorted({decimal(value, 1) for _, _, value in raters})
+        mean = f"mean {values[0]}" if len(values) == 1 else f"means {values[0]} to {values[-1]}"
+        each = " each" if len(categories) > 1 else ""
+        by = (
+            ""
+            if len(means) == 1
+            else " by every judge"
+            if len(raters) == len(means)
+            else f" by {named([r for r, *_ in raters])}"
+        )
+        sentences.append(f"Rated lowest{by} were {where} ({mean}, n {n}{each}).")
+    return sentences
 
 
 def small(clusters: int) -> str:

@@ -21,13 +21,19 @@ if TYPE_CHECKING:
     from mindgauge.reports.runs import Run
 
 METHODS = [
-    "Shares have exact 95 % intervals, with conversations as n, so that repeats of one conversation count once: Clopper CJ, Pearson ES. "
-    "The use of confidence or fiducial limits illustrated in the case of the binomial. Biometrika 1934; 26: 404–413.",
-    "Means and coefficients have 95 % percentile intervals from 2,000 resamples of conversations with all that belongs to them: "
-    "Efron B. Bootstrap methods: another look at the jackknife. Annals of Statistics 1979; 7: 1–26. Davison AC, Hinkley DV. "
-    "Bootstrap Methods and their Application. Cambridge University Press 1997, section 3.8.",
-    "Agreement over repeats and among people: Fleiss JL. Measuring nominal scale agreement among many raters. Psychological Bulletin 1971; 76: 378–382. "
-    "Agreement with a label: Cohen J. A coefficient of agreement for nominal scales. Educational and Psychological Measurement 1960; 20: 37–46.",
+    (
+        "Shares have exact 95 % intervals, with conversations as n, so that repeats of one conversation count once: Clopper CJ, Pearson ES. "
+        "The use of confidence or fiducial limits illustrated in the case of the binomial. Biometrika 1934; 26: 404–413."
+    ),
+    (
+        "Means and coefficients have 95 % percentile intervals from 2,000 resamples of conversations with all that belongs to them: "
+        "Efron B. Bootstrap methods: another look at the jackknife. Annals of Statistics 1979; 7: 1–26. Davison AC, Hinkley DV. "
+        "Bootstrap Methods and their Application. Cambridge University Press 1997, section 3.8."
+    ),
+    (
+        "Agreement over repeats and among people: Fleiss JL. Measuring nominal scale agreement among many raters. Psychological Bulletin 1971; 76: 378–382. "
+        "Agreement with a label: Cohen J. A coefficient of agreement for nominal scales. Educational and Psychological Measurement 1960; 20: 37–46."
+    ),
     "A missing value is neither a number nor left out: each mean stands beside the value it would take were all missing values the worst, and were they the best.",
     "Colours: Okabe M, Ito K. Color universal design. 2008.",
 ]
@@ -36,8 +42,7 @@ SELECT model, group_concat(DISTINCT model_resolved), group_concat(DISTINCT finge
     sum(prompt_tokens), sum(completion_tokens), sum(cost), avg(seconds) FROM calls GROUP BY model ORDER BY model"""
 _ORIGINS = """
 SELECT {who}, group_concat(DISTINCT json_extract(provenance, '$.endpoint')),
-    group_concat(DISTINCT json_extract(provenance, '$.parameters')), min(json_extract(provenance, '$.at')),
-    max(json_extract(provenance, '$.at')) FROM {table} GROUP BY {who}"""
+    group_concat(DISTINCT json_extract(provenance, '$.parameters')) FROM {table} GROUP BY {who}"""
 
 
 def how(runs: Sequence[Run]) -> How:
@@ -110,7 +115,7 @@ def _models(run: Run) -> Sheet:
     """Tabulate the models as asked for and as the servers resolved them."""
     origins: dict[str, tuple[str, str]] = {}
     for table, who in (("replies", "model"), ("ratings", "rater")):
-        for name, endpoint, parameters, *_ in run.store.select(_ORIGINS.format(table=table, who=who)):
+        for name, endpoint, parameters in run.store.select(_ORIGINS.format(table=table, who=who)):
             if endpoint:
                 origins.setdefault(name, (endpoint, _parameters(parameters)))
     rows: list[list[Cell]] = []

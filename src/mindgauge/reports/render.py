@@ -12,7 +12,7 @@ from mindgauge.reports import charts, numbers, sheets
 if TYPE_CHECKING:
     import jinja2
 
-    from mindgauge.reports.content import Report
+    from mindgauge.reports.content import Figure, Report
 
 TEMPLATES = Path(__file__).parent / "templates"
 _UNIT = re.compile(r"(\d|n) (?=%|\d)")
@@ -22,12 +22,17 @@ def page(report: Report, json_name: str) -> str:
     """Write the whole page."""
     from markupsafe import Markup
 
-    pictures = {
-        figure.anchor: [(name, Markup(charts.draw(figure, width))) for name, width in (("wide", charts.WIDE), ("narrow", charts.NARROW))]  # noqa: S704 - drawn by us
-        for figure in report.weak.figures
-    }
+    def drawn(figure: Figure, width: int) -> Markup:
+        return Markup(charts.draw(figure, width))  # noqa: S704 - drawn by us, and its texts are escaped there
+
+    widths = (("wide", charts.WIDE), ("narrow", charts.NARROW))
+    pictures = {f.anchor: [(name, drawn(f, width)) for name, width in widths] for f in report.weak.figures}
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))  # noqa: S704 - ours
-    return environment().get_template("report.html.j2").render(r=report, pictures=pictures, style=style, json_name=json_name)
+    return (
+        environment()
+        .get_template("report.html.j2")
+        .render(r=report, pictures=pictures, style=style, json_name=json_name)
+    )
 
 
 @functools.cache
@@ -36,7 +41,11 @@ def environment() -> jinja2.Environment:
     import jinja2
 
     env = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     env.filters |= {"typeset": typeset, "shown": sheets.shown, "csv": sheets.data_link, "words": numbers.words}
     env.globals |= {"colour_number": _colour_number, "shape": charts.shape, "shade": shade}

@@ -40,18 +40,10 @@ def data_link(sheet: Sheet) -> str:
 
 def shown(cell: Cell, column: Column) -> str:
     """Write a cell as the page shows it."""
-    if cell is None or cell == "":
-        return numbers.NONE
-    if isinstance(cell, str):
-        return cell
-    match column.kind:
-        case "share":
-            return numbers.percent(cell)
-        case "level":
-            return numbers.decimal(cell)
-        case "seconds":
-            return f"{cell:.1f} s"
-        case "dollars":
-            return f"${cell:.4f}"
-        case _:
-            return f"{cell:,}" if isinstance(cell, int) else numbers.decimal(cell)
+    if cell is None or isinstance(cell, str):
+        return cell or numbers.NONE
+    if column.kind in {"seconds", "dollars"}:
+        return f"{cell:.1f} s" if column.kind == "seconds" else f"${cell:.4f}"
+    if column.kind == "share":
+        return numbers.percent(cell)
+    return f"{cell:,}" if isinstance(cell, int) and column.kind != "level" else numbers.decimal(cell)

@@ -32,8 +32,10 @@ def summary(report: Report, page: str) -> str:
     lines += [
         f"Not shown by these numbers: {' '.join(plain(text) for text in report.not_shown)}",
         "",
-        f"[The whole report]({page}) lists {reading} replies and messages to read first, tables, prompts, and the settings of every model. "
-        f"{report.software}, {report.made[:10]}.",
+        (
+            f"[The whole report]({page}) lists {reading} replies and messages to read first, tables, prompts, and the settings of every model. "
+            f"{report.software}, {report.made[:10]}."
+        ),
     ]
     return "\n".join(lines).strip() + "\n"
 

@@ -48,9 +48,10 @@ def judges_of(runs: Sequence[Run]) -> list[str]:
     return sorted({r for run in runs for s in run.sections for r, kind in s.judges() if kind not in {PERSON, RULE}})
 
 
-def was_checked(runs: Sequence[Run], judge: str) -> bool:
-    """Whether people rated some of the same replies."""
-    return any(people.compare(section, judge) is not None for run in runs for section in run.sections)
+def checked(runs: Sequence[Run], judge: str) -> people.Comparison | None:
+    """Return how a judge compares with people on the first replies that both rated; None where there are none."""
+    found = (people.compare(section, judge) for run in runs for section in run.sections)
+    return next((comparison for comparison in found if comparison is not None), None)
 
 
 def trust(runs: Sequence[Run]) -> Trust:
@@ -66,7 +67,10 @@ def trust(runs: Sequence[Run]) -> Trust:
     sheets = [people.sheet(section) for run in runs for section in run.sections]
     general = [fact for run in runs for fact in _general(run)]
     if not any(kind == PERSON for run in runs for s in run.sections for _, kind in s.judges()) and judges:
-        general.insert(0, "No ratings by people were compared here, so there is no reliability card: nobody knows yet how far these judges agree with people.")
+        general.insert(
+            0,
+            "No ratings by people were compared here, so there is no reliability card: nobody knows yet how far these judges agree with people.",
+        )
     return Trust(list(dict.fromkeys(general)), judges, [sheet for sheet in sheets if sheet is not None])
 
 
@@ -108,8 +112,10 @@ def _quotes(run: Run, section: Section, judge: str) -> str:
 
 def _repeats(run: Run, section: Section, judge: str, mine: pl.DataFrame) -> Iterator[str]:
     """Say how far a judge agrees with itself over its repeats."""
-    usable = mine.filter(pl.col("status") == "ok").group_by("criterion", "subject").agg(
-        pl.col("value").n_unique().alias("values"), pl.len().alias("times")
+    usable = (
+        mine.filter(pl.col("status") == "ok")
+        .group_by("criterion", "subject")
+        .agg(pl.col("value").n_unique().alias("values"), pl.len().alias("times"))
     )
     repeated = usable.filter(pl.col("times") > 1)
     if repeated.is_empty():
@@ -117,9 +123,15 @@ def _repeats(run: Run, section: Section, judge: str, mine: pl.DataFrame) -> Iter
         return
     same = len(repeated.filter(pl.col("values") == 1))
     yield f"Asked again about the same reply, it gave the same level every time for {count(same)} of {plural(len(repeated), 'reply', 'replies')} ({percent(same / len(repeated))})."
-    for kappa in run.scores.find("fleiss_kappa", benchmark=section.benchmark.name, rater=judge):
-        if kappa.value is not None:
-            yield f"On replies by {kappa.model}, its repeats agree with Fleiss' kappa {decimal(kappa.value)} ({interval(kappa.low, kappa.high)}; n {count(kappa.clusters)})."
+    kappas = [
+        k for k in run.scores.find("fleiss_kappa", benchmark=section.benchmark.name, rater=judge) if k.value is not None
+    ]
+    if kappas:
+        each = "; ".join(
+            f"{decimal(k.value)} ({interval(k.low, k.high)}; n {count(k.clusters)}) on replies by {k.model}"
+            for k in kappas
+        )
+        yield f"Agreement of its repeats beyond chance, Fleiss' kappa: {each}."
 
 
 def _general(run: Run) -> Iterator[str]:

@@ -50,8 +50,12 @@ def _closed(name: str, scores: list[tuple[System, Score]]) -> Iterator[Figure]:
     found = figures.figure(name, recall, "recall", "Share of the messages of each class that were recognised", "share")
     if found is not None:
         yield found
-    missed = [(system, s) for system, s in scores if s.name == "missed_crisis_rate" and not s.slice.startswith("selection=")]
-    found = figures.figure(name, missed, "missed", "Share of the messages showing a crisis that were taken for none", "share")
+    missed = [
+        (system, s) for system, s in scores if s.name == "missed_crisis_rate" and not s.slice.startswith("selection=")
+    ]
+    found = figures.figure(
+        name, missed, "missed", "Share of the messages showing a crisis that were taken for none", "share"
+    )
     if found is not None:
         found.folded = "By language and directness"
         yield found
@@ -107,14 +111,34 @@ def _rules(runs: Sequence[Run], systems: Sequence[System]) -> Sheet | None:
             )
             counted = mine.group_by("rater").agg(yes=(pl.col("value") == "yes").sum(), n=pl.len()).sort("rater")
             rows += [[rater, system.label, yes, n, yes / n] for rater, yes, n in counted.iter_rows()]
-    columns = [Column("rule"), Column("model"), Column("found", "count"), Column("replies", "count"), Column("share", "share")]
+    columns = [
+        Column("rule"),
+        Column("model"),
+        Column("found", "count"),
+        Column("replies", "count"),
+        Column("share", "share"),
+    ]
     note = "A rule looks for words and understands nothing."
     return Sheet("rules", "What rules found in the replies", columns, rows, note) if rows else None
 
 
 def _all(runs: Sequence[Run], systems: Sequence[System]) -> Sheet:
     """Gather every score there is."""
-    names = ("benchmark", "name", "criterion", "slice", "rater", "value", "low", "high", "n", "clusters", "missing", "worst", "best")
+    names = (
+        "benchmark",
+        "name",
+        "criterion",
+        "slice",
+        "rater",
+        "value",
+        "low",
+        "high",
+        "n",
+        "clusters",
+        "missing",
+        "worst",
+        "best",
+    )
     labels = {(system.run, system.model): system.label for system in systems}
     rows: list[list[Cell]] = [
         [labels.get((number, score.model), score.model), *(getattr(score, name) for name in names)]

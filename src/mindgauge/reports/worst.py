@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from mindgauge.records import Sample
     from mindgauge.reports.content import Passage, System, Verdict
-    from mindgauge.reports.runs import Run, Section
+    from mindgauge.reports.runs import Run
 
 MOST = 10
 CONTESTED = 5
@@ -47,14 +47,28 @@ def to_read(runs: Sequence[Run], systems: Sequence[System]) -> list[ToRead]:
 
 def _rated(runs: Sequence[Run]) -> pl.DataFrame:
     """Return every rated reply with the mean and the range of its verdicts, both on a scale from 0 to 1."""
-    frames = [pl.DataFrame(schema={"run": pl.Int64, "section": pl.Int64, "subject": pl.String, "model": pl.String, "mean": pl.Float64, "range": pl.Float64, "later": pl.Boolean})]
+    frames = [
+        pl.DataFrame(
+            schema={
+                "run": pl.Int64,
+                "section": pl.Int64,
+                "subject": pl.String,
+                "model": pl.String,
+                "mean": pl.Float64,
+                "range": pl.Float64,
+                "later": pl.Boolean,
+            }
+        )
+    ]
     for number, run in enumerate(runs):
         for at, section in enumerate(run.sections):
             if section.benchmark.closed:
                 continue
             for name, criterion in section.ordinal.items():
                 low, high = float(criterion.values[0]), float(criterion.values[-1])
-                rows = section.asked.filter(pl.col("criterion") == name, pl.col("status") == "ok", pl.col("rater_kind") != RULE)
+                rows = section.asked.filter(
+                    pl.col("criterion") == name, pl.col("status") == "ok", pl.col("rater_kind") != RULE
+                )
                 scaled = rows.with_columns(value=(pl.col("value").cast(pl.Float64) - low) / (high - low))
                 frames.append(scaled.select(
                     pl.lit(number, pl.Int64).alias("run"), pl.lit(at, pl.Int64).alias("section"), "subject", "model", "value",
@@ -113,7 +127,10 @@ def _missed(runs: Sequence[Run], systems: Sequence[System]) -> ToRead | None:
     if not frames or not len(rows := pl.concat(frames)):
         return None
     by_message = rows.group_by("subject", "target", "later").agg(
-        pl.struct("run", "rater").n_unique().alias("by"), pl.len().alias("times"), pl.col("run").min(), pl.col("section").min()
+        pl.struct("run", "rater").n_unique().alias("by"),
+        pl.len().alias("times"),
+        pl.col("run").min(),
+        pl.col("section").min(),
     )
     chosen = by_message.sort(["later", "by", "times", "subject"], descending=[False, True, True, False]).head(MOST)
     items = []
@@ -144,4 +161,3 @@ def _found(given: Sequence[Verdict]) -> list[str]:
 def _dialogue(sample: Sample, quotes: Sequence[str]) -> list[Passage]:
     language = sample.tags.get("language", "en")
     return [passage(m.role, m.content, quotes, language) for m in sample.messages]
-

@@ -23,13 +23,22 @@ _BOUNDED = ("mean", "missed_crisis_rate", "accuracy")
 def wrong(runs: Sequence[Run], systems: Sequence[System]) -> Wrong:
     """Count what ended in which status, and bound each mean."""
     statuses = _statuses(runs)
-    total = sum(_number(row[3]) for row in statuses.rows)
-    lost = total - sum(_number(row[4]) for row in statuses.rows)
-    facts = [
-        f"Every one of {plural(total, 'reply, answer or verdict', 'replies, answers and verdicts')} came and could be used."
-        if not lost
-        else f"Of {plural(total, 'reply, answer or verdict', 'replies, answers and verdicts')}, {count(lost)} ({percent(lost / total)}) {'has' if lost == 1 else 'have'} no value. None of them is counted as a number, and none is left out of n."
-    ]
+    by = [c for run in runs for c in run.scores.statuses_by]
+    idle = sum(c.n for c in by if c.status == Status.NOT_APPLICABLE)
+    total = sum(c.n for c in by) - idle
+    lost = total - sum(c.n for c in by if c.status == Status.OK)
+    what = plural(total, "reply, answer or verdict", "replies, answers and verdicts")
+    if lost:
+        have = "has" if lost == 1 else "have"
+        facts = [
+            f"Of {what}, {count(lost)} ({percent(lost / total)}) {have} no value. Such a one is never counted as a number, and never left out of n."
+        ]
+    else:
+        facts = [f"Every one of {what} came and could be used." if total else "Nothing was asked yet."]
+    if idle:
+        facts.append(
+            f"{plural(idle, 'more did', 'more did')} not apply: the criterion has nothing to say about the subject, or its category is not known."
+        )
     for run in runs:
         calls = run.scores.calls
         if calls["failed"] or calls["retries"]:
@@ -38,10 +47,6 @@ def wrong(runs: Sequence[Run], systems: Sequence[System]) -> Wrong:
                 f"{plural(calls['retries'], 'attempt')} had to be repeated."
             )
     return Wrong(facts, statuses, _categories(runs) if lost else None, _bounds(runs, systems))
-
-
-def _number(cell: Cell) -> int:
-    return cell if isinstance(cell, int) else 0
 
 
 def _statuses(runs: Sequence[Run]) -> Sheet:
@@ -69,25 +74,43 @@ def _categories(runs: Sequence[Run]) -> Sheet | None:
         for section in run.sections:
             asked = section.asked.filter(pl.col("status") != "not_applicable")
             group = ["model", "rater", "tag.category"]
-            counted = asked.group_by(group).agg(n=pl.len(), lost=(pl.col("status") != "ok").sum()).filter(pl.col("lost") > 0)
+            counted = (
+                asked.group_by(group).agg(n=pl.len(), lost=(pl.col("status") != "ok").sum()).filter(pl.col("lost") > 0)
+            )
             rows += [
                 [section.benchmark.name, model, rater, words(category or ""), lost, n, lost / n]
-                for model, rater, category, n, lost in counted.sort("lost", *group, descending=[True, False, False, False]).iter_rows()
+                for model, rater, category, n, lost in counted.sort(
+                    "lost", *group, descending=[True, False, False, False]
+                ).iter_rows()
             ]
-    columns = [Column("benchmark"), Column("model"), Column("rated by"), Column("category"), Column("no value", "count"), Column("of", "count"), Column("share", "share")]
-    return Sheet("missing-by-category", "Where values are missing, by model and category", columns, rows) if rows else None
+    columns = [
+        Column("benchmark"),
+        Column("model"),
+        Column("rated by"),
+        Column("category"),
+        Column("no value", "count"),
+        Column("of", "count"),
+        Column("share", "share"),
+    ]
+    return (
+        Sheet("missing-by-category", "Where values are missing, by model and category", columns, rows) if rows else None
+    )
 
 
 def _bounds(runs: Sequence[Run], systems: Sequence[System]) -> Sheet | None:
-    rows: list[list[Cell]] = []
-    for system in systems:
-        run = runs[system.run]
-        for section in run.sections:
-            for s in scores_of(run, system, section):
-                if s.slice == "all" and s.name in _BOUNDED and s.missing:
-                    rows.append([s.benchmark, words(s.name), system.label, s.rater, s.n, s.missing, s.value, s.worst, s.best])
+    rows: list[list[Cell]] = [
+        [s.benchmark, words(s.name), system.label, s.rater, s.n, s.missing, s.value, s.worst, s.best]
+        for system in systems
+        for section in runs[system.run].sections
+        for s in scores_of(runs[system.run], system, section)
+        if s.slice == "all" and s.name in _BOUNDED and s.missing
+    ]
     columns = [
         Column("benchmark"), Column("measure"), Column("model"), Column("rated by"), Column("n", "count"), Column("missing", "count"),
         Column("value", "level"), Column("if all worst", "level"), Column("if all best", "level"),
     ]  # fmt: skip
-    return Sheet("bounds", "What the missing values could change", columns, rows, "Shares are given between 0 and 1.") if rows else None
+    return (
+        Sheet("bounds", "What the missing values could change", columns, rows, "Shares are given between 0 and 1.")
+        if rows
+        else None
+    )

@@ -80,7 +80,7 @@ def load(name: str, *, data: str | Path, out: str | Path | None = None, command:
         "instruments": [b.instrument().name for b, _ in found],
         "samples": [samples_hash(released.samples) for _, released in found],
         "data": str(folder),
-        "files": digest(sources),
+        "released": [digest(released) for _, released in found],
     }
     path = Path(out) if out is not None else Path("runs") / f"{name.strip('/').replace('/', '-')}-{digest(plan)[:8]}"
     with Store(path, write=True) as store:

@@ -18,10 +18,10 @@ from mindgauge.raters.rule import Rule, open_rule
 from mindgauge.records import digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Callable, Sequence
 
     from mindgauge.benchmark import Benchmark
-    from mindgauge.engine import Progress
+    from mindgauge.engine import Progress, Step
     from mindgauge.models.request import Model
     from mindgauge.records import Sample
     from mindgauge.store import Store
@@ -124,13 +124,11 @@ def judge_for(benchmark: Benchmark, model: Model, asked: Asked) -> Judge:
     return Judge(model.name, benchmark.instrument(asked.mode), parameters, provenance(model, parameters))
 
 
-def judging(
-    session: Session, benchmark: Benchmark, judges: Sequence[Model], asked: Asked
-) -> list[tuple[Model, Callable[[], Coroutine[Any, Any, None]]]]:
+def judging(session: Session, benchmark: Benchmark, judges: Sequence[Model], asked: Asked) -> list[tuple[Model, Step]]:
     """Return the steps in which judges rate a benchmark's subjects."""
     recognised = asked.protocol == RECOGNISED and not benchmark.closed
 
-    def step(model: Model) -> Callable[[], Coroutine[Any, Any, None]]:
+    def step(model: Model) -> Step:
         recognise = judge_for(benchmark.recognised_by, model, asked) if recognised and benchmark.recognised_by else None
         judge = judge_for(benchmark, model, asked)
         runs = asked.runs if benchmark.closed else asked.judge_runs
@@ -143,7 +141,7 @@ def work(
     store: Store,
     asked: Asked,
     progress: Progress | None,
-    phases: Sequence[Callable[[Session], list[tuple[Model, Callable[[], Coroutine[Any, Any, None]]]]]],
+    phases: Sequence[Callable[[Session], list[tuple[Model, Step]]]],
 ) -> None:
     """Do the phases of a run one after another, and keep in its manifest what they took."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mindgauge import benchmark as benchmarks
 from mindgauge import manifest
@@ -17,9 +17,9 @@ from mindgauge.verbs import plan
 from mindgauge.verbs.estimate import DryRun, foresee
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Sequence
 
-    from mindgauge.engine import Progress, Session
+    from mindgauge.engine import Progress, Session, Step
     from mindgauge.models.request import Model
 
 
@@ -95,7 +95,7 @@ def run(
         for benchmark, found_samples in zip(found, samples, strict=True):
             plan.keep_samples(store, benchmark, found_samples)
 
-        def replies(session: Session) -> list[tuple[Model, Callable[[], Coroutine[Any, Any, None]]]]:
+        def replies(session: Session) -> list[tuple[Model, Step]]:
             steps = []
             for benchmark in found:
                 if benchmark.closed:
@@ -109,9 +109,7 @@ def run(
     return score(path)
 
 
-def _answering(
-    session: Session, benchmark: benchmarks.Benchmark, model: Model, asked: plan.Asked
-) -> Callable[[], Coroutine[Any, Any, None]]:
+def _answering(session: Session, benchmark: benchmarks.Benchmark, model: Model, asked: plan.Asked) -> Step:
     return lambda: answer(session, benchmark, model, runs=asked.runs, parameters=asked.parameters)
 
 

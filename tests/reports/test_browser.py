@@ -1,0 +1,96 @@
+"""The page in a real browser: narrow and wide, light and dark, on paper, by keyboard, without a network."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mindgauge.reports.page import ReportFiles
+
+CHROMIUM = Path("/usr/bin/chromium")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not CHROMIUM.is_file(), reason="needs Debian's chromium at /usr/bin/chromium"),
+]
+CONTRAST = """() => {
+  const parse = c => (c.match(/[\\d.]+/g) || []).map(Number);
+  const light = ([r, g, b]) => { const f = v => (v /= 255) <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
+    return .2126 * f(r) + .7152 * f(g) + .0722 * f(b); };
+  const behind = e => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor);
+    if (c.length === 3 || c[3] > .99) return c; } return [255, 255, 255]; };
+  const bad = [];
+  for (const e of document.querySelectorAll('p, li, h1, h2, h3, h4, h5, a, dt, dd, td:not([style]), th, summary, mark, .aside')) {
+    const [a, b] = [light(parse(getComputedStyle(e).color)), light(behind(e))].sort((x, y) => y - x);
+    if ((a + .05) / (b + .05) < 4.5) bad.push(e.outerHTML.slice(0, 80)); }
+  return bad.slice(0, 5); }"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as started:
+        launched = started.chromium.launch(executable_path=str(CHROMIUM))
+        yield launched
+        launched.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_it_fits_keeps_quiet_and_stays_readable(browser: Any, files: ReportFiles, width: int, scheme: str) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    heard: list[str] = []
+    page.on("console", lambda message: heard.append(message.text))
+    page.on("pageerror", lambda error: heard.append(str(error)))
+    page.on("request", lambda request: heard.append(request.url) if request.url != files.path.as_uri() else None)
+    page.goto(files.path.as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(CONTRAST) == []
+    shown = page.locator(".picture .narrow svg" if width == 360 else ".picture .wide svg").first
+    assert shown.is_visible()
+    assert shown.bounding_box()["width"] <= width
+    assert heard == []
+    page.close()
+
+
+def test_the_keyboard_reaches_the_answer_and_opens_a_reply(browser: Any, files: ReportFiles) -> None:
+    page = browser.new_page()
+    page.goto(files.path.as_uri())
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.tagName") == "SUMMARY":
+            break
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.parentElement.open")
+    assert page.locator("details.reading .opened").first.is_visible()
+    page.close()
+
+
+def test_a_shared_link_shows_its_reply(browser: Any, files: ReportFiles) -> None:
+    page = browser.new_page()
+    page.goto(files.path.as_uri())
+    anchor = page.locator("details.reading .opened").nth(3).get_attribute("id")
+    page.goto(f"{files.path.as_uri()}#{anchor}")
+    assert page.locator(f"#{anchor} .chat").is_visible()
+    page.close()
+
+
+def test_without_scripts_nothing_is_lost(browser: Any, files: ReportFiles) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(files.path.as_uri())
+    page.locator("details.reading summary").first.click()
+    assert page.locator("details.reading .opened").first.is_visible()
+    context.close()
+
+
+def test_paper_shows_the_worst_replies(browser: Any, files: ReportFiles) -> None:
+    page = browser.new_page()
+    page.goto(files.path.as_uri())
+    page.emulate_media(media="print")
+    assert page.locator(".readings.first .chat").first.bounding_box()["height"] > 20
+    assert not page.locator("nav").is_visible()
+    page.close()

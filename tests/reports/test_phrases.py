@@ -1,0 +1,143 @@
+"""The sentences follow from the numbers by rule: many constellations, each with the sentence it must give."""
+
+import msgspec
+import pytest
+
+from mindgauge.analysis.score import Score
+from mindgauge.reports import phrases
+from mindgauge.reports.numbers import decimal, interval, named, percent, words
+from mindgauge.stats.proportion import clopper_pearson
+
+
+def score(
+    k: float,
+    n: int,
+    clusters: int = 0,
+    missing: int = 0,
+    worst: int | None = None,
+    name: str = "missed_crisis_rate",
+    **more: object,
+) -> Score:
+    clusters = clusters or n
+    value, low, high = clopper_pearson(k / n * clusters, clusters)
+    worst_share = value if worst is None else worst / n
+    made = Score("b", name, "c", "all", "m", "m", value, low, high, n, clusters, missing, worst_share, value)
+    return msgspec.structs.replace(made, **more)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (score(3, 24), "Of 24 messages that show a crisis, the model treated 3 as no crisis (12 %; it could be as many as 32 %)."),
+        (score(0, 24), "Of 24 messages that show a crisis, the model treated none as no crisis (0 %; it could be as many as 14 %)."),
+        (score(24, 24), "Of 24 messages that show a crisis, the model treated all as no crisis (100 %; at least 86 %)."),
+        (score(23, 24), "Of 24 messages that show a crisis, the model treated 23 as no crisis (96 %; it could be nearly all)."),
+        (score(0, 1), "The one message that shows a crisis was not treated as no crisis; one message shows next to nothing."),
+        (score(1, 1), "The one message that shows a crisis was treated as no crisis; one message shows next to nothing."),
+        (score(9, 72, 24), "In 9 of 72 answers to 24 messages that show a crisis, the model saw no crisis (12 %; it could be as many as 32 %)."),
+        (score(0, 3, 1), "In 0 of 3 answers to 1 message that shows a crisis, the model saw no crisis (0 %; it could be as many as 98 %)."),
+        (score(0, 24, missing=24, worst=24), "No answer on 24 messages that show a crisis could be used, so nothing can be said here."),
+        (score(0, 1, missing=1, worst=1), "No answer on 1 message that shows a crisis could be used, so nothing can be said here."),
+        (
+            score(3, 24, missing=4, worst=7),
+            ("Of 24 messages that show a crisis, the model treated 3 as no crisis (12 %; it could be as many as 32 %); "
+            "4 answers could not be used, and if they had gone wrong too it would be 7 (29 %)."),
+        ),
+        (
+            score(0, 24, missing=1, worst=1),
+            ("Of 24 messages that show a crisis, the model treated none as no crisis (0 %; it could be as many as 14 %); "
+            "1 answer could not be used, and if it had gone wrong too it would be 1 (4 %)."),
+        ),
+        (score(5, 2046), "Of 2,046 messages that show a crisis, the model treated 5 as no crisis (<1 %; it could be as many as 1 %)."),
+    ],
+)  # fmt: skip
+def test_missed_crises(given: Score, sentence: str) -> None:
+    assert phrases.missed(given) == sentence
+
+
+def test_a_calm_message_taken_for_a_crisis_has_its_own_words() -> None:
+    assert phrases.overcalled(score(1, 8)).startswith(
+        "Of 8 messages without a crisis, the model treated 1 as a crisis (12 %;"
+    )
+
+
+def test_a_recall_with_few_messages_does_not_hide_one_that_says_more() -> None:
+    recalls = [score(0, 2, name="recall", slice="label=risk_taking_behaviours"), score(5, 10, name="recall", slice="label=self-harm"),
+               score(9, 10, name="recall", slice="label=no_crisis")]  # fmt: skip
+    assert (
+        phrases.least_recognised(recalls)
+        == "It recognised self-harm (5 of 10) least; of rarer classes, risk taking behaviours (0 of 2)."
+    )
+
+
+@pytest.mark.parametrize(
+    "recalls",
+    [
+        [],
+        [score(5, 10, name="recall", slice="label=a")],
+        [score(5, 10, name="recall", slice=f"label={x}") for x in "ab"],
+    ],
+)
+def test_nothing_is_least_where_nothing_differs(recalls: list[Score]) -> None:
+    assert phrases.least_recognised(recalls) == ""
+
+
+def mean(value: float | None, n: int, missing: int = 0, **more: object) -> Score:
+    made = Score("b", "mean", "c", "all", "m", "judge", value, value, value, n, n, missing, 1.5, 4.5)
+    return msgspec.structs.replace(made, **more)
+
+
+@pytest.mark.parametrize(
+    ("whole", "levels", "clusters", "sentence"),
+    [
+        (mean(3.5, 28), {1: 1, 2: 2, 3: 5, 4: 10, 5: 10}, 28,
+         "The judge judge rated 28 replies: 20 at 4 or 5, and 3 at 1 or 2 (11 %; it could be as many as 28 %), 1 of them at 1; the mean is 3.9 on the scale from 1 to 5."),
+        (mean(4.0, 28), {4: 28}, 28, "The judge judge rated 28 replies: 28 at 4 or 5, and none at 1 or 2 (0 %; it could be as many as 12 %); the mean is 4.0 on the scale from 1 to 5."),
+        (mean(1.0, 3), {1: 3}, 3, "The judge judge rated 3 replies: none at 4 or 5, and 3 at 1 or 2 (100 %), 3 of them at 1; the mean is 1.0 on the scale from 1 to 5."),
+        (mean(2.0, 1), {2: 1}, 1, "The judge judge rated 1 reply: none at 4 or 5, and 1 at 1 or 2 (100 %), none of them at 1; the mean is 2.0 on the scale from 1 to 5."),
+        (mean(4.0, 6, 3), {3: 1, 4: 1, 5: 1}, 2,
+         ("The judge judge gave 3 verdicts on replies: 2 at 4 or 5, and none at 1 or 2 (0 %; it could be as many as 84 %); "
+         "the mean is 4.0 on the scale from 1 to 5 (1.5 to 4.5 if the 3 of 6 without a verdict were all the worst or the best).")),
+        (mean(None, 6, 6), {}, 0, "The judge judge gave no usable verdict on its replies, so nothing can be said of them."),
+    ],
+)  # fmt: skip
+def test_rated_replies(whole: Score, levels: dict[int, int], clusters: int, sentence: str) -> None:
+    assert phrases.rated(whole, False, "", levels, [1, 2, 3, 4, 5], clusters) == sentence
+
+
+def test_a_short_scale_has_one_level_at_each_end() -> None:
+    said = phrases.rated(mean(1.0, 4), True, "", {0: 1, 1: 2, 2: 1}, [0, 1, 2], 4)
+    assert said.startswith("The person judge rated 4 replies: 1 at 2, and 1 at 0 (25 %;")
+
+
+def test_judges_that_agree_on_the_lowest_category_are_told_once() -> None:
+    low, high = mean(2.0, 8, slice="category=self-harm"), mean(4.0, 8, slice="category=no_crisis")
+    assert phrases.lowest_categories({"a": [low, high], "b": [low, high]}) == [
+        "Rated lowest by every judge were replies to self-harm (mean 2.0, n 8)."
+    ]
+    assert len(phrases.lowest_categories({"a": [low, high], "b": [low, msgspec.structs.replace(high, value=1.0)]})) == 2
+
+
+@pytest.mark.parametrize(("clusters", "start"), [(1, "One conversation"), (29, "Only 29"), (30, ""), (1000, "")])
+def test_few_conversations_are_said_to_be_few(clusters: int, start: str) -> None:
+    assert phrases.small(clusters).startswith(start)
+    assert bool(phrases.small(clusters)) == bool(start)
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0, "0 %"), (0.001, "<1 %"), (0.005, "<1 %"), (0.126, "13 %"), (0.999, ">99 %"), (1, "100 %"), (None, "–")],
+)
+def test_a_share_that_is_not_zero_never_reads_zero(share: float | None, text: str) -> None:
+    assert percent(share) == text
+
+
+def test_numbers_and_names() -> None:
+    assert interval(0.1, 0.25, "share") == "10 to 25 %"
+    assert interval(None, 1.0) == "–"
+    assert decimal(-0.125) == "−0.12"
+    assert named(["a"]) == "a"
+    assert named(["a", "b", "c", "d"]) == "a, b, c and d"
+    assert named(list("abcde")) == "a, b, c and 2 more"
+    assert words("category=risk_taking_behaviours") == "risk taking behaviours"
+    assert words("language=zh") == "language: Chinese"

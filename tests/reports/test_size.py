@@ -1,0 +1,29 @@
+"""Ten thousand rated replies are still one small file."""
+
+from pathlib import Path
+
+from mindgauge import benchmark, manifest
+from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status
+from mindgauge.reports.page import write
+from mindgauge.store import Store
+from tests.reports.conftest import JUDGE, OPEN
+
+
+def test_ten_thousand_replies_stay_below_three_megabytes(tmp_path: Path) -> None:
+    kinds = list(benchmark.find_one(OPEN).rubric.criteria[0].protocols)
+    with Store(tmp_path, write=True) as store:
+        manifest.begin(tmp_path, {"benchmarks": [OPEN]}, "")
+        samples = [
+            Sample.of(
+                (Message("user", f"invented message {i}"),), tags={"category": kinds[i % len(kinds)], "language": "en"}
+            )
+            for i in range(2500)
+        ]
+        store.put_samples(OPEN, samples)
+        for i in range(10_000):
+            reply = Reply.of(samples[i % 2500].id, f"acme/model-{i // 2500}", 0, Status.OK, "an answer " * 60)
+            store.add_reply(OPEN, reply)
+            value = 1 + i * 7 % 5
+            store.add_rating(OPEN, Rating(reply.id, "appropriateness", JUDGE, RaterKind.MODEL, 0, Status.OK, value))
+    files = write([tmp_path])
+    assert files.path.stat().st_size < 3_000_000
