@@ -42,7 +42,12 @@ def _http(content: bytes) -> bytes:
 
 def _completion(text: str) -> bytes:
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-    usage = {"prompt_tokens": 80, "completion_tokens": 60, "total_tokens": 140, "prompt_tokens_details": {"cached_tokens": 0}}
+    usage = {
+        "prompt_tokens": 80,
+        "completion_tokens": 60,
+        "total_tokens": 140,
+        "prompt_tokens_details": {"cached_tokens": 0},
+    }
     return _http(json.dumps({
         "id": "chatcmpl-stub", "object": "chat.completion", "created": 1700000000, "model": "stub-1",
         "system_fingerprint": "fp_stub", "choices": [choice], "usage": usage,
