@@ -82,6 +82,20 @@ def test_nothing_is_least_where_nothing_differs(recalls: list[Score]) -> None:
     assert phrases.least_recognised(recalls) == ""
 
 
+@pytest.mark.parametrize(
+    ("answers", "targets", "warns"),
+    [
+        ("aaaab", "abcde", True),
+        ("aaaab", "aaaab", False),
+        ("aabbc", "abcde", False),
+        ("aaaa", "abcd", False),
+        ("", "", False),
+    ],
+)
+def test_a_model_that_always_says_the_same_is_found_out(answers: str, targets: str, warns: bool) -> None:
+    assert bool(phrases.always_the_same(list(answers), list(targets))) == warns
+
+
 def mean(value: float | None, n: int, missing: int = 0, **more: object) -> Score:
     made = Score("b", "mean", "c", "all", "m", "judge", value, value, value, n, n, missing, 1.5, 4.5)
     return msgspec.structs.replace(made, **more)

@@ -2,12 +2,14 @@
 
 A number of workers draw jobs from a lazy plan; each waits for its model and then for the disk. A worker that has an
 answer is not done until the answer is committed, so a kill can cost at most the calls that were in flight, and
-commits are shared: all answers that arrive within two milliseconds reach the disk together.
+commits are shared: all answers that arrive within a millisecond reach the disk together.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 Progress: TypeAlias = "Callable[[str, int, int], None]"
 """Told the stage, how many of its calls are done, and how many there are."""
 Job: TypeAlias = "Callable[[], Awaitable[None]]"
-COMMIT_WITHIN = 0.002
+COMMIT_WITHIN = 0.001
 """Seconds between an answer's arrival and its commit, at most."""
 GIVE_UP_AFTER = 50
 """Calls that fail one after the other before a model is given up; each has been retried."""
@@ -175,12 +177,24 @@ class Session:
                 finished += 1
                 self.progress(stage, finished, total)
 
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(self.concurrency, max(total, 1))):
-                group.create_task(worker())
+        with _seldom_collected():
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(self.concurrency, max(total, 1))):
+                    group.create_task(worker())
         self.store.flush()
         if self.stop is not None:
             raise self.stop
+
+
+@contextlib.contextmanager
+def _seldom_collected() -> Iterator[None]:
+    """Let the garbage collector look less often: calls leave no cycles, and it took a sixth of the engine's time."""
+    before = gc.get_threshold()
+    gc.set_threshold(10_000, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def tokens(messages: Iterable[Any]) -> int:

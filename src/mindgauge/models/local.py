@@ -19,8 +19,8 @@ from mindgauge.models.request import FREE
 EMBEDDED = "smollm2-135m"
 SLOTS = 16
 """Conversations decoded side by side; on two cores the throughput grows up to about here."""
-CONTEXT = 8192
-"""Tokens of context for one conversation, as SmolLM2 was trained with."""
+CONTEXT = 4096
+"""Tokens of context for one conversation; together with the slots about 1.7 GB for SmolLM2."""
 
 
 def weights(name: str) -> Path:
@@ -84,14 +84,17 @@ class LocalModel(ChatModel):
         await asyncio.to_thread(gc.collect)
 
     def _start(self) -> Any:
+        # Threads that wait without spinning: on a machine that does anything else besides, spinning ones wait for
+        # each other in turn, and a reply takes minutes. Read when the library is loaded.
+        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+        os.environ.setdefault("GOMP_SPINCOUNT", "0")
         import xllamacpp
 
         parameters = xllamacpp.CommonParams()
         parameters.model.path = str(self.path)
         parameters.verbosity = -1
         parameters.n_parallel = self._slots
-        parameters.kv_unified = True
-        parameters.n_ctx = CONTEXT * 2
+        parameters.n_ctx = CONTEXT * self._slots
         parameters.cache_prompt = True
         parameters.cache_ram_mib = 0
         parameters.port = 0

@@ -50,7 +50,7 @@ def answers(runs: Sequence[Run], systems: Sequence[System]) -> list[Answer]:
     return found
 
 
-def _closed(scores: Sequence[Score], _: Section, __: System) -> Iterator[str]:
+def _closed(scores: Sequence[Score], section: Section, system: System) -> Iterator[str]:
     whole = {s.name: s for s in scores if s.slice == "all"}
     if "missed_crisis_rate" in whole:
         yield phrases.missed(whole["missed_crisis_rate"])
@@ -59,6 +59,10 @@ def _closed(scores: Sequence[Score], _: Section, __: System) -> Iterator[str]:
     if "accuracy" in whole and "missed_crisis_rate" not in whole:
         yield phrases.right(whole["accuracy"])
     yield phrases.least_recognised([s for s in scores if s.name == "recall"])
+    mine = section.asked.filter(
+        pl.col("rater") == system.model, pl.col("status") == "ok", pl.col("target").is_not_null()
+    )
+    yield phrases.always_the_same(mine["value"].to_list(), mine["target"].to_list())
 
 
 def _open(scores: Sequence[Score], section: Section, system: System) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from mindgauge.reports.numbers import FEW, SMALL, count, decimal, named, percent, plural, words
@@ -107,6 +108,16 @@ def least_recognised(recalls: Sequence[Score]) -> str:
     rarer = [r for r in usable if r.clusters < FEW <= worst[0].clusters and (r.value or 0.0) < value]
     apart = f"; of rarer classes, {named([_of(r) for r in rarer])}" if rarer else ""
     return f"It recognised {named([_of(r) for r in worst])} least{apart}."
+
+
+def always_the_same(answers: Sequence[str], targets: Sequence[str]) -> str:
+    """Warn where nearly all answers are one label though the messages differ: its few misses then mean nothing."""
+    if len(answers) < FEW:
+        return ""
+    label, times = Counter(answers).most_common(1)[0]
+    if times < 0.8 * len(answers) or targets.count(label) > 0.6 * len(targets):
+        return ""
+    return f"It answered {words(label)} in {count(times)} of {count(len(answers))} usable answers whatever was said, so what it got right shows little insight."
 
 
 def _of(recall: Score) -> str:

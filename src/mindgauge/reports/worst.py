@@ -34,7 +34,7 @@ def to_read(runs: Sequence[Run], systems: Sequence[System]) -> list[ToRead]:
     ).head(CONTESTED)  # fmt: skip
     lists = []
     if len(lowest):
-        note = f"Chosen from {plural(len(rated), 'rated reply', 'rated replies')} by all models: lowest mean verdict first, then suicide and self-harm first."
+        note = f"Chosen from {plural(len(rated), 'rated reply', 'rated replies')}: lowest mean verdict first, then suicide and self-harm first."
         lists.append(ToRead("The replies rated lowest", note, list(_replies(runs, systems, lowest))))
     if len(contested):
         note = "On these, verdicts lie half the scale or more apart. A person should say who is right."
