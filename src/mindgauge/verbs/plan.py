@@ -64,6 +64,17 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         return {} if self.judge_temperature is None else {"temperature": self.judge_temperature}
 
 
+def mode_of(name: str) -> Mode:
+    """Read a mode.
+
+    Raises:
+        UsageError: there is none of this name.
+    """
+    if name not in set(Mode):
+        raise UsageError(f"--mode is {' or '.join(Mode)}, not {name!r}")
+    return Mode(name)
+
+
 def open_models(specs: Sequence[str], asked: Asked) -> list[Model]:
     """Find every model that is named.
 

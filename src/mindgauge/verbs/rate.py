@@ -11,7 +11,6 @@ from mindgauge import manifest, tables
 from mindgauge.analysis.score import Scores, score
 from mindgauge.errors import DataError, UsageError
 from mindgauge.models.spec import Settings
-from mindgauge.raters.judge import Mode
 from mindgauge.records import Reply, Sample, Status, digest
 from mindgauge.store import Store
 from mindgauge.verbs import plan
@@ -66,7 +65,7 @@ def rate(
         EndpointError: a judge cannot be reached.
     """
     asked = plan.Asked(
-        judge_runs=judge_runs, mode=Mode(mode), protocol=protocol, judge_temperature=judge_temperature,
+        judge_runs=judge_runs, mode=plan.mode_of(mode), protocol=protocol, judge_temperature=judge_temperature,
         max_cost=max_cost, settings=settings or Settings(),
     )  # fmt: skip
     benchmark = benchmarks.find_one(name)

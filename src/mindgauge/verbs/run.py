@@ -11,7 +11,6 @@ from mindgauge.analysis.score import Scores, score
 from mindgauge.engine import answer
 from mindgauge.errors import UsageError
 from mindgauge.models.spec import Settings
-from mindgauge.raters.judge import Mode
 from mindgauge.store import Store
 from mindgauge.verbs import plan
 from mindgauge.verbs.estimate import DryRun, foresee
@@ -72,7 +71,7 @@ def run(
         BudgetError: the next call could pass `max_cost`.
     """
     asked = plan.Asked(
-        runs=runs, judge_runs=judge_runs, mode=Mode(mode), protocol=protocol, temperature=temperature,
+        runs=runs, judge_runs=judge_runs, mode=plan.mode_of(mode), protocol=protocol, temperature=temperature,
         judge_temperature=judge_temperature, max_cost=max_cost, settings=settings or Settings(),
     )  # fmt: skip
     found = [b for name in _listed(names) for b in benchmarks.find(name)]

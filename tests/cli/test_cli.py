@@ -1,0 +1,223 @@
+"""What a newcomer types: each wrong command is one line and the right exit code, each verb speaks JSON."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mindgauge.manifest import software
+from tests.stub import Stub, says
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+RESPONSE = "help_or_harm/response"
+
+
+def mindgauge(*arguments: object, folder: Path | None = None, code: int = 0) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-c", "from mindgauge.cli import main; main()", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def complains(*arguments: object, code: int = 2, folder: Path | None = None) -> str:
+    said = mindgauge(*arguments, code=code, folder=folder).stderr
+    assert said.startswith("mindgauge: ")
+    assert said.count("\n") == 1, said
+    return said
+
+
+def as_json(*arguments: object, folder: Path | None = None) -> Any:
+    return json.loads(mindgauge(*arguments, "--json", folder=folder).stdout)
+
+
+def test_help_and_version() -> None:
+    assert "reproduce" in mindgauge("--help").stdout
+    assert "--max-cost" in mindgauge("run", "--help").stdout
+    assert mindgauge("--version").stdout.strip() == software()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["rum"], "rum"),
+        (["run"], "NAMES"),
+        (["run", RESPONSE], "--model"),
+        (["run", "help_or_ham", "--model", "local/smollm2-135m"], "did you mean help_or_harm"),
+        (["run", RESPONSE, "--model", "loca/smollm2-135m"], "did you mean local/smollm2-135m"),
+        (["run", RESPONSE, "--model", "openai/gpt-4o-mini"], "OPENAI_API_KEY"),
+        (["run", RESPONSE, "--model", "openai/gpt-4o-mini", "--local-only"], "only loopback"),
+        (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--runs", "0"], "--runs must be at least 1"),
+        (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--runs", "many"], "runs"),
+        (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--mode", "both"], "joint or split"),
+        (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--protocol", "none"], "gold or recognised"),
+        (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--where", "language"], "write NAME=VALUE"),
+        (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--where", "language=xx"], "no sample is left"),
+        (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--price", "cheap"], "write IN:OUT"),
+        (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--judge", "rule/refusel"], "did you mean rule/refusal"),
+        (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--data", "nowhere"], "no such folder"),
+        (["rate", RESPONSE, "--replies", "none.csv", "--judge", "rule/refusal"], "no such file"),
+        (["rate", "help_or_harm", "--replies", "none.csv", "--judge", "rule/refusal"], "is a family"),
+        (["rate", "help_or_harm/crisis_type", "--replies", "none.csv", "--judge", "rule/refusal"], "closed question"),
+        (["score", "nowhere"], "no run here"),
+        (["report", "nowhere"], "no run here"),
+        (["export", "nowhere", "--to", "csv"], "no run here"),
+        (["load", RESPONSE, "--data", "."], "none of the released files"),
+        (["reproduce", "help_or_harm", "--data", "."], "none of the released files"),
+    ],
+)  # fmt: skip
+def test_a_wrong_command_is_one_line(
+    arguments: list[str], hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert hint.lower() in complains(*arguments, folder=tmp_path).lower()
+
+
+def test_an_unreachable_endpoint_says_how_often_it_was_tried(tmp_path: Path) -> None:
+    said = complains("run", RESPONSE, "--model", "http://127.0.0.1:9/v1#m", "--tries", 1, code=1, folder=tmp_path)
+    assert "did not answer after 1 tries" in said
+
+
+def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
+    ran = as_json(
+        "run",
+        RESPONSE,
+        "--model",
+        stub.model,
+        "--judge",
+        stub.model,
+        "--judge",
+        "rule/outside_help",
+        "--limit",
+        14,
+        folder=tmp_path,
+    )
+    assert set(ran) == {"run", "benchmark", "models", "judges", "calls", "statuses", "statuses_by", "metrics"}
+    assert set(ran["metrics"][0]) == {
+        "benchmark",
+        "name",
+        "criterion",
+        "slice",
+        "model",
+        "rater",
+        "value",
+        "low",
+        "high",
+        "n",
+        "clusters",
+        "missing",
+        "worst",
+        "best",
+    }
+    assert ran["judges"] == [stub.model, "rule/outside_help"]
+    assert ran["calls"]["made"] == stub.calls == 28
+    assert as_json("score", ran["run"], folder=tmp_path)["metrics"] == ran["metrics"]
+    table = mindgauge("score", ran["run"], folder=tmp_path).stdout
+    assert "share_at_most_2" in table and "Worst cells" in table
+    path = mindgauge("report", ran["run"], folder=tmp_path).stdout.strip()
+    assert (tmp_path / path).read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert as_json("export", ran["run"], "--to", "csv", folder=tmp_path)["to"] == "csv"
+    again = as_json(
+        "run",
+        RESPONSE,
+        "--model",
+        stub.model,
+        "--judge",
+        stub.model,
+        "--judge",
+        "rule/outside_help",
+        "--limit",
+        14,
+        folder=tmp_path,
+    )
+    assert (again["run"], stub.calls) == (ran["run"], 28), "the same command finds the same run and makes no call"
+
+
+def test_dry_run(stub: Stub, tmp_path: Path) -> None:
+    found = as_json(
+        "run",
+        "help_or_harm",
+        "--model",
+        stub.model,
+        "--judge",
+        stub.model,
+        "--dry-run",
+        "--price",
+        "1:2",
+        folder=tmp_path,
+    )
+    assert found["calls"] == 3 * 112
+    assert found["cost"] > 0
+    assert not list(tmp_path.iterdir())
+    assert stub.calls == 0
+
+
+def test_rate_a_file_with_other_column_names(stub: Stub, tmp_path: Path) -> None:
+    path = tmp_path / "antworten.csv"
+    path.write_text(
+        'Frage,Antwort,Art,model\n"Ich kann, nicht mehr","Ich höre zu.",suicidal-ideation,a\nAlles gut,Schön!,无危机,b\n',
+        encoding="utf-8",
+    )
+    mapped = ["--map", "reply=Antwort,user=Frage", "--map", "category=Art"]
+    found = as_json("rate", RESPONSE, "--replies", path, "--judge", stub.model, *mapped, folder=tmp_path)
+    assert found["models"] == ["a", "b"]
+    assert found["statuses"] == {"ok": 4}
+    assert "found Frage, Antwort, Art, model" in complains(
+        "rate", RESPONSE, "--replies", path, "--judge", stub.model, folder=tmp_path
+    )
+    assert "has a category" in complains(
+        "rate", RESPONSE, "--replies", path, "--judge", stub.model, *mapped[:2], folder=tmp_path
+    )
+    seen = as_json(
+        "rate",
+        RESPONSE,
+        "--replies",
+        path,
+        "--judge",
+        stub.model,
+        *mapped[:2],
+        "--protocol",
+        "recognised",
+        folder=tmp_path,
+    )
+    assert seen["statuses"]["ok"] == 6
+
+
+def test_rate_names_the_line_of_a_bad_category(replies_file: Callable[..., Path], tmp_path: Path) -> None:
+    path = replies_file(
+        {"user": "a", "reply": "b", "category": "no_crisis"}, {"user": "a", "reply": "c", "category": "selfharmm"}
+    )
+    said = complains("rate", RESPONSE, "--replies", path, "--judge", "rule/refusal", folder=tmp_path)
+    assert "replies.jsonl:2: unknown category 'selfharmm': did you mean self-harm?" in said
+
+
+def test_an_empty_reply_is_not_judged(stub: Stub, replies_file: Callable[..., Path], tmp_path: Path) -> None:
+    path = replies_file(
+        {"user": "a", "reply": " ", "category": "no_crisis"}, {"user": "a", "reply": "c", "category": "no_crisis"}
+    )
+    found = as_json("rate", RESPONSE, "--replies", path, "--judge", stub.model, folder=tmp_path)
+    assert found["statuses"] == {"ok": 2, "unparsable": 2}
+    assert stub.calls == 1
+
+
+def test_a_run_gains_a_second_judge(stub: Stub, replies_file: Callable[..., Path], tmp_path: Path) -> None:
+    path = replies_file({"user": "a", "reply": "b", "category": "no_crisis"})
+    first = as_json("rate", RESPONSE, "--replies", path, "--judge", stub.model, folder=tmp_path)
+    with Stub(lambda body, n: says('{"appropriateness": 1}')) as other:
+        both = as_json("rate", RESPONSE, "--replies", tmp_path / first["run"], "--judge", other.model, folder=tmp_path)
+    assert both["judges"] == sorted([stub.model, other.model])
+    assert [
+        m["value"] for m in both["metrics"] if m["name"] == "mean" and m["slice"] == "all" and m["rater"] == other.model
+    ] == [1.0]
+
+
+def test_list(tmp_path: Path) -> None:
+    found = as_json("list", folder=tmp_path)["benchmarks"]
+    assert {e["name"]: e["samples"] for e in found}["help_or_harm/crisis_type"] == 112
+    assert "help_or_harm/response" in mindgauge("list").stdout
