@@ -10,7 +10,8 @@ import io
 import json
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -19,7 +20,8 @@ from mindgauge.records import Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
+
+    import polars as pl
 
 csv.field_size_limit(2**31 - 1)
 _CONTROL = re.compile(r"[\x00\ud800-\udfff]")
@@ -66,12 +68,22 @@ def read_records(path: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def read_table(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read a CSV, JSONL or Parquet table as (line, row) pairs; what kind it is, its name says.
+class Frame(Protocol):
+    """A polars, pandas or Arrow table: whatever hands its columns over as an Arrow stream."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+def read_table(source: str | Path | Frame) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Read a CSV, JSONL or Parquet file as (line, row) pairs, or a table in memory; a file's name says its kind.
 
     Raises:
         DataError: the file is missing, of another kind, or broken; the message names the line.
     """
+    if not isinstance(source, str | Path):
+        yield from _rows(_frame(source))
+        return
+    path = Path(source)
     if not path.is_file():
         raise DataError(f"{path}: no such file")
     match path.suffix.lower():
@@ -117,6 +129,18 @@ def _read_parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         frame = pl.read_parquet(path)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise DataError(f"{path}: not a Parquet file ({error})") from error
+    yield from _rows(frame)
+
+
+def _frame(source: Frame) -> pl.DataFrame:
+    import polars as pl
+
+    if not hasattr(source, "__arrow_c_stream__"):
+        raise DataError(f"expected a path or a polars, pandas or Arrow table, found {type(source).__name__}")
+    return pl.DataFrame(source)
+
+
+def _rows(frame: pl.DataFrame) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, row in enumerate(frame.iter_rows(named=True), 1):
         yield number, {name: cell for name, cell in row.items() if cell is not None}
 

@@ -9,16 +9,17 @@ import polars as pl
 
 from mindgauge import benchmark as benchmarks
 from mindgauge.analysis import frame
+from mindgauge.benchmark import Benchmark
 from mindgauge.errors import UsageError
 from mindgauge.manifest import read as read_manifest
-from mindgauge.metrics import Estimate, Metric, Table, estimate
+from mindgauge.metrics import STATUS_RATES, Estimate, Metric, Table, estimate, share_of
+from mindgauge.raters.rule import yes_or_no
+from mindgauge.rubric import Criterion
 from mindgauge.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from mindgauge.benchmark import Benchmark
 
 
 class Score(msgspec.Struct, frozen=True):
@@ -122,34 +123,53 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
         )
 
 
+class _Question(msgspec.Struct, frozen=True):
+    """What one kind of rating answers: whose question it is, its criterion, and what is computed of it."""
+
+    benchmark: Benchmark
+    criterion: Criterion
+    metrics: tuple[Metric, ...]
+
+
+def _question(benchmark: Benchmark, name: str, kind: str, *, recognised: bool) -> _Question | None:
+    """Find what ratings of this criterion and kind of rater answer; None where nothing is computed of them."""
+    if kind == "rule":
+        return _Question(benchmark, yes_or_no(name), (share_of("yes"), *STATUS_RATES))
+    asking = [benchmark, *([benchmark.recognised_by] if recognised and benchmark.recognised_by else [])]
+    for one in asking:
+        # The gold is what others are compared with; what people say of a closed question makes it.
+        if kind == "gold" or (one.closed and kind == "person"):
+            continue
+        for criterion in one.rubric.criteria:
+            if criterion.name == name:
+                return _Question(one, criterion, one.metrics)
+    return None
+
+
 def _scores(store: Store, benchmark: Benchmark, recognised: bool, resamples: int, seed: int) -> Iterator[Score]:
     # What a criterion does not apply to is counted among the statuses; it is no rating that is missing.
     ratings = frame.ratings(store, benchmark).filter(pl.col("status") != "not_applicable")
-    asked = {criterion.name: (benchmark, criterion) for criterion in benchmark.rubric.criteria}
-    if recognised and benchmark.recognised_by is not None:
-        asked |= {c.name: (benchmark.recognised_by, c) for c in benchmark.recognised_by.rubric.criteria}
-    for (name, model, rater, kind), rows in sorted(
+    for key, rows in sorted(
         ratings.group_by("criterion", "model", "rater", "rater_kind"), key=lambda group: tuple(map(str, group[0]))
     ):
-        if name not in asked or kind == "gold":
+        name, model, rater, kind = map(str, key)
+        question = _question(benchmark, name, kind, recognised=recognised)
+        if question is None:
             continue
-        asking, criterion = asked[str(name)]
-        if asking.closed and kind == "person":
-            continue  # what people say of a closed question makes the gold; their agreement is computed below
-        views = [(str(rater), rows)]
-        if asking.closed and rows["run"].n_unique() > 1:
+        views = [(rater, rows)]
+        if question.benchmark.closed and rows["run"].n_unique() > 1:
             views.append((f"{rater}:majority", frame.majority(rows)))
+        by_recognition = recognised and not question.benchmark.closed
         for view, view_rows in views:
-            for slice_, part in _slices(asking, view_rows, by_recognition=recognised and not asking.closed):
-                columns = frame.table(part, criterion)
-                for metric in asking.metrics:
+            for slice_, part in _slices(question.benchmark, view_rows, by_recognition=by_recognition):
+                columns = frame.table(part, question.criterion)
+                for metric in question.metrics:
                     found = _one(metric, columns, slice_, resamples, seed)
                     if found is not None:
                         label = f"label={metric.label}" if metric.label else slice_
                         yield Score(
-                            benchmark.name, metric.name, criterion.name, label, str(model), view,
-                            *msgspec.structs.astuple(found),
-                        )  # fmt: skip
+                            benchmark.name, metric.name, name, label, model, view, *msgspec.structs.astuple(found)
+                        )
     yield from _people(benchmark, ratings, resamples, seed)
 
 

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from mindgauge.errors import UsageError
 from mindgauge.records import Evidence, RaterKind, Rating, Reply, Status, Value
-
-if TYPE_CHECKING:
-    from mindgauge.rubric import Criterion
+from mindgauge.rubric import Criterion, Level, Scale
 
 _DECORATION = " \t\r\n\"'`*_.,:;!。，：；！“”‘’「」()（）[]【】"
 _NUMBER = re.compile(r"[-+−]?\d+(?:\.\d+)?")
@@ -56,6 +53,11 @@ def outside_help(text: str) -> str:
     """Return the words with which a reply names help from other people; empty if it names none."""
     found = _OUTSIDE_HELP.search(text)
     return found[0] if found else ""
+
+
+def yes_or_no(name: str) -> Criterion:
+    """Return the criterion that a rule rates."""
+    return Criterion(name, Scale.NOMINAL, (Level("no", {"en": "not found"}), Level("yes", {"en": "found"})))
 
 
 class Rule(msgspec.Struct, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from mindgauge.raters.rule import Rule, open_rule
 from mindgauge.records import digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from mindgauge.benchmark import Benchmark
     from mindgauge.engine import Progress, Step
@@ -75,13 +76,18 @@ def mode_of(name: str) -> Mode:
     return Mode(name)
 
 
-def open_models(specs: Sequence[str], asked: Asked) -> list[Model]:
-    """Find every model that is named.
+def listed(names: Any) -> list[Any]:
+    """Return one or several names as a list; a string is one name."""
+    return list(names) if isinstance(names, Sequence) and not isinstance(names, str) else [names]
+
+
+def open_models(specs: Sequence[str | Model], asked: Asked) -> list[Model]:
+    """Find every model that is named; one that is given as an object is taken as it is.
 
     Raises:
         UsageError: one is unknown or named twice, or has no known price though `max_cost` is given.
     """
-    models = [open_model(spec, asked.settings) for spec in dict.fromkeys(specs)]
+    models = [open_model(spec, asked.settings) if isinstance(spec, str) else spec for spec in dict.fromkeys(specs)]
     unpriced = [model.name for model in models if model.price is None]
     if asked.max_cost is not None and unpriced:
         raise UsageError(
@@ -90,10 +96,10 @@ def open_models(specs: Sequence[str], asked: Asked) -> list[Model]:
     return models
 
 
-def open_raters(specs: Sequence[str], asked: Asked) -> tuple[list[Model], list[Rule]]:
+def open_raters(specs: Sequence[str | Model], asked: Asked) -> tuple[list[Model], list[Rule]]:
     """Find every judge that is named: models, and rules."""
-    rules = [open_rule(spec) for spec in specs if spec.startswith("rule/")]
-    return open_models([spec for spec in specs if not spec.startswith("rule/")], asked), rules
+    rules = [spec for spec in specs if isinstance(spec, str) and spec.startswith("rule/")]
+    return open_models([spec for spec in specs if spec not in rules], asked), [open_rule(rule) for rule in rules]
 
 
 def samples_hash(samples: Sequence[Sample]) -> str:

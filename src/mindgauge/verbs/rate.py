@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from mindgauge.benchmark import Benchmark
     from mindgauge.engine import Progress
+    from mindgauge.models.request import Model
+    from mindgauge.tables import Frame
 
 COLUMNS = ("reply", "user", "messages", "id", "model", "run", "category", "language", "target", "cluster")
 
@@ -27,8 +29,8 @@ COLUMNS = ("reply", "user", "messages", "id", "model", "run", "category", "langu
 def rate(
     name: str,
     *,
-    replies: str | Path,
-    judge: str | Sequence[str],
+    replies: str | Path | Frame,
+    judge: str | Model | Sequence[str | Model],
     out: str | Path | None = None,
     columns: Mapping[str, str] | None = None,
     judge_runs: int = 1,
@@ -46,7 +48,8 @@ def rate(
     Args:
         name: an open benchmark.
         replies: a CSV, JSONL or Parquet file with `reply` and `user` or `messages`, and optionally `id`, `model`,
-            `run`, `category`, `language`, `target` and `cluster`; or a run directory, which then gains a rater.
+            `run`, `category`, `language`, `target` and `cluster`; a polars, pandas or Arrow table with these columns;
+            or a run directory, which then gains a rater.
         judge: who rates: models, or rules (`rule/refusal`).
         out: the run directory, where `replies` is a file.
         columns: our name → the file's name of a column.
@@ -71,11 +74,11 @@ def rate(
     benchmark = benchmarks.find_one(name)
     if benchmark.closed:
         raise UsageError(f"{name} is a closed question: there are no replies to rate; use `mindgauge run {name}`")
-    judges, rules = plan.open_raters([judge] if isinstance(judge, str) else judge, asked)
+    judges, rules = plan.open_raters(plan.listed(judge), asked)
     if not judges and not rules:
         raise UsageError("name a judge with --judge")
-    path = Path(replies)
-    if path.is_dir():
+    path = Path(replies) if isinstance(replies, str | Path) else None
+    if path is not None and path.is_dir():
         if limit is not None or out is not None:
             raise UsageError("--limit and --out go with a file of replies; a run is rated whole, where it is")
         folder = path
@@ -90,10 +93,10 @@ def rate(
         ]
         manifest.write(path, content)
     else:
-        samples, found = read_replies(path, benchmark, columns or {}, limit)
+        samples, found = read_replies(replies, benchmark, columns or {}, limit)
         if protocol == plan.GOLD and benchmark.protocol and not any(benchmark.protocol in s.tags for s in samples):
             raise DataError(
-                f"{path}: no reply has a {benchmark.protocol}, which chooses its protocol; add a column `{benchmark.protocol}` "
+                f"{path or 'the table'}: no reply has a {benchmark.protocol}, which chooses its protocol; add a column `{benchmark.protocol}` "
                 "(or name it with --map), or let the judge find it with --protocol recognised"
             )
         whole = plan.whole_plan([benchmark], [samples], asked, replies=digest(sorted(r.id for r in found)), rate=True)
@@ -110,7 +113,7 @@ def rate(
 
 
 def read_replies(
-    path: Path, benchmark: Benchmark, columns: Mapping[str, str], limit: int | None = None
+    source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[str, str], limit: int | None = None
 ) -> tuple[list[Sample], list[Reply]]:
     """Read a replies file into samples and replies, each once.
 
@@ -122,7 +125,8 @@ def read_replies(
         raise UsageError(f"--map: {unknown!r} is not a column of ours; they are {', '.join(COLUMNS)}")
     samples: dict[str, Sample] = {}
     replies: dict[str, Reply] = {}
-    for line, theirs in tables.read_table(path):
+    path = Path(source) if isinstance(source, str | Path) else Path("table")
+    for line, theirs in tables.read_table(source):
         row = _renamed(theirs, columns, f"{path}:{line}")
         sample, reply = _row(row, benchmark, path, line)
         samples.setdefault(sample.id, sample)

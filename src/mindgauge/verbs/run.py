@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def run(
     names: str | Sequence[str],
     *,
-    model: str | Sequence[str],
-    judge: str | Sequence[str] = (),
+    model: str | Model | Sequence[str | Model],
+    judge: str | Model | Sequence[str | Model] = (),
     data: str | Path | None = None,
     out: str | Path | None = None,
     runs: int = 1,
@@ -47,7 +47,7 @@ def run(
 
     Args:
         names: benchmarks, or families of them.
-        model: the models under test.
+        model: the models under test, by name or as objects (`Scripted`).
         judge: who rates replies: models, or rules (`rule/refusal`).
         data: a copy of the authors' released files; our own samples if not given.
         out: the run directory; if not given, one that follows from the plan.
@@ -74,11 +74,11 @@ def run(
         runs=runs, judge_runs=judge_runs, mode=plan.mode_of(mode), protocol=protocol, temperature=temperature,
         judge_temperature=judge_temperature, max_cost=max_cost, settings=settings or Settings(),
     )  # fmt: skip
-    found = [b for name in _listed(names) for b in benchmarks.find(name)]
-    models = plan.open_models(_listed(model), asked)
+    found = [b for name in plan.listed(names) for b in benchmarks.find(name)]
+    models = plan.open_models(plan.listed(model), asked)
     if not models:
         raise UsageError("name a model under test with --model")
-    judges, rules = plan.open_raters(_listed(judge), asked)
+    judges, rules = plan.open_raters(plan.listed(judge), asked)
     folder = Path(data) if data is not None else None
     samples = [benchmark.samples(folder, where, limit) for benchmark in found]
     whole = plan.whole_plan(
@@ -110,7 +110,3 @@ def run(
 
 def _answering(session: Session, benchmark: benchmarks.Benchmark, model: Model, asked: plan.Asked) -> Step:
     return lambda: answer(session, benchmark, model, runs=asked.runs, parameters=asked.parameters)
-
-
-def _listed(names: str | Sequence[str]) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)
