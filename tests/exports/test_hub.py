@@ -218,11 +218,29 @@ def test_the_real_files_have_the_layouts_row_counts(real: Path, tmp_path: Path) 
         ("evaluations/llm_raw", 1854): 9,
         ("evaluations/llm_merged", 618): 9,
         ("evaluations/human_raw", 206): 2,
-        ("evaluations/sampled_review_sets", 206): 3,
+        ("evaluations/sampled_review_sets", 206): 4,
     }
     assert all(config["ids_unique"] for config in read(out, "metadata/export_summary.json")["configs"].values())
     assert rows(out, "responses")["example_id"].n_unique() == 206
     raw = rows(out, "evaluations/llm_raw")
     assert statuses(raw) == {"ok": 15364, "not_evaluated": 1314, "parse_error": 8}
     chosen = pl.read_parquet(out / "evaluations/sampled_review_sets/lowest_scores_n200__gpt-4o-mini.parquet")
-    assert chosen["n_valid"].value_counts().sort("n_valid").rows() == [(0, 114), (3, 92)]
+    assert chosen["n_valid"].value_counts().sort("n_valid").rows() == [(0, 16), (3, 190)]
+    assert chosen["sampled_from"].n_unique() == 15
+    facts = read(out, "metadata/provenance.json")["files"]
+    for path in (out / "evaluations/sampled_review_sets").iterdir():
+        table = pl.read_parquet(path)
+        assert table["source_row"].to_list() == list(range(206))
+        assert table["sampled_criteria"].unique().to_list() == ["lowest"]
+        assert table["n_tied"].null_count() == table["tie_rank"].null_count() == 16
+        shipped = json.loads((real / "data" / table["source_file"][0]).read_text())
+        scores = [row["evaluation"] if row["evaluation"] == row["evaluation"] else None for row in shipped]
+        assert table["score"].to_list() == pytest.approx(scores)  # ours from the raw runs where they are here
+        joined = facts[path.relative_to(out).as_posix()]["joins"]
+        assert (joined["inputs_equal"]["failures"], joined["answer_equal"]["failures"]) == ([], [])
+    assert raw["evaluator_model_raw"].n_unique() == 3
+    assert "meta-llama-Llama-4-Scout-17B-16E-Instruct" in raw["evaluator_model_raw"]
+    for person, inputs, answers in (("H1", [], [22, 124]), ("H2", [45], [21, 22, 42, 124])):
+        joined = facts[f"evaluations/human_raw/validation/{person}.parquet"]["joins"]
+        assert [row["source_row"] for row in joined["inputs_equal"]["failures"]] == inputs
+        assert [row["source_row"] for row in joined["answer_equal"]["failures"]] == answers

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,6 +53,17 @@ def test_the_same_again_is_the_same_run(small: Copy, tmp_path: Path, monkeypatch
     assert load(RESPONSE, data=small.root) == first
     assert ratings(first.run, RESPONSE) == before
     assert len(list(Path("runs").iterdir())) == 1
+
+
+def test_the_folder_may_be_given_from_outside_or_inside_and_is_the_same_plan(small: Copy, tmp_path: Path) -> None:
+    first = load("help_or_harm", data=small.root, out=tmp_path / "run")
+    assert load("help_or_harm", data=small.data, out=tmp_path / "run") == first
+    elsewhere = small.root / "elsewhere/data"
+    shutil.copytree(small.data, elsewhere)
+    assert load("help_or_harm", data=elsewhere, out=tmp_path / "run") == first
+    content = tomllib.loads((tmp_path / "run/manifest.toml").read_text())
+    assert content["data"] == str(small.root)
+    assert str(tmp_path) not in json.dumps(content["plan"])
 
 
 def test_an_interrupted_load_is_finished(small: Copy, tmp_path: Path) -> None:
@@ -107,5 +119,5 @@ def test_the_real_files_load_completely(real: Path, tmp_path: Path) -> None:
     means = {m.model: m.value for m in scores.find("mean", rater="gpt-4o-mini")}
     assert means["gpt-4o-mini"] == pytest.approx(4.409, abs=0.001)
     apart = scores.find("mean", "selection=lowest_scores_n200", rater="H1")
-    assert sum(m.n for m in apart) == 206
+    assert sum(m.n for m in apart) == 190  # the 16 items without a label have no score
     assert not scores.find("mean", rater="H1")

@@ -160,8 +160,8 @@ class Session:
 
     # -- work -------------------------------------------------------------------------------------------------------
 
-    async def work(self, jobs: Iterator[Job], stage: str, total: int) -> None:
-        """Do all jobs, `concurrency` at a time. On a stop, calls under way are finished and kept, then it is raised."""
+    async def work(self, jobs: Iterator[Job], stage: str, total: int, at_once: int | None = None) -> None:
+        """Do all jobs, `at_once` or else `concurrency` at a time. On a stop, calls under way are finished and kept, then it is raised."""
         finished = 0
         self.progress(stage, 0, total)
 
@@ -179,7 +179,7 @@ class Session:
 
         with _seldom_collected():
             async with asyncio.TaskGroup() as group:
-                for _ in range(min(self.concurrency, max(total, 1))):
+                for _ in range(min(at_once or self.concurrency, self.concurrency, max(total, 1))):
                     group.create_task(worker())
         self.store.flush()
         if self.stop is not None:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from mindgauge.store import Store
 
 
+SHARING = 2
+"""Calls at once to a model on this machine when they share a long beginning: each place reads it once for itself."""
+
+
 def provenance(model: Model, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return where an answer comes from, as far as it is the same for all of a model's answers."""
     return {"endpoint": model.host or "in process", "parameters": parameters, "software": software(), "began": now()}
@@ -107,7 +111,8 @@ async def rate(
 
     if total > 0:
         async with model:
-            await session.work(jobs(), f"{judge.rater} {'classifies' if benchmark.closed else 'judges'}", total)
+            stage = f"{judge.rater} {'classifies' if benchmark.closed else 'judges'}"
+            await session.work(jobs(), stage, total, SHARING if model.own_machine else None)
 
 
 def _subjects(store: Store, benchmark: Benchmark) -> Iterator[tuple[Sample, Reply | None]]:

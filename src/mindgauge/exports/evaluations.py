@@ -57,10 +57,9 @@ Row = dict[str, Any]
 
 
 class Book(msgspec.Struct, frozen=True):
-    """What the tables need to know of a run beside its ratings: models' first names, and judges' words by run and time."""
+    """What the tables need to know of a run beside its ratings: the benchmark, and judges' words by run and time."""
 
     benchmark: Benchmark
-    model_raw: dict[str, str]
     raw_text: dict[tuple[str, int, float], str]
 
     @property
@@ -113,7 +112,7 @@ class Book(msgspec.Struct, frozen=True):
         return {
             "answer_model_raw": raw_model(placed),
             "answer_model": placed.reply.model,
-            "evaluator_model_raw": str(raw or self.model_raw.get(rater, rater)) or None,
+            "evaluator_model_raw": str(raw or rater) or None,
             "evaluator_model": rater or None,
         }
 
@@ -122,6 +121,11 @@ def raw_model(placed: Placed) -> str:
     """Return a model's name as its source, or its server, gave it."""
     origin = placed.reply.provenance
     return str(origin.get("model_raw") or origin.get("model") or placed.reply.model)
+
+
+def raw_rater(rating: Rating) -> Any:
+    """Return a rater's name as its file, or its server, gave it, if either did."""
+    return rating.provenance.get("model_raw") or rating.provenance.get("model")
 
 
 def frame(rows: Iterable[Row], columns: Columns) -> pl.DataFrame:
@@ -138,7 +142,7 @@ def raw_rows(book: Book, rated: Iterable[tuple[Placed, Rating]]) -> Iterator[Row
             "evaluation_id": ident("ev", placed.response_id, rating.rater, *parts),
             "response_id": placed.response_id,
             "example_id": placed.example_id,
-            **book.models(placed, rating.rater, origin.get("model_raw") or origin.get("model")),
+            **book.models(placed, rating.rater, raw_rater(rating)),
             "evaluation_run": rating.run,
             "score": book.score(rating),
             "score_status": book.status(rating),
@@ -169,12 +173,11 @@ def merged_row(book: Book, placed: Placed, rating: Rating, scores: list[int | No
     """Write the mean of the judgements of one response."""
     ordered = book.criterion(rating.criterion).scale is Scale.ORDINAL
     valid = [score for score in scores if score is not None] if ordered else []
-    origin = rating.provenance
     row: Row = {
         "evaluation_id": ident("ev", placed.response_id, rating.rater, *book.parts(rating.criterion, tag)),
         "response_id": placed.response_id,
         "example_id": placed.example_id,
-        **book.models(placed, rating.rater, origin.get("model_raw") or origin.get("model")),
+        **book.models(placed, rating.rater, raw_rater(rating)),
         "score": statistics.fmean(valid) if valid else None,
         "score_runs": scores,
         "score_std": statistics.pstdev(valid) if valid else None,

@@ -31,7 +31,7 @@ from mindgauge.exports.evaluations import (
 from mindgauge.exports.metadata import Part
 from mindgauge.exports.names import config_name, file_names, file_only, pseudonyms
 from mindgauge.exports.placed import SPLIT, Placed, place
-from mindgauge.exports.reviews import review_rows, selections
+from mindgauge.exports.reviews import raters, review_rows, selections, stated
 from mindgauge.records import RaterKind, Rating, Status
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def write(folder: Folder, store: Store, benchmark: Benchmark, manifest: dict[str
         UsageError: there are no replies.
     """
     contents = _contents(store, benchmark)
-    book = Book(benchmark, {p.reply.model: raw_model(p) for p in contents.placed}, _raw_text(store, benchmark))
+    book = Book(benchmark, _raw_text(store, benchmark))
     parts = sorted(_parts(book, contents), key=lambda part: part.file)
     for part in parts:
         folder.parquet(part.file, part.rows)
@@ -140,16 +140,17 @@ def _parts(book: Book, contents: Contents) -> Iterator[Part]:
 
 
 def _review_parts(book: Book, contents: Contents, judged: dict[str, list[Pair]]) -> Iterator[Part]:
-    """Write every review set once per judge, as the authors do, or bare where no judge is."""
+    """Write every review set once per judge or panel, as the authors do, or bare where no judge is."""
     sets = selections(contents.placed, (rating for _, rating in contents.rated))
-    files = file_names(f"{name}__{judge}" if judge else name for name in sets for judge in judged or ("",))
-    for name, members in sets.items():
-        for judge, pairs in (judged or {"": []}).items():
-            rows = frame(review_rows(book, name, members, judge, pairs), book.columns(REVIEW))
-            file = files[f"{name}__{judge}" if judge else name]
-            yield Part(
-                f"evaluations/sampled_review_sets/{file}.parquet", "sampled_review_sets", SPLIT, "evaluation_id", rows
-            )
+    scored = [(name, rater) for name, members in sets.items() for rater in raters(name, members, judged)]
+    files = file_names(f"{name}__{rater}" if rater else name for name, rater in scored)
+    for name, rater in scored:
+        rows = frame(review_rows(book, name, sets[name], rater, judged), book.columns(REVIEW))
+        file = files[f"{name}__{rater}" if rater else name]
+        yield Part(
+            f"evaluations/sampled_review_sets/{file}.parquet", "sampled_review_sets", SPLIT, "evaluation_id", rows,
+            metadata.joins((p, stated(p, name, rater)) for p in sets[name]),
+        )  # fmt: skip
 
 
 def _response_row(placed: Placed, label: str | None) -> Row:

@@ -49,6 +49,8 @@ def joins(pairs: Iterable[tuple[Placed, Rating]]) -> dict[str, Any]:
             overwritten.append(where)
     if not checked:
         return {"joined_by": "response id"}
+    for failures in (moved, overwritten):
+        failures.sort(key=lambda row: (row["source_file"], row["source_row"]))
     return {
         "joined_by": "position, inputs equal",
         "inputs_equal": {"checked": checked, "failures": moved},
@@ -140,6 +142,6 @@ def provenance(
         "asked": asked,
         "instruments": [{"evaluator_model": rater, "instrument": name} for rater, name in sorted(used)],
         "samples": plan.get("samples", [""])[place],
-        "merged": "computed from llm_raw; source_file and source_row are the response's",
+        "merged": "computed from llm_raw; source_file and source_row are the response's, or those of a released review set",
         "files": files,
     }

@@ -1,18 +1,30 @@
-"""Review sets: the replies that were chosen for people to rate, each beside what a judge said of all its rivals."""
+"""Review sets: the replies that were chosen for people to rate, each beside what a judge said of all its rivals.
+
+A set that was released says of each reply, in the reply's `provenance.review_sets`, where it was drawn from and how a
+judge scored it. Those scores stand for a judge, or a panel of them, of whose ratings of that reply the run has none.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
 
-from mindgauge.exports.evaluations import merged_row
+import msgspec
+
+from mindgauge.exports.evaluations import merged_row, raw_rater
 from mindgauge.exports.names import file_only
 from mindgauge.records import RaterKind, Rating, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from mindgauge.exports.evaluations import Book, Row
     from mindgauge.exports.placed import Placed
+
+Judged = dict[str, list["tuple[Placed, Rating]"]]
+"""Models' ratings by rater."""
+_Scores = dict[tuple[str, str], list[int | None]]
+_Means = dict[tuple[str, str], float]
 
 
 def selections(placed: Iterable[Placed], ratings: Iterable[Rating]) -> dict[str, list[Placed]]:
@@ -20,8 +32,8 @@ def selections(placed: Iterable[Placed], ratings: Iterable[Rating]) -> dict[str,
     by_id = {p.reply.id: p for p in placed}
     members: dict[str, dict[str, Placed]] = {}
     for p in by_id.values():
-        if p.selection:
-            members.setdefault(p.selection, {})[p.reply.id] = p
+        for drawn in (*([p.selection] if p.selection else []), *_sets(p)):
+            members.setdefault(drawn, {})[p.reply.id] = p
     for rating in ratings:
         name = rating.provenance.get("selection")
         if name and rating.subject in by_id:
@@ -32,42 +44,96 @@ def selections(placed: Iterable[Placed], ratings: Iterable[Rating]) -> dict[str,
     }
 
 
-def review_rows(
-    book: Book, name: str, members: Sequence[Placed], rater: str, judged: Sequence[tuple[Placed, Rating]]
-) -> Iterator[Row]:
+def raters(name: str, members: Sequence[Placed], judged: Judged) -> list[str]:
+    """Return who scored a set: the run's judges and those whose scores were released with it, or nobody ("")."""
+    return sorted({*judged, *(rater for p in members for rater in _sets(p).get(name, {}))}) or [""]
+
+
+def stated(placed: Placed, name: str, rater: str) -> Rating:
+    """Return what a released set says of a reply, as the provenance of a rating without a value."""
+    facts = _sets(placed).get(name, {}).get(rater, {})
+    return Rating(placed.reply.id, "", rater, RaterKind.MODEL, 0, Status.NOT_APPLICABLE, provenance=facts)
+
+
+def review_rows(book: Book, name: str, members: Sequence[Placed], rater: str, judged: Judged) -> Iterator[Row]:
     """Write the rows of one review set as one judge scored them; replies it did not judge have no score.
 
     `n_tied` counts the replies to the same item in this run, the chosen one included, to which the judge gave the same
-    mean; `tie_rank` is the chosen one's place among them by model and repeat, counted from 1.
+    mean; `tie_rank` is the chosen one's place among them by model and repeat, counted from 1. Where a set tells no more
+    than a mean, that is the score, its runs are null and their number is unknown.
     """
-    runs = max((rating.run for _, rating in judged), default=0) + 1
-    scores: dict[tuple[str, str], list[int | None]] = {}
+    pairs = judged.get(rater, [])
+    all_pairs = [pair for some in judged.values() for pair in some]
+    runs = max((rating.run for _, rating in pairs or all_pairs), default=0) + 1
+    panel = next((found for p in members if (found := stated(p, name, rater).provenance.get("panel"))), [rater])
+    scores, means = _scores(book, pairs, runs), _panel_means(book, [judged.get(judge, []) for judge in panel], runs)
     rivals: dict[str, dict[str, Placed]] = {}
-    for placed, rating in judged:
-        scores.setdefault((placed.response_id, rating.criterion), [None] * runs)[rating.run] = book.score(rating)
-        rivals.setdefault(placed.example_id, {})[placed.response_id] = placed
+    for p, _ in all_pairs:
+        rivals.setdefault(p.example_id, {})[p.response_id] = p
+    model_raw = next((raw_rater(rating) for _, rating in pairs), None)
     for placed in members:
+        facts = stated(placed, name, rater).provenance
         for criterion in book.benchmark.rubric.criteria:
-            found = scores.get((placed.response_id, criterion.name), [None] * runs)
-            nobody = Rating(placed.reply.id, criterion.name, rater, RaterKind.MODEL, 0, Status.NOT_APPLICABLE)
-            origin = placed.reply.provenance
-            mean = _mean(found)
-            tied = [
-                p.response_id
-                for p in sorted(rivals.get(placed.example_id, {}).values(), key=lambda p: (p.reply.model, p.reply.run))
-                if mean is not None and _mean(scores.get((p.response_id, criterion.name), [])) == mean
-            ]
+            key = placed.response_id, criterion.name
+            found, mean = scores.get(key), means.get(key)
+            more: dict[str, Any] = {}
+            if facts and facts["criterion"] == criterion.name:
+                more = {"source_file": file_only(facts["source_file"]), "source_row": facts["source_row"]}
+                if key not in scores and placed.reply.status is Status.OK:
+                    found, mean = facts.get("runs"), facts["mean"] if mean is None else mean
+                    if found is None and mean is not None:
+                        more |= {"score": mean, "n_valid": None}
+            nobody = msgspec.structs.replace(
+                stated(placed, name, rater),
+                criterion=criterion.name,
+                provenance={"model_raw": facts.get("model_raw") or model_raw},
+            )
+            found = [*(found or ()), *[None] * runs][: max(runs, len(found or ()))]
+            others = {**rivals.get(placed.example_id, {}), placed.response_id: placed}
+            tied = _tied(others, {**means, key: mean}, key)
             yield {
                 **merged_row(book, placed, nobody, found, f"review:{name}"),
+                **more,
                 "review_set": f"{name}__{rater}" if rater else name,
-                "sampled_from": origin.get("sampled_from")
-                or (None if placed.selection else file_only(origin.get("source_file"))),
-                "sampled_criteria": origin.get("sampled_criteria") or name,
+                **_drawn(placed, name, facts),
                 "n_tied": len(tied) or None,
                 "tie_rank": tied.index(placed.response_id) + 1 if tied else None,
             }
 
 
-def _mean(scores: Sequence[int | None]) -> float | None:
-    valid = [score for score in scores if score is not None]
-    return sum(valid) / len(valid) if valid else None
+def _sets(placed: Placed) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return what the released sets say of a reply, by set and rater."""
+    found: dict[str, dict[str, dict[str, Any]]] = placed.reply.provenance.get("review_sets", {})
+    return found
+
+
+def _drawn(placed: Placed, name: str, facts: dict[str, Any]) -> Row:
+    """Say where a reply was drawn from and by which rule; another rater's set of the same replies knows it, too."""
+    facts = facts or next(iter(_sets(placed).get(name, {}).values()), {})
+    file = facts.get("sampled_from") or (None if placed.selection else placed.reply.provenance.get("source_file"))
+    return {"sampled_from": file_only(file), "sampled_criteria": facts.get("sampled_criteria") or name}
+
+
+def _scores(book: Book, pairs: Iterable[tuple[Placed, Rating]], runs: int) -> _Scores:
+    """Return the scores of every response on every criterion, run by run."""
+    scores: _Scores = {}
+    for placed, rating in pairs:
+        scores.setdefault((placed.response_id, rating.criterion), [None] * runs)[rating.run] = book.score(rating)
+    return scores
+
+
+def _panel_means(book: Book, panel: Sequence[list[tuple[Placed, Rating]]], runs: int) -> _Means:
+    """Return the mean over judges of each one's mean, for what all of them scored."""
+    each: list[_Means] = []
+    for pairs in panel:
+        found = {key: [s for s in scores if s is not None] for key, scores in _scores(book, pairs, runs).items()}
+        each.append({key: fmean(valid) for key, valid in found.items() if valid})
+    return {key: fmean(means[key] for means in each) for key in each[0] if all(key in means for means in each)}
+
+
+def _tied(replies: dict[str, Placed], means: Mapping[tuple[str, str], float | None], key: tuple[str, str]) -> list[str]:
+    """Return the replies with the same mean as this one, itself among them; none where it has no mean."""
+    mean = means[key]
+    ordered = sorted(replies, key=lambda i: (replies[i].reply.model, replies[i].reply.run))
+    found = {i: means.get((i, key[1])) for i in ordered}
+    return [i for i, other in found.items() if mean is not None and other is not None and abs(other - mean) < 1e-9]

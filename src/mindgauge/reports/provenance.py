@@ -95,7 +95,7 @@ def _made(run: Run) -> Made:
         ("Begun", manifest.get("created", "")),
         ("Ended", manifest.get("ended", "")),
         ("Time", f"{calls['seconds']:,.0f} s" if calls["seconds"] else ""),
-        ("Data", str(plan.get("data") or "samples that this project wrote itself")),
+        ("Data", str((plan.get("data") or manifest.get("data")) or "samples that this project wrote itself")),
         ("Messages", ", ".join(f"{count(run.store.count_samples(s.benchmark.name))} in {s.benchmark.name}" for s in run.sections)),
         ("Replies per message", str(plan.get("runs", ""))),
         ("Verdicts per reply and judge", str(plan.get("judge_runs", ""))),

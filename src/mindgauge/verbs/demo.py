@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from mindgauge.engine import Progress
 
 MODEL = "local/smollm2-135m"
-LIMIT = 28
-"""Four samples of each class: enough to see every part work, few enough for three minutes on two cores."""
+LIMIT = 21
+"""Three samples of each class: enough to see every part work, few enough for three minutes on two cores."""
 WARNING = (
     "This demonstration is real, its judge is not to be trusted: a model of 135 million parameters, reading English only, "
     "rates its own replies. Take the report as a picture of what Mindgauge does, not of any model."

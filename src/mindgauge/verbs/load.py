@@ -63,7 +63,7 @@ def load(name: str, *, data: str | Path, out: str | Path | None = None, command:
 
     Args:
         name: a benchmark, or a family, of which every member is loaded that can be.
-        data: a copy of the released files, whole or in part.
+        data: a copy of the released files, whole or in part; what is read there decides the run, not where it lies.
         out: the run directory; if not given, one that follows from the benchmark and the files.
         command: what the user typed, for the manifest.
 
@@ -79,8 +79,7 @@ def load(name: str, *, data: str | Path, out: str | Path | None = None, command:
         "benchmarks": [b.name for b, _ in found],
         "instruments": [b.instrument().name for b, _ in found],
         "samples": [samples_hash(released.samples) for _, released in found],
-        "data": str(folder),
-        "released": [digest(released) for _, released in found],
+        "released": [digest(released.samples, released.replies, released.ratings) for _, released in found],
     }
     path = Path(out) if out is not None else Path("runs") / f"{name.strip('/').replace('/', '-')}-{digest(plan)[:8]}"
     with Store(path, write=True) as store:
@@ -88,7 +87,9 @@ def load(name: str, *, data: str | Path, out: str | Path | None = None, command:
         if "ended" not in content:
             for benchmark, released in found:
                 _keep(store, benchmark, released)
-            manifest.write(path, {**content, "notes": notes, "sources": sources, "ended": manifest.now()})
+            manifest.write(
+                path, {**content, "data": str(folder), "notes": notes, "sources": sources, "ended": manifest.now()}
+            )
         counts = [count for benchmark, _ in found for count in _counts(store, benchmark)]
     ratings: dict[str, int] = {}
     for count in (count for count in counts if count.kind == "rating"):
@@ -132,6 +133,12 @@ def _released(name: str, data: Path) -> tuple[list[tuple[Benchmark, Released]], 
 def _sources(data: Path, found: Sequence[Released]) -> dict[str, str]:
     """Return the SHA-256 of every file that a reply or a rating was read from."""
     origins = [record.provenance for released in found for record in released.replies]
+    origins += [
+        facts
+        for origin in origins
+        for by_rater in origin.get("review_sets", {}).values()
+        for facts in by_rater.values()
+    ]
     origins += [record.provenance for released in found for record in released.ratings]
     names = {str(origin["source_file"]) for origin in origins if origin.get("source_file")}
     files: dict[str, list[Path]] = {}

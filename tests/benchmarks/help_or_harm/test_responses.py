@@ -38,6 +38,7 @@ def test_replies_and_scores_of_the_small_copy(small: Copy) -> None:
     scores = [r for r in found.ratings if r.rater == "gpt-4o-mini"]
     assert Counter((r.run, r.value) for r in scores) == {(0, 5): 54, (1, 4): 54, (2, 3): 54}
     ids = {r.id: r for r in found.replies}
+    assert {r.provenance["model_raw"] for r in scores} == {"gpt-4o-mini"}
     people = [r for r in found.ratings if r.rater_kind is RaterKind.PERSON]
     assert {(r.rater, r.value, r.provenance["selection"]) for r in people} == {
         ("H1", 3, "lowest_scores_n200"),
@@ -173,8 +174,33 @@ def test_spreadsheet_damage_is_joined_by_position(small: Copy) -> None:
     small.change("human_label/H2_scores*.json", 3, answer="T+D", inputs="B2+C2")
     found = load_response(small.root)
     assert sum(r.rater == "H2" for r in found.ratings) == 5
+    flags = {
+        r.provenance["source_row"]: {f for f in r.provenance if f.endswith("_changed")}
+        for r in found.ratings
+        if r.rater == "H2"
+    }
+    assert flags == {0: set(), 1: {"answer_changed"}, 2: {"inputs_changed"}, 4: set(), 5: set()}
     assert noted(found, "H2_scores_n206_s42.json: 2 rows (1, 2) have inputs or an answer changed")
     assert noted(found, "H2_scores_n206_s42.json: row 3 has a reply that is nowhere here")
+
+
+def test_what_is_no_text_becomes_canonical_json(small: Copy) -> None:
+    small.change(JUDGED, 2, explanation={"é": [1, 2.5], "a": None}, error={"b": 1})
+    small.change(ANSWERED, 3, answer={"ü": 1, "a": {"c": [True], "b": "x"}})
+    found = load_response(small.root)
+    second, other = by_source(found, small.path(JUDGED).name)[2:4]
+    assert second.rationale == '{"a":null,"é":[1,2.5]}'
+    assert second.provenance["explanation_is_json"] is True
+    assert second.provenance["error"] == '{"b":1}'
+    assert (other.rationale, "explanation_is_json" in other.provenance) == ("so", False)
+    assert '{"a":{"b":"x","c":[true]},"ü":1}' in {r.text for r in found.replies if r.provenance["is_json"]}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(None, ""), ("", ""), ("x", "x"), ([], "[]"), (0, "0"), (False, "false"), ("\ud800", "�")]
+)
+def test_a_cell_as_text(value: object, text: str) -> None:
+    assert released.as_text(value) == text
 
 
 # -- the authors' files --------------------------------------------------------------------------------------------

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mindgauge.benchmarks.help_or_harm import released
 from mindgauge.benchmarks.help_or_harm.inputs import inputs, new_sample
 from mindgauge.benchmarks.help_or_harm.released import plural
-from mindgauge.records import Rating, Reply, Status, encode
-from mindgauge.tables import clean
+from mindgauge.records import Rating, Reply, Status
 
 if TYPE_CHECKING:
     from mindgauge.benchmarks.help_or_harm.released import File, Files
@@ -35,10 +34,17 @@ def origin(file: File) -> Origin:
 
 def sampled_from(row: dict[str, Any]) -> Origin | None:
     """Return which answer file a row of a set of lowest scores was drawn from, if it says so."""
-    named = released.parse_name(str(row.get("sampled_from") or ""))
-    return (
-        None if named is None or "time" not in named[1] else (named[1]["model"], named[1]["dataset"], named[1]["time"])
-    )
+    named = named_source(row)
+    return (named["model"], named["dataset"], named["time"]) if named else None
+
+
+def named_source(row: dict[str, Any]) -> dict[str, str]:
+    """Return the parts of the name of the judge's file that a row of a set of lowest scores was taken from, if any."""
+    for column in ("sampled_from", "source_file"):
+        found = released.parse_name(str(row.get(column) or ""))
+        if found is not None and "time" in found[1]:
+            return found[1]
+    return {}
 
 
 def reply_status(row: dict[str, Any]) -> Status:
@@ -55,8 +61,7 @@ def reply_status(row: dict[str, Any]) -> Status:
 
 def answer_text(row: dict[str, Any]) -> str:
     """Return an answer as text; what is not text as canonical JSON."""
-    answer = row.get("answer")
-    return clean(answer if isinstance(answer, str) else "" if answer is None else encode(answer).decode())
+    return released.as_text(row.get("answer"))
 
 
 def at(answers: list[Answer], number: int, text: str) -> tuple[Answer | None, bool]:
@@ -84,7 +89,9 @@ def rate(
         status = Status.OK if value is not None else Status.UNPARSABLE
     if status is not Status.OK or type(raw) is not int:
         provenance["raw"] = raw
-    why = clean(str(row.get("explanation") or ""))
+    why = released.as_text(row.get("explanation"))
+    if released.is_json(row.get("explanation")):
+        provenance["explanation_is_json"] = True
     value = value if status is Status.OK else None
     return Rating(reply.id, CRITERION, rater, kind, run, status, value, why, provenance=provenance)
 
@@ -101,11 +108,12 @@ class Loader:
         self.replies: dict[str, Reply] = {}
         self.rows: dict[Origin, list[Answer]] = {}
         self.ratings: list[Rating] = []
-        # The people's scores come with the first judge's set of lowest scores; the other judges' sets repeat its rows.
-        self.lowest = next(((file, file.rows()) for file in files.of("lowest", rater="")), None)
+        # The first judge's set of lowest scores comes first; the other judges' repeat its rows, a jury's unnamed.
+        self.lowest = [(file, file.rows()) for file in files.of("lowest")]
+        self.lowest.sort(key=lambda pair: (pair[0].rater != "", not any(sampled_from(row) for row in pair[1])))
         kinds = ("answers", "judgements", "merged_judgements")
         origins = {origin(file) for kind in kinds for file in files.of(kind)}
-        origins |= {found for row in (self.lowest[1] if self.lowest else ()) if (found := sampled_from(row))}
+        origins |= {found for _, rows in self.lowest for row in rows if (found := sampled_from(row))}
         self.runs = {o: sorted(p for p in origins if p[:2] == o[:2]).index(o) for o in origins}
 
     def note(self, file: File, *findings: tuple[list[int], str]) -> None:
@@ -122,7 +130,7 @@ class Loader:
             "model_raw": source[0],
             "source_dataset_id": row.get("dataset_id"),
             "tokens": row.get("tokens"),
-            "is_json": not isinstance(row.get("answer"), (str, type(None))),
+            "is_json": released.is_json(row.get("answer")),
             **more,
         }
         model, run, status = released.model(source[0]), self.runs.setdefault(source, 0), reply_status(row)

@@ -10,7 +10,6 @@ from mindgauge.benchmarks.help_or_harm.inputs import inputs
 from mindgauge.benchmarks.help_or_harm.released import plural
 from mindgauge.errors import DataError
 from mindgauge.records import RaterKind, Rating, Status
-from mindgauge.tables import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +65,9 @@ def _labels(file: File, known: Inputs, notes: list[str], *, rater: str, kind: Ra
             unknown.append(number)
             origin["raw"] = raw
         status = Status.OK if label else Status.UNPARSABLE
-        why = clean(str(row.get("explanation") or ""))
+        why = released.as_text(row.get("explanation"))
+        if released.is_json(row.get("explanation")):
+            origin["explanation_is_json"] = True
         yield Rating(sample.id, CRITERION, rater, kind, run, status, label, why, provenance=origin)
     if strangers:
         notes.append(f"{file.source}: {plural(strangers)} a text that the set has not; left out")

@@ -6,6 +6,7 @@ every spelling the authors used. Positions in a file (`row`) count from 0, as th
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -152,6 +153,22 @@ def _source(path: Path, data: Path) -> str:
 def text(inputs: list[str] | str) -> str:
     """Join the sentences of a row into the one message that the authors sent."""
     return clean(inputs if isinstance(inputs, str) else "\n".join(inputs))
+
+
+def as_text(cell: object) -> str:
+    """Return a cell as text: nothing as "", what is no string as JSON, written in the one way equal content has."""
+    if cell is None:
+        return ""
+    return clean(cell if isinstance(cell, str) else _canonical(cell))
+
+
+def is_json(cell: object) -> bool:
+    """Whether a cell holds neither a string nor nothing, so that its text is JSON."""
+    return cell is not None and not isinstance(cell, str)
+
+
+def _canonical(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def aligned(rows: list[dict[str, Any]], texts: list[str]) -> list[dict[str, Any]] | None:

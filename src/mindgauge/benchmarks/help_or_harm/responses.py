@@ -12,7 +12,7 @@ from mindgauge.benchmark import Released
 from mindgauge.benchmarks.help_or_harm import released
 from mindgauge.benchmarks.help_or_harm.answers import Loader, answer_text, at, origin, rate
 from mindgauge.benchmarks.help_or_harm.labels import unique
-from mindgauge.benchmarks.help_or_harm.selected import human_scores
+from mindgauge.benchmarks.help_or_harm.selected import human_scores, review_sets
 from mindgauge.errors import DataError
 from mindgauge.records import RaterKind, Status
 
@@ -39,7 +39,7 @@ def load_response(data: Path) -> Released:
         loader.answers(source)
     for file in files.of("judgements"):
         _judgements(loader, file)
-    human_scores(loader)
+    human_scores(loader, review_sets(loader))
     ratings = unique(loader.ratings, loader.notes)
     _note_missing(loader)
     replied = {reply.sample for reply in loader.replies.values()}
@@ -58,14 +58,19 @@ def _judgements(loader: Loader, file: File) -> None:
         if answer is None:
             lost.append(number)
             continue
-        provenance: dict[str, Any] = {"source_file": file.source, "source_row": number, "protocol": row.get("label")}
+        provenance: dict[str, Any] = {
+            "source_file": file.source,
+            "source_row": number,
+            "model_raw": file.judge,
+            "protocol": row.get("label"),
+        }
         if not in_place:
             moved.append(number)
         if answer_text(row) != answer.answer:
             overwritten.append(number)
             provenance["answer_overwritten"] = True
         if row.get("error"):
-            provenance["error"] = str(row["error"])
+            provenance["error"] = released.as_text(row["error"])
         rating = rate(answer.reply, row, provenance, rater=rater, kind=RaterKind.MODEL, run=run)
         if rating.status is Status.UNPARSABLE:
             unread.append(number)
@@ -83,11 +88,11 @@ def _note_missing(loader: Loader) -> None:
     """List what the authors released on responses and is not here."""
     raters = {file.rater for file in loader.files.of("human_scores")}
     loader.notes += [f"human_label/{r}_scores_*.json: missing" for r in ("H1", "H2") if r not in raters]
-    if loader.lowest is None:
-        loader.notes.append(
-            "llm_evaluator/sampled/sampled_lowest_scores_n200.json: missing; "
-            "people's scores are joined by inputs and answer, those of other models are left out"
-        )
+    if not loader.files.of("lowest", rater=""):
+        instead = "people's scores are joined by inputs and answer, those of other models are left out"
+        if loader.lowest:
+            instead = f"{loader.lowest[0][0].source} stands in for it"
+        loader.notes.append(f"llm_evaluator/sampled/sampled_lowest_scores_n200.json: missing; {instead}")
     raw = {(file.judge, *origin(file)) for file in loader.files.of("judgements")}
     for file in loader.files.of("merged_judgements"):
         if (file.judge, *origin(file)) not in raw:
