@@ -154,12 +154,19 @@ class Store:
     def replies(self, benchmark: str) -> Iterator[Reply]:
         """Stream a benchmark's replies in the order they were written, a page at a time."""
         query = "SELECT rowid, * FROM replies WHERE benchmark = ? AND rowid > ? ORDER BY rowid LIMIT ?"
-        for row in self._pages(query, (benchmark,), 0):
-            ident, sample, model, run, status, text, reason = row[2:9]
-            yield Reply(
-                ident, sample, model, run, Status(status), text, reason, Usage(*row[9:12]), row[12],
-                _decode_json(row[13]),
-            )  # fmt: skip
+        yield from (_reply(row[2:]) for row in self._pages(query, (benchmark,), 0))
+
+    def replies_by_sample(self, benchmark: str) -> dict[str, list[int]]:
+        """Return where each sample's replies stand, for `reply_at`."""
+        found: dict[str, list[int]] = {}
+        query = "SELECT sample, rowid FROM replies WHERE benchmark = ? ORDER BY rowid"
+        for sample, place in self._db.execute(query, (benchmark,)):
+            found.setdefault(sample, []).append(place)
+        return found
+
+    def reply_at(self, place: int) -> Reply:
+        """Return the reply that stands there."""
+        return _reply(self._db.execute("SELECT * FROM replies WHERE rowid = ?", (place,)).fetchone()[1:])
 
     def count_replies(self, benchmark: str) -> int:
         """Return how many replies a benchmark has here."""
@@ -277,6 +284,13 @@ class Store:
             if len(rows) < _PAGE:
                 return
             after = rows[-1][0]
+
+
+def _reply(row: tuple[Any, ...]) -> Reply:
+    ident, sample, model, run, status, text, reason = row[:7]
+    return Reply(
+        ident, sample, model, run, Status(status), text, reason, Usage(*row[7:10]), row[10], _decode_json(row[11])
+    )
 
 
 def _connect(path: Path, *, write: bool) -> sqlite3.Connection:

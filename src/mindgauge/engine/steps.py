@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from mindgauge.store import Store
 
 
-SHARING = 2
-"""Calls at once to a model on this machine when they share a long beginning: each place reads it once for itself."""
+SHARING = 1
+"""Calls at once to a model on this machine when they share a long beginning, which each place would read for itself."""
 
 
 def provenance(model: Model, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -119,11 +119,12 @@ def _subjects(store: Store, benchmark: Benchmark) -> Iterator[tuple[Sample, Repl
     if benchmark.closed:
         yield from ((sample, None) for sample in store.samples(benchmark.name))
         return
-    latest: Sample | None = None
-    for reply in store.replies(benchmark.name):
-        if latest is None or latest.id != reply.sample:
-            latest = store.sample(benchmark.name, reply.sample)
-        yield latest, reply
+    places = store.replies_by_sample(benchmark.name)
+    # Replies that are judged by the same protocol share the beginning of their prompts, so they come together.
+    ordered = sorted((s.tags.get(benchmark.protocol, ""), i, s.id) for i, s in enumerate(store.samples(benchmark.name)))
+    for _, _, ident in ordered:
+        for place in places.get(ident, ()):
+            yield store.sample(benchmark.name, ident), store.reply_at(place)
 
 
 class _Judging:

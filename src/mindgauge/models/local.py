@@ -84,10 +84,9 @@ class LocalModel(ChatModel):
         await asyncio.to_thread(gc.collect)
 
     def _start(self) -> Any:
-        # Threads that wait without spinning: on a machine that does anything else besides, spinning ones wait for
-        # each other in turn, and a reply takes minutes. Read when the library is loaded.
-        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-        os.environ.setdefault("GOMP_SPINCOUNT", "0")
+        # Threads that spin only briefly: where anything else runs on the machine, endlessly spinning ones keep each
+        # other from working and a reply takes minutes; without any spinning one slot is half as fast. Read at load.
+        os.environ.setdefault("GOMP_SPINCOUNT", "2000")
         import xllamacpp
 
         parameters = xllamacpp.CommonParams()
