@@ -115,6 +115,6 @@ def _against(name: str, judge: Floats, people: dict[str, Floats], where: Mask, t
 def _constant(name: str, judge: Floats, people: dict[str, Floats], where: Mask, table: str) -> Iterator[Cell]:
     for person, scores in people.items():
         mae, _, within, _ = _errors(judge, scores, where)
-        if (name, table) != ("constant 4", "derived.judges.constant"):  # the seed lists no MAE of it
+        if (name, table) != ("constant 4", "derived.judges.constant"):  # nothing was recorded of its MAE
             yield Cell(table, name, f"mae_{person.lower()}", mae)
         yield Cell(table, name, f"within_1_{person.lower()}", within)

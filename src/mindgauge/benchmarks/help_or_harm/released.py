@@ -35,7 +35,7 @@ _CATEGORY_ALIASES = {
     "substance-use/withdrawal": "substance_abuse_or_withdrawal",
     "substance_abuse/withdrawal": "substance_abuse_or_withdrawal",  # a stale label of one source data set
 }
-# Two ids for one data set, and the spelling of the older sample (seed, section 3.1).
+# Two ids for one data set, and the spelling of the older sample.
 _SOURCE_ALIASES = {"hugg_6": "hugg_2"}
 
 _TIME = r"\d{8}-\d{6}"

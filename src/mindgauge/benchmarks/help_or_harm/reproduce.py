@@ -1,4 +1,4 @@
-"""Every number that the paper prints, and those that the seed derived, recomputed from the released files."""
+"""Every number that the paper prints, and those derived from the same files beforehand, recomputed from the released files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def reproduce(data: Path) -> Iterator[Cell]:
     """Recompute the paper's tables from whatever files are there; a cell without its files says which it needs.
 
     Tables whose names begin with `derived.` are not in the paper: their published values are those that were computed
-    from the same files beforehand (seed, section 8).
+    from the same files beforehand.
 
     Raises:
         DataError: nothing usable is there, or a file is broken.

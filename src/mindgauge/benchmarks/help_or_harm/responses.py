@@ -1,7 +1,7 @@
 """The released replies and their scores as records: every answer, every judge's run, and the people's scores.
 
 A judge's row belongs to the answer at the same position, if the inputs are equal there; its own copy of the answer
-proves nothing, because the authors' error handler wrote over it (seed, defect 5).
+proves nothing, because the authors' error handler wrote over it.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ _PRINTED_ONES = {
 
 
 def _validation(files: Files, known: Inputs) -> Iterator[Cell]:
-    """Recompute what the seed lists (section 8) for the validation replies; the paper prints none of it."""
+    """Recompute what was recorded beforehand of the validation replies; the paper prints none of it."""
     for judge in LABELLERS:
         same, complete = 0, 0
         by_item: dict[int, list[float]] = {}
