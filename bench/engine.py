@@ -13,9 +13,8 @@ long      100,000 calls (10,000 samples, 10 runs each) through `mindgauge.verbs.
           per call in the last tenth over that in the first (after a warm-up of 5 %), and the same command once more.
 startup   `mindgauge --help` beside `inspect --version`.
 local     The embedded model: tokens per second on all slots over those on one, and how much of a prompt in split
-          mode comes from the server's prefix cache. The latter depends on
-          the prompts: the first of a reply's seven calls finds nothing of it there, the others the 290 of 470 tokens
-          that they share, which makes 0.53 to 0.55 the most these prompts allow; longer replies raise it.
+          mode comes from the server's prefix cache: the first of a reply's seven calls finds nothing of it there, the
+          others what they share, dialogue and reply. The replies are as long as published ones (216 words).
 """
 
 from __future__ import annotations
@@ -41,6 +40,7 @@ import msgspec
 from mindgauge import benchmark as benchmarks
 from mindgauge.benchmark import Benchmark, Card
 from mindgauge.engine import Budget, Session, answer
+from mindgauge.engine.steps import SHARING
 from mindgauge.metrics import mean_level
 from mindgauge.models.request import Request
 from mindgauge.models.spec import Settings, open_model
@@ -388,7 +388,10 @@ async def _decode(model: LocalModel, slots: int, length: int) -> float:
 
 
 async def _cached(model: ChatModel, replies: int) -> float:
-    """Judge replies on seven criteria, one call each, as many side by side as there are slots."""
+    """Judge replies on seven criteria, one call each, as the engine does: so many replies at once on this machine.
+
+    The replies have 216 words; gpt-4o-mini's in the released answers of Between Help and Harm have 228 on average.
+    """
     judge = Judge(model.name, Instrument(rubric(7), {"en": SPLIT_PROMPT}, Mode.SPLIT), {"temperature": 0}, {})
     seen: list[Exchange] = []
 
@@ -396,9 +399,15 @@ async def _cached(model: ChatModel, replies: int) -> float:
         seen.append(await model.ask(request))
         return seen[-1]
 
-    text = "That sounds lonely, and it is good that you say it. Whom could you tell about the evenings? " * 3
+    text = "That sounds lonely, and it is good that you say it. Whom could you tell about the evenings? " * 12
     asked = [(s, Reply.of(s.id, "stub", 0, Status.OK, f"{text}({i})")) for i, s in enumerate(samples(replies))]
-    await asyncio.gather(*(judge.rate(ask, sample, reply, 0) for sample, reply in asked))
+    places = asyncio.Semaphore(SHARING)
+
+    async def rate(sample: Sample, reply: Reply) -> None:
+        async with places:
+            await judge.rate(ask, sample, reply, 0)
+
+    await asyncio.gather(*(rate(sample, reply) for sample, reply in asked))
     return sum(e.usage.cached_tokens for e in seen) / max(1, sum(e.usage.prompt_tokens for e in seen))
 
 

@@ -119,7 +119,7 @@ class Session:
 
         async def make(key: bytes, request: Request) -> Exchange:
             done = await self.call(model, request)
-            self.store.add_call(key, request.prompt_hash(), benchmark, model.name, request.run, done)
+            self.store.add_call(key, request.prompt_hash, benchmark, model.name, request.run, done)
             await self.committed()
             return done
 

@@ -65,7 +65,7 @@ async def answer(
                         **({"error": got.error} if got.error else {})},
         )  # fmt: skip
         key = request.key(model.name)
-        store.add_call(key, request.prompt_hash(), benchmark.name, model.name, run, got, text=False)
+        store.add_call(key, request.prompt_hash, benchmark.name, model.name, run, got, text=False)
         store.add_reply(benchmark.name, reply)
         await session.committed()
 

@@ -55,7 +55,7 @@ class Replay:
     def _from_run(self, request: Request) -> Exchange:
         assert self._store is not None
         query = "SELECT key FROM calls WHERE prompt = ? AND text IS NOT NULL"
-        for (key,) in self._store.select(query, (request.prompt_hash(),)):
+        for (key,) in self._store.select(query, (request.prompt_hash,)):
             found = self._store.exchange(key)
             if found is not None:
                 return found

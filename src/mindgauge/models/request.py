@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 NO_PARAMETERS: dict[str, Any] = {}
 
 
-class Request(msgspec.Struct, frozen=True):
+class Request(msgspec.Struct, frozen=True, dict=True):
     """One call: messages, parameters, which repeat it is, and optionally a JSON schema for the answer.
 
     `nonce` is the fence's random mark inside the messages; it is blanked in the call's key, so that a repeat of the
@@ -30,13 +31,14 @@ class Request(msgspec.Struct, frozen=True):
     nonce: str = ""
     sample: Sample | None = None
 
+    @cached_property
     def prompt_hash(self) -> bytes:
         """Hash the question alone: 16 bytes over messages and repeat."""
         return _hash(self._blanked(), self.run)
 
     def key(self, model: str) -> bytes:
         """Hash the call: 16 bytes over model, messages, parameters, schema and repeat."""
-        return _hash(model, self._blanked(), self.parameters, self.schema, self.run)
+        return _hash(model, self.prompt_hash.hex(), self.parameters, self.schema)
 
     def _blanked(self) -> object:
         if not self.nonce:

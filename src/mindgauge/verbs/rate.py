@@ -94,7 +94,12 @@ def rate(
         manifest.write(path, content)
     else:
         samples, found = read_replies(replies, benchmark, columns or {}, limit)
-        if judges and protocol == plan.GOLD and benchmark.protocol and not any(benchmark.protocol in s.tags for s in samples):
+        if (
+            judges
+            and protocol == plan.GOLD
+            and benchmark.protocol
+            and not any(benchmark.protocol in s.tags for s in samples)
+        ):
             raise DataError(
                 f"{path or 'the table'}: no reply has a {benchmark.protocol}, which chooses its protocol; add a column `{benchmark.protocol}` "
                 "(or name it with --map), or let the judge find it with --protocol recognised"
