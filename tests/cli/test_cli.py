@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from aiohttp import web
 
 from mindgauge.manifest import software
 from tests.stub import Stub, says
@@ -137,6 +138,15 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         folder=tmp_path,
     )
     assert (again["run"], stub.calls) == (ran["run"], 28), "the same command finds the same run and makes no call"
+
+
+def test_a_run_in_which_every_call_failed_did_not_do_what_was_asked(tmp_path: Path) -> None:
+    with Stub(lambda body, n: web.json_response({"choices": []})) as stub:
+        done = mindgauge(
+            "run", RESPONSE, "--model", stub.model, "--limit", 3, "--tries", 1, "--json", folder=tmp_path, code=1
+        )
+    assert json.loads(done.stdout)["statuses"] == {"failed": 3}
+    assert "all 3 failed, so nothing was measured" in done.stderr
 
 
 def test_dry_run(stub: Stub, tmp_path: Path) -> None:

@@ -45,3 +45,4 @@ def rate(
     else:
         render.scores(found)
         print(f"Read on: mindgauge report {found.run}")
+    render.verdict_on(found)

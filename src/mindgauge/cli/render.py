@@ -7,6 +7,8 @@ import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
+from mindgauge.errors import MindgaugeError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -100,6 +102,20 @@ def scores(found: Scores) -> None:
     calls = found.calls
     cost = "unknown cost" if calls["cost"] is None and calls["made"] else f"${calls['cost'] or 0:.4f}"
     print(f"{calls['made']} calls ({calls['failed']} failed), {calls['prompt_tokens']} + {calls['completion_tokens']} tokens, {cost}, {calls['seconds']:.0f} s")  # fmt: skip
+
+
+def verdict_on(found: Scores) -> None:
+    """Leave with 1 where a run was asked for and not one call of it succeeded; what it holds has been shown.
+
+    Raises:
+        MindgaugeError: every reply or rating failed.
+    """
+    failed = found.statuses.get("failed", 0)
+    if failed and failed == sum(found.statuses.values()):
+        raise MindgaugeError(
+            f"all {failed} failed, so nothing was measured; the reasons stand in {found.run} "
+            f"(mindgauge report {found.run}), and the same command tries again"
+        )
 
 
 def _share(metric: Score) -> bool:

@@ -64,6 +64,8 @@ def run(
         print(f"Read on: mindgauge report {found.run}")
     else:
         _foreseen(found)
+    if isinstance(found, Scores):
+        render.verdict_on(found)
 
 
 def _foreseen(found: "DryRun") -> None:
