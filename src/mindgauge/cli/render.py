@@ -89,7 +89,7 @@ def scores(found: Scores) -> None:
             "95 % interval",
             "n",
             "missing",
-            "if all missing were worst … best",
+            "worst … best",
         ],
         rows,
     )
