@@ -192,7 +192,7 @@ def _one(metric: Metric, columns: Table, slice_: str, resamples: int, seed: int)
     if metric.label and slice_ != "all":
         return None
     found = estimate(metric, columns, resamples=resamples, seed=seed)
-    return found if (found.n and found.value is not None) or found.missing else None
+    return found if found.value is not None or found.worst is not None else None
 
 
 def _slices(benchmark: Benchmark, rows: pl.DataFrame, *, by_recognition: bool) -> Iterator[tuple[str, pl.DataFrame]]:
