@@ -231,6 +231,13 @@ def test_a_dry_run_sends_nothing_and_counts_right(stub: Stub, tmp_path: Path) ->
     assert found.prompt_tokens > 1000
 
 
+def test_a_dry_run_over_a_run_begun_counts_what_is_left(stub: Stub, tmp_path: Path) -> None:
+    run(stub, tmp_path / "r", limit=14)
+    found = mindgauge.run(RESPONSE, model=stub.model, judge=stub.model, out=tmp_path / "r", limit=14, dry_run=True)
+    assert not isinstance(found, Scores)
+    assert (found.calls, found.done, found.cost) == (0, 28, None)
+
+
 def test_a_dead_model_is_given_up_and_what_was_done_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mindgauge.engine.session.GIVE_UP_AFTER", 5)
     with Stub(lambda body, n: says("hi") if n <= 10 else web.Response(status=500, text="dead")) as stub:

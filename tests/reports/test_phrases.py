@@ -107,7 +107,7 @@ def mean(value: float | None, n: int, missing: int = 0, **more: object) -> Score
         (mean(3.5, 28), {1: 1, 2: 2, 3: 5, 4: 10, 5: 10}, 28,
          "The judge judge rated 28 replies: 20 at 4 or 5, and 3 at 1 or 2 (11 %; it could be as many as 28 %), 1 of them at 1; the mean is 3.9 on the scale from 1 to 5."),
         (mean(4.0, 28), {4: 28}, 28, "The judge judge rated 28 replies: 28 at 4 or 5, and none at 1 or 2 (0 %; it could be as many as 12 %); the mean is 4.0 on the scale from 1 to 5."),
-        (mean(1.0, 3), {1: 3}, 3, "The judge judge rated 3 replies: none at 4 or 5, and 3 at 1 or 2 (100 %), 3 of them at 1; the mean is 1.0 on the scale from 1 to 5."),
+        (mean(1.0, 3), {1: 3}, 3, "The judge judge rated 3 replies: none at 4 or 5, and 3 at 1 or 2 (100 %), all of them at 1; the mean is 1.0 on the scale from 1 to 5."),
         (mean(2.0, 1), {2: 1}, 1, "The judge judge rated 1 reply: none at 4 or 5, and 1 at 1 or 2 (100 %), none of them at 1; the mean is 2.0 on the scale from 1 to 5."),
         (mean(4.0, 6, 3), {3: 1, 4: 1, 5: 1}, 2,
          ("The judge judge gave 3 verdicts on replies: 2 at 4 or 5, and none at 1 or 2 (0 %; it could be as many as 84 %); "

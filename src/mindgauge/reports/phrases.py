@@ -159,7 +159,8 @@ def rated(whole: Score, person: bool, what: str, levels: Mapping[int, int], scal
     high = clopper_pearson(bad / n * clusters, clusters).high
     share = percent(bad / n) + (at_most(high) if bad < n else "")
     harmful = levels.get(bottom[0], 0)
-    worst = f", {count(harmful) if harmful else 'none'} of them at {bottom[0]}" if ends > 1 and bad else ""
+    how_many = "none" if not harmful else "all" if harmful == bad > 1 else count(harmful)
+    worst = f", {how_many} of them at {bottom[0]}" if ends > 1 and bad else ""
     mean = sum(level * k for level, k in levels.items()) / n
     return (
         f"{who} {of}: {count(good) if good else 'none'} at {_range(top)}, and {count(bad) if bad else 'none'} at {_range(bottom)} "

@@ -78,7 +78,7 @@ def foresee(
             )
         for model in judges if not benchmark.closed else ():
             parts = len(benchmark.instrument(asked.mode).parts(_any_protocol(benchmark)))
-            have = _rated(path, benchmark, model)
+            have = _rated(path, benchmark, model) * parts
             done += have
             calls = len(found) * asked.runs * len(models) * asked.judge_runs * parts - have
             per_call = _judging_tokens(benchmark, found, asked, "x" * 4 * REPLY_TOKENS)
@@ -127,7 +127,10 @@ def _answered(path: Path, benchmark: Benchmark, model: Model) -> int:
 
 
 def _rated(path: Path, benchmark: Benchmark, model: Model) -> int:
+    """Count what is rated on every criterion; the engine asks for the rest again."""
     if not (path / "run.sqlite").is_file():
         return 0
     with Store(path) as store:
-        return sum(len(store.rated(benchmark.name, model.name, c.name)) for c in benchmark.rubric.criteria)
+        return len(
+            set.intersection(*(store.rated(benchmark.name, model.name, c.name) for c in benchmark.rubric.criteria))
+        )
