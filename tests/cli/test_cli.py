@@ -123,6 +123,8 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
     assert "share_at_most_2" in table and "Worst cells" in table
     path = mindgauge("report", ran["run"], folder=tmp_path).stdout.strip()
     assert (tmp_path / path).read_text(encoding="utf-8").startswith("<!doctype html>")
+    written = as_json("report", ran["run"], folder=tmp_path)
+    assert all((tmp_path / written[name]).is_file() for name in ("path", "json", "markdown"))
     assert as_json("export", ran["run"], "--to", "csv", folder=tmp_path)["to"] == "csv"
     again = as_json(
         "run",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mindgauge.errors import MindgaugeError
@@ -29,7 +30,13 @@ def as_json(result: object) -> None:
     """Print a result as JSON on one line."""
     import msgspec
 
-    print(msgspec.json.encode(result).decode())
+    print(msgspec.json.encode(result, enc_hook=_path).decode())
+
+
+def _path(value: object) -> str:
+    if isinstance(value, Path):
+        return str(value)
+    raise NotImplementedError(f"no JSON for {type(value).__name__}")
 
 
 @contextlib.contextmanager
