@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from mindgauge.errors import DataError, UsageError
+from mindgauge.material import Material
 from mindgauge.metrics import Metric
 from mindgauge.prompt import Prompt
 from mindgauge.raters import judge
@@ -91,6 +92,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """Reads the authors' files below a folder into samples."""
     load: Callable[[Path], Released] | None = None
     reproduce: Callable[[Path], Iterable[Cell]] | None = None
+    material: Callable[[Path], Material] | None = None
+    """Reads the released files as they are, faults included, for an audit."""
     slices: tuple[str, ...] = ()
     """Tags by whose values every metric is also computed."""
     groups: dict[str, dict[str, tuple[str, ...]]] = {}

@@ -1,0 +1,47 @@
+"""What an audit looks at: the texts and ratings of released files, each with where it stands.
+
+A benchmark's reader fills it from the authors' files as they are, before anything is repaired or left out;
+a ratings file or a folder of tables fills it without a benchmark.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import polars as pl
+
+TEXTS = {
+    "file": "String", "row": "Int64", "kind": "String", "id": "String", "text": "String", "system": "String",
+    "source": "String", "split": "String", "label": "String",
+}  # fmt: skip
+"""Columns of `Material.texts`. `file` and `row` (0-based) say where; `kind` what it is (`input`, `reply`, `verdict`);
+`id` which thing it claims to be, so that two files' versions of one thing can be compared; `system` who wrote it;
+`source` the data set that it was taken from; `label` its gold label. All but `file`, `row`, `kind` and `text` may be null."""
+RATINGS = {
+    "subject": "String", "criterion": "String", "rater": "String", "rater_kind": "String", "run": "Int64",
+    "status": "String", "value": "String", "system": "String", "cluster": "String", "file": "String", "row": "Int64",
+}  # fmt: skip
+"""Columns of `Material.ratings`, one row per rating as released: `value` is text, null where there is none; `status` is
+`ok` where there is a value, however wrong; `row` (0-based) is its place in `file`."""
+
+
+class Material(NamedTuple):
+    """The texts and ratings of some released files.
+
+    `scales` gives a criterion's lowest and highest value, `options` the values offered by a closed question; `notes`
+    says what could not be read, one line each.
+    """
+
+    texts: pl.DataFrame
+    ratings: pl.DataFrame
+    scales: dict[str, tuple[float, float]]
+    options: dict[str, tuple[str, ...]]
+    notes: tuple[str, ...] = ()
+
+
+def frame(rows: list[tuple[object, ...]], columns: dict[str, str]) -> pl.DataFrame:
+    """Build `texts` or `ratings` from rows in the columns' order."""
+    import polars as pl
+
+    return pl.DataFrame(rows, {name: getattr(pl, kind) for name, kind in columns.items()}, orient="row")
