@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from mindgauge.verbs.list import list  # noqa: A004 - the verb's name
     from mindgauge.verbs.load import load
     from mindgauge.verbs.rate import rate
+    from mindgauge.verbs.reliability import reliability
     from mindgauge.verbs.report import report
     from mindgauge.verbs.reproduce import reproduce
     from mindgauge.verbs.run import run
     from mindgauge.verbs.score import score
 
-_VERBS = ("demo", "export", "list", "load", "rate", "report", "reproduce", "run", "score")
+_VERBS = ("demo", "export", "list", "load", "rate", "reliability", "report", "reproduce", "run", "score")
 _WHERE = {
     **{verb: f"mindgauge.verbs.{verb}" for verb in _VERBS},
     **dict.fromkeys(("Message", "Rating", "Reply", "Sample", "Status"), "mindgauge.records"),
@@ -46,6 +47,7 @@ __all__ = [
     "list",
     "load",
     "rate",
+    "reliability",
     "report",
     "reproduce",
     "run",

@@ -7,6 +7,7 @@ Metric names say their direction.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -104,37 +105,28 @@ def estimate(metric: Metric, table: Table, *, resamples: int = 2000, seed: int =
     table = table.rows(metric.concerns(table))
     missing = int((~table.ok).sum())
     clusters = len(np.unique(table.cluster))
-    value = _point(metric, table)
+    value, low, high, _ = _interval(metric, table, resamples, seed)
     fills = [_point(metric, table.filled(code)) for code in (*range(len(table.levels)), None)] if missing else []
-    bounds = [v for v in (value, *fills) if np.isfinite(v)]
-    least, most = (min(bounds), max(bounds)) if bounds else (np.nan, np.nan)
+    bounds = [v for v in (value, *fills) if v is not None]
+    least, most = (min(bounds), max(bounds)) if bounds else (None, None)
     worst, best = (most, least) if metric.better == "lower" else (least, most)
-    interval = _interval(metric, table, value, resamples, seed)
-    return Estimate(
-        _finite(interval.value), _finite(interval.low), _finite(interval.high), len(table), clusters, missing,
-        _finite(worst), _finite(best),
-    )  # fmt: skip
+    return Estimate(value, low, high, len(table), clusters, missing, worst, best)
 
 
-def _point(metric: Metric, table: Table) -> float:
-    return float(metric.compute(table, np.ones((1, len(table))))[0]) if len(table) else np.nan
+def _point(metric: Metric, table: Table) -> float | None:
+    value = float(metric.compute(table, np.ones((1, len(table))))[0]) if len(table) else np.nan
+    return value if np.isfinite(value) else None
 
 
-def _interval(metric: Metric, table: Table, value: float, resamples: int, seed: int) -> Interval:
-    if not np.isfinite(value):
-        return Interval(np.nan, np.nan, np.nan)
-    if metric.exact:
-        used = table.cluster if metric.missing_is_outcome else table.cluster[table.ok]
-        n = len(np.unique(used))
-        return Interval(value, *clopper_pearson(value * n, n)[1:])
-    if len(np.unique(table.cluster)) < 2:
-        return Interval(value, np.nan, np.nan)
-    values = bootstrap.distribution(lambda weights: metric.compute(table, weights), table.cluster, resamples, seed)
-    return Interval(value, *bootstrap.percentile(values))
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+def _interval(metric: Metric, table: Table, resamples: int, seed: int) -> Interval:
+    if not metric.exact:
+        return bootstrap.interval(partial(metric.compute, table), table.cluster, resamples=resamples, seed=seed)
+    value = _point(metric, table)
+    if value is None:
+        return Interval(None, undefined="the share is not defined on these ratings")
+    used = table.cluster if metric.missing_is_outcome else table.cluster[table.ok]
+    n = len(np.unique(used))
+    return Interval(value, *clopper_pearson(value * n, n)[1:])
 
 
 def _share(hits: Mask, of: Mask, weights: Floats) -> Floats:
@@ -158,8 +150,12 @@ accuracy = Metric(
 )
 
 
+def _confusion(table: Table, weights: Floats) -> Floats:
+    return agreement.confusion(table.target, table.code, len(table.levels), weights)
+
+
 def _f1(table: Table, weights: Floats) -> Floats:
-    counts = agreement.confusion(table.target, table.code, len(table.levels), weights)
+    counts = _confusion(table, weights)
     hits = np.diagonal(counts[:, :, :-1], axis1=1, axis2=2)
     support, called = counts.sum(axis=2), counts[:, :, :-1].sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -172,7 +168,7 @@ macro_f1 = Metric("macro_f1", _f1, "higher", _has_target)
 
 cohen_kappa = Metric(
     "cohen_kappa",
-    lambda table, weights: agreement.cohen_kappa(table.target, table.code, len(table.levels), weights),
+    lambda table, weights: agreement.cohen_kappa(_confusion(table, weights)),
     "higher",
     _has_target,
 )

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from mindgauge.metrics import Table
+from mindgauge.rubric import Criterion, Level, Scale
 
 if TYPE_CHECKING:
     from mindgauge.benchmark import Benchmark
-    from mindgauge.rubric import Criterion
     from mindgauge.store import Store
 
 TIE = "tie"
@@ -38,7 +38,8 @@ def ratings(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     """Return every rating of a benchmark in a run.
 
     Columns: subject, criterion, rater, rater_kind, run, status, value (as text), sample, model (who is measured),
-    reply_run, selection (why only some subjects were rated, null if all were), cluster, target, and `tag.…`.
+    reply_run, selection (why only some subjects were rated, null if all were), cluster, target, and `tag.…`. A
+    composite is a criterion of its own, whose rows follow those of its parts.
     """
     text = pl.String
     found = _frame(
@@ -55,7 +56,40 @@ def ratings(store: Store, benchmark: Benchmark) -> pl.DataFrame:
         model=pl.coalesce("model", "rater"),
         selection=pl.coalesce("selection", "reply_selection"),
     )
-    return found.join(_samples(store, benchmark), on="sample", how="left").drop("reply_selection")
+    found = found.join(_samples(store, benchmark), on="sample", how="left").drop("reply_selection")
+    return pl.concat([found, *(_composite(found, name, parts) for name, parts in benchmark.composites.items())])
+
+
+def criteria(benchmark: Benchmark) -> dict[str, Criterion]:
+    """Return the criteria that `ratings` has rows of: the rubric's, and its composites, whose levels are the means."""
+    found = {criterion.name: criterion for criterion in benchmark.rubric.criteria}
+    for name, parts in benchmark.composites.items():
+        bounds = [[float(value) for value in found[part].values] for part in parts]
+        low, high = sum(min(v) for v in bounds), sum(max(v) for v in bounds)
+        means = [total / len(parts) for total in range(round(low), round(high) + 1)]
+        found[name] = Criterion(name, Scale.ORDINAL, tuple(Level(mean) for mean in means))
+    return found
+
+
+def _composite(rows: pl.DataFrame, name: str, parts: tuple[str, ...]) -> pl.DataFrame:
+    """Average a rater's values on several criteria; where one is missing, so is the mean, with the first reason why."""
+    number = pl.col("value").cast(pl.Float64, strict=False)
+    ok = pl.col("status") == "ok"
+    whole = ok.all() & (pl.len() == len(parts))
+    computed = {"subject", "rater", "run", "criterion", "status", "value"}
+    return (
+        rows.filter(pl.col("criterion").is_in(parts))
+        .group_by("subject", "rater", "run", maintain_order=True)
+        .agg(
+            *(pl.col(column).first() for column in rows.columns if column not in computed),
+            pl.lit(name).alias("criterion"),
+            status=pl.when(whole)
+            .then(pl.lit("ok"))
+            .otherwise(pl.coalesce(pl.col("status").filter(~ok).first(), pl.lit("failed"))),
+            value=pl.when(whole).then(number.mean()).cast(pl.String),
+        )
+        .select(rows.columns)
+    )
 
 
 def _samples(store: Store, benchmark: Benchmark) -> pl.DataFrame:

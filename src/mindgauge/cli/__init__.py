@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from mindgauge.cli import demo, export, list_, load, rate, report, reproduce, run, score
+from mindgauge.cli import demo, export, list_, load, rate, reliability, report, reproduce, run, score
 from mindgauge.errors import MindgaugeError
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app.command()(run.run)
 app.command()(rate.rate)
 app.command()(load.load)
 app.command()(score.score)
+app.command()(reliability.reliability)
 app.command()(report.report)
 app.command()(reproduce.reproduce)
 app.command()(export.export)

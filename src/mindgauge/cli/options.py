@@ -51,6 +51,15 @@ def pairs(items: list[str], option: str) -> dict[str, str]:
     return found
 
 
+def scales(items: list[str]) -> dict[str, str]:
+    """Read scales, `1:5` for all criteria (kept under `*`) or CRITERION=1:5."""
+    found = {}
+    for item in items:
+        name, equals, value = item.partition("=")
+        found[name.strip() if equals else "*"] = (value if equals else name).strip()
+    return found
+
+
 def where(items: list[str]) -> dict[str, tuple[str, ...]]:
     """Read TAG=VALUE options; a tag given twice allows both values."""
     found: dict[str, tuple[str, ...]] = {}

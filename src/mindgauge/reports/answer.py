@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from mindgauge.raters.family import same_family
 from mindgauge.reports import phrases
 from mindgauge.reports.content import Answer
 from mindgauge.reports.numbers import count, decimal, first_sentence, named, plural
 from mindgauge.reports.people import LOW
 from mindgauge.reports.runs import PERSON, scores_of
-from mindgauge.reports.trust import DEMONSTRATION, checked, is_demonstration, judges_of, same_family
+from mindgauge.reports.trust import DEMONSTRATION, checked, is_demonstration, judges_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

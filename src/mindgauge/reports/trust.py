@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import msgspec
 import polars as pl
 
+from mindgauge.raters.family import same_family
 from mindgauge.records import Evidence
 from mindgauge.reports import people
 from mindgauge.reports.content import JudgeTrust, Trust
@@ -29,18 +29,6 @@ _evidence = msgspec.json.Decoder(tuple[Evidence, ...]).decode
 def is_demonstration(judge: str) -> bool:
     """Whether a judge is the embedded model, which is there to show that everything runs."""
     return "smollm2-135m" in judge.casefold()
-
-
-def family(model: str) -> str:
-    """Return the family a model's name begins with: `gpt` of `openai/gpt-5-nano`, `llama` of `meta-llama/Llama-4`."""
-    name = model.rpartition("#")[2].rpartition("/")[2].casefold()
-    found = re.match(r"(?:meta-)?([a-z]+)", name)
-    return found[1] if found else name
-
-
-def same_family(judge: str, model: str) -> bool:
-    """Whether a judge is, or comes from the family of, the model it judges. Rules have no family."""
-    return not judge.startswith("rule/") and family(judge) == family(model)
 
 
 def judges_of(runs: Sequence[Run]) -> list[str]:

@@ -1,24 +1,64 @@
-"""Agreement between raters on categories, as functions of weighted observations.
+"""Agreement between raters who put one of a few values on each subject: how much, and how much beyond chance.
 
-Weights have shape (B, n), one row per resample; results have shape (B,). A weight of 1 throughout gives the estimate.
-Where a coefficient is not defined (no observation, or chance agreement of 1) the result is NaN.
+**From ratings to coefficients.** Every coefficient is a function of a table that is a sum over subjects:
+
+    confusion      two raters: how often the first said i where the second said j
+    pairs          any number of raters, missing cells allowed; each subject counts once (Fleiss, Gwet)
+    coincidences   the same, but each rating counts once (Krippendorff)
+
+A resample gives each subject a weight, so B resamples of a table are one matrix product, `weights @ tables`, and the
+coefficient never sees n. Weights may be summed over clusters first; counts need not be whole.
+
+**Chance.** Percentages apart, each coefficient is 1 - D_o / D_e: the disagreement observed over that expected if values
+were given by chance. They differ in what chance is, and so each fails somewhere; show several.
+
+    Cohen          each rater draws from its own distribution of values
+    Fleiss         all draw from the pooled distribution
+    Krippendorff   the same, from the values themselves, without putting back: fair to small samples
+    Gwet           only ratings that are hard to make are guesses, so a value that prevails costs little
+
+Where nearly all ratings have one value, the first three approach 0 however often raters agree, and Gwet's stays high.
+
+**Not defined.** Where all raters used one single value, D_e is 0: nothing shows that they could have disagreed. Then the
+coefficient is not defined; it is not 1. Functions of tables say NaN (and never a numpy warning), those of ratings, at
+the end, return an `Interval` that says why. Gwet's coefficient is defined there if the scale has other values (`levels`).
+
+Shapes: n subjects, k raters, q values of the scale, B resamples.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 
+from mindgauge.stats import bootstrap
+from mindgauge.stats.interval import Interval
+
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+    from scipy.sparse import csr_array
 
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
+    Levels: TypeAlias = Sequence[float] | Sequence[str] | None
+    Ratings: TypeAlias = ArrayLike | Sequence[Sequence[object]]
+
+Weighting: TypeAlias = Literal["nominal", "linear", "quadratic", "ordinal"]
+"""How disagreement grows with distance, see `disagreement`."""
+Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
+"""Levels of measurement, see `krippendorff_alpha`."""
+
+
+# -- tables: sums over subjects ---------------------------------------------------------------------------------------
 
 
 def confusion(first: Codes, second: Codes, labels: int, weights: Floats | None = None) -> Floats:
     """Count pairs of labels, shape (B, labels, labels + 1); the last column holds `second` = -1, no label.
+
+    Without its last column it is the joint table of those that both labelled.
 
     Args:
         first: shape (n,), codes 0 to labels-1; pairs whose first is -1 are left out.
@@ -26,58 +66,530 @@ def confusion(first: Codes, second: Codes, labels: int, weights: Floats | None =
         labels: how many labels there are.
         weights: shape (B, n); ones if not given.
     """
-    weights = np.ones((1, len(first))) if weights is None else weights
     cells = labels * (labels + 1)
     known = first >= 0
     cell = first[known] * (labels + 1) + np.where(second[known] < 0, labels, second[known])
-    one_hot = np.zeros((int(known.sum()), cells))
+    if weights is None:
+        return np.bincount(cell, minlength=cells).astype(float).reshape(1, labels, labels + 1)
+    one_hot = np.zeros((len(cell), cells))
     one_hot[np.arange(len(cell)), cell] = 1.0
     return np.asarray(weights[:, known] @ one_hot).reshape(-1, labels, labels + 1)
 
 
-def cohen_kappa(first: Codes, second: Codes, labels: int, weights: Floats | None = None) -> Floats:
-    """Cohen's kappa for two raters (Cohen 1960): (p_o - p_e) / (1 - p_e), p_e = Σ_c p_1c p_2c.
-
-    A missing second label (-1) stays in n and agrees with nothing. Published example: the
-    proportions of Cohen 1968, table 1 (.44 .05 .01; .07 .20 .03; .09 .05 .06) give 0.492.
+def counts(codes: Codes, labels: int) -> Floats:
+    """Count how many raters gave each subject each label, shape (n, labels).
 
     Args:
-        first: shape (n,), codes of the reference; -1 is left out.
-        second: shape (n,), codes of the other rater; -1 is a missing label.
+        codes: shape (n, k), one column per rater, codes -1 (missing) to labels-1; `encode` makes them from values.
         labels: how many labels there are.
-        weights: shape (B, n).
     """
-    table = confusion(first, second, labels, weights)
-    total = table.sum(axis=(1, 2))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        observed = np.trace(table[:, :, :labels], axis1=1, axis2=2) / total
-        chance = (table.sum(axis=2) * table[:, :, :labels].sum(axis=1)).sum(axis=1) / total**2
-        kappa = (observed - chance) / (1 - chance)
-    return np.where(chance < 1, kappa, np.nan)
+    known = codes >= 0
+    cell = np.arange(len(codes))[:, None] * labels + codes
+    return np.bincount(cell[known], minlength=len(codes) * labels).astype(float).reshape(len(codes), labels)
+
+
+def pairs(counts: Floats, weights: Floats | None = None) -> Floats:
+    """Sum the subjects' joint tables of two raters, shape (B, q, q); each subject with two or more ratings counts 1.
+
+    A subject's table is the mean over all ordered pairs of its r raters: r_c r_d / (r (r-1)) off the diagonal and
+    r_c (r_c-1) / (r (r-1)) on it, with r_c how many of them gave value c. The result takes the place of the joint table
+    of two raters in `percent`, `within` and `gwet_ac`.
+
+    Args:
+        counts: shape (n, q), how many raters gave each subject each value.
+        weights: shape (B, n); ones if not given.
+    """
+    return _sum(_pairs(counts), weights)
+
+
+def coincidences(counts: Floats, weights: Floats | None = None) -> Floats:
+    """Sum the subjects' coincidence matrices, shape (B, q, q); each rating that has another to pair with counts 1.
+
+    o_cd = Σ_subjects (ordered pairs with values c and d) / (r - 1), Krippendorff 2011, "Computing Krippendorff's
+    alpha-reliability", step 2. Subjects with fewer than two ratings are left out. Two raters' joint table J gives
+    J + Jᵀ.
+
+    Args:
+        counts: shape (n, q), how many raters gave each subject each value.
+        weights: shape (B, n); ones if not given.
+    """
+    return _sum(_coincidences(counts), weights)
+
+
+def shares(counts: Floats, weights: Floats | None = None) -> Floats:
+    """Sum the subjects' shares r_c / r of each value, shape (B, q); each subject with a rating counts 1.
+
+    Args:
+        counts: shape (n, q), how many raters gave each subject each value.
+        weights: shape (B, n); ones if not given.
+    """
+    return _sum(_shares(counts), weights)
+
+
+def _sum(each: Floats, weights: Floats | None) -> Floats:
+    return np.asarray(each.sum(axis=0, keepdims=True) if weights is None else np.tensordot(weights, each, axes=1))
+
+
+def _pairs(counts: Floats) -> Floats:
+    ratings = counts.sum(axis=1)
+    each = counts[:, :, None] * counts[:, None, :]
+    np.einsum("nii->ni", each)[...] -= counts  # no rating is paired with itself
+    each /= np.where(ratings > 1, ratings * (ratings - 1), 1.0)[:, None, None]
+    return np.asarray(each)
+
+
+def _coincidences(counts: Floats) -> Floats:
+    return np.asarray(_pairs(counts) * counts.sum(axis=1)[:, None, None])
+
+
+def _shares(counts: Floats) -> Floats:
+    return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0))
+
+
+def _paired_ratings(counts: Floats) -> Floats:
+    return np.asarray(counts * (counts.sum(axis=1, keepdims=True) > 1))
+
+
+# -- coefficients: functions of tables --------------------------------------------------------------------------------
+
+
+def disagreement(weighting: Weighting | Floats, q: int, values: Floats | None = None) -> Floats:
+    """Return how far apart each two values count, shape (q, q), from 0 (the same) to 1 (the ends of the scale).
+
+        nominal     1 unless they are the same
+        linear      |v_i - v_j| / range                      (Cicchetti and Allison 1971)
+        quadratic   (v_i - v_j)² / range²                    (Fleiss and Cohen 1973)
+        ordinal     C(|i-j| + 1, 2) / C(q, 2), order alone   (Gwet 2014, chapter 3)
+
+    Args:
+        weighting: one of these, or a matrix of disagreement weights as in Cohen 1968, to be scaled to 1.
+        q: how many values there are.
+        values: shape (q,), the values in rising order; evenly spaced if not given.
+
+    Raises:
+        ValueError: no such weighting.
+    """
+    if not isinstance(weighting, str):
+        return np.asarray(weighting / np.max(weighting))
+    positions = np.arange(q, dtype=float) if values is None else np.asarray(values, dtype=float)
+    gaps = np.abs(np.subtract.outer(positions, positions)) / (np.ptp(positions) or 1.0)
+    steps = np.abs(np.subtract.outer(np.arange(q), np.arange(q)))
+    kinds = {
+        "nominal": (steps > 0).astype(float),
+        "linear": gaps,
+        "quadratic": gaps**2,
+        "ordinal": steps * (steps + 1) / max(q * (q - 1), 1),
+    }
+    if weighting not in kinds:
+        raise ValueError(f"no weighting is called {weighting!r}; there are {', '.join(kinds)}")
+    return np.asarray(kinds[weighting])
+
+
+def percent(table: Floats) -> Floats:
+    """Return the share of pairs that agree, shape (B,): p_o = Σ_c p_cc.
+
+    Published example: two abstractors on 100 patients (Gwet 2014; 13 0 0 | 0 20 7 | 0 4 56) give 0.89.
+
+    Args:
+        table: shape (B, q, q); or (B, q, q+1), where the last column agrees with nothing.
+    """
+    return _ratio(np.einsum("bii->b", table[:, :, : table.shape[1]]), table.sum(axis=(1, 2)))
+
+
+def within(table: Floats, values: Floats, distance: float = 1.0) -> Floats:
+    """Return the share of pairs whose values are at most `distance` apart, shape (B,).
+
+    Args:
+        table: shape (B, q, q); or (B, q, q+1), where the last column is near to nothing.
+        values: shape (q,).
+        distance: in units of the values.
+    """
+    near = np.abs(np.subtract.outer(values, values)) <= distance * (1 + 1e-9)  # 0.4 - 0.3 is more than 0.1
+    return _ratio(_inner(table[:, :, : table.shape[1]], near.astype(float)), table.sum(axis=(1, 2)))
+
+
+def cohen_kappa(table: Floats, weighting: Weighting | Floats = "nominal", values: Floats | None = None) -> Floats:
+    """Return Cohen's kappa of two raters, shape (B,) (Cohen 1960; weighted: Cohen 1968).
+
+    κ = 1 - Σ v_ij p_ij / Σ v_ij p_i. p_.j, with v the disagreement weights; for nominal ones (p_o - p_e) / (1 - p_e),
+    p_e = Σ_c p_c. p_.c. A missing second label stays in n and agrees with nothing. NaN where both used one and the same
+    value only.
+
+    Published examples: the proportions of Cohen 1968, table 1 (.44 .05 .01 | .07 .20 .03 | .09 .05 .06), give 0.492,
+    and with his weights (0 1 3 | 1 0 6 | 3 6 0) 0.348. Two radiologists on 85 mammograms (Boyd et al. 1982, in the
+    manual of Stata's `kap`; 21 12 0 0 | 4 17 1 0 | 3 9 15 2 | 0 0 0 1) give 0.473, and with linear weights 0.568.
+
+    Args:
+        table: shape (B, q, q), the joint table; or (B, q, q+1), where the last column holds missing second labels.
+        weighting: see `disagreement`; or the weights v themselves.
+        values: shape (q,), the values in rising order; evenly spaced if not given.
+    """
+    q = table.shape[1]
+    apart = disagreement(weighting, q, values)
+    apart = np.pad(apart, ((0, 0), (0, table.shape[2] - q)), constant_values=1.0)
+    expected = ((table.sum(axis=2) @ apart) * table.sum(axis=1)).sum(axis=1)
+    return 1 - _ratio(_inner(table, apart) * table.sum(axis=(1, 2)), expected)
+
+
+def gwet_ac(
+    table: Floats,
+    weighting: Weighting | Floats = "nominal",
+    values: Floats | None = None,
+    shares: Floats | None = None,
+) -> Floats:
+    """Return Gwet's agreement coefficient, shape (B,): AC1 for nominal weighting (Gwet 2008), else AC2 (Gwet 2014).
+
+    (p_a - p_e) / (1 - p_e), p_e = T / (q (q-1)) Σ_c π_c (1 - π_c), with T the sum of all q² agreement weights (1 less
+    the disagreement) and π_c the mean over subjects of the share of ratings with value c; subjects with one rating
+    count in π, but not in p_a. p_e depends on q, so unused values of the scale matter. NaN where the scale has one
+    value.
+
+    Published examples: two abstractors on 100 patients (Gwet 2014; table under `percent`) give AC1 0.849, and AC2 0.900
+    linear, 0.925 ordinal, 0.940 quadratic. Four raters on twelve units (Gwet 2014, page 120; the data are
+    Krippendorff's) give AC1 0.775, and AC2 0.859 linear, 0.899 ordinal, 0.914 quadratic.
+
+    Args:
+        table: shape (B, q, q): the joint table of two raters, or `pairs`.
+        weighting: see `disagreement`.
+        values: shape (q,), the values in rising order; evenly spaced if not given.
+        shares: shape (B, q), from `shares`; taken from the table if not given, which is the same if nothing is missing.
+    """
+    q = table.shape[1]
+    if q < 2:
+        return np.full(len(table), np.nan)
+    apart = disagreement(weighting, q, values)
+    used = table.sum(axis=1) + table.sum(axis=2) if shares is None else shares
+    rated = used.sum(axis=1)
+    guessed = (1 - apart).sum() / (q * (q - 1)) * (used * (rated[:, None] - used)).sum(axis=1)
+    return 1 - _ratio(_inner(table, apart) * rated**2, table.sum(axis=(1, 2)) * (rated**2 - guessed))
 
 
 def fleiss_kappa(counts: Floats, weights: Floats | None = None) -> Floats:
-    """Fleiss' kappa for r ratings of each item (Fleiss 1971).
+    """Return Fleiss' kappa of any number of raters, not the same for each subject, shape (B,) (Fleiss 1971).
 
-    P_i = (Σ_c n_ic² - r) / (r (r-1)), P_e = Σ_c p_c², kappa = (mean P - P_e) / (1 - P_e). Items may differ in r; those
+    P_i = (Σ_c r_ic² - r) / (r (r-1)), P_e = Σ_c p_c², κ = (mean P - P_e) / (1 - P_e). Subjects may differ in r; those
     with fewer than two ratings say nothing about agreement and are left out. Published example: Fleiss 1971, table 1
     (30 patients, 6 raters, 5 categories) gives 0.430.
 
     Args:
-        counts: shape (n, labels), how many raters gave an item each label.
-        weights: shape (B, n).
+        counts: shape (n, q), how many raters gave each subject each value.
+        weights: shape (B, n); ones if not given.
     """
-    weights = np.ones((1, len(counts))) if weights is None else weights
-    ratings = counts.sum(axis=1)
-    use = ratings >= 2
-    counts, ratings, weights = counts[use], ratings[use], weights[:, use]
-    if not len(counts):
-        return np.full(len(weights), np.nan)
-    per_item = ((counts**2).sum(axis=1) - ratings) / (ratings * (ratings - 1))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        observed = weights @ per_item / weights.sum(axis=1)
-        shares = weights @ counts
-        shares = shares / shares.sum(axis=1, keepdims=True)
-        chance = (shares**2).sum(axis=1)
-        kappa = (observed - chance) / (1 - chance)
-    return np.where(chance < 1, kappa, np.nan)
+    return _fleiss(pairs(counts, weights), _sum(_paired_ratings(counts), weights))
+
+
+def _fleiss(table: Floats, ratings: Floats) -> Floats:
+    apart = disagreement("nominal", table.shape[1])
+    expected = ((ratings @ apart) * ratings).sum(axis=1)
+    return 1 - _ratio(_inner(table, apart) * ratings.sum(axis=1) ** 2, table.sum(axis=(1, 2)) * expected)
+
+
+def krippendorff_alpha(coincidences: Floats, values: Floats, level: Level = "nominal") -> Floats:
+    """Return Krippendorff's alpha, shape (B,) (Krippendorff 2004, chapter 11; 2011).
+
+    α = 1 - (n - 1) Σ o_cd δ²_cd / Σ n_c n_d δ²_cd, with n_c = Σ_d o_cd, n = Σ_c n_c and
+
+        nominal    δ² = 1 unless c = d
+        ordinal    δ = ratings between the two in rank: Σ_{c≤g≤d} n_g - (n_c + n_d) / 2
+        interval   δ = v_c - v_d
+        ratio      δ = (v_c - v_d) / (v_c + v_d), values from 0 up
+
+    NaN where all ratings that have another to pair with are equal. Published example: four observers on twelve units
+    with seven missing cells (Krippendorff 2011, example C) give nominal 0.743, ordinal 0.815, interval 0.849 and
+    ratio 0.797.
+
+    Args:
+        coincidences: shape (B, q, q), from `coincidences`; J + Jᵀ for the joint table J of two raters.
+        values: shape (q,), in rising order.
+        level: of measurement.
+
+    Raises:
+        ValueError: no such level, or values below 0 at level ratio.
+    """
+    used = coincidences.sum(axis=2)
+    apart = _squared_difference(used, np.asarray(values, dtype=float), level)
+    observed = (coincidences * apart).sum(axis=(1, 2))
+    expected = (used[:, :, None] * used[:, None, :] * apart).sum(axis=(1, 2))
+    return 1 - _ratio((used.sum(axis=1) - 1) * observed, expected)
+
+
+def _squared_difference(used: Floats, values: Floats, level: Level) -> Floats:
+    """Return δ², shape (q, q), or (B, q, q) where it depends on how often each value was used."""
+    if level == "nominal":
+        return disagreement("nominal", len(values))
+    if level == "interval":
+        return disagreement("quadratic", len(values), values)
+    if level == "ordinal":
+        rank = np.cumsum(used, axis=1) - used / 2
+        return np.asarray((rank[:, :, None] - rank[:, None, :]) ** 2)
+    if level != "ratio":
+        raise ValueError(f"no level of measurement is called {level!r}; there are nominal, ordinal, interval, ratio")
+    if np.any(values < 0):
+        raise ValueError("the level ratio needs values from 0 up; use interval")
+    return _ratio(np.subtract.outer(values, values), np.add.outer(values, values), otherwise=0.0) ** 2
+
+
+def _inner(table: Floats, matrix: Floats) -> Floats:
+    return np.asarray(np.tensordot(table, matrix, axes=2))
+
+
+def _ratio(part: Floats, whole: Floats, otherwise: float = np.nan) -> Floats:
+    return np.asarray(np.divide(part, whole, out=np.full(np.shape(whole), otherwise), where=whole > 0))
+
+
+# -- intervals: functions of ratings ----------------------------------------------------------------------------------
+
+
+class Scale(NamedTuple):
+    """Ratings as `codes`, shape (n, k), -1 for a missing one, which index `values`, shape (q,), numbers in rising order.
+
+    Labels stand for numbers 0 to q-1; they are `ordered` only if their order was given.
+    """
+
+    codes: Codes
+    values: Floats
+    ordered: bool
+
+
+def encode(ratings: Ratings, levels: Levels = None) -> Scale:
+    """Turn ratings into codes of the scale's values.
+
+    Args:
+        ratings: shape (n, k), a row per subject and a column per rater; numbers or labels, None or NaN for a missing
+            one. Do not put missing cells and labels into one numpy array of strings, where NaN becomes the label "nan".
+        levels: all values of the scale, labels in their order; those that occur if not given.
+
+    Raises:
+        ValueError: another shape, a value that is not one of the levels, numbers mixed with labels, an infinite number.
+    """
+    cells = np.array(ratings, dtype=object)
+    if cells.ndim != 2:
+        raise ValueError(f"ratings need two dimensions, subjects and raters, but have shape {cells.shape}")
+    known = np.array([_present(value) for value in cells.flat], dtype=bool).reshape(cells.shape)
+    given = cells[known].tolist()
+    every = given if levels is None else list(levels)
+    kinds = {isinstance(value, str) for value in (*given, *every)}
+    if len(kinds) > 1:
+        raise ValueError("numbers and labels are mixed, but a scale has either")
+    labelled = True in kinds
+    scale = list(dict.fromkeys(every)) if labelled and levels is not None else sorted(set(every))
+    index = {value: code for code, value in enumerate(scale)}
+    stray = [value for value in given if value not in index]
+    if stray:
+        raise ValueError(f"{stray[0]!r} was given, but the levels are {', '.join(map(str, scale))}")
+    if not labelled and not np.isfinite(np.array(scale, dtype=float)).all():
+        raise ValueError("ratings and levels must be finite; mark a missing rating as NaN")
+    codes = np.full(cells.shape, -1, dtype=np.intp)
+    codes[known] = [index[value] for value in given]
+    values = np.arange(len(scale), dtype=float) if labelled else np.array(scale, dtype=float)
+    return Scale(codes, values, ordered=not labelled or levels is not None)
+
+
+def _present(value: object) -> bool:
+    return value is not None and not (isinstance(value, float | np.floating) and np.isnan(value))
+
+
+class Options(TypedDict, total=False):
+    """What every function below takes as keywords.
+
+    levels: all values of the scale, as in `encode`.
+    cluster: shape (n,), what subjects were drawn together (conversation, source); each on its own if not given.
+    method: of the interval, `percentile` (if not given) or `bca`, see `bootstrap.interval_of_sums`.
+    resamples: how many bootstrap resamples of clusters, 2,000 if not given.
+    seed: of the bootstrap, 0 if not given.
+    """
+
+    levels: Levels
+    cluster: ArrayLike | None
+    method: bootstrap.Method
+    resamples: int
+    seed: int
+
+
+def percent_agreement(ratings: Ratings, *, distance: float = 0.0, **options: Unpack[Options]) -> Interval:
+    """Estimate the share of pairs of raters that agree; see `percent` and `within`.
+
+    With more than two raters it is the mean over subjects of the share of agreeing pairs.
+
+    Args:
+        ratings: shape (n, k), as in `encode`; subjects with fewer than two ratings are left out.
+        distance: values at most so far apart agree.
+        **options: see `Options`.
+
+    Raises:
+        ValueError: unusable ratings, or labels without an order where distance matters.
+    """
+    return _estimate(
+        ratings,
+        lambda codes, q: _pairs(counts(codes, q)),
+        lambda table, values: within(table, values, distance),
+        ordered=distance > 0,
+        **options,
+    )
+
+
+def kappa(ratings: Ratings, weighting: Weighting = "nominal", **options: Unpack[Options]) -> Interval:
+    """Estimate Cohen's kappa of two raters; see `cohen_kappa`.
+
+    Args:
+        ratings: shape (n, 2), as in `encode`; subjects that one of them did not rate are left out.
+        weighting: see `disagreement`.
+        **options: see `Options`.
+
+    Raises:
+        ValueError: more than two raters, unusable ratings, or labels without an order where it matters.
+    """
+    return _estimate(
+        ratings,
+        _joint,
+        lambda table, values: cohen_kappa(table, weighting, values),
+        ordered=weighting != "nominal",
+        **options,
+    )
+
+
+def fleiss(ratings: Ratings, **options: Unpack[Options]) -> Interval:
+    """Estimate Fleiss' kappa of any number of raters; see `fleiss_kappa`.
+
+    Args:
+        ratings: shape (n, k), as in `encode`; subjects with fewer than two ratings are left out.
+        **options: see `Options`.
+
+    Raises:
+        ValueError: unusable ratings.
+    """
+    return _estimate(
+        ratings,
+        lambda codes, q: _with_margin(counts(codes, q), _paired_ratings),
+        lambda table, _: _fleiss(table[:, :-1], table[:, -1]),
+        ordered=False,
+        **options,
+    )
+
+
+def alpha(ratings: Ratings, level: Level = "nominal", **options: Unpack[Options]) -> Interval:
+    """Estimate Krippendorff's alpha of any number of raters; see `krippendorff_alpha`.
+
+    Args:
+        ratings: shape (n, k), as in `encode`; subjects with fewer than two ratings are left out.
+        level: of measurement.
+        **options: see `Options`.
+
+    Raises:
+        ValueError: unusable ratings, or labels without an order where it matters.
+    """
+    return _estimate(
+        ratings,
+        lambda codes, q: _coincidences(counts(codes, q)),
+        lambda table, values: krippendorff_alpha(table, values, level),
+        ordered=level != "nominal",
+        **options,
+    )
+
+
+def ac1(ratings: Ratings, **options: Unpack[Options]) -> Interval:
+    """Estimate Gwet's AC1 of any number of raters; see `gwet_ac`.
+
+    Give all `levels` of the scale: the more there are, the less agreement comes by chance.
+
+    Args:
+        ratings: shape (n, k), as in `encode`; subjects with one rating count for how often each value is used.
+        **options: see `Options`.
+
+    Raises:
+        ValueError: unusable ratings.
+    """
+    return ac2(ratings, "nominal", **options)
+
+
+def ac2(ratings: Ratings, weighting: Weighting = "quadratic", **options: Unpack[Options]) -> Interval:
+    """Estimate Gwet's AC2 of any number of raters; see `gwet_ac`.
+
+    Args:
+        ratings: shape (n, k), as in `ac1`.
+        weighting: see `disagreement`.
+        **options: see `Options`; all `levels` should be given, as for `ac1`.
+
+    Raises:
+        ValueError: unusable ratings, or labels without an order where it matters.
+    """
+    return _estimate(
+        ratings,
+        lambda codes, q: _with_margin(counts(codes, q), _shares),
+        lambda table, values: gwet_ac(table[:, :-1], weighting, values, table[:, -1]),
+        ordered=weighting != "nominal",
+        **options,
+    )
+
+
+def _with_margin(counts: Floats, margin: Callable[[Floats], Floats]) -> Floats:
+    """Return `_pairs` with one more row below, shape (n, q+1, q)."""
+    return np.concatenate([_pairs(counts), margin(counts)[:, None]], axis=1)
+
+
+def _joint(codes: Codes, q: int) -> Floats:
+    """Return a table for each subject, shape (n, q, q), with a 1 for what the two raters gave it if both did."""
+    if codes.shape[1] > 2:
+        raise ValueError(f"kappa is for two raters, not {codes.shape[1]}; use fleiss, alpha or ac1")
+    both = np.flatnonzero((codes >= 0).all(axis=1))
+    each = np.zeros((len(codes), q, q))
+    each[both, codes[both, 0], codes[both, 1]] = 1.0
+    return each
+
+
+def _estimate(
+    ratings: Ratings,
+    tables: Callable[[Codes, int], Floats],
+    coefficient: Callable[[Floats, Floats], Floats],
+    *,
+    ordered: bool,
+    levels: Levels = None,
+    cluster: ArrayLike | None = None,
+    method: bootstrap.Method = "percentile",
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Interval:
+    """Put an estimate together with its interval over resamples of clusters.
+
+    Args:
+        ratings: shape (n, k).
+        tables: from codes (n, k) and q to the subjects' tables (n, rows, q) whose sum the coefficient needs.
+        coefficient: from such sums (B, rows, q) and the scale's values (q,) to values (B,).
+        ordered: whether the values must have an order.
+        levels: see `Options`, as for all that follow.
+        cluster: as above.
+        method: as above.
+        resamples: as above.
+        seed: as above.
+    """
+    codes, values, has_order = encode(ratings, levels)
+    if ordered and not has_order:
+        raise ValueError("labels have no order of their own; give them in their order as levels, or use nominal")
+    if codes.shape[1] < 2:
+        return Interval(None, undefined="fewer than two raters")
+    if not ((codes >= 0).sum(axis=1) > 1).any():
+        return Interval(None, undefined="no subject has two ratings")
+    found = bootstrap.interval_of_sums(
+        lambda sums: coefficient(sums.reshape(len(sums), -1, len(values)), values),
+        _totals(codes, len(values), tables, cluster),
+        method=method,
+        resamples=resamples,
+        seed=seed,
+    )
+    return found if found.value is not None else Interval(None, undefined="all ratings that can be compared are equal")
+
+
+def _totals(codes: Codes, q: int, tables: Callable[[Codes, int], Floats], cluster: ArrayLike | None) -> csr_array:
+    """Sum the subjects' tables over clusters, shape (clusters, rows * q): few raters fill few cells of a long scale."""
+    from scipy.sparse import csr_array, vstack
+
+    n = len(codes)
+    size = max(1, bootstrap.CHUNK // q**2)
+    parts = (tables(codes[start : start + size], q) for start in range(0, n, size))
+    each = vstack([csr_array(part.reshape(len(part), -1)) for part in parts], format="csr")
+    if cluster is None:
+        return each
+    if np.shape(cluster) != (n,):
+        raise ValueError(f"cluster has shape {np.shape(cluster)}, but there are {n} subjects")
+    names, index = np.unique(np.asarray(cluster), return_inverse=True)
+    return csr_array((np.ones(n), (index, np.arange(n))), shape=(len(names), n)) @ each

@@ -1,25 +1,98 @@
 """The bootstrap as a matrix of weights: one row per resample, one column per observation.
 
 A resample that draws a cluster k times gives each of its observations weight k, so every statistic that takes weights
-can be bootstrapped as a matrix product, without a loop over resamples.
+can be bootstrapped as a matrix product, without a loop over resamples. Items are clusters of one.
+
+Where a statistic is a function of totals (means, kappas, ICCs, correlations all are), clusters whose totals are equal
+can be drawn together: `types` finds them, `draw` draws how often each kind comes, `interval_of_sums` does it all.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
+from scipy.special import ndtr, ndtri
+
+from mindgauge.stats.interval import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    Codes = NDArray[np.intp]
+    Floats = NDArray[np.float64]
+    Statistic = Callable[[Floats], Floats]
+    Method = Literal["percentile", "bca"]
 
 CHUNK = 4_000_000
 """Weights held in memory at once (32 MB as float64)."""
 
+CACHED = 100_000
+"""Numbers drawn and counted at once: what a processor keeps at hand is counted faster."""
 
-def cluster_weights(cluster: NDArray[np.intp], resamples: int, seed: int = 0) -> Iterator[NDArray[np.float64]]:
+DRAWS_PER_TYPE = 10
+"""A binomial number takes about as long as drawing and counting this many clusters one by one."""
+
+TIE = 1e-12
+"""Two values of one statistic that differ by less than this differ by rounding."""
+
+
+# -- weights ----------------------------------------------------------------------------------------------------------
+
+
+def draw(
+    counts: Codes, resamples: int, seed: int | np.random.SeedSequence = 0, *, columns: int = 0
+) -> Iterator[Floats]:
+    """Draw clusters with replacement (Efron 1979) and say how often each type of cluster came.
+
+    With C clusters of K types, a resample's counts are Multinomial(C, counts / C): the distribution of the cluster
+    bootstrap itself, whether drawn type by type (K numbers) or cluster by cluster (C numbers); the quicker is taken.
+
+    Args:
+        counts: shape (K,), how many clusters there are of each type; all 1 where each cluster is a type of its own.
+        resamples: how many rows to draw in all.
+        seed: of the generator; the same seed gives the same weights, whatever the chunks.
+        columns: numbers that the caller holds per row, if more than K; chunks get smaller by it.
+
+    Yields:
+        Weights of shape (b, K), where the b add up to `resamples`; each row sums to C.
+    """
+    rows = max(1, CHUNK // max(len(counts), columns, 1))
+    generator = np.random.default_rng(seed)
+    few = len(counts) * DRAWS_PER_TYPE < counts.sum()
+    for start in range(0, resamples, rows):
+        size = min(rows, resamples - start)
+        yield _by_type(counts, size, generator) if few else _one_by_one(counts, size, generator)
+
+
+def _by_type(counts: Codes, size: int, generator: np.random.Generator) -> Floats:
+    clusters = int(counts.sum())
+    return generator.multinomial(clusters, counts / clusters, size=size).astype(np.float64)
+
+
+def _one_by_one(counts: Codes, size: int, generator: np.random.Generator) -> Floats:
+    kinds, clusters = len(counts), int(counts.sum())
+    kind = np.repeat(np.arange(kinds), counts) if kinds < clusters else None
+    weights = np.empty((size, kinds))
+    rows = max(1, CACHED // max(clusters, 1))
+    for start in range(0, size, rows):
+        block = weights[start : start + rows]
+        drawn = generator.integers(0, clusters, size=(len(block), clusters))
+        drawn = drawn if kind is None else kind[drawn]
+        drawn += np.arange(len(block))[:, None] * kinds
+        block[:] = np.bincount(drawn.ravel(), minlength=block.size).reshape(block.shape)
+    return weights
+
+
+def item_weights(n: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
+    """Draw observations with replacement, each its own cluster, as weights of shape (b, n)."""
+    return draw(np.ones(n, dtype=np.intp), resamples, seed)
+
+
+def cluster_weights(cluster: Codes, resamples: int, seed: int = 0) -> Iterator[Floats]:
     """Draw clusters with replacement, as weights, in chunks of rows.
 
     The number of clusters is kept in each resample (Davison and Hinkley 1997, section 3.8: resample the highest level).
@@ -32,24 +105,135 @@ def cluster_weights(cluster: NDArray[np.intp], resamples: int, seed: int = 0) ->
     Yields:
         Weights of shape (b, n), where the b add up to `resamples`.
     """
-    n = len(cluster)
-    clusters = int(cluster.max()) + 1 if n else 0
-    rows = max(1, CHUNK // max(n, clusters, 1))
-    generator = np.random.default_rng(seed)
-    for start in range(0, resamples, rows):
-        size = min(rows, resamples - start)
-        drawn = generator.integers(0, clusters, size=(size, clusters))
-        offset = np.arange(size)[:, None] * clusters
-        counts = np.bincount((drawn + offset).ravel(), minlength=size * clusters).reshape(size, clusters)
-        yield counts.astype(np.float64)[:, cluster]
+    clusters = int(cluster.max()) + 1 if len(cluster) else 0
+    own = np.array_equal(cluster, np.arange(clusters))
+    for weights in draw(np.ones(clusters, dtype=np.intp), resamples, seed, columns=len(cluster)):
+        yield weights if own else weights[:, cluster]
 
 
-def distribution(
-    statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-    cluster: NDArray[np.intp],
-    resamples: int = 2000,
-    seed: int = 0,
-) -> NDArray[np.float64]:
+def two_way_weights(
+    systems: int, conversations: int, resamples: int, seed: int = 0, *, columns: int = 0
+) -> Iterator[tuple[Floats, Floats]]:
+    """Draw systems and, independently, conversations with replacement; a cell's weight is the product of the two.
+
+    The pigeonhole bootstrap of crossed factors (Owen 2007; product weights: Owen and Eckles 2012). No bootstrap is
+    exact for crossed random effects (McCullagh 2000); this one errs to the safe side: it has the main effects right
+    and counts the variance of what is left in single cells up to three times.
+
+    Args:
+        systems: S, the levels of the first factor.
+        conversations: C, the levels of the second.
+        resamples: how many rows to draw in all.
+        seed: of the two generators.
+        columns: numbers that the caller holds per row, if more than either.
+
+    Yields:
+        Weights (b, S) of the systems and (b, C) of the conversations.
+    """
+    first, second = np.random.SeedSequence(seed).spawn(2)
+    columns = max(columns, systems, conversations)
+    yield from zip(
+        draw(np.ones(systems, dtype=np.intp), resamples, first, columns=columns),
+        draw(np.ones(conversations, dtype=np.intp), resamples, second, columns=columns),
+        strict=True,
+    )
+
+
+# -- clusters that say the same ---------------------------------------------------------------------------------------
+
+
+class Types(NamedTuple):
+    """What clusters say: the distinct rows, shape (K, m), and how many clusters say each, shape (K,)."""
+
+    rows: Floats | csr_array
+    counts: Codes
+
+
+def types(sums: Floats | csr_array) -> Types:
+    """Find the clusters whose rows are equal.
+
+    Rows are told apart by a 64-bit hash and then compared; a row that only shares another's hash becomes a type of its
+    own. Types stand in the order of their hashes, so that results do not depend on the order of the clusters.
+
+    Args:
+        sums: shape (C, m), the totals of each cluster; dense or a scipy.sparse array in CSR format.
+    """
+    if isinstance(sums, np.ndarray):
+        key, equal = _dense_key(sums), _dense_equal
+    else:
+        sums = sums.copy()
+        sums.sum_duplicates()
+        sums.eliminate_zeros()
+        key, equal = _sparse_key(sums), _sparse_equal
+    _, first, kind = np.unique(key, return_index=True, return_inverse=True)
+    alone = np.flatnonzero(~equal(sums, first[kind]))
+    kind[alone] = len(first) + np.arange(len(alone))
+    first = np.concatenate([first, alone])
+    return Types(sums[first], np.bincount(kind, minlength=len(first)))
+
+
+def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Spread the bits of each number over all 64 (the finalizer of SplitMix64: Steele, Lea and Flood 2014)."""
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
+
+
+def _salted(values: Floats, column: NDArray[np.uint64] | np.uint64) -> NDArray[np.uint64]:
+    bits = np.ascontiguousarray(values, dtype=np.float64) + 0.0  # -0.0 is 0.0
+    return _mixed(bits.view(np.uint64) + _mixed(np.atleast_1d(column) + np.uint64(1)))
+
+
+def _dense_key(sums: Floats) -> NDArray[np.uint64]:
+    key = np.zeros(len(sums), dtype=np.uint64)
+    for column in range(sums.shape[1]):
+        key += _salted(sums[:, column], np.uint64(column))
+    return key
+
+
+def _sparse_key(sums: csr_array) -> NDArray[np.uint64]:
+    key = np.zeros(sums.shape[0], dtype=np.uint64)
+    filled = np.flatnonzero(np.diff(sums.indptr))
+    if len(filled):
+        key[filled] = np.add.reduceat(_salted(sums.data, sums.indices.astype(np.uint64)), sums.indptr[filled])
+    return key
+
+
+def _dense_equal(sums: Floats, other: Codes) -> NDArray[np.bool_]:
+    rows = max(1, CHUNK // max(sums.shape[1], 1))
+    parts = [
+        (sums[start : start + rows] == sums[other[start : start + rows]]).all(axis=1)
+        for start in range(0, len(sums), rows)
+    ]
+    return np.concatenate([np.zeros(0, dtype=bool), *parts])
+
+
+def _sparse_equal(sums: csr_array, other: Codes) -> NDArray[np.bool_]:
+    difference = sums - sums[other]
+    difference.eliminate_zeros()
+    return np.asarray(np.diff(difference.indptr) == 0)
+
+
+def resampled_sums(sums: Floats | csr_array, resamples: int, seed: int = 0) -> Iterator[Floats]:
+    """Resample clusters and add up their totals.
+
+    Args:
+        sums: shape (C, m), the totals of each cluster, dense or CSR.
+        resamples: how many rows to draw in all.
+        seed: of the generator.
+
+    Yields:
+        Totals of shape (b, m), where the b add up to `resamples`.
+    """
+    rows, counts = types(sums)
+    for weights in draw(counts, resamples, seed, columns=sums.shape[1]):
+        yield np.asarray(weights @ rows)
+
+
+# -- distributions ----------------------------------------------------------------------------------------------------
+
+
+def distribution(statistic: Statistic, cluster: Codes, resamples: int = 2000, seed: int = 0) -> Floats:
     """Return a statistic's values over cluster resamples, shape (resamples,).
 
     Args:
@@ -61,13 +245,197 @@ def distribution(
     return np.concatenate([statistic(weights) for weights in cluster_weights(cluster, resamples, seed)])
 
 
-def percentile(values: NDArray[np.float64], level: float = 0.95) -> tuple[float, float]:
+def two_way_distribution(
+    statistic: Callable[[Floats, Floats], Floats],
+    systems: int,
+    conversations: int,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Floats:
+    """Return a statistic's values over resamples of systems and conversations, shape (resamples,).
+
+    Args:
+        statistic: weights (b, S) and (b, C) to values (b,).
+        systems: S.
+        conversations: C.
+        resamples: how many.
+        seed: of the generators.
+    """
+    pairs = two_way_weights(systems, conversations, resamples, seed)
+    return np.concatenate([statistic(first, second) for first, second in pairs])
+
+
+def jackknife(statistic: Statistic, cluster: Codes) -> Floats:
+    """Return a statistic's values with each cluster left out in turn (weight 0), shape (C,).
+
+    Args:
+        statistic: weights (b, n) to values (b,).
+        cluster: shape (n,), the index of each observation's cluster, 0 to C-1.
+    """
+    clusters = int(cluster.max()) + 1 if len(cluster) else 0
+    rows = max(1, CHUNK // max(len(cluster), 1))
+    parts = [
+        statistic((np.arange(start, min(start + rows, clusters))[:, None] != cluster).astype(np.float64))
+        for start in range(0, clusters, rows)
+    ]
+    return np.concatenate([np.zeros(0), *parts])
+
+
+# -- intervals --------------------------------------------------------------------------------------------------------
+
+
+def percentile(values: Floats, level: float = 0.95) -> tuple[float, float]:
     """Return the percentile interval (Efron 1979); resamples in which the statistic is not defined are left out.
 
-    NaN, NaN where fewer than half of the resamples define it.
+    NaN, NaN where fewer than half of the resamples define it; `percentile_interval` says so in words.
     """
     defined = values[np.isfinite(values)]
     if len(defined) * 2 < len(values) or not len(defined):
         return np.nan, np.nan
     low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
+
+
+def percentile_interval(value: float, values: Floats, level: float = 0.95) -> Interval:
+    """Return an estimate with its percentile interval, or the reason why there is none.
+
+    Resamples in which the statistic is not defined are left out and said to be; if they are more than half, there is
+    no interval.
+
+    Args:
+        value: the estimate.
+        values: shape (resamples,), the statistic over resamples; NaN where it is not defined.
+        level: of confidence.
+    """
+    if not np.isfinite(value):
+        return Interval(None, undefined="the statistic is not defined on these data")
+    low, high = percentile(values, level)
+    lost = int((~np.isfinite(values)).sum())
+    reason = f"not defined in {lost:,} of {len(values):,} resamples" if lost else ""
+    if not np.isfinite(low):
+        return Interval(float(value), undefined=reason or "no resamples")
+    return Interval(float(value), low, high, reason and f"{reason}, which are left out")
+
+
+def bca(value: float, values: Floats, left_out: Floats, level: float = 0.95, counts: Codes | None = None) -> Interval:
+    """Return an estimate with its bias-corrected and accelerated interval (Efron 1987; DiCiccio and Efron 1996).
+
+    The bounds are quantiles of the resamples at Φ(z0 + (z0 + z) / (1 - a (z0 + z))), z = ∓Φ⁻¹((1+level)/2), with the
+    bias correction z0 = Φ⁻¹(share of resamples below the estimate, half of those equal to it) and the acceleration
+    a = Σ d³ / (6 (Σ d²)^1.5), d = mean of the jackknife values - each. Where z0 or a is not defined the percentile
+    interval is given, and `undefined` says so.
+    Published example: for the variance of Efron and Tibshirani 1993, table 14.1 (26 children, spatial test A), a is
+    0.061 and the 90 % interval from 2,000 resamples (115.8, 259.6), against (100.8, 233.9) by percentiles.
+
+    Args:
+        value: the estimate.
+        values: shape (resamples,), the statistic over resamples.
+        left_out: shape (C,), the statistic with each cluster left out; or (K,), one for each type of cluster.
+        level: of confidence.
+        counts: shape (K,), how many clusters are of each type; ones if not given.
+    """
+    found = percentile_interval(value, values, level)
+    if found.low is None or found.low == found.high:
+        return found
+    z0, acceleration, reason = _corrections(
+        value, values, left_out, np.ones(len(left_out)) if counts is None else counts
+    )
+    shift = z0 + ndtri([(1 - level) / 2, (1 + level) / 2])
+    if not reason and (acceleration * shift >= 1).any():
+        reason = "the acceleration is too large"
+    if reason:
+        return found._replace(undefined="; ".join(filter(None, [found.undefined, f"percentile, not BCa: {reason}"])))
+    low, high = np.quantile(values[np.isfinite(values)], ndtr(z0 + shift / (1 - acceleration * shift)))
+    return found._replace(low=float(low), high=float(high))
+
+
+def _corrections(value: float, values: Floats, left_out: Floats, counts: Codes | Floats) -> tuple[float, float, str]:
+    """Return the bias correction, the acceleration, and why they are not defined, if they are not."""
+    gap = values[np.isfinite(values)] - value
+    tie = np.abs(gap) <= TIE * max(1.0, abs(value))
+    below = float(np.where(tie, 0.5, gap < 0).mean())
+    if not 0 < below < 1:
+        return 0.0, 0.0, "all resamples lie on one side of the estimate"
+    if not np.isfinite(left_out).all():
+        return 0.0, 0.0, "the statistic is not defined without one of the clusters"
+    distance = counts @ left_out / counts.sum() - left_out
+    spread = float(counts @ distance**2)
+    if spread <= len(distance) * (TIE * max(1.0, abs(value))) ** 2:
+        return 0.0, 0.0, "leaving out any one cluster changes nothing"
+    return float(ndtri(below)), float(counts @ distance**3 / (6 * spread**1.5)), ""
+
+
+def interval(
+    statistic: Statistic,
+    cluster: Codes,
+    *,
+    method: Method = "percentile",
+    resamples: int = 2000,
+    seed: int = 0,
+    level: float = 0.95,
+) -> Interval:
+    """Estimate a statistic of weighted observations, with its cluster bootstrap interval.
+
+    Args:
+        statistic: weights (b, n) to values (b,), NaN where it is not defined; ones give the estimate.
+        cluster: shape (n,), the index of each observation's cluster, 0 to C-1; `np.arange(n)` resamples items.
+        method: `percentile` or `bca`. BCa computes the statistic C times more, on n weights each.
+        resamples: how many.
+        seed: of the generator.
+        level: of confidence.
+    """
+    n = len(cluster)
+    if not n:
+        return Interval(None, undefined="no observations")
+    value = float(statistic(np.ones((1, n)))[0])
+    if not np.isfinite(value) or int(cluster.max()) < 1:
+        return _without_resamples(value)
+    values = distribution(statistic, cluster, resamples, seed)
+    if method == "percentile":
+        return percentile_interval(value, values, level)
+    return bca(value, values, jackknife(statistic, cluster), level)
+
+
+def interval_of_sums(
+    statistic: Statistic,
+    sums: Floats | csr_array,
+    *,
+    method: Method = "percentile",
+    resamples: int = 2000,
+    seed: int = 0,
+    level: float = 0.95,
+) -> Interval:
+    """Estimate a statistic that is a function of totals over clusters, with its cluster bootstrap interval.
+
+    The same interval as `interval`, from other random numbers; much faster where many clusters say the same, and BCa
+    costs no more than the percentile interval. It does not depend on the order of the clusters.
+
+    Args:
+        statistic: totals (b, m) to values (b,), NaN where it is not defined.
+        sums: shape (C, m), the totals of each cluster, dense or CSR.
+        method: `percentile` or `bca`.
+        resamples: how many.
+        seed: of the generator.
+        level: of confidence.
+    """
+    if not sums.shape[0]:
+        return Interval(None, undefined="no observations")
+    rows, counts = types(sums)
+    total = np.asarray(counts[None, :].astype(np.float64) @ rows)
+    value = float(statistic(total)[0])
+    if not np.isfinite(value) or sums.shape[0] < 2:
+        return _without_resamples(value)
+    chunks = draw(counts, resamples, seed, columns=sums.shape[1])
+    values = np.concatenate([statistic(np.asarray(weights @ rows)) for weights in chunks])
+    if method == "percentile":
+        return percentile_interval(value, values, level)
+    size = max(1, CHUNK // max(sums.shape[1], 1))
+    parts = (rows[start : start + size] for start in range(0, len(counts), size))
+    left_out = [statistic(total - (part if isinstance(part, np.ndarray) else part.toarray())) for part in parts]
+    return bca(value, values, np.concatenate(left_out), level, counts)
+
+
+def _without_resamples(value: float) -> Interval:
+    if not np.isfinite(value):
+        return Interval(None, undefined="the statistic is not defined on these data")
+    return Interval(value, undefined="fewer than 2 clusters")

@@ -6,8 +6,12 @@ from typing import NamedTuple
 
 
 class Interval(NamedTuple):
-    """An estimate and its interval; `low` and `high` are NaN where none can be given."""
+    """An estimate and its interval.
 
-    value: float
-    low: float
-    high: float
+    `undefined` says in a few words why there is no value or no interval, or why the interval is not the one asked for.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    undefined: str = ""

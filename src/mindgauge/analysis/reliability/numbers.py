@@ -1,0 +1,108 @@
+"""All numbers of one judge beside people: estimates, what each interval's width owes to, and the parts of the error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from mindgauge.analysis.reliability import estimates
+from mindgauge.analysis.reliability.card import Bound
+from mindgauge.analysis.reliability.estimates import BOTH, CONVERSATIONS, WIDTHS, bound
+from mindgauge.stats import bootstrap, icc, moments
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from mindgauge.analysis.reliability.pairs import Pairs
+
+    Floats = NDArray[np.float64]
+
+
+class Numbers(NamedTuple):
+    """`by_system` has the estimates of each present system, `without` ICC(C,1) of the system means without it."""
+
+    bounds: dict[str, Bound]
+    widths: dict[str, dict[str, float | None]]
+    bias_parts: dict[str, float | None]
+    by_system: list[dict[str, Bound]]
+    without: list[float | None]
+
+
+def numbers(pairs: Pairs, resamples: int, seed: int) -> Numbers:
+    """Compute everything that a card shows of paired values.
+
+    Intervals of coefficients for single subjects resample conversations; those of system means are exact (F), since so
+    few systems are no sample for a bootstrap; docs/reliability.md has the coverage of both.
+    """
+    tables = pairs.whole()
+    point = estimates.of_subjects(pairs, tables.sum(axis=1))
+    resampled = estimates.resample(pairs, resamples, seed)
+    varied = resampled.values[CONVERSATIONS]
+    bounds = {name: bound(float(value[0]), varied[name], clusters=pairs.clusters) for name, value in point.items()}
+    if pairs.scale.ordered:
+        bounds["limits"] = _limits(pairs, tables)
+    by_system: list[dict[str, Bound]] = []
+    without: list[float | None] = []
+    if pairs.systems > 1:
+        each = estimates.of_each_system(pairs, tables)
+        by_system = [
+            {
+                name: bound(float(value[0, i]), resampled.by_system[name][:, i], clusters=pairs.clusters)
+                for name, value in each.items()
+            }
+            for i in range(pairs.systems)
+        ]
+    if pairs.systems > 1 and pairs.scale.ordered:
+        bounds |= _systems(pairs, tables, resampled.values[BOTH])
+        without = _without(pairs, tables)
+    return Numbers(bounds, _widths(resampled), _parts(pairs, tables), by_system, without)
+
+
+def _limits(pairs: Pairs, tables: Floats) -> Bound:
+    """Bland and Altman's limits: where the judge's difference from people lies for 95 % of the subjects."""
+    sums = pairs.moments(tables.sum(axis=1))
+    low, high = (float(limit[0]) for limit in moments.limits_of_agreement(sums))
+    bias = float(moments.bias(sums)[0])
+    return Bound(bias, low, high) if np.isfinite(low) else Bound(bias, note="fewer than two subjects")
+
+
+def _systems(pairs: Pairs, tables: Floats, both: dict[str, Floats]) -> dict[str, Bound]:
+    sums = pairs.moments(tables)[0]
+    means = sums[:, 1:3] / sums[:, :1]
+    exact = icc.icc(means)
+    found = {}
+    for name, form in (("system_icc_c1", exact.consistency), ("system_icc_a1", exact.agreement)):
+        found[name] = Bound(form.value, form.low, form.high, form.undefined)
+    point = estimates.of_systems(pairs, tables)["system_pearson"]
+    found["system_pearson"] = bound(float(point[0]), both["system_pearson"], clusters=pairs.systems)
+    return found
+
+
+def _without(pairs: Pairs, tables: Floats) -> list[float | None]:
+    if pairs.systems < 3:
+        return [None] * pairs.systems
+    left = estimates.of_systems(pairs, tables, 1 - np.eye(pairs.systems))["system_icc_c1"]
+    return [float(value) if np.isfinite(value) else None for value in left]
+
+
+def _widths(resampled: estimates.Resampled) -> dict[str, dict[str, float | None]]:
+    found: dict[str, dict[str, float | None]] = {}
+    for scheme, values in resampled.values.items():
+        found[scheme] = {}
+        for name in (name for name in WIDTHS if name in values):
+            low, high = bootstrap.percentile(values[name])
+            found[scheme][name] = float(high - low) if np.isfinite(high - low) else None
+    return found
+
+
+def _parts(pairs: Pairs, tables: Floats) -> dict[str, float | None]:
+    """Split the mean square of judge minus people into a constant, the systems' own shift, and the rest."""
+    if not pairs.scale.ordered:
+        return {}
+    sums = pairs.moments(tables)
+    mean_square = float(moments.mse(sums.sum(axis=1))[0])
+    bias = float(moments.bias(sums.sum(axis=1))[0])
+    each, weight = moments.bias(sums[0]), sums[0, :, 0]
+    between = float((weight * (each - bias) ** 2).sum() / weight.sum())
+    return {"constant": bias**2, "system": between, "item": max(mean_square - bias**2 - between, 0.0)}

@@ -1,0 +1,257 @@
+"""Ratings from anywhere, as one checked table: runs, and long files with the columns subject, criterion, rater, value."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from mindgauge import tables
+from mindgauge.analysis import frame as runs
+from mindgauge.analysis.reliability.scale import Scale, of_criterion, settle
+from mindgauge.analysis.score import open_run
+from mindgauge.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mindgauge.tables import Frame
+
+REQUIRED = ("subject", "criterion", "rater", "value")
+TEXT = ("subject", "criterion", "rater", "rater_kind", "value", "status", "system", "cluster", "category", "selection")
+OPTIONAL = ("rater_kind", "status", "system", "cluster", "category", "selection", "run")
+KINDS = ("gold", "person", "model", "classifier", "rule", "panel")
+_MISSING = ("", "nan", "null", "na", "n/a")
+_KEY = ("subject", "criterion", "rater", "run")
+_FIRST = 3
+"""Places named in a message."""
+
+
+class Ratings(NamedTuple):
+    """Checked ratings. `frame` has the columns `TEXT`, `run`, and `number` (the value, null if it is a word or missing).
+
+    `scales` has one scale per criterion; `notes` says what was assumed or counted as missing, one line each.
+    """
+
+    source: str
+    frame: pl.DataFrame
+    scales: dict[str, Scale]
+    notes: list[str]
+
+
+def read(
+    sources: Sequence[str | Path | Frame],
+    *,
+    scale: Mapping[str, str] | None = None,
+    nominal: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
+) -> Ratings:
+    """Read and check ratings; several sources are put one under the other.
+
+    Args:
+        sources: run directories, CSV, JSONL or Parquet files, or tables in memory.
+        scale: criterion → its scale, `1:5` or `worst,middle,best`; the key `*` stands for all others.
+        nominal: criteria whose values are classes without an order, even if they are numbers.
+        columns: our name → the source's name of a column.
+
+    Raises:
+        UsageError: no source is named, or a scale cannot be read.
+        DataError: a file, a column or a value is not as expected.
+    """
+    if not sources:
+        raise UsageError("name a run directory or a ratings file")
+    parts = [_source(source, columns or {}) for source in sources]
+    frame = pl.concat([part for part, _ in parts], how="diagonal_relaxed")
+    known = {name: found for _, scales in parts for name, found in scales.items()}
+    names = ", ".join(str(s) if isinstance(s, str | Path) else "table" for s in sources)
+    notes: list[str] = []
+    frame = _whole_subjects(frame, notes)
+    _refuse_repeats(frame, names)
+    scales = {}
+    for criterion in frame["criterion"].unique().sort().to_list():
+        given = (scale or {}).get(criterion, (scale or {}).get("*", ""))
+        rows = frame.filter(pl.col("criterion") == criterion)
+        scales[criterion], off, said = settle(
+            rows, criterion, given, known.get(criterion), nominal=criterion in nominal
+        )
+        notes += said
+        frame = _without(frame, criterion, off, scales[criterion], notes)
+    return Ratings(names, frame.drop("row"), scales, notes)
+
+
+def _source(source: str | Path | Frame, columns: Mapping[str, str]) -> tuple[pl.DataFrame, dict[str, Scale]]:
+    if isinstance(source, str | Path) and Path(source).is_dir():
+        return _run(Path(source))
+    name = str(source) if isinstance(source, str | Path) else "the table"
+    wanted = {columns.get(name, name) for name in (*REQUIRED, *OPTIONAL)}
+    found = _renamed(_table(source, wanted), columns, name)
+    missing = [column for column in REQUIRED if column not in found.columns]
+    if missing:
+        raise DataError(
+            f"{name}: no column {', '.join(missing)}; needed are {', '.join(REQUIRED)}, found {', '.join(found.columns) or 'nothing'}; "
+            f"name it with --map {missing[0]}=COLUMN"
+        )
+    if found.is_empty():
+        raise DataError(f"{name}: no ratings in it (0 rows)")
+    return _typed(found, name), {}
+
+
+def _renamed(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> pl.DataFrame:
+    """Give columns our names; one that is called like ours but stands for something else goes."""
+    for ours, theirs in columns.items():
+        if ours not in (*REQUIRED, *OPTIONAL):
+            raise UsageError(
+                f"--map {ours}={theirs}: {ours!r} is not a column of ours; they are {', '.join((*REQUIRED, *OPTIONAL))}"
+            )
+        if theirs not in frame.columns:
+            raise DataError(f"{name}: no column {theirs}, found {', '.join(frame.columns) or 'nothing'}")
+        if theirs != ours:
+            frame = frame.drop(ours, strict=False).rename({theirs: ours})
+    return frame
+
+
+def _table(source: str | Path | Frame, columns: set[str]) -> pl.DataFrame:
+    """Read a table fast, our columns as text; where that fails, the slow reader says in which line and why."""
+    if not isinstance(source, str | Path):
+        if not hasattr(source, "__arrow_c_stream__"):
+            raise DataError(f"expected a path or a polars, pandas or Arrow table, found {type(source).__name__}")
+        return pl.DataFrame(source)
+    path = Path(source)
+    try:
+        match path.suffix.lower():
+            case ".csv" | ".tsv":
+                separator = "\t" if path.suffix.lower() == ".tsv" else ","
+                content = tables.read_text(path).encode()
+                return pl.read_csv(io.BytesIO(content), infer_schema=False, separator=separator)
+            case ".parquet":
+                return pl.read_parquet(path)
+            case ".jsonl" | ".ndjson":
+                content = tables.read_text(path).encode()
+                names = pl.read_ndjson(io.BytesIO(content), infer_schema_length=None, n_rows=1000).columns
+                texts = dict.fromkeys(columns & set(names), pl.String)
+                return pl.read_ndjson(io.BytesIO(content), schema_overrides=texts, infer_schema_length=None)
+            case _:
+                return pl.DataFrame([row for _, row in tables.read_table(path)])
+    except pl.exceptions.NoDataError as error:
+        raise DataError(f"{path}: no ratings in it (an empty file)") from error
+    except (pl.exceptions.PolarsError, OSError) as error:
+        for _ in tables.read_table(path):
+            pass
+        raise DataError(f"{path}: cannot read it ({' '.join(str(error).split())[:200]})") from error
+
+
+def _typed(found: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Give every column its type; faults are named with their rows, counted from 1."""
+    present = [column for column in (*REQUIRED, *OPTIONAL) if column in found.columns]
+    nested = [c for c in present if found.schema[c].is_nested()]
+    if nested:
+        raise DataError(f"{name}: the column {nested[0]} holds lists or objects; one value per row is needed")
+    frame = found.select(pl.col(c).cast(pl.String).str.strip_chars() for c in present).with_row_index("row", offset=1)
+    for column in ("subject", "criterion", "rater"):
+        empty = frame.filter(pl.col(column).is_null() | (pl.col(column) == ""))
+        if len(empty):
+            raise DataError(f"{name}: {len(empty)} rows have no {column} (first: {_rows(empty)})")
+    value = pl.when(pl.col("value").str.to_lowercase().is_in(_MISSING)).then(None).otherwise(pl.col("value"))
+    frame = frame.with_columns(value=value)
+    for column in TEXT:
+        if column not in frame.columns:
+            frame = frame.with_columns(pl.lit(None, pl.String).alias(column))
+    kinds = frame.filter(pl.col("rater_kind").is_not_null() & ~pl.col("rater_kind").is_in(KINDS))
+    if len(kinds):
+        raise DataError(
+            f"{name}: unknown rater_kind {kinds['rater_kind'][0]!r} (first: {_rows(kinds)}); known are {', '.join(KINDS)}"
+        )
+    number = pl.col("value").cast(pl.Float64, strict=False)
+    number = pl.when(number.is_finite()).then(number)
+    status = (
+        pl.when(pl.col("value").is_not_null()).then(pl.lit("ok")).otherwise(pl.coalesce("status", pl.lit("unparsable")))
+    )
+    return frame.with_columns(run=_run_column(frame, name), number=number, status=status).with_columns(
+        cluster=pl.coalesce("cluster", "subject")
+    )
+
+
+def _run_column(frame: pl.DataFrame, name: str) -> pl.Series | pl.Expr:
+    if "run" not in frame.columns:
+        return pl.lit(0, pl.Int64)
+    run = frame["run"].fill_null("0").cast(pl.Float64, strict=False)
+    odd = frame.filter(run.is_null() | (run != run.floor()))
+    if len(odd):
+        raise DataError(f"{name}: run must be a whole number, found {odd['run'][0]!r} (first: {_rows(odd)})")
+    return run.cast(pl.Int64)
+
+
+def _rows(frame: pl.DataFrame) -> str:
+    first = ", ".join(str(row) for row in frame["row"].head(_FIRST))
+    return f"row {first}" if len(frame) == 1 else f"rows {first}"
+
+
+def _run(folder: Path) -> tuple[pl.DataFrame, dict[str, Scale]]:
+    """Read the ratings of a run, composites included."""
+    store, found, _ = open_run(folder)
+    parts: list[pl.DataFrame] = []
+    scales: dict[str, Scale] = {}
+    with store:
+        for benchmark in found:
+            criteria = runs.criteria(benchmark)
+            taken = {name: name if name not in scales else f"{benchmark.name}:{name}" for name in criteria}
+            rows = runs.ratings(store, benchmark).filter(pl.col("criterion").is_in(list(criteria)))
+            scales |= {taken[name]: of_criterion(criterion) for name, criterion in criteria.items()}
+            system = pl.lit(None, pl.String) if benchmark.closed else pl.col("model")
+            parts.append(
+                rows.with_columns(
+                    system=system,
+                    criterion=pl.col("criterion").replace_strict(taken, return_dtype=pl.String),
+                    category=pl.col("tag.category"),
+                    number=pl.col("value").cast(pl.Float64, strict=False),
+                ).select(*TEXT, "run", "number")
+            )
+    frame = pl.concat(parts).with_row_index("row", offset=1)
+    if frame.is_empty():
+        raise DataError(f"{folder}: this run holds no ratings yet")
+    return frame, scales
+
+
+def _whole_subjects(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
+    """Where a subject is named like its conversation and only the system tells replies apart, name the reply."""
+    if frame["system"].null_count() == len(frame):
+        return frame
+    systems = frame.group_by("subject").agg(pl.col("system").n_unique().alias("systems"))
+    if systems["systems"].max() == 1:
+        return frame
+    notes.append("subjects occur under several systems, so each subject is taken together with its system")
+    return frame.with_columns(subject=pl.concat_str("subject", pl.col("system").fill_null(""), separator=" / "))
+
+
+def _refuse_repeats(frame: pl.DataFrame, name: str) -> None:
+    if frame.select(pl.struct(_KEY).n_unique()).item() == len(frame):
+        return
+    repeated = frame.filter(pl.struct(_KEY).is_duplicated())
+    surplus = len(repeated) - repeated.select(pl.struct(_KEY).n_unique()).item()
+    first = repeated.row(0, named=True)
+    same = repeated.filter(pl.all_horizontal(pl.col(column) == first[column] for column in _KEY))
+    raise DataError(
+        f"{name}: {surplus} rows repeat a subject, criterion, rater and run (first: {first['subject']!r}, {first['criterion']}, "
+        f"{first['rater']}, {_rows(same)}); number repeats in a column `run`, or remove the copies"
+    )
+
+
+def _without(frame: pl.DataFrame, criterion: str, off: pl.Series, scale: Scale, notes: list[str]) -> pl.DataFrame:
+    """Count values off the scale as missing, and say how many there were."""
+    if off.is_empty():
+        return frame
+    here = pl.col("row").is_in(off.implode()) & (pl.col("criterion") == criterion)
+    faults = frame.filter(here)
+    values = faults["value"].value_counts(sort=True)
+    said = ", ".join(f"{n} × {value}" for value, n in values.head(_FIRST).iter_rows())
+    notes.append(
+        f"{criterion}: {len(faults)} values are off the scale {scale} ({said}; first: {_rows(faults)}) and count as missing"
+    )
+    blank = pl.lit(None)
+    return frame.with_columns(
+        value=pl.when(here).then(blank).otherwise(pl.col("value")),
+        number=pl.when(here).then(blank).otherwise(pl.col("number")),
+        status=pl.when(here).then(pl.lit("unparsable")).otherwise(pl.col("status")),
+    )

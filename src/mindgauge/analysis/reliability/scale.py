@@ -1,0 +1,157 @@
+"""The scale of a criterion: from its rubric, from the user, or, failing both, from the values themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from mindgauge.errors import DataError, UsageError
+from mindgauge.rubric import Scale as Kind
+
+if TYPE_CHECKING:
+    from mindgauge.rubric import Criterion
+
+MANY = 20
+"""More distinct values than this are a continuum: coefficients for categories are not computed."""
+
+
+class Scale(NamedTuple):
+    """The values of a criterion. `words` are given for word levels and classes; `values` are then their positions.
+
+    `low` and `high` span the range that bias is measured against. With `levels` False the values are a continuum.
+    """
+
+    values: tuple[float, ...]
+    words: tuple[str, ...] = ()
+    ordered: bool = True
+    levels: bool = True
+
+    @property
+    def low(self) -> float:
+        """The lowest value."""
+        return self.values[0]
+
+    @property
+    def high(self) -> float:
+        """The highest value."""
+        return self.values[-1]
+
+    @property
+    def shown(self) -> list[float | str]:
+        """The values as they are written."""
+        return list(self.words) if self.words else [_short(value) for value in self.values]
+
+    def __str__(self) -> str:
+        if self.words:
+            return (" < " if self.ordered else ", ").join(self.words)
+        return f"{_short(self.low)}:{_short(self.high)}"
+
+    def word(self, value: float) -> float | str:
+        """Write a value as its word, if it has one."""
+        return self.words[int(value)] if self.words else _short(value)
+
+
+def _short(value: float) -> float:
+    return int(value) if float(value).is_integer() else round(float(value), 4)
+
+
+def of_criterion(criterion: Criterion) -> Scale:
+    """Return the scale of a rubric's criterion."""
+    numbers = [v for v in criterion.values if isinstance(v, int | float)]
+    ordered = criterion.scale is Kind.ORDINAL
+    if ordered and len(numbers) == len(criterion.values):
+        return Scale(tuple(float(v) for v in numbers))
+    return _worded(tuple(str(v) for v in criterion.values), ordered=ordered)
+
+
+def _worded(words: tuple[str, ...], *, ordered: bool) -> Scale:
+    return Scale(tuple(float(i) for i in range(len(words))), words, ordered)
+
+
+def settle(
+    rows: pl.DataFrame, criterion: str, given: str, known: Scale | None, *, nominal: bool
+) -> tuple[Scale, pl.Series, list[str]]:
+    """Find a criterion's scale, the rows (column `row`) whose values are off it, and what was assumed.
+
+    Raises:
+        UsageError: the given scale cannot be read.
+        DataError: numbers and words are mixed, or every value is off the scale.
+    """
+    valued = rows.filter(pl.col("value").is_not_null())
+    notes: list[str] = []
+    if given:
+        scale = _given(given, valued)
+    elif known is not None:
+        scale = known
+    elif valued.is_empty():
+        return Scale((0.0, 1.0)), pl.Series(dtype=pl.UInt32), [f"{criterion}: no rating has a value"]
+    else:
+        scale = _observed(valued, criterion, nominal=nominal)
+        if scale.ordered:
+            notes.append(
+                f"{criterion}: no scale given, so it is taken from the values ({scale}); --scale LOW:HIGH says it"
+            )
+    off = valued.filter(~_on(scale))["row"]
+    if len(off) and len(off) == len(valued):
+        raise DataError(
+            f"{criterion}: not one value is on the scale {scale} (found {', '.join(map(str, valued['value'].unique().sort().head(5)))}); is --scale right?"
+        )
+    return scale, off, notes
+
+
+def _on(scale: Scale) -> pl.Expr:
+    if scale.words:
+        return pl.col("value").is_in(scale.words)
+    number = pl.col("number")
+    within = number.is_between(scale.low, scale.high) & number.is_not_null()
+    return within & number.is_in(scale.values) if scale.levels else within
+
+
+def _given(text: str, valued: pl.DataFrame) -> Scale:
+    """Read `1:5` or `worst,middle,best`; between the bounds, values that are not whole belong if they occur."""
+    if "," in text:
+        words = tuple(word.strip() for word in text.split(","))
+        if len(set(words)) < len(words) or not all(words):
+            raise UsageError(f"--scale {text!r}: write each level once, worst to best, for example none,some,full")
+        return _worded(words, ordered=True)
+    low, colon, high = text.partition(":")
+    try:
+        bounds = float(low), float(high)
+    except ValueError:
+        bounds = (0.0, 0.0)
+    if not colon or not bounds[0] < bounds[1]:
+        raise UsageError(
+            f"--scale {text!r}: write LOW:HIGH, for example 1:5, or levels worst to best, for example none,some,full"
+        )
+    return _numbers(valued["number"].filter(valued["number"].is_between(*bounds)), *bounds)
+
+
+def _observed(valued: pl.DataFrame, criterion: str, *, nominal: bool) -> Scale:
+    words = valued.filter(pl.col("number").is_null())
+    if nominal or len(words) == len(valued):
+        found = valued["value"].unique().sort().to_list()
+        if len(found) > MANY * 10:
+            raise DataError(f"{criterion}: {len(found)} different classes; these look like texts, not ratings")
+        return _worded(tuple(found), ordered=False)
+    if len(words):
+        first = ", ".join(str(row) for row in words["row"].head(3))
+        raise DataError(
+            f"{criterion}: numbers and words are mixed ({len(words)} of {len(valued)} values are words such as "
+            f"{str(words['value'][0])[:40]!r}, row {first}); leave those cells empty, or name the criterion with --nominal"
+        )
+    return _numbers(valued["number"], float(valued["number"].min()), float(valued["number"].max()))  # type: ignore[arg-type]
+
+
+def _numbers(numbers: pl.Series, low: float, high: float) -> Scale:
+    found = np.unique(numbers.drop_nulls().to_numpy())
+    whole = (
+        np.arange(low, high + 1)
+        if low.is_integer() and high.is_integer() and high - low <= MANY
+        else np.array([low, high])
+    )
+    values = np.union1d(found, whole)
+    if len(values) > MANY:
+        return Scale((low, high), levels=False)
+    return Scale(tuple(float(v) for v in values))

@@ -1,0 +1,123 @@
+"""Reliability cards in the terminal: one line each, what to know of each, and the scores they correct."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mindgauge.cli.render import table
+
+if TYPE_CHECKING:
+    from mindgauge.analysis.reliability.card import Bound, Card, Reliability
+
+_NAMES = {
+    "percent": "same value", "within_1": "within 1", "kappa": "Cohen's kappa", "kappa_quadratic": "kappa, quadratic",
+    "alpha": "Krippendorff's alpha", "ac": "Gwet's AC", "icc_a1": "ICC(A,1)", "icc_c1": "ICC(C,1)", "pearson": "Pearson r",
+    "ccc": "Lin's CCC", "bias": "bias", "mse": "mean square", "limits": "limits of agreement", "people_mean": "people's mean",
+    "judge_mean": "judge's mean", "people_top": "people at the best level", "judge_top": "judge at the best level",
+    "system_icc_c1": "systems: ICC(C,1)", "system_icc_a1": "systems: ICC(A,1)", "system_pearson": "systems: Pearson r",
+}  # fmt: skip
+_PREFIXES = {"ceiling_": "people with people: ", "repeat_": "judge with itself: "}
+_SIGNED = {"bias", "limits"}
+
+
+def show(found: Reliability, *, full: bool) -> None:
+    """Print cards: verdicts and headline numbers, reasons and warnings, corrected scores; with `full`, everything."""
+    table(f"Reliability of judges  ({found.source})", _COLUMNS, [_row(card) for card in found.cards])
+    for card in found.cards:
+        print(f"\n{card.judge}, {card.criterion}: {card.verdict}")
+        for said in [*card.reasons, *card.warnings] if full else [*card.reasons, *card.warnings][:4]:
+            print(f"  - {said}")
+        if full:
+            _full(card)
+    corrected = [
+        [
+            c.judge, c.criterion, s.system or "all", str(s.judged), _bound(s.raw), str(s.rated_by_people),
+            _bound(s.people), _bound(s.corrected), "" if s.gain is None else f"{s.gain:.2f}",
+        ]
+        for c in found.cards
+        for s in c.corrected
+    ]  # fmt: skip
+    if corrected:
+        print()
+        columns = [
+            "judge",
+            "criterion",
+            "system",
+            "judged",
+            "judge alone",
+            "by people",
+            "people alone",
+            "corrected",
+            "gain",
+        ]
+        table("Mean scores: the judge alone, and corrected by the subjects that people rated too", columns, corrected)
+    print(f"\nRule: {found.rule}")
+    for note in found.notes:
+        print(f"note: {note}")
+
+
+_COLUMNS = [
+    "judge", "criterion", "may rate single replies", "may rank systems", "agreement", "people with people", "bias",
+    "systems' ICC(C,1)", "n", "missing",
+]  # fmt: skip
+
+
+def _row(card: Card) -> list[str]:
+    name = "icc_a1" if card.ordered else "alpha"
+    estimates = card.estimates
+    return [
+        card.judge, card.criterion, card.rate_replies.verdict, card.rank_systems.verdict, _bound(estimates.get(name)),
+        _bound(estimates.get(f"ceiling_{name}")), _bound(estimates.get("bias"), signed=True),
+        _bound(estimates.get("system_icc_c1")), str(card.n), str(card.missing),
+    ]  # fmt: skip
+
+
+def _full(card: Card) -> None:
+    rows = [[label(name), _bound(bound, signed=name in _SIGNED), bound.note] for name, bound in card.estimates.items()]
+    table("", ["estimate", "value and 95 % interval", ""], rows)
+    if card.widths:
+        names = list(dict.fromkeys(name for widths in card.widths.values() for name in widths))
+        table(
+            "Width of the interval, by what is resampled",
+            ["estimate", *card.widths],
+            [[label(name), *(_number(widths.get(name)) for widths in card.widths.values())] for name in names],
+        )
+    parts = ", ".join(f"{name} {value:.3f}" for name, value in card.bias_parts.items() if value is not None)
+    if parts:
+        print(f"  mean square of judge minus people: {parts}")
+    for title, column, found in (
+        ("By system", "system", card.by_system),
+        ("By category", "category", card.by_category),
+    ):
+        if found:
+            names = list(dict.fromkeys(name for part in found for name in part.estimates))
+            rows = [[part.name, str(part.n), *(_bound(part.estimates.get(name)) for name in names)] for part in found]
+            table(title, [column, "n", *map(label, names)], rows)
+    if card.contested:
+        rows = [
+            [c.subject, c.system, "; ".join(f"{who} {', '.join(map(str, v))}" for who, v in c.people.items()), ", ".join(map(str, c.judge))]
+            for c in card.contested
+        ]  # fmt: skip
+        table(f"Contested: {len(rows)} of {card.contested_count}", ["subject", "system", "people", "judge"], rows)
+
+
+def label(name: str) -> str:
+    """Name an estimate for a reader."""
+    for prefix, words in _PREFIXES.items():
+        if name.startswith(prefix):
+            return words + _NAMES[name.removeprefix(prefix)]
+    return _NAMES[name]
+
+
+def _bound(bound: Bound | None, *, signed: bool = False) -> str:
+    if bound is None or bound.value is None:
+        return "–"
+    sign = "+" if signed else ""
+    said = f"{bound.value:{sign}.2f}"
+    return (
+        said if bound.low is None or bound.high is None else f"{said} [{bound.low:{sign}.2f}, {bound.high:{sign}.2f}]"
+    )
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"

@@ -1,0 +1,46 @@
+"""`mindgauge reliability`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mindgauge.cli import options, render
+
+
+def reliability(
+    ratings: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Run directories, or ratings files (CSV, JSONL, Parquet) with subject, criterion, rater, value "
+            "and optionally rater_kind, system, cluster, run, category."
+        ),
+    ],
+    reference: Annotated[
+        list[str], typer.Option(help="Whom to compare with; people, if the ratings say who they are. May be repeated.")
+    ] = [],  # noqa: B006 - typer copies it
+    scale: Annotated[
+        list[str], typer.Option(help="1:5, or worst,…,best, for all criteria; or CRITERION=1:5. May be repeated.")
+    ] = [],  # noqa: B006
+    nominal: Annotated[list[str], typer.Option(help="A criterion whose values are classes without an order.")] = [],  # noqa: B006
+    columns: Annotated[list[str], typer.Option("--map", help="OURS=THEIRS, where a column has another name.")] = [],  # noqa: B006
+    rule: Annotated[
+        str, typer.Option(help="mindgauge; mentalbench (the source's own, for comparison); or a file like rule.toml.")
+    ] = "mindgauge",
+    resamples: Annotated[int, typer.Option(min=100, help="Of the bootstrap.")] = 2000,
+    seed: Annotated[int, typer.Option(help="Of the bootstrap.")] = 0,
+    full: Annotated[bool, typer.Option("--full", help="Every card in full, not only a line each.")] = False,
+    json: options.Json = False,
+) -> None:
+    """Say when a judge can be trusted: a reliability card for each judge and criterion."""
+    from mindgauge.cli import cards
+    from mindgauge.verbs.reliability import reliability as verb
+
+    found = verb(
+        list(ratings), reference=reference, scale=options.scales(scale), nominal=nominal,
+        columns=options.pairs(columns, "--map"), rule=rule, resamples=resamples, seed=seed,
+    )  # fmt: skip
+    if json:
+        render.as_json(found)
+        return
+    cards.show(found, full=full)

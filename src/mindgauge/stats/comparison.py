@@ -1,0 +1,310 @@
+"""Which of several systems is better, on the same conversations, and how sure that is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from mindgauge.stats import bootstrap
+from mindgauge.stats.interval import Interval
+from mindgauge.stats.multiplicity import holm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Codes = NDArray[np.intp]
+    Floats = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+
+
+class Difference(NamedTuple):
+    """By how much the first system's mean exceeds the second's, on the `n` conversations that both have.
+
+    `p` is two-sided, `adjusted` for all pairs of systems together.
+    """
+
+    first: int
+    second: int
+    difference: Interval
+    p: float | None
+    adjusted: float | None
+    n: int
+
+
+class Standing(NamedTuple):
+    """Where one system stands: 1 is best, ties share the mean of their ranks.
+
+    `rank` has the percentile interval over resamples; `certain` the range of ranks that all systems' ranks lie in at
+    once with the confidence asked for. `best` is the share of resamples in which it was first, ties split. `missing`
+    conversations have no score of it.
+    """
+
+    mean: Interval
+    rank: Interval
+    certain: tuple[int, int] | None
+    best: float | None
+    n: int
+    missing: int
+
+
+class Comparison(NamedTuple):
+    """All pairs of systems, and where each system stands."""
+
+    differences: tuple[Difference, ...]
+    standings: tuple[Standing, ...]
+
+
+def conversation_means(sums: ArrayLike, counts: ArrayLike) -> Floats:
+    """Divide sums by counts, both of shape (n, S); NaN where nothing was counted."""
+    total, number = np.asarray(sums, dtype=np.float64), np.asarray(counts, dtype=np.float64)
+    return _divided(total, number)
+
+
+def compare(
+    scores: ArrayLike,
+    *,
+    better: Literal["higher", "lower"] = "higher",
+    resamples: int = 10_000,
+    seed: int = 0,
+    level: float = 0.95,
+) -> Comparison:
+    """Compare all systems with each other on the conversations that they share.
+
+    **Differences** are means of paired differences, so what makes a conversation hard for all cancels. Each conversation
+    counts once. Intervals are percentiles over resampled conversations. p-values are those of the sign-flip test (Fisher
+    1935, section 21): if two systems do not differ, each conversation's difference could as well have had the other
+    sign, so p is the share of random signs that give a mean at least as far from 0, (1 + hits) / (1 + flips); all signs
+    are tried where there are no more than `resamples` of them. It is exact for differences that are symmetric around 0
+    and, the square sum being the same under all signs, a test of Student's t, which holds for any distribution as n
+    grows. It is adjusted by Holm 1979 over all pairs. p is never below 1 / (1 + resamples): S systems make
+    S (S-1) / 2 pairs, so 10,000 flips can tell 32 systems apart at .05, and more systems need more flips.
+    Published example: Darwin's 15 pairs of maize plants in Fisher 1935: p = 1726 / 32768 = .0527.
+
+    **Ranks**: a system's rank is 1, and 1 more for each system that is better than it on the conversations both have, ½
+    for one that is equal. Percentile intervals of ranks are too narrow where systems are close (Hall and Miller 2009),
+    and a high share of being best says too much; the ranges of `certain` do not. They count the systems that are surely
+    better or worse by simultaneous intervals of all differences, d ± q se, with q the quantile of the largest
+    |d* - d| / se* over resamples (Mogstad, Romano, Shaikh and Wilhelm 2024, without the stepwise refinement).
+
+    A missing score leaves the conversation out of that system's mean and of its pairs, and nowhere else: see `n` and
+    `missing`. Where the missing are the hard ones, the means mislead and the differences do not.
+
+    Args:
+        scores: shape (n, S), the mean score of each system in each conversation; NaN where there is none.
+        better: whether higher or lower is better.
+        resamples: of conversations, and of signs.
+        seed: of the generators.
+        level: of confidence.
+
+    Raises:
+        ValueError: `scores` is not two-dimensional.
+    """
+    given = np.asarray(scores, dtype=np.float64)
+    if given.ndim != 2:
+        raise ValueError(f"scores has shape {given.shape}; conversations × systems are needed")
+    data = _Data.of(given)
+    whole = data.means(data.copies[None, :].astype(np.float64))
+    resampled = _resampled(data, resamples, seed)
+    p = _sign_flips(data, resamples, seed)
+    return Comparison(_differences(data, whole, resampled, p, level), _standings(data, whole, resampled, better, level))
+
+
+class _Means(NamedTuple):
+    """Means of systems (B, S), of paired differences (B, P), and the standard errors of the latter (B, P)."""
+
+    systems: Floats
+    differences: Floats
+    errors: Floats
+
+
+class _Data(NamedTuple):
+    """Scores, 0 where there is none, and where there are any; conversations that are equal are one row of K.
+
+    The P pairs of systems are (first, second).
+    """
+
+    scores: Floats
+    present: Floats
+    copies: Codes
+    first: Codes
+    second: Codes
+
+    @classmethod
+    def of(cls, scores: Floats) -> _Data:
+        systems = scores.shape[1]
+        present = np.isfinite(scores)
+        rows, copies = bootstrap.types(np.hstack([np.where(present, scores, 0.0), present]))
+        dense = np.asarray(rows)
+        return cls(dense[:, :systems], dense[:, systems:], copies, *np.triu_indices(systems, 1))
+
+    @property
+    def systems(self) -> int:
+        return int(self.scores.shape[1])
+
+    @property
+    def conversations(self) -> int:
+        return int(self.copies.sum())
+
+    @property
+    def noise(self) -> float:
+        """Means that differ by less differ by rounding."""
+        return 1e-12 * float(np.abs(self.scores).max(initial=1.0))
+
+    def gaps(self) -> Iterator[tuple[Floats, Floats]]:
+        """Yield, for each first system, the differences from the later ones and where there are any, (K, S - 1 - i)."""
+        for i in range(self.systems - 1):
+            both = self.present[:, [i]] * self.present[:, i + 1 :]
+            yield (self.scores[:, [i]] - self.scores[:, i + 1 :]) * both, both
+
+    def shared(self) -> Codes:
+        """Return how many conversations each pair shares, shape (P,)."""
+        parts = [self.copies @ both for _, both in self.gaps()]
+        return np.concatenate([np.zeros(0), *parts]).astype(np.intp)
+
+    def means(self, weights: Floats) -> _Means:
+        """Return the means under weights (B, K)."""
+        systems = _divided(weights @ self.scores, weights @ self.present)
+        differences, errors = [np.zeros((len(weights), 0))], [np.zeros((len(weights), 0))]
+        for gap, both in self.gaps():
+            n = weights @ both
+            mean = _divided(weights @ gap, n)
+            variance = _divided(weights @ (gap * gap), n) - mean**2
+            differences.append(np.where(np.abs(mean) <= self.noise, 0.0, mean))
+            errors.append(_divided(np.sqrt(np.maximum(variance, 0.0)), np.sqrt(n)))
+        return _Means(systems, np.concatenate(differences, axis=1), np.concatenate(errors, axis=1))
+
+
+def _divided(total: Floats, number: Floats) -> Floats:
+    return np.asarray(np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0))
+
+
+def _resampled(data: _Data, resamples: int, seed: int) -> _Means:
+    empty = data.means(np.zeros((0, len(data.copies))))
+    drawn = bootstrap.draw(data.copies, resamples, seed, columns=data.systems) if data.conversations else ()
+    parts = [empty, *(data.means(weights) for weights in drawn)]
+    return _Means(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _differences(data: _Data, whole: _Means, resampled: _Means, p: Floats, level: float) -> tuple[Difference, ...]:
+    shared = data.shared()
+    p = np.where(shared > 1, p, np.nan)
+    adjusted = holm(p)
+    return tuple(
+        Difference(
+            int(data.first[i]),
+            int(data.second[i]),
+            _interval(whole.differences[0, i], resampled.differences[:, i], int(n), level),
+            None if np.isnan(p[i]) else float(p[i]),
+            None if np.isnan(p[i]) else float(adjusted[i]),
+            int(n),
+        )
+        for i, n in enumerate(shared)
+    )
+
+
+def _interval(value: float, values: Floats, n: int, level: float) -> Interval:
+    if not n:
+        return Interval(None, undefined="no conversations")
+    if n < 2:
+        return Interval(float(value), undefined="fewer than 2 conversations")
+    return bootstrap.percentile_interval(float(value), values, level)
+
+
+def _sign_flips(data: _Data, resamples: int, seed: int) -> Floats:
+    """Return the p-value of each pair, shape (P,)."""
+    gaps = np.concatenate([np.zeros((len(data.copies), 0)), *(gap for gap, _ in data.gaps())], axis=1)
+    observed = np.abs(data.copies @ gaps) - data.noise * data.conversations
+    exact = data.conversations < 63 and 2**data.conversations <= resamples
+    flips = 2**data.conversations if exact else resamples
+    hits = np.zeros(gaps.shape[1])
+    for signs in _signs(data.copies, flips, None if exact else np.random.default_rng([seed, 1])):
+        hits += (np.abs(signs @ gaps) >= observed).sum(axis=0)
+    return hits / flips if exact else (hits + 1) / (flips + 1)
+
+
+def _signs(copies: Codes, flips: int, generator: np.random.Generator | None) -> Iterator[Floats]:
+    """Yield sums of signs over the copies of each row, shape (b, K): random ones, or without a generator all there are."""
+    n = int(copies.sum())
+    few = generator is not None and len(copies) * bootstrap.DRAWS_PER_TYPE < n
+    rows = max(1, bootstrap.CHUNK // max(len(copies) if few else n, 1))
+    starts = np.cumsum(copies) - copies
+    for start in range(0, flips, rows):
+        size = min(rows, flips - start)
+        if generator is None:
+            up = (np.arange(start, start + size)[:, None] >> np.arange(n) & 1).astype(np.float64)
+        elif few:
+            yield np.asarray(2.0 * generator.binomial(copies, 0.5, size=(size, len(copies))) - copies)
+            continue
+        else:
+            words = generator.integers(0, 2**32, size=(size, -(-n // 32)), dtype=np.uint32)
+            up = np.unpackbits(words.view(np.uint8), axis=1, count=n).astype(np.float64)
+        yield 2.0 * (up if len(copies) == n else np.add.reduceat(up, starts, axis=1)) - copies
+
+
+def _standings(data: _Data, whole: _Means, resampled: _Means, better: str, level: float) -> tuple[Standing, ...]:
+    n = (data.copies @ data.present).astype(int)
+    apart = np.flatnonzero(data.shared() < 2)
+    sign = 1.0 if better == "higher" else -1.0
+    best: list[float | None] = [None] * data.systems
+    certain: list[tuple[int, int] | None] = [None] * data.systems
+    if data.conversations < 2:
+        ranks = [Interval(None, undefined="fewer than 2 conversations")] * data.systems
+    elif len(apart):
+        pair = f"systems {data.first[apart[0]]} and {data.second[apart[0]]}"
+        ranks = [Interval(None, undefined=f"{pair} share fewer than 2 conversations")] * data.systems
+    else:
+        rank, over = (_ranks(sign * means.differences, data) for means in (whole, resampled))
+        ranks = [bootstrap.percentile_interval(rank[0, s], over[:, s], level) for s in range(data.systems)]
+        best = _shares_of_first(over)
+        certain = _certain(sign, data, whole, resampled, level)
+    return tuple(
+        Standing(
+            _interval(whole.systems[0, s], resampled.systems[:, s], n[s], level),
+            ranks[s],
+            certain[s],
+            best[s],
+            int(n[s]),
+            data.conversations - int(n[s]),
+        )
+        for s in range(data.systems)
+    )
+
+
+def _ranks(differences: Floats, data: _Data) -> Floats:
+    """Return ranks (B, S) from differences (B, P) of which more is better; NaN where one of them is not defined."""
+    incidence = np.zeros((len(data.first), data.systems))
+    incidence[np.arange(len(data.first)), data.first] = 1.0
+    incidence[np.arange(len(data.first)), data.second] = -1.0
+    return np.asarray((data.systems + 1) / 2 - np.sign(differences) @ incidence / 2)
+
+
+def _shares_of_first(ranks: Floats) -> list[float | None]:
+    defined = ranks[np.isfinite(ranks).all(axis=1)]
+    if not len(defined):
+        return [None] * ranks.shape[1]
+    first = defined == defined.min(axis=1, keepdims=True)
+    return [float(share) for share in (first / first.sum(axis=1, keepdims=True)).mean(axis=0)]
+
+
+def _certain(sign: float, data: _Data, whole: _Means, resampled: _Means, level: float) -> list[tuple[int, int] | None]:
+    """Return each system's best and worst rank that simultaneous intervals of all differences allow."""
+    difference, error = sign * whole.differences[0], whole.errors[0]
+    away = np.abs(resampled.differences - whole.differences)
+    away = away[np.isfinite(away).all(axis=1)]
+    errors = resampled.errors[np.isfinite(resampled.errors).all(axis=1)]
+    moved = away > data.noise
+    distance = np.divide(away, errors, out=np.where(moved, np.inf, 0.0), where=moved & (errors > data.noise))
+    # The quantile is one of the values: between a number and infinity there is nothing to interpolate.
+    reach = float(np.quantile(distance.max(axis=1, initial=0.0), level, method="higher")) if len(distance) else np.inf
+    margin = np.where(error > data.noise, reach, 0.0) * error if np.isfinite(reach) else np.full(len(error), np.inf)
+    ahead, behind = np.zeros(data.systems, dtype=int), np.zeros(data.systems, dtype=int)
+    for better, worse, surely in (
+        (data.first, data.second, difference > margin),
+        (data.second, data.first, difference < -margin),
+    ):
+        np.add.at(ahead, worse[surely], 1)
+        np.add.at(behind, better[surely], 1)
+    return [(1 + int(a), data.systems - int(b)) for a, b in zip(ahead, behind, strict=True)]

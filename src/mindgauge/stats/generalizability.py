@@ -1,0 +1,279 @@
+"""Generalizability theory: how much of the variance of ratings is systems, conversations, raters, and what is left.
+
+The design is crossed: every system answers every conversation, every rater rates every answer, and each facet is a
+random sample of its kind (Brennan 2001, chapters 3 and 4). The G-study splits the variance of one rating into seven
+components; the D-study says what a mean over n_c conversations and n_r raters is worth for telling systems apart:
+
+    σ²(δ) = σ²(sc)/n_c + σ²(sr)/n_r + σ²(scr,e)/(n_c n_r)           errors that change the order of systems
+    σ²(Δ) = σ²(δ) + σ²(c)/n_c + σ²(r)/n_r + σ²(cr)/(n_c n_r)        with those that move all systems alike
+    Eρ² = σ²(s) / (σ²(s) + σ²(δ))        generalizability, of the order
+    Φ   = σ²(s) / (σ²(s) + σ²(Δ))        dependability, of the number itself
+
+With one system the design is conversations × raters, and what is measured is the conversation's reply:
+σ²(δ) = σ²(cr,e)/n_r and σ²(Δ) = σ²(δ) + σ²(r)/n_r. For the raters at hand Eρ² and Φ are ICC(C,k) and ICC(A,k).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from mindgauge.stats import bootstrap
+from mindgauge.stats.icc import squares
+from mindgauge.stats.interval import Interval
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+class Components(NamedTuple):
+    """Variance components of one rating, in squared units of the scale; None where the design cannot tell.
+
+    They stand as estimated: a component near 0 may come out negative. With one system, those that need several are
+    None, and `residual` is conversation × rater with error.
+    """
+
+    system: float | None
+    conversation: float | None
+    rater: float | None
+    system_conversation: float | None
+    system_rater: float | None
+    conversation_rater: float | None
+    residual: float | None
+
+    @property
+    def used(self) -> Components:
+        """The components as every D-study here uses them: negative estimates set to 0 (Brennan 2001)."""
+        return Components(*(None if value is None else max(value, 0.0) for value in self))
+
+
+class Study(NamedTuple):
+    """A G-study with the D-study for given numbers of conversations and raters.
+
+    `low` and `high` bound each component, `generalizability` is Eρ², `dependability` Φ. `systems`, `conversations`
+    and `raters` count what the components rest on; `left_out` counts conversations with a missing rating.
+    """
+
+    components: Components
+    low: Components
+    high: Components
+    generalizability: Interval
+    dependability: Interval
+    systems: int
+    conversations: int
+    raters: int
+    left_out: int
+    undefined: str = ""
+
+
+def variance_components(x: Floats, weights: Floats | None = None) -> Floats:
+    """Return the components in the order of `Components`, shape (B, 7), by expected mean squares (Brennan 2001).
+
+    σ²(scr,e) = MS_scr, σ²(sc) = (MS_sc - MS_scr) / n_r, …, σ²(s) = (MS_s - MS_sc - MS_sr + MS_scr) / (n_c n_r), …
+    For one system σ²(cr,e) = MS_cr, σ²(c) = (MS_c - MS_cr) / n_r, σ²(r) = (MS_r - MS_cr) / n_c; the others are NaN.
+
+    A resample of conversations holds their sampling error once more, so mean squares of resamples are put right before
+    they are used: with f = 1 - 1/n_c a mean square with c comes out f times too small, and one without c too large by
+    f times the one with it (E*[MS_s] = MS_s + f MS_sc); Tong and Brennan (2007) correct to the same end.
+
+    Published example: Brennan 2001, synthetic data set no. 3 (10 persons, 4 items, 2 occasions): .5528, .4417, .0074,
+    .5750, .1009, .1565, .9352 for p, i, o, pi, po, io, pio.
+
+    Args:
+        x: shape (s, c, r) with c and r at least 2, finite.
+        weights: shape (B, c), how often each conversation was drawn; rows add up to c. One row of the data as they
+            are if not given.
+    """
+    s, c, r = x.shape
+    table = np.moveaxis(np.asarray(x, dtype=float), 1, 0)
+    mean = table.mean(axis=(1, 2), keepdims=True)
+    of_system = table.mean(axis=2, keepdims=True) - mean
+    of_rater = table.mean(axis=1, keepdims=True) - mean
+    rest = table - mean - of_system - of_rater
+
+    def pair(contrasts: Floats, cells: int, freedom: int) -> tuple[Floats, Floats]:
+        """Return the mean squares of an effect and of its interaction with conversations."""
+        split = squares(contrasts.reshape(c, -1), weights, scale=np.abs(x).max())
+        alone, crossed = cells * split.mean / freedom, cells * split.around / (freedom * (c - 1))
+        return (alone, crossed) if weights is None else (alone - crossed, crossed * c / (c - 1))
+
+    _, ms_c = pair(mean, s * r, 1)
+    ms_r, ms_cr = pair(of_rater, s, r - 1)
+    if s == 1:
+        none = np.full_like(ms_c, np.nan)
+        found = [none, (ms_c - ms_cr) / r, (ms_r - ms_cr) / c, none, none, none, ms_cr]
+    else:
+        ms_s, ms_sc = pair(of_system, r, s - 1)
+        ms_sr, ms_scr = pair(rest, 1, (s - 1) * (r - 1))
+        found = [
+            (ms_s - ms_sc - ms_sr + ms_scr) / (c * r),
+            (ms_c - ms_sc - ms_cr + ms_scr) / (s * r),
+            (ms_r - ms_sr - ms_cr + ms_scr) / (s * c),
+            (ms_sc - ms_scr) / r,
+            (ms_sr - ms_scr) / c,
+            (ms_cr - ms_scr) / s,
+            ms_scr,
+        ]
+    return np.stack([np.atleast_1d(component) for component in found], axis=-1)
+
+
+class _Error(NamedTuple):
+    """σ² of what is measured, and what its error has per conversation, per rater, and per pair of the two."""
+
+    measured: Floats
+    conversation: Floats
+    rater: Floats
+    pair: Floats
+
+
+def _error(components: Floats, *, absolute: bool) -> _Error:
+    s, c, r, sc, sr, cr, e = np.moveaxis(np.maximum(components, 0), -1, 0)
+    if np.isnan(s).any():
+        return _Error(c, 0 * c, e + absolute * r, 0 * c)
+    return _Error(s, sc + absolute * c, sr + absolute * r, e + absolute * cr)
+
+
+def _coefficient(components: Floats, conversations: int, raters: int, *, absolute: bool) -> Floats:
+    of = _error(components, absolute=absolute)
+    total = of.measured + of.conversation / conversations + of.rater / raters + of.pair / (conversations * raters)
+    return of.measured / np.where(total > 0, total, np.nan)
+
+
+def _array(components: Components) -> Floats:
+    return np.array([np.nan if value is None else value for value in components])
+
+
+def _components(values: Floats) -> Components:
+    return Components(*(None if np.isnan(value) else float(value) for value in values))
+
+
+def generalizability(components: Components, *, conversations: int, raters: int) -> float | None:
+    """Return Eρ² = σ²(s) / (σ²(s) + σ²(δ)) of a mean over so many conversations and raters (Brennan 2001).
+
+    None where there is neither a difference nor an error. Published examples: the data of `variance_components`, 4
+    items and 2 occasions, .64; Brennan's data set no. 1 (10 persons, 12 items; one system here), .844.
+    """
+    value = float(_coefficient(_array(components), conversations, raters, absolute=False))
+    return None if math.isnan(value) else value
+
+
+def dependability(components: Components, *, conversations: int, raters: int) -> float | None:
+    """Return Φ = σ²(s) / (σ²(s) + σ²(Δ)) of a mean over so many conversations and raters (Brennan 2001).
+
+    None where there is neither a difference nor an error. Published examples: the data of `variance_components`, 4
+    items and 2 occasions, .55; Brennan's data set no. 1 (10 persons, 12 items; one system here), .773.
+    """
+    value = float(_coefficient(_array(components), conversations, raters, absolute=True))
+    return None if math.isnan(value) else value
+
+
+def raters_needed(components: Components, target: float, *, conversations: int, absolute: bool = True) -> int | None:
+    """Return the least number of raters for which the coefficient reaches `target`.
+
+    None where no number does, because too much of the error is in the conversations or nothing is there to measure.
+
+    Args:
+        components: of a G-study; negative ones count as 0.
+        target: above 0 and below 1.
+        conversations: how many are rated.
+        absolute: Φ if true, else Eρ².
+    """
+    of = _error(_array(components), absolute=absolute)
+    return _needed(of.measured, of.rater + of.pair / conversations, of.conversation / conversations, target)
+
+
+def conversations_needed(components: Components, target: float, *, raters: int, absolute: bool = True) -> int | None:
+    """Return the least number of conversations for which the coefficient reaches `target`.
+
+    None where no number does, because too much of the error is in the raters or nothing is there to measure. With one
+    system, conversations are what is measured and their number does not matter: 1 or None.
+
+    Args:
+        components: of a G-study; negative ones count as 0.
+        target: above 0 and below 1.
+        raters: how many rate each reply.
+        absolute: Φ if true, else Eρ².
+    """
+    of = _error(_array(components), absolute=absolute)
+    return _needed(of.measured, of.conversation + of.pair / raters, of.rater / raters, target)
+
+
+def _needed(measured: Floats, shrinking: Floats, fixed: Floats, target: float) -> int | None:
+    """Solve measured / (measured + fixed + shrinking / n) ≥ target for the least whole n."""
+    if not 0 < target < 1:
+        raise ValueError(f"target {target} does not lie between 0 and 1")
+    room = float(measured * (1 - target) / target - fixed)
+    rounding = 1e-12 * float(measured + fixed)
+    if not measured > 0 or room < -rounding or (room <= rounding and float(shrinking) > 0):
+        return None
+    return 1 if float(shrinking) == 0 else max(1, math.ceil(float(shrinking) / room * (1 - 1e-12)))
+
+
+def study(
+    ratings: Floats,
+    *,
+    conversations: int | None = None,
+    raters: int | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+    level: float = 0.95,
+) -> Study:
+    """Return a G-study and its D-study, with percentile bootstrap intervals over conversations.
+
+    A conversation in which any rating is missing is left out whole, and counted: estimates from unequal cells would
+    rest on assumptions about why they are missing. The intervals resample conversations and hold systems and raters
+    as they are, so they say nothing about other systems or other raters; with a handful of those, that is the larger
+    uncertainty.
+
+    Args:
+        ratings: shape (systems, conversations, raters), or (conversations, raters) for one system; NaN is missing.
+        conversations: n_c of the D-study; as many as are complete if not given.
+        raters: n_r of the D-study; as many as there are if not given.
+        resamples: how many.
+        seed: of the bootstrap.
+        level: of confidence.
+    """
+    table = np.asarray(ratings, dtype=float)
+    table = table[None] if table.ndim == 2 else table
+    complete = np.isfinite(table).all(axis=(0, 2))
+    x = table[:, complete]
+    s, c, r = x.shape
+    left_out = len(complete) - c
+    reasons = {"no system": s < 1, "fewer than 2 raters": r < 2, "fewer than 2 conversations with all ratings": c < 2}
+    why = next((reason for reason, holds in reasons.items() if holds), "")
+    if why:
+        none, no_value = Components(*[None] * 7), Interval(None, undefined=why)
+        return Study(none, none, none, no_value, no_value, s, c, r, left_out, why)
+    sizes = conversations or c, raters or r
+
+    def estimate(weights: Floats | None) -> Floats:
+        found = variance_components(x, weights)
+        worth = [_coefficient(found, *sizes, absolute=absolute) for absolute in (False, True)]
+        return np.concatenate([found, np.stack(worth, axis=-1)], axis=-1)
+
+    values = estimate(None)[0]
+    drawn = bootstrap.distribution(estimate, np.arange(c), resamples, seed)
+    low, high = np.array([bootstrap.percentile(column, level) for column in drawn.T]).T
+
+    def interval(at: int) -> Interval:
+        if np.isnan(values[at]):
+            return Interval(None, undefined="neither a difference nor an error to measure")
+        if np.isnan(low[at]):
+            return Interval(float(values[at]), undefined="most resamples of conversations do not define it")
+        return Interval(float(values[at]), float(low[at]), float(high[at]))
+
+    return Study(
+        _components(values[:7]),
+        _components(low[:7]),
+        _components(high[:7]),
+        interval(7),
+        interval(8),
+        s,
+        c,
+        r,
+        left_out,
+    )

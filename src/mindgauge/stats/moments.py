@@ -1,0 +1,186 @@
+"""Two raters on one interval scale: everything that follows from six weighted sums.
+
+A row of sums is (w, Σx, Σy, Σxx, Σyy, Σxy), with x the first rater's value (the reference), y the second's, and w the
+sum of the weights. A resample is a row of weights, so a statistic of B resamples is arithmetic on B rows of six
+numbers, however many pairs there are; and sums of parts add up to the sums of the whole.
+
+A pair of weight 2 is the pair twice, and n is w, which need not be whole.
+Sums are taken around an `origin`: squares of numbers far from it leave no digits for their differences. For ratings
+from 1 to 5 the default 0 does; for values in the millions, give something like their mean. Only `mean_first` and
+`mean_second` must be told the origin again; every other statistic here is about differences and does not see it.
+
+Results are NaN where a resample does not define them, and never a numpy warning. A variance below the rounding error
+of its sums is taken as 0. With centred sums S and D = mean(y) - mean(x), three coefficients differ in what they add
+to the same denominator:
+
+    ICC(C,1)  2 Sxy / (Sxx + Syy)                                  a constant difference costs nothing
+    Lin's     2 Sxy / (Sxx + Syy + n D²)                           it counts in full
+    ICC(A,1)  2 Sxy / (Sxx + Syy + (n - 1) D² - Sdd / n)           less what chance adds to D²
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+ROUNDING = 64 * np.finfo(float).eps
+"""A sum of squared deviations below this share of its raw sum of squares is rounding error."""
+
+
+def moments(x: Floats, y: Floats, weights: Floats | None = None, *, origin: float = 0.0) -> Floats:
+    """Return the six sums of paired values, shape (B, 6).
+
+    Args:
+        x: shape (n,), the first rater's values, all finite; leave pairs with a missing value out, and count them.
+        y: shape (n,), the second rater's.
+        weights: shape (B, n); ones if not given.
+        origin: what values are measured from.
+    """
+    x, y = np.asarray(x, dtype=float) - origin, np.asarray(y, dtype=float) - origin
+    terms = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=-1)
+    return np.asarray(terms.sum(axis=0, keepdims=True) if weights is None else weights @ terms)
+
+
+def of_joint(joint: Floats, values: Floats, *, origin: float = 0.0) -> Floats:
+    """Return the six sums of a table of counted pairs, shape (B, 6); the same as `moments` of the pairs themselves.
+
+    Args:
+        joint: shape (B, q, q), how often the first rater gave the row's value and the second the column's.
+        values: shape (q,).
+        origin: what values are measured from.
+    """
+    q = len(values)
+    return moments(np.repeat(values, q), np.tile(values, q), np.reshape(joint, (-1, q * q)), origin=origin)
+
+
+class _Centred(NamedTuple):
+    """Around the means, each of shape (...,): sums of squares of x, y, s = x + y and d = y - x, and of products xy."""
+
+    n: Floats
+    xx: Floats
+    yy: Floats
+    xy: Floats
+    ss: Floats
+    dd: Floats
+    bias: Floats
+
+
+def _centred(sums: Floats) -> _Centred:
+    w, x, y, xx, yy, xy = np.moveaxis(np.asarray(sums, dtype=float), -1, 0)
+    n = np.where(w > 0, w, np.nan)
+
+    def around(raw: Floats, total: Floats, scale: Floats) -> Floats:
+        left = raw - total**2 / n
+        return np.where(left <= ROUNDING * scale, 0 * n, left)
+
+    sxx, syy = around(xx, x, xx), around(yy, y, yy)
+    sss, sdd = around(xx + 2 * xy + yy, y + x, xx + yy), around(xx - 2 * xy + yy, y - x, xx + yy)
+    sxy = np.where((sxx == 0) | (syy == 0), 0 * n, xy - x * y / n)
+    return _Centred(n, sxx, syy, sxy, sss, sdd, (y - x) / n)
+
+
+def _ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """Divide, with NaN where the denominator is not positive."""
+    return numerator / np.where(denominator > 0, denominator, np.nan)
+
+
+def mean_first(sums: Floats, *, origin: float = 0.0) -> Floats:
+    """Return mean(x), shape (B,), from sums (B, 6) taken around `origin`."""
+    return _ratio(sums[..., 1], sums[..., 0]) + origin
+
+
+def mean_second(sums: Floats, *, origin: float = 0.0) -> Floats:
+    """Return mean(y), shape (B,), from sums (B, 6) taken around `origin`."""
+    return _ratio(sums[..., 2], sums[..., 0]) + origin
+
+
+def bias(sums: Floats) -> Floats:
+    """Return mean(y - x), shape (B,): how far the second rater lies above the first.
+
+    Published example: peak flow by two meters (Bland and Altman 1986, 17 people, first readings), large minus mini
+    meter, -2.1 litres per minute.
+    """
+    return _centred(sums).bias
+
+
+def mse(sums: Floats) -> Floats:
+    """Return mean((y - x)²), shape (B,): bias² + Var(y - x)."""
+    c = _centred(sums)
+    return c.bias**2 + c.dd / c.n
+
+
+def rmse(sums: Floats) -> Floats:
+    """Return the root of `mse`, shape (B,), in units of the scale."""
+    return np.sqrt(mse(sums))
+
+
+def difference_variance(sums: Floats) -> Floats:
+    """Return Var(y - x) = Σ(d - mean d)² / n, shape (B,), the part of the mean squared error that is not bias.
+
+    The divisor is n, so that MSE = bias² + Var(d) holds exactly.
+    """
+    c = _centred(sums)
+    return c.dd / c.n
+
+
+def limits_of_agreement(sums: Floats, *, multiple: float = 1.96) -> tuple[Floats, Floats]:
+    """Return the limits of agreement (Bland and Altman 1986), each of shape (B,): mean d ∓ multiple · SD(d).
+
+    About 95 % of differences between two single ratings lie within them if differences are roughly normal. The
+    standard deviation has the divisor n - 1; NaN where n ≤ 1. Published example: Bland and Altman 1986, peak flow,
+    large minus mini meter: mean -2.1, SD 38.8; with their multiple of 2 the limits are -79.7 and 75.5 from these
+    rounded numbers, -79.6 and 75.4 without rounding.
+    """
+    c = _centred(sums)
+    half = multiple * np.sqrt(_ratio(c.dd, c.n - 1))
+    return c.bias - half, c.bias + half
+
+
+def pearson(sums: Floats) -> Floats:
+    """Return Pearson's product-moment correlation Sxy / √(Sxx Syy), shape (B,).
+
+    NaN where a rater does not vary. Published example: Bland and Altman 1986, peak flow: r = 0.94.
+    """
+    c = _centred(sums)
+    return np.clip(_ratio(c.xy, np.sqrt(c.xx * c.yy)), -1, 1)
+
+
+def concordance(sums: Floats) -> Floats:
+    """Return Lin's concordance correlation (Lin 1989), shape (B,).
+
+    2 Sxy / (Sxx + Syy + n D²), with variances of divisor n as in the paper. Its absolute value is at most Pearson's.
+    NaN where all values are one and the same. Published example: cardiac output of four people by two methods, 18
+    pairs (Bland and Altman 1999; the R package SimplyAgree's `reps`, whose manual prints 0.4791).
+    """
+    c = _centred(sums)
+    return _ratio(2 * c.xy, c.xx + c.yy + c.n * c.bias**2)
+
+
+def icc_consistency(sums: Floats) -> Floats:
+    """Return ICC(C,1) of two raters (McGraw and Wong 1996), shape (B,): 2 Sxy / (Sxx + Syy).
+
+    That is (MSR - MSE) / (MSR + MSE) of the two-way analysis of variance of an n × 2 table, since the sums of squares
+    are SSR = (Sxx + 2 Sxy + Syy) / 2 and SSE = (Sxx - 2 Sxy + Syy) / 2 with n - 1 degrees of freedom each. It does not
+    see a constant difference between the raters. `icc.consistency` is the form for any number of raters.
+    NaN where n ≤ 1 or nobody varies.
+    """
+    c = _centred(sums)
+    return np.where(c.n > 1, _ratio(2 * c.xy, c.xx + c.yy), np.nan)
+
+
+def icc_agreement(sums: Floats) -> Floats:
+    """Return ICC(A,1) of two raters (McGraw and Wong 1996), shape (B,).
+
+    (MSR - MSE) / (MSR + MSE + 2 (MSC - MSE) / n) with MSC = n D² / 2, which is
+    2 Sxy / (Sxx + Syy + (n - 1) D² - Sdd / n). `icc.agreement` is the form for any number of raters.
+    NaN where n ≤ 1 or all values are one and the same.
+    """
+    c = _centred(sums)
+    spread = c.ss / 2 + (1 / 2 - 1 / c.n) * c.dd + (c.n - 1) * c.bias**2  # the same sum, but nothing cancels
+    return np.where(c.n > 1, _ratio(2 * c.xy, spread), np.nan)

@@ -1,0 +1,68 @@
+"""Adjusted p-values for many tests at once.
+
+An adjusted p-value is the smallest level at which the procedure rejects the hypothesis. NaN stands for a test that
+could not be made: it stays NaN and does not count among the tests.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+def holm(p: Floats) -> Floats:
+    """Return p-values adjusted for the chance of any false rejection (Holm 1979), in the order given.
+
+    With p sorted upwards, adjusted(i) = max over j ≤ i of (m - j + 1) p(j), at most 1. Never less powerful than
+    Bonferroni's m p, and as free of assumptions: for claims. Published example: of the 15 tests of Neuhaus et al. 1992
+    (in Benjamini and Hochberg 1995, section 3.2) it rejects 3 at .05.
+
+    Args:
+        p: shape (m,), between 0 and 1; NaN for a test that could not be made.
+
+    Raises:
+        ValueError: a value is outside 0 to 1.
+    """
+    order, values = _ordered(p)
+    m = len(values)
+    return _restored(p, order, np.maximum.accumulate(values * np.arange(m, 0, -1)))
+
+
+def benjamini_hochberg(p: Floats) -> Floats:
+    """Return p-values adjusted for the share of false among all rejections (Benjamini and Hochberg 1995).
+
+    With p sorted upwards, adjusted(i) = min over j ≥ i of m p(j) / j, at most 1. Holds for independent and for
+    positively dependent tests (Benjamini and Yekutieli 2001): for exploration. Published example: of the 15 tests of
+    Neuhaus et al. 1992 (Benjamini and Hochberg 1995, section 3.2) it rejects 4 at .05.
+
+    Args:
+        p: shape (m,), between 0 and 1; NaN for a test that could not be made.
+
+    Raises:
+        ValueError: a value is outside 0 to 1.
+    """
+    order, values = _ordered(p)
+    m = len(values)
+    steps = values * (m / np.arange(1, m + 1))
+    return _restored(p, order, np.minimum.accumulate(steps[::-1])[::-1])
+
+
+def _ordered(p: Floats) -> tuple[NDArray[np.intp], Floats]:
+    made = np.flatnonzero(~np.isnan(p))
+    order = made[np.argsort(p[made], kind="stable")]
+    values = p[order]
+    if len(values) and not 0 <= values[0] <= values[-1] <= 1:
+        raise ValueError("p-values must lie between 0 and 1")
+    return order, values
+
+
+def _restored(p: Floats, order: NDArray[np.intp], adjusted: Floats) -> Floats:
+    out = np.full(len(p), np.nan)
+    out[order] = np.minimum(adjusted, 1.0)
+    return out

@@ -1,0 +1,53 @@
+"""`reliability`: when can this judge be trusted?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mindgauge.analysis.reliability import rule as rules
+from mindgauge.analysis.reliability.cards import Options, cards
+from mindgauge.analysis.reliability.ratings import read
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from mindgauge.analysis.reliability.card import Reliability
+    from mindgauge.tables import Frame
+
+
+def reliability(
+    ratings: str | Path | Frame | Sequence[str | Path | Frame],
+    *,
+    reference: str | Sequence[str] = (),
+    scale: str | Mapping[str, str] | None = None,
+    nominal: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
+    rule: str | Path = rules.MINDGAUGE,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Reliability:
+    """Make a reliability card for each judge and criterion: agreement with people, bias, verdict, and what it rests on.
+
+    Args:
+        ratings: run directories, or long tables of ratings (CSV, JSONL, Parquet; polars, pandas, Arrow) with the
+            columns subject, criterion, rater, value and optionally rater_kind, system, cluster, run, category.
+        reference: the raters to compare with; people (`rater_kind` person, else gold) if not given.
+        scale: `1:5`, or levels worst to best (`none,some,full`), for all criteria or by criterion; a run knows its own.
+        nominal: criteria whose values are classes without an order, though they are numbers.
+        columns: our name → the file's name of a column.
+        rule: `mindgauge`, `mentalbench` (the source's, for comparison) or a file like Mindgauge's rule.toml.
+        resamples: of the bootstrap.
+        seed: of the bootstrap.
+
+    Raises:
+        UsageError: an option is wrong.
+        DataError: the ratings cannot be read, or nobody is there to compare.
+    """
+    sources: list[str | Path | Frame] = list(ratings) if isinstance(ratings, list | tuple) else [ratings]  # type: ignore[list-item]  # a lone source
+    scales = {"*": scale} if isinstance(scale, str) else dict(scale or {})
+    found = read(sources, scale=scales, nominal=nominal, columns=columns)
+    by_width = str(rule) == rules.MENTALBENCH
+    limits = rules.load(rules.MINDGAUGE if by_width else rule)
+    named = [reference] if isinstance(reference, str) else list(reference)
+    return cards(found, Options(limits, by_width, resamples, seed), named)

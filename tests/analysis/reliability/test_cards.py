@@ -1,0 +1,344 @@
+"""A card says of each judge what is true of it."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import krippendorff
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import pearsonr
+from sklearn.metrics import cohen_kappa_score
+
+from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
+from mindgauge.errors import DataError, UsageError
+from tests.analysis.reliability.conftest import World, made
+
+if TYPE_CHECKING:
+    from mindgauge.analysis.reliability.card import Card
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    import pingouin
+
+
+def value(card: Card, name: str) -> float:
+    found = card.estimates[name].value
+    assert found is not None, (name, card.estimates[name].note)
+    return found
+
+
+def interval(card: Card, name: str) -> tuple[float, float]:
+    found = card.estimates[name]
+    assert found.low is not None and found.high is not None
+    return found.low, found.high
+
+
+# -- the numbers are those of others ----------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore")  # the oracle's own
+def test_estimates_are_those_of_independent_libraries(world: World) -> None:
+    world.rated_by("anna", "person").rated_by("judge", bias=0.4, noise=0.8)
+    card = world.card()
+    wide = world.frame().pivot("rater", index=["subject", "system"], values="value")
+    x, y = wide["anna"].to_numpy(), wide["judge"].to_numpy()
+    assert value(card, "percent") == pytest.approx(np.mean(x == y))
+    assert value(card, "within_1") == pytest.approx(np.mean(abs(x - y) <= 1))
+    assert value(card, "kappa") == pytest.approx(cohen_kappa_score(x, y))
+    assert value(card, "kappa_quadratic") == pytest.approx(cohen_kappa_score(x, y, weights="quadratic"))
+    alpha = krippendorff.alpha(np.stack([x, y]), level_of_measurement="ordinal", value_domain=[1, 2, 3, 4, 5])
+    assert value(card, "alpha") == pytest.approx(alpha)
+    assert value(card, "pearson") == pytest.approx(pearsonr(x, y).statistic)
+    assert value(card, "bias") == pytest.approx(y.mean() - x.mean())
+    assert value(card, "mse") == pytest.approx(np.mean((y - x) ** 2.0))
+    assert sum(v or 0 for v in card.bias_parts.values()) == pytest.approx(value(card, "mse"))
+    expected = _pingouin(x, y)
+    assert value(card, "icc_a1") == pytest.approx(expected["ICC2"])
+    assert value(card, "icc_c1") == pytest.approx(expected["ICC3"])
+    means = wide.group_by("system").agg(pl.col("anna", "judge").mean())
+    expected = _pingouin(means["anna"].to_numpy(), means["judge"].to_numpy())
+    assert value(card, "system_icc_a1") == pytest.approx(expected["ICC2"])
+    assert value(card, "system_icc_c1") == pytest.approx(expected["ICC3"])
+
+
+def _pingouin(x: np.ndarray, y: np.ndarray) -> dict[str, float]:
+    long = pl.DataFrame(
+        {"s": [*range(len(x))] * 2, "r": ["x"] * len(x) + ["y"] * len(x), "v": [*map(float, x), *map(float, y)]}
+    )
+    found = pingouin.intraclass_corr(long.to_pandas(), targets="s", raters="r", ratings="v")
+    names = {"ICC(A,1)": "ICC2", "ICC(C,1)": "ICC3"}
+    return {names.get(str(t), str(t)): float(v) for t, v in zip(found["Type"], found["ICC"], strict=True)}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_several_people_count_by_their_mean_and_each_subject_once(world: World) -> None:
+    for person in ("anna", "bea", "carl"):
+        world.rated_by(person, "person", noise=0.6)
+    card = world.rated_by("judge").card()
+    wide = world.frame().pivot("rater", index="subject", values="value")
+    people = wide.select(pl.mean_horizontal("anna", "bea", "carl")).to_series().to_numpy()
+    assert value(card, "people_mean") == pytest.approx(people.mean())
+    assert value(card, "icc_a1") == pytest.approx(_pingouin(people, wide["judge"].to_numpy())["ICC2"])
+    each = [np.mean(wide[p].to_numpy() == wide["judge"].to_numpy()) for p in ("anna", "bea", "carl")]
+    assert value(card, "percent") == pytest.approx(np.mean(each))
+    assert 0.5 < value(card, "ceiling_icc_a1") < value(card, "icc_a1")
+
+
+# -- verdicts ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_judge_who_agrees_with_people_is_good(world: World) -> None:
+    card = world.rated_by("anna", "person").rated_by("judge").card()
+    assert card.verdict == card.rate_replies.verdict == card.rank_systems.verdict == GOOD
+    assert card.rate_replies.granted and card.rank_systems.granted
+
+
+def test_a_constant_bias_leaves_the_ranking_and_takes_the_rating(world: World) -> None:
+    card = world.rated_by("anna", "person").rated_by("judge", bias=1.0).card()
+    assert (card.rate_replies.verdict, card.rank_systems.verdict) == (LIMITED, GOOD)
+    assert "bias is" in " ".join(card.reasons)
+    assert (card.bias_parts["constant"] or 0) > 5 * (card.bias_parts["system"] or 0)
+
+
+def test_noise_on_single_replies_leaves_the_ranking_too() -> None:
+    world = World(systems=16, conversations=200).rated_by("anna", "person").rated_by("judge", noise=1.6)
+    card = world.card()
+    assert (card.rate_replies.verdict, card.rank_systems.verdict) == (LIMITED, GOOD)
+
+
+def test_favours_for_single_systems_take_the_ranking() -> None:
+    world = World(systems=8, conversations=200).rated_by("anna", "person", noise=0.1)
+    card = world.rated_by("judge", noise=0.1, s0=2.0, s1=1.6, s2=1.2).card()
+    assert card.rank_systems.verdict == LIMITED
+    assert any("bias differs between systems" in warning for warning in card.warnings)
+    assert (card.bias_parts["system"] or 0) > (card.bias_parts["item"] or 0)
+
+
+def test_a_judge_who_guesses_is_limited(world: World) -> None:
+    world.rated_by("anna", "person").rated_by("judge", noise=0.2)
+    frame = world.frame().with_columns(
+        value=pl.when(pl.col("rater") == "judge").then(pl.col("value").shuffle(seed=1)).otherwise("value")
+    )
+    [card] = made(frame).cards
+    assert card.verdict == card.rank_systems.verdict == LIMITED
+    assert abs(value(card, "icc_a1")) < 0.3
+
+
+def test_the_limits_are_those_of_the_file_that_the_card_names(world: World) -> None:
+    card = world.rated_by("anna", "person").rated_by("judge", noise=0.7).card()
+    assert card.verdict == MODERATE
+    assert card.rule.startswith("mindgauge@1#")
+
+
+def test_the_source_s_rule_looks_at_one_width_and_says_so(world: World) -> None:
+    found = world.rated_by("anna", "person").rated_by("judge", bias=1.0).cards(by_width=True)
+    assert found.rule == "mentalbench"
+    assert found.cards[0].verdict == GOOD
+    assert any("terciles" in note for note in found.notes)
+
+
+# -- what is missing is not left out ----------------------------------------------------------------------------------
+
+
+def test_missing_verdicts_stay_in_n_and_stop_a_good_verdict(world: World) -> None:
+    card = world.rated_by("anna", "person").rated_by("judge", missing=0.1).card()
+    lost = world.frame().filter(pl.col("rater") == "judge")["value"].null_count()
+    assert (card.n, card.missing) == (480, lost)
+    assert card.verdict == MODERATE
+    assert "of the verdicts are missing" in card.reasons[0]
+
+
+def test_subjects_that_the_judge_was_not_given_are_named(world: World) -> None:
+    card = world.rated_by("anna", "person").rated_by("judge", first=50).card()
+    assert (card.n, card.missing) == (300, 0)
+    assert any("180 subjects that people rated were not given" in warning for warning in card.warnings)
+
+
+def test_what_does_not_apply_is_outside_n(world: World) -> None:
+    frame = world.rated_by("anna", "person").rated_by("judge").frame().with_columns(status=pl.lit("ok"))
+    none = (pl.col("rater") == "judge") & (pl.col("subject") == "reply 0.0")
+    frame = frame.with_columns(
+        value=pl.when(~none).then("value"), status=pl.when(none).then(pl.lit("not_applicable")).otherwise("status")
+    )
+    [card] = made(frame).cards
+    assert (card.n, card.missing) == (479, 0)
+
+
+# -- intervals --------------------------------------------------------------------------------------------------------
+
+
+def test_intervals_resample_conversations_not_replies() -> None:
+    alone = World(systems=1, conversations=60).rated_by("anna", "person").rated_by("judge", noise=0.8)
+    copies = [alone.frame().with_columns(subject=pl.col("subject") + f" copy {i}") for i in range(8)]
+    [one], [eight] = made(alone.frame(), resamples=2000).cards, made(pl.concat(copies), resamples=2000).cards
+    assert interval(eight, "icc_a1") == pytest.approx(interval(one, "icc_a1"), abs=0.02)
+    assert eight.clusters == 60
+
+
+def test_widths_tell_what_uncertainty_is_owed_to(world: World) -> None:
+    card = world.rated_by("anna", "person").rated_by("judge", noise=0.8).card()
+    widths = {scheme: found["system_icc_c1"] or 0 for scheme, found in card.widths.items()}
+    assert set(widths) == {"conversations", "systems", "both"}
+    assert widths["both"] >= 0.5 * widths["systems"] > 0
+
+
+def test_the_same_seed_gives_the_same_card(world: World) -> None:
+    world.rated_by("anna", "person").rated_by("judge", noise=0.8)
+    assert world.card(seed=3) == world.card(seed=3)
+    assert world.card(seed=3).estimates["alpha"] != world.card(seed=4).estimates["alpha"]
+
+
+# -- degenerate input gives a card that says why ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (pl.lit(5), "same value"),
+        (pl.when(pl.col("rater") == "anna").then(3).otherwise("value"), None),
+    ],
+)
+def test_values_that_do_not_vary(world: World, change: pl.Expr, said: str | None) -> None:
+    frame = world.rated_by("anna", "person").rated_by("judge").frame().with_columns(value=change)
+    [card] = made(frame).cards
+    assert card.verdict == (NOT_ESTIMABLE if said else LIMITED)
+    assert said is None or said in " ".join(card.reasons)
+
+
+def test_no_common_subject(world: World) -> None:
+    frame = world.rated_by("anna", "person").rated_by("judge").frame()
+    theirs = pl.when(pl.col("rater") == "judge").then(pl.col("subject") + " of another day").otherwise("subject")
+    [card] = made(frame.with_columns(subject=theirs)).cards
+    assert (card.verdict, card.n) == (NOT_ESTIMABLE, 0)
+
+
+def test_few_subjects_and_few_systems() -> None:
+    card = World(systems=2, conversations=8).rated_by("anna", "person").rated_by("judge").card()
+    assert card.verdict == NOT_ESTIMABLE
+    assert "16 subjects rated by both, at least 30" in card.reasons[0]
+    card = World(systems=2, conversations=50).rated_by("anna", "person").rated_by("judge").card()
+    assert card.verdict != NOT_ESTIMABLE
+    assert card.rank_systems.verdict == NOT_ESTIMABLE
+
+
+def test_a_selection_by_a_judge_carries_over_to_nothing(world: World) -> None:
+    frame = world.rated_by("anna", "person").rated_by("judge").frame()
+    chosen = pl.when(pl.col("rater") == "anna").then(pl.lit("lowest by the judge"))
+    [card] = made(frame.with_columns(selection=chosen)).cards
+    assert card.verdict == card.rank_systems.verdict == NOT_ESTIMABLE
+    assert "lowest by the judge" in card.reasons[0]
+    assert card.corrected == []
+    assert card.estimates["icc_a1"].value is not None
+
+
+# -- what a card warns of ---------------------------------------------------------------------------------------------
+
+
+def warned(card: Card, *words: str) -> bool:
+    return any(all(word in warning for word in words) for warning in card.warnings)
+
+
+def test_one_influential_system_is_named() -> None:
+    world = World(systems=6, conversations=100).rated_by("anna", "person").rated_by("judge", noise=0.3, s5=-2.5)
+    assert warned(world.card(), "one system carries much", "without s5")
+
+
+def test_kin_are_named_with_the_favour_they_get(world: World) -> None:
+    frame = world.rated_by("anna", "person").rated_by("openai/gpt-4o", s3=1.0).frame()
+    frame = frame.with_columns(pl.col("system").replace({"s3": "gpt-4o-mini"}))
+    [card] = made(frame).cards
+    assert warned(card, "family of gpt-4o-mini", "for its kin")
+
+
+def test_a_crowded_best_level_is_named(world: World) -> None:
+    frame = world.rated_by("anna", "person", bias=3).rated_by("judge", bias=3).frame()
+    assert warned(made(frame).cards[0], "people gave the best level")
+
+
+def test_people_who_rated_what_the_judge_scored_low(world: World) -> None:
+    frame = world.rated_by("anna", "person").rated_by("judge").frame()
+    judged_low = frame.filter((pl.col("rater") == "judge") & (pl.col("value") <= 2))["subject"].implode()
+    frame = frame.filter((pl.col("rater") == "judge") | pl.col("subject").is_in(judged_low))
+    assert warned(made(frame).cards[0], "scored lower")
+
+
+def test_contested_subjects_are_listed_with_everyone_s_values(world: World) -> None:
+    frame = world.rated_by("anna", "person").rated_by("bea", "person").rated_by("judge").frame()
+    odd = (pl.col("subject") == "reply 2.7") & (pl.col("rater") == "bea")
+    one = (pl.col("subject") == "reply 2.7") & (pl.col("rater") == "anna")
+    [card] = made(frame.with_columns(value=pl.when(odd).then(5).when(one).then(1).otherwise("value"))).cards
+    first = card.contested[0]
+    assert (first.subject, first.people, first.spread) == ("reply 2.7", {"anna": [1], "bea": [5]}, 4)
+    assert card.contested_count >= 1
+
+
+def test_a_judge_s_agreement_with_itself(world: World) -> None:
+    world.rated_by("anna", "person").rated_by("judge", noise=0.2).rated_by("judge", noise=0.2, run=1)
+    assert value(world.card(), "repeat_icc_a1") > 0.8
+    assert not warned(world.card(), "agreement with itself")
+    world = World().rated_by("anna", "person").rated_by("judge")
+    assert warned(world.card(), "agreement with itself is not known")
+
+
+def test_agreement_by_category(world: World) -> None:
+    frame = world.rated_by("anna", "person").rated_by("judge").frame()
+    even = pl.col("cluster").str.extract(r"(\d+)").cast(pl.Int64) % 2 == 0
+    guessed = pl.when(~even & (pl.col("rater") == "judge")).then(pl.col("value").shuffle(seed=1)).otherwise("value")
+    frame = frame.with_columns(category=pl.when(even).then(pl.lit("grief")).otherwise(pl.lit("sleep")), value=guessed)
+    [card] = made(frame).cards
+    by = {part.name: part.estimates["icc_a1"].value or 0 for part in card.by_category}
+    assert by["grief"] > 0.7
+    assert by["sleep"] < 0.4
+
+
+# -- classes ----------------------------------------------------------------------------------------------------------
+
+
+def test_classes_have_alpha_and_no_bias(world: World) -> None:
+    frame = world.rated_by("anna", "person").rated_by("judge", noise=0.1).frame()
+    words = {1: "safe", 2: "safe", 3: "vague", 4: "harmful", 5: "harmful"}
+    found = made(frame.with_columns(pl.col("value").replace_strict(words)), scale="")
+    [card] = found.cards
+    assert not card.ordered
+    assert "icc_a1" not in card.estimates and "bias" not in card.estimates
+    assert card.verdict == GOOD
+    assert card.rank_systems.verdict == NOT_ESTIMABLE
+
+
+def test_a_continuum_has_moments_and_no_kappa(world: World) -> None:
+    frame = world.rated_by("anna", "person").rated_by("judge").frame()
+    [card] = made(frame.with_columns(value=pl.col("value") + pl.int_range(pl.len()) / 10_000), scale="1:6").cards
+    assert "kappa" not in card.estimates
+    assert value(card, "icc_a1") > 0.8
+
+
+# -- who is compared with whom ----------------------------------------------------------------------------------------
+
+
+def test_names_that_plainly_say_people_are_taken_and_noted(world: World) -> None:
+    frame = world.rated_by("human_1", "person").rated_by("judge").frame().drop("rater_kind")
+    found = made(frame)
+    assert found.cards[0].reference == "human_1"
+    assert any("taken as people" in note for note in found.notes)
+
+
+def test_a_named_reference_makes_judges_of_all_others(world: World) -> None:
+    world.rated_by("anna", "person").rated_by("bea", "person").rated_by("judge")
+    assert {card.judge for card in world.cards(named=("anna",)).cards} == {"bea", "judge"}
+    assert {card.judge for card in world.cards().cards} == {"judge"}
+
+
+def test_who_cannot_be_compared_gets_one_line(world: World) -> None:
+    world.rated_by("anna", "person")
+    with pytest.raises(DataError, match="only one rater"):
+        world.cards()
+    world.rated_by("bea", "person")
+    with pytest.raises(DataError, match="there is no judge"):
+        world.cards()
+    with pytest.raises(UsageError, match="did you mean anna"):
+        world.cards(named=("ana",))
+    with pytest.raises(DataError, match="which raters are people"):
+        made(world.frame().drop("rater_kind"))
