@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mindgauge.cli.render import table
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.reliability.card import Bound, Card, Reliability
+    from mindgauge.analysis.reliability.card import Bound, Card, Design, Reliability
 
 _NAMES = {
     "percent": "same value", "within_1": "within 1", "kappa": "Cohen's kappa", "kappa_quadratic": "kappa, quadratic",
@@ -51,6 +51,20 @@ def show(found: Reliability, *, full: bool) -> None:
             "gain",
         ]
         table("Mean scores: the judge alone, and corrected by the subjects that people rated too", columns, corrected)
+    if found.designs:
+        print()
+        columns = [
+            "criterion",
+            "people",
+            "systems",
+            "conversations",
+            "dependability",
+            "people needed",
+            "conversations needed",
+            "variance by",
+        ]
+        rows = [_design(design) for design in found.designs]
+        table(f"How many it takes: what would bring dependability to {found.designs[0].target:.2f}", columns, rows)
     print(f"\nRule: {found.rule}")
     for note in found.notes:
         print(f"note: {note}")
@@ -60,6 +74,15 @@ _COLUMNS = [
     "judge", "criterion", "may rate single replies", "may rank systems", "agreement", "people with people", "bias",
     "systems' ICC(C,1)", "n", "missing",
 ]  # fmt: skip
+
+
+def _design(design: Design) -> list[str]:
+    parts = ", ".join(f"{name} {_number(part.value)}" for name, part in design.components.items())
+    needed = (design.raters_needed, design.conversations_needed)
+    return [
+        design.criterion, str(design.raters), str(design.systems), str(design.conversations), _bound(design.dependability),
+        *("no number does" if n is None else str(n) for n in needed), parts,
+    ]  # fmt: skip
 
 
 def _row(card: Card) -> list[str]:

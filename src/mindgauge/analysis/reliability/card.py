@@ -107,12 +107,37 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     corrected: list[Corrected]
 
 
+class Design(msgspec.Struct, frozen=True):
+    """What people's ratings of a criterion vary with (a generalizability study), and how many of them it takes.
+
+    `components` are variances. `generalizability` (order) and `dependability` (level) are of the systems' means, or with
+    one system of the conversations', at the numbers at hand; `raters_needed` and `conversations_needed` say how many
+    would bring dependability to `target` with the other number as it is, None if no number would.
+    """
+
+    criterion: str
+    systems: int
+    conversations: int
+    raters: int
+    left_out: int
+    components: dict[str, Bound]
+    generalizability: Bound
+    dependability: Bound
+    target: float
+    raters_needed: int | None
+    conversations_needed: int | None
+
+
 class Reliability(msgspec.Struct, frozen=True):
-    """The cards of some ratings. `notes` says what was assumed and what was left out, one line each."""
+    """The cards of some ratings, and the designs of people's ratings where several people rated the same.
+
+    `notes` says what was assumed and what was left out, one line each.
+    """
 
     source: str
     rule: str
     cards: list[Card]
+    designs: list[Design]
     notes: list[str]
 
     @property

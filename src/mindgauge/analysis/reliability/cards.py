@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from mindgauge.analysis.reliability import correction, estimates, fragility, reference, rule
-from mindgauge.analysis.reliability.card import Bound, Card, Part, Reliability
+from mindgauge.analysis.reliability.card import Bound, Card, Design, Part, Reliability
 from mindgauge.analysis.reliability.contested import contested
+from mindgauge.analysis.reliability.design import design
 from mindgauge.analysis.reliability.numbers import Numbers, numbers
 from mindgauge.analysis.reliability.pairs import Pairs, among, pair
 
@@ -59,15 +60,19 @@ def cards(ratings: Ratings, options: Options, named: Sequence[str] = ()) -> Reli
     """
     notes = list(ratings.notes)
     people, judges = reference.split(ratings.frame, named, notes)
-    found = []
+    found: list[Card] = []
+    designs: list[Design] = []
     for name in ratings.frame["criterion"].unique().sort().to_list():
         criterion = _criterion(ratings, name)
-        ceiling = _ceiling(criterion.by(*people), criterion.scale, options)
+        rated = _valued(criterion.by(*people))
+        ceiling = _ceiling(rated, criterion.scale, options)
+        study = design(name, rated, options.resamples, options.seed) if criterion.scale.ordered else None
+        designs += [study] if study else []
         there = set(criterion.rows["rater"].unique())
         found += [_card(criterion, people, judge, ceiling, options) for judge in judges if judge in there]
     if options.by_width:
         notes.append(rule.NORM_REFERENCED)
-    return Reliability(ratings.source, _rule(options), found, notes)
+    return Reliability(ratings.source, _rule(options), found, designs, notes)
 
 
 def _rule(options: Options) -> str:
@@ -153,10 +158,9 @@ def _subjects(judged: pl.DataFrame, rated: pl.DataFrame) -> int:
     return judged.join(rated, on="subject", how="semi")["subject"].n_unique()
 
 
-def _ceiling(theirs: pl.DataFrame, scale: Scale, options: Options) -> dict[str, Bound]:
+def _ceiling(rated: pl.DataFrame, scale: Scale, options: Options) -> dict[str, Bound]:
     """Compare people with each other: what no judge can be expected to pass."""
-    rows = _valued(theirs)
-    first = rows.filter(pl.col("run") == pl.col("run").min().over("subject", "rater"))
+    first = rated.filter(pl.col("run") == pl.col("run").min().over("subject", "rater"))
     return _itself(first, scale, options, by="rater", prefix="ceiling_", why="no subject has values from two people")
 
 

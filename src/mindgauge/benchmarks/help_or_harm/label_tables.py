@@ -107,7 +107,7 @@ def _mode(raters: Sequence[Codes]) -> Codes:
 
 
 def _kappa(first: Codes, second: Codes) -> float:
-    return float(cohen_kappa(first, second, K)[0])
+    return float(cohen_kappa(confusion(first, second, K))[0])
 
 
 def _people(people: dict[str, Codes]) -> Iterator[Cell]:
