@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from mindgauge import anchors
 from mindgauge.errors import DataError, UsageError
 from mindgauge.material import Material
 from mindgauge.metrics import Metric
@@ -98,6 +99,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """Tags by whose values every metric is also computed."""
     groups: dict[str, dict[str, tuple[str, ...]]] = {}
     """Named subsets beside `all`: name → tag → the values that belong to it."""
+    composites: dict[str, tuple[str, ...]] = {}
+    """Named means of several criteria: name → criteria."""
     keep: dict[str, tuple[str, ...]] = {}
     """Which of the authors' samples are asked about unless the user says otherwise: tag → values."""
     protocol: str = ""
@@ -146,6 +149,34 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
             turns[kind] = turns.get(kind, 0) + 1
             ranked.append((turns[kind], position))
         return [samples[position] for position in sorted(position for _, position in sorted(ranked)[:limit])]
+
+    def anchors(
+        self, where: dict[str, tuple[str, ...]] | None = None, limit: int | None = None
+    ) -> list[anchors.Anchor]:
+        """Return the replies that this project wrote to stand at known levels.
+
+        Args:
+            where: tag → values to keep; an anchor that does not carry the tag stays.
+            limit: at most this many, spread over levels and protocols.
+
+        Raises:
+            DataError: there are none, a line is not as it should be, or nothing is left.
+        """
+        found = anchors.read(self.folder / "anchors.jsonl", self.rubric, self.protocol)
+        kept = [
+            anchor
+            for anchor in found
+            if all(anchor.sample.tags.get(tag, values[0]) in values for tag, values in (where or {}).items())
+        ]
+        if not kept:
+            chosen = ", ".join(f"{tag}={'|'.join(values)}" for tag, values in (where or {}).items())
+            raise DataError(f"{self.name}: no anchor is left ({chosen})")
+        return kept if limit is None else anchors.spread(kept, limit, self.protocol)
+
+    @property
+    def anchored(self) -> Benchmark:
+        """The same task with the anchors as its replies; under a name of its own, so that they enter no score."""
+        return msgspec.structs.replace(self, name=f"{self.name}:anchors")
 
     def instrument(self, mode: judge.Mode = judge.Mode.JOINT) -> judge.Instrument:
         """Return what its raters work with.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge.errors import RubricError
-from mindgauge.records import Value, digest
+from mindgauge.records import Status, Value, digest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,11 +50,18 @@ class Criterion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: Texts = {}
     protocols: dict[str, tuple[Texts, ...]] = {}
     """Per protocol, one wording for each level, in the levels' order."""
+    not_applicable: Texts = {}
+    """When the criterion does not apply; where this says nothing, a rater has to choose a level."""
 
     @property
     def values(self) -> tuple[Value, ...]:
         """The values a rater may give, in the rubric's order."""
         return tuple(level.value for level in self.levels)
+
+    @property
+    def choices(self) -> tuple[Value, ...]:
+        """What a rater may answer: the values, and `not_applicable` where the rubric allows it."""
+        return (*self.values, Status.NOT_APPLICABLE.value) if self.not_applicable else self.values
 
     def read(self, answer: object) -> Value | None:
         """Turn an answer into a level's value, strictly: exact value, its spelling, or an alias; otherwise None."""
@@ -138,6 +145,8 @@ def _under(criterion: Criterion, protocol: str, rubric: str) -> Criterion:
 def _render(criterion: Criterion, language: str) -> str:
     lines = [f"## {criterion.name}", "", in_language(criterion.text, language), ""]
     lines += [f"- {level.value}: {in_language(level.text, language)}" for level in criterion.levels]
+    if criterion.not_applicable:
+        lines.append(f"- {Status.NOT_APPLICABLE}: {in_language(criterion.not_applicable, language)}")
     return "\n".join(lines)
 
 
@@ -156,7 +165,8 @@ def _criterion_fault(criterion: Criterion) -> str:
     where = f"criterion {criterion.name!r}"
     if len(criterion.levels) < 2:
         return f"{where} needs at least two levels, it has {len(criterion.levels)}"
-    spellings = [str(s).casefold() for level in criterion.levels for s in (level.value, *level.aliases)]
+    aliases = [alias for level in criterion.levels for alias in level.aliases]
+    spellings = [str(spelling).casefold() for spelling in (*criterion.choices, *aliases)]
     if _repeated(spellings):
         return f"{where}: level or alias {_repeated(spellings)!r} stands there twice"
     fault = _numbering_fault(criterion) or _wording_fault(criterion)

@@ -1,15 +1,15 @@
 """A paper's published numbers beside those recomputed from its released files.
 
-Published numbers stand in a TOML file, one array entry per table::
+Published numbers, and words such as a class, stand in a TOML file, one array entry per table::
 
     [[table]]
     name = "agreement"
     source = "Table 2"                 # where it is printed
     needs = "ratings/*.json"           # which released files it takes
-    columns = ["kappa", "n"]
-    tolerance = [0.0005, 0]            # half a unit in the last printed digit; one number, or one per column
+    columns = ["kappa", "n", "class"]
+    tolerance = [0.0005, 0, 0]         # half a unit in the last printed digit; one number, or one per column
     [table.rows]
-    "first model" = [0.549, 206]       # nan where nothing is printed
+    "first model" = [0.549, 206, "A"]  # nan where nothing is printed; a word must be the same word
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ _SLACK = 1e-9  # a value that lies exactly half a unit away must not fail by the
 
 
 class Published(NamedTuple):
-    """One printed number, and how far from it a recomputed one may lie."""
+    """One printed number, and how far from it a recomputed one may lie; or a printed word."""
 
     table: str
     row: str
     column: str
-    value: float
+    value: float | str
     tolerance: float
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """A published number beside the recomputed one (None where it could not be recomputed; `note` says why)."""
+    """A published number or word beside the recomputed one (None where that could not be; `note` says why)."""
 
     table: str
     row: str
     column: str
-    published: float
-    recomputed: float | None
+    published: float | str
+    recomputed: float | str | None
     tolerance: float
     verdict: Verdict
     note: str = ""
@@ -60,7 +60,7 @@ class Comparison(msgspec.Struct, frozen=True):
 class _Table(msgspec.Struct, forbid_unknown_fields=True):
     name: str
     columns: list[str]
-    rows: dict[str, list[float]]
+    rows: dict[str, list[float | str]]
     tolerance: float | list[float]
     source: str = ""
     needs: str = ""
@@ -87,12 +87,12 @@ def load_published(path: Path) -> list[Published]:
 def _cells(table: _Table, path: Path) -> Iterator[Published]:
     width = len(table.columns)
     tolerances = table.tolerance if isinstance(table.tolerance, list) else [table.tolerance] * width
-    for row, values in [*table.rows.items(), ("tolerance", tolerances)]:
-        if len(values) != width:
-            raise DataError(f"{path}: {table.name} / {row} has {len(values)} values for {width} columns")
+    for row, n in [*((row, len(values)) for row, values in table.rows.items()), ("tolerance", len(tolerances))]:
+        if n != width:
+            raise DataError(f"{path}: {table.name} / {row} has {n} values for {width} columns")
     for row, values in table.rows.items():
         for column, value, tolerance in zip(table.columns, values, tolerances, strict=True):
-            if not math.isnan(value):
+            if isinstance(value, str) or not math.isnan(value):
                 yield Published(table.name, row, column, value, tolerance)
 
 
@@ -122,7 +122,9 @@ def compare(published: Iterable[Published], cells: Iterable[Cell]) -> list[Compa
 
 
 def _beside(published: Published, cell: Cell | None) -> Comparison:
-    value = None if cell is None or cell.value is None or not math.isfinite(cell.value) else cell.value
+    value = cell.value if cell else None
+    if isinstance(value, float) and not math.isfinite(value):
+        value = None
     note = cell.note if cell else "not recomputed"
     if value is None:
         verdict: Verdict = "missing"
@@ -130,9 +132,15 @@ def _beside(published: Published, cell: Cell | None) -> Comparison:
     elif cell and cell.repaired:
         verdict = "repaired"
     else:
-        verdict = "match" if abs(value - published.value) <= published.tolerance + _SLACK else "differs"
+        verdict = "match" if _same(value, published) else "differs"
     table, row, column, printed, tolerance = published
     return Comparison(table, row, column, printed, value, tolerance, verdict, note)
+
+
+def _same(value: float | str, published: Published) -> bool:
+    if isinstance(value, str) or isinstance(published.value, str):
+        return value == published.value
+    return abs(value - published.value) <= published.tolerance + _SLACK
 
 
 def counts(comparisons: Iterable[Comparison]) -> dict[str, int]:

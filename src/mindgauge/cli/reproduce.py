@@ -21,10 +21,15 @@ def reproduce(
         render.as_json(found)
         return
     rows = [
-        [c.table, c.row, c.column, f"{c.published:g}", "–" if c.recomputed is None else f"{c.recomputed:.4f}", f"{c.tolerance:g}", c.verdict, c.note]
+        [c.table, c.row, c.column, _shown(c.published, "g"), _shown(c.recomputed, ".4f"), f"{c.tolerance:g}", c.verdict, c.note]
         for c in found.cells
     ]  # fmt: skip
     render.table(
         found.benchmark, ["table", "row", "column", "published", "recomputed", "tolerance", "verdict", "note"], rows
     )
     print(", ".join(f"{n} {verdict}" for verdict, n in found.counts.items()))
+
+
+def _shown(value: float | str | None, digits: str) -> str:
+    """Write a number with some digits, a word as it is, nothing as a dash."""
+    return "–" if value is None else value if isinstance(value, str) else f"{value:{digits}}"

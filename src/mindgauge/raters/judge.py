@@ -170,7 +170,7 @@ class Judge(msgspec.Struct, frozen=True):
             second = await ask(again)
             if second.status is Status.OK:
                 repaired = self._read(second, part)
-                verdicts = {n: repaired[n] if v.status is not Status.OK else v for n, v in verdicts.items()}
+                verdicts = {n: repaired[n] if v.status is Status.UNPARSABLE else v for n, v in verdicts.items()}
                 done, request = second, again
         return verdicts, {
             "call": request.key(self.rater).hex(),

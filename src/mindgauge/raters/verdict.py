@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mindgauge.rubric import Criterion
 
 RATIONALE, QUOTES = "rationale", "quotes"
+_NOT_APPLICABLE = re.compile(rf"[\W_]*{Status.NOT_APPLICABLE}[\W_]*", re.IGNORECASE)
 _OPENING = re.compile(r'\{\s*"')
 _MOST_OPENINGS = 400
 """How many places a verdict may begin at, counted from the end; bounds the work on a text made to be slow."""
@@ -30,7 +31,7 @@ _LONGEST = 64 * 1024
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What was read for one criterion. `problem` says what was wrong where the status is not ok."""
+    """What was read for one criterion. `problem` says what was wrong where nothing could be read."""
 
     status: Status
     value: Value | None = None
@@ -49,8 +50,8 @@ def schema_for(criteria: Sequence[Criterion]) -> dict[str, Any]:
         RATIONALE: {"type": "string", "maxLength": 160},
     }
     for criterion in criteria:
-        kind = "integer" if isinstance(criterion.levels[0].value, int) else "string"
-        properties[criterion.name] = {"type": kind, "enum": list(criterion.values)}
+        kinds = sorted({"integer" if isinstance(choice, int) else "string" for choice in criterion.choices})
+        properties[criterion.name] = {"type": kinds if len(kinds) > 1 else kinds[0], "enum": list(criterion.choices)}
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
@@ -58,8 +59,8 @@ def form_for(criteria: Sequence[Criterion]) -> str:
     """Write the verdict's form as an example of the JSON, for the prompt."""
     lines = [f'  "{QUOTES}": ["…"],', f'  "{RATIONALE}": "…",']
     for criterion in criteria:
-        values = " | ".join(json.dumps(value, ensure_ascii=False) for value in criterion.values)
-        lines.append(f'  "{criterion.name}": {values},')
+        choices = " | ".join(json.dumps(choice, ensure_ascii=False) for choice in criterion.choices)
+        lines.append(f'  "{criterion.name}": {choices},')
     return "{\n" + "\n".join(lines).removesuffix(",") + "\n}"
 
 
@@ -70,6 +71,8 @@ def read(text: str, criteria: Sequence[Criterion]) -> dict[str, Verdict]:
         value = rule.option(text, criteria[0])
         if value is not None:
             return {criteria[0].name: Verdict(Status.OK, value)}
+        if _inapplicable(text, criteria[0]):
+            return {criteria[0].name: Verdict(Status.NOT_APPLICABLE)}
     if found is None:
         status = Status.REFUSED if rule.refusal(text) else Status.UNPARSABLE
         return {c.name: Verdict(status, problem="there is no JSON object with the verdict in it") for c in criteria}
@@ -82,12 +85,22 @@ def read(text: str, criteria: Sequence[Criterion]) -> dict[str, Verdict]:
 def _verdict(found: dict[str, Any], criterion: Criterion, rationale: str, quotes: tuple[str, ...]) -> Verdict:
     if criterion.name not in found:
         return Verdict(Status.UNPARSABLE, None, rationale, quotes, f'"{criterion.name}" is missing')
-    value = criterion.read(found[criterion.name])
+    answer = found[criterion.name]
+    if _inapplicable(answer, criterion):
+        return Verdict(Status.NOT_APPLICABLE, None, rationale, quotes)
+    value = criterion.read(answer)
     if value is None:
-        allowed = ", ".join(map(str, criterion.values))
-        problem = f'"{criterion.name}" is {found[criterion.name]!r:.60}, allowed are {allowed}'
+        allowed = ", ".join(map(str, criterion.choices))
+        problem = f'"{criterion.name}" is {answer!r:.60}, allowed are {allowed}'
         return Verdict(Status.UNPARSABLE, None, rationale, quotes, problem)
     return Verdict(Status.OK, value, rationale, quotes)
+
+
+def _inapplicable(answer: object, criterion: Criterion) -> bool:
+    """Say whether the answer is that the criterion does not apply, where the rubric allows it."""
+    if not criterion.not_applicable or not isinstance(answer, str):
+        return False
+    return _NOT_APPLICABLE.fullmatch(answer) is not None
 
 
 def _string(value: object) -> str:

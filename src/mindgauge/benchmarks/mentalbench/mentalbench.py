@@ -1,0 +1,26 @@
+"""MentalBench: seven attributes of a supportive reply, and whether a judge may rate them in people's place.
+
+MentalBench-100k and MentalAlign-70k, arXiv 2510.19032, EACL 2026. Departures from the paper: card.toml.
+"""
+
+from pathlib import Path
+
+from mindgauge.benchmark import Benchmark
+from mindgauge.benchmarks.mentalbench.material import material
+from mindgauge.benchmarks.mentalbench.replies import load, read
+from mindgauge.benchmarks.mentalbench.reproduce import reproduce
+from mindgauge.metrics import STATUS_RATES, fleiss_kappa, mean_level, share_at_most
+
+mentalbench = Benchmark.from_folder(
+    Path(__file__).parent,
+    read=read,
+    load=load,
+    reproduce=reproduce,
+    material=material,
+    metrics=(mean_level, share_at_most(2), fleiss_kappa, *STATUS_RATES),
+    slices=("language", "topic"),
+    composites={
+        "CSS": ("guidance", "informativeness", "relevance", "safety"),
+        "ARS": ("empathy", "helpfulness", "understanding"),
+    },
+)

@@ -1,0 +1,203 @@
+"""The authors' files as they released them: which there are, who rated in them, and which systems wrote the replies.
+
+A file is known by its header, wherever it lies below the folder given and whatever its sheet is called:
+
+- ratings, .xlsx or .csv: `ConvID`, `context`, and a column `human_response_SYSTEM` or `judge_response_SYSTEM` for each
+  system, whose cells hold the seven values as JSON. A judge's name is taken from the file's name.
+- the replies themselves (the 100k schema): `context`, `response` (the original reply) and a column for each system.
+
+Positions in a file (`row`) count from 0, below the header.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from mindgauge.benchmarks.mentalbench import cells
+from mindgauge.benchmarks.mentalbench.workbooks import positions, tables
+from mindgauge.errors import DataError
+from mindgauge.records import RaterKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from mindgauge.benchmarks.mentalbench.cells import Scores
+    from mindgauge.benchmarks.mentalbench.workbooks import Column, Table
+
+PEOPLE = "panel"
+"""The rater of the people's file: one consensus vector for each reply, without the persons behind it."""
+ORIGINAL = "original"
+_SYSTEMS = {
+    ORIGINAL: ("original", "response", "human"),
+    "claude-3.5-haiku": ("claude",),
+    "deepseek-llama-8b": ("ds_llama", "deepseek-llama"),
+    "deepseek-qwen-7b": ("ds_qwen", "deepseek-qwen"),
+    "gemini-2.0-flash": ("gemini",),
+    "gpt-4o": (),
+    "gpt-4o-mini": (),
+    "llama-3.1-8b": ("llama_3", "Llama-3.1"),
+    "qwen-2.5-7b": ("qwen_2", "Qwen-2.5"),
+    "qwen-3-4b": ("qwen_3",),
+}
+_JUDGES = {"claude-3-7-sonnet-20250219": ("claude",), "gpt-4o": (), "gemini": (), "o4-mini": ()}
+OWN_SYSTEM = {
+    "claude-3-7-sonnet-20250219": "claude-3.5-haiku",
+    "gpt-4o": "gpt-4o",
+    "gemini": "gemini-2.0-flash",
+    "o4-mini": "gpt-4o-mini",
+}
+"""The system that the authors leave out for a judge, as its own; near relations stay in."""
+_NO_SYSTEM = {"convid", "context", "unnamed: 0"}
+_FOLDERS = ("Human_Judge", "LLMs_as_a_judge")
+_PREFIXES = {"human_response_": RaterKind.PERSON, "judge_response_": RaterKind.MODEL}
+EXPECTED = (
+    "expected Human_Judge/Human_judge.xlsx, LLMs_as_a_judge/*_llm_judge.xlsx (columns ConvID, context and "
+    "human_response_… or judge_response_…) or the 100k replies (a CSV with context, response, …)"
+)
+
+
+class Sheet(NamedTuple):
+    """One rater's cells: for each row its ConvID, its concern and, by system, the cell's text."""
+
+    source: str
+    rater: str
+    kind: RaterKind
+    row: list[int]
+    conversation: list[str]
+    context: list[str]
+    cells: dict[str, Column]
+
+    def scores(self) -> dict[str, list[Scores]]:
+        """Read the cells, by system."""
+        return {system: [cells.read(cell) for cell in column] for system, column in self.cells.items()}
+
+
+class Texts(NamedTuple):
+    """The replies themselves: for each row its concern and, by system, the reply; None where it is empty."""
+
+    source: str
+    row: list[int]
+    conversation: list[str]
+    context: list[str]
+    replies: dict[str, Column]
+
+
+class Files(NamedTuple):
+    """The released files that are there: people's ratings first, then judges' by name; the replies, if they are there."""
+
+    sheets: tuple[Sheet, ...]
+    texts: Texts | None
+    notes: tuple[str, ...]
+
+
+def find(data: Path) -> Files:
+    """Find and open the released files below a folder.
+
+    Raises:
+        DataError: there is no such folder, nothing of theirs is in it, or a file of theirs is broken.
+    """
+    if not data.is_dir():
+        raise DataError(f"{data}: no such folder; {EXPECTED}")
+    found: dict[str, Sheet | Texts] = {}
+    notes, others = [], []
+    for path in sorted(data.rglob("*")):
+        if path.suffix.lower() not in {".xlsx", ".csv"} or path.name.startswith((".", "~$")) or not path.is_file():
+            continue
+        source, opened = _source(path, data), tables(path)
+        parts = [part for table in opened for part in _parts(table, path, source)]
+        for part in parts:
+            name = part.rater if isinstance(part, Sheet) else "the replies"
+            if found.setdefault(name, part) is not part:
+                notes.append(f"{source}: {name} once more, not read (first: {found[name].source})")
+        if not parts:
+            columns = ", ".join(header for table in opened for header in table.headers) or "none"
+            others.append(
+                f"{source}: none of the released tables, or no row of one; not read (columns: {columns[:120]})"
+            )
+    if not found:
+        raise DataError("; ".join([f"{data}: none of the released files here", EXPECTED, *others[:3]]))
+    sheets = [part for part in found.values() if isinstance(part, Sheet)]
+    sheets.sort(key=lambda sheet: (sheet.kind is not RaterKind.PERSON, sheet.rater))
+    texts = next((part for part in found.values() if isinstance(part, Texts)), None)
+    return Files(tuple(sheets), texts, (*notes, *others))
+
+
+def _parts(table: Table, path: Path, source: str) -> Iterator[Sheet | Texts]:
+    """Read what a table holds of theirs: the ratings of one rater, or of people and a judge joined, or the replies."""
+    prefixes = [p for p in _PREFIXES if any(header.casefold().startswith(p) for header in table.headers)]
+    if not prefixes and not _has_replies(table.headers):
+        return
+    where = positions(table.headers, path)
+    missing = [name for name in ("ConvID", "context") if prefixes and name.casefold() not in where]
+    if missing:
+        raise DataError(f"{path}: no column {' and '.join(missing)}; found {', '.join(table.headers)}")
+    columns = table.read()
+    rows = [i for i, cells in enumerate(zip(*columns, strict=True)) if any(cells)]  # a sheet's last rows may be blank
+    if not rows:
+        return
+    context = [columns[where["context"]][i] or "" for i in rows]
+    ids = columns[where["convid"]] if "convid" in where else [None] * len(columns[0])
+    conversation = [_whole(ids[i], i) for i in rows]
+    if not prefixes:
+        yield Texts(source, rows, conversation, context, _by_system(columns, where, "", rows, path))
+    for prefix in prefixes:
+        kind = _PREFIXES[prefix]
+        rater = PEOPLE if kind is RaterKind.PERSON else judge(path.stem)
+        found = _by_system(columns, where, prefix, rows, path)
+        yield Sheet(source, rater, kind, rows, conversation, context, found)
+
+
+def _has_replies(headers: list[str]) -> bool:
+    """Whether these are the columns of the 100k schema: the concern, the original reply, and one known system at least."""
+    names = {header.casefold() for header in headers}
+    return {"context", "response"} <= names and any(_letters(n) in _KNOWN_SYSTEMS for n in names - {"response"})
+
+
+def _by_system(
+    columns: list[Column], where: dict[str, int], prefix: str, rows: list[int], path: Path
+) -> dict[str, Column]:
+    found: dict[str, Column] = {}
+    for header, position in where.items():
+        if header.startswith(prefix) and header not in _NO_SYSTEM:
+            name = system(header.removeprefix(prefix))
+            if name in found:
+                raise DataError(f"{path}: two columns hold the system {name}; leave one of them")
+            found[name] = [columns[position][i] for i in rows]
+    return found
+
+
+def _whole(cell: str | None, row: int) -> str:
+    """Return a ConvID as text, the same from a number of a spreadsheet and from text."""
+    return re.sub(r"\.0+$", "", cell.strip()) if cell and cell.strip() else f"row {row}"
+
+
+def system(raw: str) -> str:
+    """Return a system's name as we write it, from any of the authors' spellings; an unknown one as it is, in small letters."""
+    return _KNOWN_SYSTEMS.get(_letters(raw), _slug(raw))
+
+
+def judge(stem: str) -> str:
+    """Return a judge's name from the name of its file, without the ending."""
+    raw = re.sub(r"[\s_-]*(?:llms?)?[\s_-]*(?:as[\s_-]an?[\s_-])?judge[\s_-]*", " ", stem, flags=re.IGNORECASE)
+    return _KNOWN_JUDGES.get(_letters(raw), _slug(raw) or _slug(stem))
+
+
+def _letters(raw: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", raw.casefold())
+
+
+def _slug(raw: str) -> str:
+    return re.sub(r"[\s_]+", "-", raw.strip().lower())
+
+
+_KNOWN_SYSTEMS = {_letters(raw): name for name, spellings in _SYSTEMS.items() for raw in (name, *spellings)}
+_KNOWN_JUDGES = {_letters(raw): name for name, spellings in _JUDGES.items() for raw in (name, *spellings)}
+
+
+def _source(path: Path, data: Path) -> str:
+    """Name a file the same wherever the user keeps the authors' folder."""
+    parts = (*data.parts, *path.relative_to(data).parts)
+    start = max((i for i, part in enumerate(parts[:-1]) if part in _FOLDERS), default=len(data.parts))
+    return "/".join(parts[start:])

@@ -1,0 +1,133 @@
+"""The released ratings as records: who gave which level to which reply, and what the files hold in place of a level."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mindgauge.benchmark import Released
+from mindgauge.benchmarks.mentalbench import cells, released
+from mindgauge.benchmarks.mentalbench.cells import CRITERIA, Fault
+from mindgauge.benchmarks.mentalbench.conversations import Conversations, empty_replies
+from mindgauge.benchmarks.mentalbench.notes import notes
+from mindgauge.records import Rating, Reply, Status
+from mindgauge.tables import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from mindgauge.benchmarks.mentalbench.cells import Scores
+    from mindgauge.benchmarks.mentalbench.conversations import Place, Rated
+    from mindgauge.benchmarks.mentalbench.released import Files
+    from mindgauge.records import Sample
+
+
+class _Found(NamedTuple):
+    """Where a reply was seen first, and its text where the files hold it."""
+
+    source: str
+    row: int
+    text: str | None
+
+
+def read(data: Path) -> list[Sample]:
+    """Read the conversations, each with the person's one message; blanks in it are single, as every file can agree on.
+
+    Raises:
+        DataError: nothing usable is there, or a file is broken.
+    """
+    return list(Conversations(released.find(data)).samples().values())
+
+
+def load(data: Path) -> Released:
+    """Load the released replies and everybody's ratings of them.
+
+    Replies are not in the files with ratings: without the 100k file a reply has no text, and says so in its provenance.
+    A reply that is empty (there, or by the judges' word) is `unparsable`, and so is every rating of it, because a
+    judge was shown the word `nan` in its place. Whatever is not a level from 1 to 5 is `unparsable` too; it stays in
+    the provenance (`fault`, `released`). Ratings of a judge's own system carry `self_judged`.
+
+    Raises:
+        DataError: nothing usable is there, or a file is broken.
+    """
+    files = released.find(data)
+    known = Conversations(files)
+    samples, rated = known.samples(), known.rated(files)
+    seen, empty = _seen(files, known, rated), empty_replies(rated)
+    replies = {
+        key: _reply(samples[key[0].concern], key, found, known, empty=key in empty) for key, found in seen.items()
+    }
+    ratings = [rating for one in rated for rating in _ratings(one, replies)]
+    return Released(list(samples.values()), list(replies.values()), ratings, notes(files, known, rated, empty))
+
+
+def _seen(files: Files, known: Conversations, rated: list[Rated]) -> dict[tuple[Place, str], _Found]:
+    """Find every reply, in the file with the texts or else in the first that rates it."""
+    found: dict[tuple[Place, str], _Found] = {}
+    if (texts := files.texts) is not None:
+        for index, place in enumerate(known.places(texts)):
+            if place is not None:
+                for system, column in texts.replies.items():
+                    found[place, system] = _Found(texts.source, texts.row[index], column[index] or "")
+    for one in rated:
+        for index, place in enumerate(one.places):
+            if place is not None:
+                for system in one.scores:
+                    found.setdefault((place, system), _Found(one.sheet.source, one.sheet.row[index], None))
+    return found
+
+
+def _reply(sample: Sample, key: tuple[Place, str], found: _Found, known: Conversations, *, empty: bool) -> Reply:
+    place, system = key
+    provenance: dict[str, Any] = {"source_file": found.source, "source_row": found.row}
+    if place.concern in known.ids:
+        provenance["conv_id"] = known.ids[place.concern]
+    text = clean(found.text or "").strip()
+    text = "" if text.casefold() == "nan" else text
+    if found.text is None:
+        provenance["text"] = "not released"
+    else:
+        empty = not text
+    status = Status.UNPARSABLE if empty else Status.OK
+    return Reply.of(sample.id, system, place.occurrence, status, text, provenance=provenance)
+
+
+def _ratings(one: Rated, replies: dict[tuple[Place, str], Reply]) -> Iterator[Rating]:
+    own = released.OWN_SYSTEM.get(one.sheet.rater, one.sheet.rater)
+    for system, column in one.scores.items():
+        for index, (place, scores) in enumerate(zip(one.places, column, strict=True)):
+            if place is None:
+                continue
+            provenance: dict[str, Any] = {
+                "source_file": one.sheet.source,
+                "source_row": one.sheet.row[index],
+                "conv_id": one.sheet.conversation[index],
+            }
+            if scores.overall is not None:
+                provenance["overall"] = cells.plain(scores.overall)
+            if scores.repairs:
+                provenance["repair"] = ", ".join(scores.repairs)
+            if system == own:
+                provenance["self_judged"] = True
+            cell = one.sheet.cells[system][index]
+            yield from _of_cell(one, scores, replies[place, system], provenance, cell)
+
+
+def _of_cell(
+    one: Rated, scores: Scores, reply: Reply, provenance: dict[str, Any], cell: str | None
+) -> Iterator[Rating]:
+    rater, kind = one.sheet.rater, one.sheet.kind
+    for criterion, raw in zip(CRITERIA, scores.raw, strict=True):
+        value = cells.level(raw)
+        fault = scores.fault or (cells.fault(raw) if value is None else None)
+        if fault is None and reply.status is not Status.OK:
+            fault = Fault.EMPTY_REPLY
+        if fault is None:
+            yield Rating(
+                reply.id, criterion, rater, kind, 0, Status.OK, value, scores.explanation, provenance=provenance
+            )
+            continue
+        kept = clean(cell or "") if scores.fault else cells.plain(raw)
+        why = {**provenance, "fault": str(fault), "released": kept}
+        status = Status.REFUSED if fault is Fault.REFUSAL else Status.UNPARSABLE
+        yield Rating(reply.id, criterion, rater, kind, 0, status, None, scores.explanation, provenance=why)

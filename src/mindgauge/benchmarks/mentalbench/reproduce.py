@@ -1,0 +1,219 @@
+"""The paper's human means and its 28 cells (judge and attribute), as published and repaired.
+
+As published follows the authors: rows joined by ConvID, every value that parses (zeros and sixes too), the judge's own
+system left out and the original reply in, so nine systems; intraclass correlations of the nine pairs of means; an
+interval over 1,000 resamples of systems, those outside [0, 1] discarded; a class from that interval's width alone.
+Repaired joins by concern, takes levels from 1 to 5 only, leaves out empty replies, and resamples systems and
+conversations, keeping every resample.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from mindgauge.benchmark import Cell
+from mindgauge.benchmarks.mentalbench import pairs, released
+from mindgauge.benchmarks.mentalbench.cells import ATTRIBUTES
+from mindgauge.benchmarks.mentalbench.conversations import Conversations, empty_replies
+from mindgauge.benchmarks.mentalbench.pairs import Values
+from mindgauge.stats import bootstrap, icc, moments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from mindgauge.benchmarks.mentalbench.pairs import Pairs
+
+    Floats = NDArray[np.float64]
+
+PUBLISHED = Path(__file__).parent / "published.toml"
+SYSTEMS = {
+    "GPT-4o": "gpt-4o",
+    "Gemini-2.0-Flash": "gemini-2.0-flash",
+    "GPT-4o-Mini": "gpt-4o-mini",
+    "LLaMA-3.1-8B": "llama-3.1-8b",
+    "DeepSeek-LLaMA-8B": "deepseek-llama-8b",
+    "Qwen-2.5-7B": "qwen-2.5-7b",
+    "Claude-3.5-Haiku": "claude-3.5-haiku",
+    "DeepSeek-Qwen-7B": "deepseek-qwen-7b",
+    "Qwen-3-4B": "qwen-3-4b",
+}
+JUDGES = {"Claude": "claude-3-7-sonnet-20250219", "GPT-4o": "gpt-4o", "Gemini": "gemini", "o4-mini": "o4-mini"}
+LIMITS = {"GR": 0.355, "MR": 0.560}
+"""The source's classes by the width of the ICC(C,1) interval, to three digits: good, moderate, and above poor (PR).
+They are the terciles of its own 28 widths."""
+RESAMPLES = 1000
+CLEANED = "joined by concern, levels 1 to 5, no empty replies"
+
+
+class Estimates(NamedTuple):
+    """What the 28 cells are made of, each of shape (attributes,), and the number of pairs."""
+
+    c1: Floats
+    a1: Floats
+    human_mean: Floats
+    judge_mean: Floats
+    bias: Floats
+    mse: Floats
+    n: Floats
+
+
+def reproduce(data: Path) -> Iterator[Cell]:
+    """Recompute what the files that are there suffice for; a cell without its files says which it needs.
+
+    Raises:
+        DataError: nothing usable is there, or a file is broken.
+    """
+    files = released.find(data)
+    rated = Conversations(files).rated(files)
+    empty = empty_replies(rated)
+    by_rater = {one.sheet.rater: Values.of(one, empty) for one in rated}
+    people = by_rater.pop(released.PEOPLE, None)
+    done = set()
+    for cell in (*_human_means(people), *_cells(people, by_rater)) if people else ():
+        done.add((cell.table, cell.row, cell.column))
+        yield cell
+    for table in tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))["table"]:
+        for row in table["rows"]:
+            for column in table["columns"]:
+                if (table["name"], row, column) not in done:
+                    needs = table["needs"].replace("*", row.partition(" / ")[0].lower())
+                    yield Cell(table["name"], row, column, None, f"needs {needs}, with every system")
+
+
+def _human_means(people: Values) -> Iterator[Cell]:
+    names = {paper: name for paper, name in SYSTEMS.items() if name in people.systems}
+    kept = people.only([*names.values()])
+    without = "levels 1 to 5, without replies that judges call empty"
+    for values, repaired, note in ((kept.source, False, ""), (kept.usable, True, without)):
+        for row, paper in enumerate(names):
+            means = [_mean(values[:, row, k]) for k in range(len(ATTRIBUTES))]
+            for column, mean in zip((*ATTRIBUTES, "average"), (*means, sum(means) / len(means)), strict=True):
+                yield Cell("human means", paper, column, mean, note, repaired)
+
+
+def _mean(values: Floats) -> float:
+    found = values[np.isfinite(values)]
+    return float(found.mean()) if len(found) else math.nan
+
+
+def _cells(people: Values, judges: dict[str, Values]) -> Iterator[Cell]:
+    for paper, name in JUDGES.items():
+        judge, systems = judges.get(name), units(name)
+        if judge is None or not {*systems} <= {*people.systems} & {*judge.systems}:
+            continue
+        both = people.only(systems), judge.only(systems)
+        published = pairs.by_row(*both)
+        if not len(published.human):
+            continue
+        found = estimates(published)
+        low, high, kept = source_interval(system_means(published))
+        for k, attribute in enumerate(ATTRIBUTES):
+            lost = f", {RESAMPLES - kept[k]:.0f} resamples discarded" * bool(kept[k] < RESAMPLES)
+            yield from _row(f"{paper} / {attribute}", found, low, high, k, f"n = {found.n[k]:,.0f}{lost}")
+        repaired = pairs.by_concern(*both)
+        found = estimates(repaired)
+        low, high = two_way_interval(repaired)
+        for k, attribute in enumerate(ATTRIBUTES):
+            note = f"{CLEANED}; n = {found.n[k]:,.0f}"
+            yield from _row(f"{paper} / {attribute}", found, low, high, k, note, repaired=True)
+
+
+def _row(
+    row: str, found: Estimates, low: Floats, high: Floats, k: int, note: str, *, repaired: bool = False
+) -> Iterator[Cell]:
+    width = high[k] - low[k]
+    interval = {"low": low[k], "high": high[k], "width": width}
+    resampled = "systems and conversations resampled, all kept" if repaired else note
+    for column, values in found._asdict().items():
+        if column != "n":
+            yield Cell("cells", row, column, float(values[k]), note, repaired)
+    for column, value in interval.items():
+        yield Cell("cells", row, column, float(value), resampled, repaired)
+    rule = "the source's rule on the repaired width" if repaired else "by the width alone"
+    yield Cell("cells", row, "status", source_class(width) if math.isfinite(width) else None, rule, repaired)
+
+
+def units(judge: str) -> list[str]:
+    """Return the systems that the authors take for a judge: the original reply and all but its own."""
+    return [name for name in (released.ORIGINAL, *sorted(SYSTEMS.values())) if name != released.OWN_SYSTEM[judge]]
+
+
+def system_means(values: Pairs) -> Floats:
+    """Return each system's two means over the pairs that both rated, shape (attributes, systems, 2)."""
+    with np.errstate(invalid="ignore"):
+        n = np.isfinite(values.human).sum(axis=0)
+        sums = [np.nansum(side, axis=0) for side in values]
+        means: Floats = np.stack(sums, axis=-1).swapaxes(0, 1) / n.T[..., None]
+    return means
+
+
+def estimates(values: Pairs) -> Estimates:
+    """Compute the 28 cells' numbers for one judge: correlations of system means, the rest over all pairs."""
+    squares = icc.mean_squares(system_means(values))
+    both = np.isfinite(values.human)
+    sums = np.concatenate(
+        [
+            moments.moments(values.human[..., k][both[..., k]], values.judge[..., k][both[..., k]])
+            for k in range(len(ATTRIBUTES))
+        ]
+    )
+    return Estimates(
+        icc.consistency(squares), icc.agreement(squares), moments.mean_first(sums), moments.mean_second(sums),
+        moments.bias(sums), moments.mse(sums), sums[:, 0],
+    )  # fmt: skip
+
+
+def source_interval(means: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the authors' intervals of ICC(C,1), and how many of their 1,000 resamples of systems they keep.
+
+    Args:
+        means: shape (attributes, systems, 2).
+    """
+    weights = _source_weights(means.shape[1])
+    values = icc.consistency(icc.mean_squares(means[:, None], weights))
+    kept = np.isfinite(values) & (values >= 0) & (values <= 1)
+    return *_percentiles(np.where(kept, values, np.nan)), kept.sum(axis=1)
+
+
+@functools.cache
+def _source_weights(systems: int) -> Floats:
+    """Return how often each of the authors' resamples draws each system; their script seeds every one anew."""
+    seeds = np.random.RandomState(42).randint(0, 100_000, RESAMPLES)
+    drawn = np.array([np.random.RandomState(seed).choice(systems, systems) for seed in seeds])
+    weights: Floats = (drawn[:, :, None] == np.arange(systems)).sum(axis=1).astype(np.float64)
+    return weights
+
+
+def two_way_interval(values: Pairs, resamples: int = 2000) -> tuple[Floats, Floats]:
+    """Return percentile intervals of ICC(C,1) over resamples of systems and of conversations, each of shape (attributes,)."""
+    rows, systems, attributes = values.human.shape
+    both = np.isfinite(values.human)
+    columns = np.concatenate(
+        [np.where(both, side, 0.0).reshape(rows, -1) for side in values] + [both.reshape(rows, -1)], axis=1
+    )
+    found = []
+    for of_systems, of_rows in bootstrap.two_way_weights(systems, rows, resamples, columns=columns.shape[1]):
+        human, judge, n = np.split((of_rows @ columns).reshape(-1, 3, systems, attributes), 3, axis=1)
+        with np.errstate(invalid="ignore"):
+            means = np.stack([human[:, 0], judge[:, 0]], axis=-1) / n[:, 0, ..., None]
+        squares = icc.mean_squares(means.swapaxes(1, 2), of_systems[:, None])
+        found.append(icc.consistency(squares))
+    return _percentiles(np.concatenate(found).T)
+
+
+def _percentiles(values: Floats) -> tuple[Floats, Floats]:
+    ends = np.array([bootstrap.percentile(of_attribute) for of_attribute in values])
+    return ends[:, 0], ends[:, 1]
+
+
+def source_class(width: float) -> str:
+    """Return the source's class for an interval of this width."""
+    return next((name for name, limit in LIMITS.items() if round(width, 3) <= limit), "PR")
