@@ -148,3 +148,8 @@ def test_a_scale_that_no_value_is_on_is_doubted() -> None:
 def test_nothing_to_read_is_refused() -> None:
     with pytest.raises(UsageError, match="name a run"):
         read([])
+
+
+def test_other_words_for_a_kind_of_rater_are_understood() -> None:
+    assert set(read([table(rater_kind="Human")]).frame["rater_kind"]) == {"person"}
+    assert set(read([table(rater_kind="LLM")]).frame["rater_kind"]) == {"model"}

@@ -55,10 +55,9 @@ def _data(seen: Seen) -> Iterator[str]:
     if seen.facts.missing_share > 0:
         yield f"{100 * seen.facts.missing_share:.1f} % of the subjects given to both lack a value on one side"
     if seen.facts.subjects and seen.contested >= CONTESTED * seen.facts.subjects:
-        yield f"{seen.contested} of {seen.rated['subject'].n_unique()} subjects are contested: people, or people and judge, are half the scale or more apart"
-    if seen.bounds.get("repeat_icc_a1", seen.bounds.get("repeat_alpha")) and not _has(
-        seen, "repeat_icc_a1", "repeat_alpha"
-    ):
+        apart = "half the scale or more apart" if seen.scale.ordered else "not of one mind"
+        yield f"{seen.contested} of {seen.rated['subject'].n_unique()} subjects are contested: people, or people and judge, are {apart}"
+    if not _has(seen, "repeat_icc_a1", "repeat_alpha"):
         yield "no subject was judged twice, so the judge's agreement with itself is not known"
     if not _has(seen, "ceiling_icc_a1", "ceiling_alpha"):
         yield "no subject has values from two people, so it is not known how far people agree"

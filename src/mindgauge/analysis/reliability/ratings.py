@@ -23,6 +23,11 @@ REQUIRED = ("subject", "criterion", "rater", "value")
 TEXT = ("subject", "criterion", "rater", "rater_kind", "value", "status", "system", "cluster", "category", "selection")
 OPTIONAL = ("rater_kind", "status", "system", "cluster", "category", "selection", "run")
 KINDS = ("gold", "person", "model", "classifier", "rule", "panel")
+_SYNONYMS = {
+    "human": "person", "people": "person", "expert": "person", "clinician": "person", "annotator": "person",
+    "llm": "model", "judge": "model", "ai": "model",
+}  # fmt: skip
+"""Other words for a kind of rater."""
 _MISSING = ("", "nan", "null", "na", "n/a")
 _KEY = ("subject", "criterion", "rater", "run")
 _FIRST = 3
@@ -158,6 +163,7 @@ def _typed(found: pl.DataFrame, name: str) -> pl.DataFrame:
     for column in TEXT:
         if column not in frame.columns:
             frame = frame.with_columns(pl.lit(None, pl.String).alias(column))
+    frame = frame.with_columns(pl.col("rater_kind").str.to_lowercase().replace(_SYNONYMS))
     kinds = frame.filter(pl.col("rater_kind").is_not_null() & ~pl.col("rater_kind").is_in(KINDS))
     if len(kinds):
         raise DataError(
