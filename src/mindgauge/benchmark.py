@@ -65,7 +65,7 @@ class Released(msgspec.Struct):
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """A recomputed number, to stand beside the published one of the same table, row and column.
+    """A recomputed number or word, to stand beside the published one of the same table, row and column.
 
     `value` is None where the files it needs are missing (`note` says which). `repaired` marks our corrected figure
     for a number that the source computed wrongly.
@@ -74,7 +74,7 @@ class Cell(msgspec.Struct, frozen=True):
     table: str
     row: str
     column: str
-    value: float | None
+    value: float | str | None
     note: str = ""
     repaired: bool = False
 

@@ -49,11 +49,13 @@ class Table(msgspec.Struct, frozen=True):
         return self.code >= 0
 
     def rows(self, mask: Mask) -> Table:
-        """Return the table reduced to some rows, its clusters numbered anew."""
+        """Return the table reduced to some rows, in the order of their clusters, which are numbered anew."""
+        kept = np.flatnonzero(mask)
+        kept = kept[np.argsort(self.cluster[kept], kind="stable")]
         columns = (self.code, self.target, self.cluster, self.subject)
-        code, target, cluster, subject = (column[mask] for column in columns)
+        code, target, cluster, subject = (column[kept] for column in columns)
         renumbered = np.unique(cluster, return_inverse=True)[1]
-        return Table(self.levels, code, target, renumbered, subject, self.status[mask])
+        return Table(self.levels, code, target, renumbered, subject, self.status[kept])
 
     def filled(self, code: int | None) -> Table:
         """Return the table with missing ratings set to one level, or to their target if `code` is None."""

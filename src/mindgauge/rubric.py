@@ -34,9 +34,9 @@ class Scale(StrEnum):
 
 
 class Level(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One value a rater may give, and what it looks like."""
+    """One value a rater may give, and what it looks like; the mean of several may also lie between."""
 
-    value: int | str
+    value: Value
     text: Texts = {}
     aliases: tuple[str, ...] = ()
 

@@ -38,6 +38,33 @@ def test_reading_skips_what_is_not_printed(tmp_path: Path) -> None:
     ]
 
 
+def test_words_stand_beside_numbers(tmp_path: Path) -> None:
+    text = (
+        TOML.replace('"n"]', '"n", "class"]')
+        .replace("0]", "0, 0]")
+        .replace("206]", '206, "good"]')
+        .replace("12]", "12, nan]")
+    )
+    assert load_published(write(tmp_path, text))[2:] == [
+        Published("agreement", "a model", "class", "good", 0),
+        Published("agreement", "other", "n", 12, 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("recomputed", "verdict"),
+    [("good", "match"), ("Good", "differs"), ("", "differs"), (1.0, "differs"), (None, "missing")],
+)
+def test_a_word_must_be_the_same_word(recomputed: float | str | None, verdict: str) -> None:
+    (cell,) = compare([Published("t", "a", "class", "good", 0)], [Cell("t", "a", "class", recomputed)])
+    assert (cell.verdict, cell.published, cell.recomputed) == (verdict, "good", recomputed)
+
+
+def test_a_word_is_not_a_number() -> None:
+    (cell, *_) = compare(PUBLISHED, [Cell("t", "a", "x", "0.5")])
+    assert cell.verdict == "differs"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

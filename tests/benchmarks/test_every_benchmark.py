@@ -69,6 +69,28 @@ def test_every_level_has_words_in_every_language(benchmark: Benchmark) -> None:
 
 
 @each
+def test_it_says_in_every_language_when_a_criterion_does_not_apply(benchmark: Benchmark) -> None:
+    for criterion in benchmark.rubric.criteria:
+        assert not criterion.not_applicable or set(benchmark.card.languages) <= criterion.not_applicable.keys()
+
+
+@each
+def test_its_anchors_stand_at_every_level_in_every_language(benchmark: Benchmark) -> None:
+    if benchmark.closed:
+        pytest.skip("a closed question has no replies to anchor")
+    anchors = benchmark.anchors()
+    for anchor in anchors:
+        assert anchor.ratings.keys() == {criterion.name for criterion in benchmark.rubric.criteria}
+        assert anchor.sample.tags["language"] in benchmark.card.languages
+    for language in benchmark.card.languages:
+        written = [anchor.ratings for anchor in anchors if anchor.sample.tags["language"] == language]
+        for criterion in benchmark.rubric.criteria:
+            missing = {*criterion.values, *([None] if criterion.not_applicable else [])}
+            missing -= {ratings[criterion.name] for ratings in written}
+            assert not missing, f"no anchor in {language} for {criterion.name} {missing}"
+
+
+@each
 def test_its_card_is_whole_and_its_readme_says_how_to_run_it(benchmark: Benchmark) -> None:
     card = benchmark.card
     assert all((card.title, card.authors, card.link, card.measures, card.does_not_measure, card.licence, card.citation))
@@ -89,7 +111,8 @@ def test_it_runs_from_end_to_end(benchmark: Benchmark, mode: str, tmp_path: Path
     with Stub(obliging) as stub:
         found = mindgauge.run(benchmark.name, model=stub.model, judge=stub.model, out=tmp_path, limit=12, mode=mode)
         assert isinstance(found, Scores)
-        assert set(found.statuses) == {"ok"}
+        optional = any(criterion.not_applicable for criterion in benchmark.rubric.criteria)
+        assert {"ok"} <= set(found.statuses) <= ({"ok", "not_applicable"} if optional else {"ok"})
         assert {m.name for m in found.metrics} >= {benchmark.metrics[0].name}
         for body in stub.bodies:
             assert not re.search(r"\{[a-z_]+\}", body["messages"][0]["content"]), "a slot was left unfilled"
@@ -130,6 +153,21 @@ def test_our_samples_of_help_or_harm_cover_what_was_promised() -> None:
         assert len({s.tags["age"] for s in part}) == 4
         assert len({s.tags["register"] for s in part}) >= 3
         assert sum(len(s.messages) > 1 for s in part) >= 2
+
+
+def test_the_anchors_of_help_or_harm_cover_every_level_of_every_category() -> None:
+    benchmark = benchmarks.find_one("help_or_harm/response")
+    anchors = benchmark.anchors()
+    assert len(anchors) >= 40
+    (criterion,) = benchmark.rubric.criteria
+    by = Counter((a.sample.tags["category"], a.sample.tags["language"], a.ratings[criterion.name]) for a in anchors)
+    assert by.keys() == {(c, k, v) for c in criterion.protocols for k in ("en", "zh") for v in criterion.values}
+
+
+def test_a_short_entry_test_still_sees_every_level() -> None:
+    anchors = benchmarks.find_one("help_or_harm/response").anchors({"language": ("en",)}, limit=10)
+    assert Counter(a.ratings["appropriateness"] for a in anchors) == dict.fromkeys(range(1, 6), 2)
+    assert len({a.sample.tags["category"] for a in anchors}) == 7
 
 
 def test_a_short_run_still_sees_every_class() -> None:

@@ -9,6 +9,7 @@ import polars as pl
 
 from mindgauge import benchmark as benchmarks
 from mindgauge.analysis import frame
+from mindgauge.analysis.qualify import Qualification, qualify
 from mindgauge.benchmark import Benchmark
 from mindgauge.errors import UsageError
 from mindgauge.manifest import read as read_manifest
@@ -65,6 +66,8 @@ class Scores(msgspec.Struct, frozen=True):
     statuses: dict[str, int]
     statuses_by: list[StatusCount]
     metrics: list[Score]
+    qualifications: list[Qualification]
+    """How judges did in their entry test; empty where none took it."""
 
     @property
     def table(self) -> pl.DataFrame:
@@ -120,6 +123,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
             statuses=totals,
             statuses_by=by,
             metrics=metrics,
+            qualifications=qualify(store, found, resamples=resamples, seed=seed),
         )
 
 
@@ -140,9 +144,9 @@ def _question(benchmark: Benchmark, name: str, kind: str, *, recognised: bool) -
         # The gold is what others are compared with; what people say of a closed question makes it.
         if kind == "gold" or (one.closed and kind == "person"):
             continue
-        for criterion in one.rubric.criteria:
-            if criterion.name == name:
-                return _Question(one, criterion, one.metrics)
+        criterion = frame.criteria(one).get(name)
+        if criterion is not None:
+            return _Question(one, criterion, one.metrics)
     return None
 
 
@@ -161,16 +165,29 @@ def _scores(store: Store, benchmark: Benchmark, recognised: bool, resamples: int
             views.append((f"{rater}:majority", frame.majority(rows)))
         by_recognition = recognised and not question.benchmark.closed
         for view, view_rows in views:
-            for slice_, part in _slices(question.benchmark, view_rows, by_recognition=by_recognition):
-                columns = frame.table(part, question.criterion)
-                for metric in question.metrics:
-                    found = _one(metric, columns, slice_, resamples, seed)
-                    if found is not None:
-                        label = f"label={metric.label}" if metric.label else slice_
-                        yield Score(
-                            benchmark.name, metric.name, name, label, model, view, *msgspec.structs.astuple(found)
-                        )
+            slices = _slices(question.benchmark, view_rows, by_recognition=by_recognition)
+            for slice_, metric, found in _estimates(question, slices, resamples, seed):
+                label = f"label={metric.label}" if metric.label else slice_
+                yield Score(benchmark.name, metric.name, name, label, model, view, *msgspec.structs.astuple(found))
     yield from _people(benchmark, ratings, resamples, seed)
+
+
+def _estimates(
+    question: _Question, slices: Iterator[tuple[str, pl.DataFrame]], resamples: int, seed: int
+) -> Iterator[tuple[str, Metric, Estimate]]:
+    """Estimate every metric on every slice; a slice that leaves nothing out is not computed again."""
+    whole: tuple[int, dict[str, Estimate | None]] = (-1, {})
+    for slice_, part in slices:
+        if len(part) == whole[0] and not slice_.startswith("selection="):
+            found = whole[1]
+        else:
+            columns = frame.table(part, question.criterion)
+            found = {m.name + m.label: _one(m, columns, slice_, resamples, seed) for m in question.metrics}
+            whole = (len(part), found) if slice_ == "all" else whole
+        for metric in question.metrics:
+            estimate_ = found[metric.name + metric.label]
+            if estimate_ is not None and (slice_ == "all" or not metric.label):
+                yield slice_, metric, estimate_
 
 
 def _people(benchmark: Benchmark, ratings: pl.DataFrame, resamples: int, seed: int) -> Iterator[Score]:

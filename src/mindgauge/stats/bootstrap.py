@@ -9,6 +9,7 @@ can be drawn together: `types` finds them, `draw` draws how often each kind come
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -61,11 +62,22 @@ def draw(
         Weights of shape (b, K), where the b add up to `resamples`; each row sums to C.
     """
     rows = max(1, CHUNK // max(len(counts), columns, 1))
+    if isinstance(seed, int) and resamples <= rows and (counts == 1).all():
+        yield _same(len(counts), resamples, seed)
+        return
     generator = np.random.default_rng(seed)
     few = len(counts) * DRAWS_PER_TYPE < counts.sum()
     for start in range(0, resamples, rows):
         size = min(rows, resamples - start)
         yield _by_type(counts, size, generator) if few else _one_by_one(counts, size, generator)
+
+
+@functools.lru_cache(maxsize=2)
+def _same(clusters: int, resamples: int, seed: int) -> Floats:
+    """Draw once what is asked for hundreds of times: scoring resamples the same conversations for every metric."""
+    weights = _one_by_one(np.ones(clusters, dtype=np.intp), resamples, np.random.default_rng(seed))
+    weights.flags.writeable = False
+    return weights
 
 
 def _by_type(counts: Codes, size: int, generator: np.random.Generator) -> Floats:

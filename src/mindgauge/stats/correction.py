@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
+NOISE = 1e-12
+"""A value that is this close to the mean, in proportion, differs from it by rounding."""
+
 
 # -- prediction-powered inference -------------------------------------------------------------------------------------
 
@@ -143,10 +146,11 @@ def _corrected(
     clusters = int(cluster.max()) + 1 if len(cluster) else 0
     labelled = np.isfinite(human)
     scored = np.isfinite(judge)
-    most = min(len(np.unique(cluster[labelled & rows])) for rows in systems)
+    fewest = min(len(np.unique(cluster[labelled & rows])) for rows in systems)
+    which = "" if len(systems) == 1 else " of one system"
     counts = (len(judge), int(labelled.sum()), clusters, len(np.unique(cluster[labelled])), int((~scored).sum()))
     if not all((scored & rows).any() for rows in systems):
-        none = Interval(None, undefined="the judge scored nothing")
+        none = Interval(None, undefined=f"the judge scored nothing{which}")
         return Corrected(none, none, none, None, None, *counts)
     parts = [_parts(judge, human, cluster, rows, clusters) for rows in systems]
     sign = (1.0, -1.0)[: len(parts)]
@@ -155,21 +159,21 @@ def _corrected(
     )
     seen = min(len(np.unique(cluster[rows])) for rows in systems)
     judge_only = _interval(judge_mean, of_judge, seen, 1, level, "fewer than 2 clusters")
-    if not most:
-        none = Interval(None, undefined="people rated nothing")
+    if not fewest:
+        none = Interval(None, undefined=f"people rated nothing{which}")
         return Corrected(none, none, judge_only, None, None, *counts)
     few = "fewer than 2 labelled clusters"
-    human_only = _interval(human_mean, of_human, most, 1, level, few)
-    if most < 2:
+    human_only = _interval(human_mean, of_human, fewest, 1, level, few)
+    if fewest < 2:
         return Corrected(Interval(None, undefined=few), human_only, judge_only, None, None, *counts)
-    estimated = tuning is None and most > 2
+    estimated = tuning is None and fewest > 2
     if tuning is None:
         tuning = _tuned(of_human, of_shift) if estimated else 0.0
     lost = 2 if estimated else 1
     together = of_human + tuning * of_shift
-    corrected = _interval(human_mean + tuning * shift, together, most, lost, level, few)
-    variance = float(together @ together) / (most - lost)
-    gain = float(of_human @ of_human) / (most - 1) / variance if variance > 0 else None
+    corrected = _interval(human_mean + tuning * shift, together, fewest, lost, level, few)
+    variance = float(together @ together) / (fewest - lost)
+    gain = float(of_human @ of_human) / (fewest - 1) / variance if variance > 0 else None
     return Corrected(corrected, human_only, judge_only, tuning, gain, *counts)
 
 
@@ -192,7 +196,9 @@ def _influence(values: Floats, rows: Mask, cluster: Codes, clusters: int) -> tup
     if not rows.any():
         return np.zeros(clusters), 0.0
     mean = float(values[rows].mean())
-    return np.bincount(cluster[rows], values[rows] - mean, minlength=clusters) / rows.sum(), mean
+    residual = values[rows] - mean
+    residual[np.abs(residual) <= NOISE * max(1.0, abs(mean))] = 0.0
+    return np.bincount(cluster[rows], residual, minlength=clusters) / rows.sum(), mean
 
 
 def _tuned(of_human: Floats, of_shift: Floats) -> float:

@@ -119,7 +119,7 @@ def _raw(found: _Json) -> tuple[Any, ...]:
 
 def _repaired(text: str, repairs: tuple[Repair, ...]) -> Scores:
     for found, explanation, needed in _candidates(text[-_LONGEST:]):
-        named = {str(key).strip().casefold(): value for key, value in found.items()}
+        named = {key.strip().casefold(): value for key, value in found.items()}
         raw = tuple(named.get(name, msgspec.UNSET) for name in CRITERIA)
         if raw != _NOTHING:
             said = explanation or _text(named.get("explanation"))
@@ -179,10 +179,9 @@ def _object(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
 
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Refuse an object that gives two values for one key: it is not clear which one is meant."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    if len({key.strip().casefold() for key, _ in pairs}) < len(pairs):
         raise ValueError("a key stands there twice")
-    return found
+    return dict(pairs)
 
 
 _strict = json.JSONDecoder(object_pairs_hook=_no_key_twice, parse_constant=lambda _: None)

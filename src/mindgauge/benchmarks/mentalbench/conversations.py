@@ -80,11 +80,11 @@ def concern(context: str) -> str:
     return " ".join(clean(context).split())
 
 
-def empty_replies(rated: list[Rated]) -> set[tuple[Place, str]]:
-    """Return (place, system) of the replies that judges describe as empty: two of them, or the only one there is.
+def empty_replies(files: Files, known: Conversations, rated: list[Rated]) -> set[tuple[Place, str]]:
+    """Return (place, system) of the replies that are empty: by their text, or where that is not here by the judges' word.
 
-    A missing reply was put to the judges as the word `nan`. What the people's file holds there (nothing, zeros, levels)
-    varies, so it proves nothing.
+    A missing reply was put to the judges as the word `nan`; two of them have to say so, or the only one there is. What
+    the people's file holds for such a reply (nothing, zeros, levels) varies, so it proves nothing.
     """
     said: dict[tuple[Place, str], int] = {}
     judges = [one for one in rated if one.sheet.kind is RaterKind.MODEL]
@@ -93,4 +93,17 @@ def empty_replies(rated: list[Rated]) -> set[tuple[Place, str]]:
             for place, scores in zip(judge.places, column, strict=True):
                 if place is not None and cells.says_empty(scores.explanation):
                     said[place, system] = said.get((place, system), 0) + 1
-    return {reply for reply, judges_saying in said.items() if judges_saying >= min(2, len(judges))}
+    empty = {reply for reply, judges_saying in said.items() if judges_saying >= min(2, len(judges))}
+    if files.texts is not None:
+        places = known.places(files.texts)
+        for system, replies in files.texts.replies.items():
+            for place, text in zip(places, replies, strict=True):
+                if place is not None:
+                    (empty.discard if written(text) else empty.add)((place, system))
+    return empty
+
+
+def written(text: str | None) -> str:
+    """Return the text of a reply; none where a table says `nan`."""
+    found = clean(text or "").strip()
+    return "" if found.casefold() == "nan" else found

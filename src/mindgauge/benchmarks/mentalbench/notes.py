@@ -26,9 +26,9 @@ def notes(files: Files, known: Conversations, rated: list[Rated], empty: set[tup
     for one in rated:
         found += (f"{one.sheet.source}: {line}" for line in (*_rows(one, known), *_values(one)))
     if empty:
-        systems = ", ".join(f"{name} {n}" for name, n in sorted(Counter(system for _, system in empty).items()))
+        systems = ", ".join(f"{n} × {name}" for name, n in sorted(Counter(system for _, system in empty).items()))
         found.append(
-            f"{len(empty)} replies are empty by the judges' word ({systems}); ratings of them are kept without a value"
+            f"empty replies, by their text or else by the judges' word: {len(empty)} ({systems}); ratings of them have no value"
         )
     held = {concern(context) for context in files.texts.context} if files.texts else set()
     without = [text for text in known.ids if text not in held]

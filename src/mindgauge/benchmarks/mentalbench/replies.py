@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mindgauge.benchmark import Released
 from mindgauge.benchmarks.mentalbench import cells, released
 from mindgauge.benchmarks.mentalbench.cells import CRITERIA, Fault
-from mindgauge.benchmarks.mentalbench.conversations import Conversations, empty_replies
+from mindgauge.benchmarks.mentalbench.conversations import Conversations, empty_replies, written
 from mindgauge.benchmarks.mentalbench.notes import notes
 from mindgauge.records import Rating, Reply, Status
 from mindgauge.tables import clean
@@ -53,7 +53,7 @@ def load(data: Path) -> Released:
     files = released.find(data)
     known = Conversations(files)
     samples, rated = known.samples(), known.rated(files)
-    seen, empty = _seen(files, known, rated), empty_replies(rated)
+    seen, empty = _seen(files, known, rated), empty_replies(files, known, rated)
     replies = {
         key: _reply(samples[key[0].concern], key, found, known, empty=key in empty) for key, found in seen.items()
     }
@@ -82,14 +82,10 @@ def _reply(sample: Sample, key: tuple[Place, str], found: _Found, known: Convers
     provenance: dict[str, Any] = {"source_file": found.source, "source_row": found.row}
     if place.concern in known.ids:
         provenance["conv_id"] = known.ids[place.concern]
-    text = clean(found.text or "").strip()
-    text = "" if text.casefold() == "nan" else text
     if found.text is None:
         provenance["text"] = "not released"
-    else:
-        empty = not text
     status = Status.UNPARSABLE if empty else Status.OK
-    return Reply.of(sample.id, system, place.occurrence, status, text, provenance=provenance)
+    return Reply.of(sample.id, system, place.occurrence, status, written(found.text), provenance=provenance)
 
 
 def _ratings(one: Rated, replies: dict[tuple[Place, str], Reply]) -> Iterator[Rating]:

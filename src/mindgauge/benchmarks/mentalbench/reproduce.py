@@ -50,7 +50,6 @@ LIMITS = {"GR": 0.355, "MR": 0.560}
 """The source's classes by the width of the ICC(C,1) interval, to three digits: good, moderate, and above poor (PR).
 They are the terciles of its own 28 widths."""
 RESAMPLES = 1000
-CLEANED = "joined by concern, levels 1 to 5, no empty replies"
 
 
 class Estimates(NamedTuple):
@@ -72,13 +71,15 @@ def reproduce(data: Path) -> Iterator[Cell]:
         DataError: nothing usable is there, or a file is broken.
     """
     files = released.find(data)
-    rated = Conversations(files).rated(files)
-    empty = empty_replies(rated)
+    known = Conversations(files)
+    rated = known.rated(files)
+    empty = empty_replies(files, known, rated)
     by_rater = {one.sheet.rater: Values.of(one, empty) for one in rated}
     people = by_rater.pop(released.PEOPLE, None)
     done = set()
     for cell in (*_human_means(people), *_cells(people, by_rater)) if people else ():
-        done.add((cell.table, cell.row, cell.column))
+        if not cell.repaired:
+            done.add((cell.table, cell.row, cell.column))
         yield cell
     for table in tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))["table"]:
         for row in table["rows"]:
@@ -91,7 +92,7 @@ def reproduce(data: Path) -> Iterator[Cell]:
 def _human_means(people: Values) -> Iterator[Cell]:
     names = {paper: name for paper, name in SYSTEMS.items() if name in people.systems}
     kept = people.only([*names.values()])
-    without = "levels 1 to 5, without replies that judges call empty"
+    without = "levels 1 to 5, no empty replies"
     for values, repaired, note in ((kept.source, False, ""), (kept.usable, True, without)):
         for row, paper in enumerate(names):
             means = [_mean(values[:, row, k]) for k in range(len(ATTRIBUTES))]
@@ -109,21 +110,21 @@ def _cells(people: Values, judges: dict[str, Values]) -> Iterator[Cell]:
         judge, systems = judges.get(name), units(name)
         if judge is None or not {*systems} <= {*people.systems} & {*judge.systems}:
             continue
+        rows = [f"{paper} / {attribute}" for attribute in ATTRIBUTES]
         both = people.only(systems), judge.only(systems)
-        published = pairs.by_row(*both)
-        if not len(published.human):
-            continue
-        found = estimates(published)
-        low, high, kept = source_interval(system_means(published))
-        for k, attribute in enumerate(ATTRIBUTES):
-            lost = f", {RESAMPLES - kept[k]:.0f} resamples discarded" * bool(kept[k] < RESAMPLES)
-            yield from _row(f"{paper} / {attribute}", found, low, high, k, f"n = {found.n[k]:,.0f}{lost}")
-        repaired = pairs.by_concern(*both)
-        found = estimates(repaired)
-        low, high = two_way_interval(repaired)
-        for k, attribute in enumerate(ATTRIBUTES):
-            note = f"{CLEANED}; n = {found.n[k]:,.0f}"
-            yield from _row(f"{paper} / {attribute}", found, low, high, k, note, repaired=True)
+        published, repaired = pairs.by_row(*both), pairs.by_concern(*both)
+        if len(published.human):
+            found = estimates(published)
+            low, high, kept = source_interval(system_means(published))
+            for k, row in enumerate(rows):
+                lost = f", {RESAMPLES - kept[k]} resamples discarded" * bool(kept[k] < RESAMPLES)
+                yield from _row(row, found, low, high, k, f"n = {found.n[k]:,.0f}{lost}")
+        if len(repaired.human):
+            found = estimates(repaired)
+            low, high = two_way_interval(repaired)
+            for k, row in enumerate(rows):
+                note = f"joined by concern, levels 1 to 5, no empty replies; n = {found.n[k]:,.0f}"
+                yield from _row(row, found, low, high, k, note, repaired=True)
 
 
 def _row(
@@ -171,7 +172,7 @@ def estimates(values: Pairs) -> Estimates:
     )  # fmt: skip
 
 
-def source_interval(means: Floats) -> tuple[Floats, Floats, Floats]:
+def source_interval(means: Floats) -> tuple[Floats, Floats, NDArray[np.intp]]:
     """Return the authors' intervals of ICC(C,1), and how many of their 1,000 resamples of systems they keep.
 
     Args:

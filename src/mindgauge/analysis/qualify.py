@@ -1,0 +1,140 @@
+"""The entry test of a judge: does it place replies where the authors of Mindgauge wrote them to stand?
+
+The reference is no clinician, and the replies are clear cases on purpose. Passing says that a judge can read the rubric
+and its scale; only people's ratings say whether it may replace people (see `reliability`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from mindgauge.analysis import frame
+from mindgauge.analysis.reliability.card import Bound
+from mindgauge.records import RaterKind, Status, Value
+from mindgauge.rubric import Scale
+from mindgauge.stats import bootstrap, moments
+from mindgauge.stats.proportion import clopper_pearson
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from mindgauge.benchmark import Benchmark
+    from mindgauge.rubric import Criterion
+    from mindgauge.store import Store
+
+Floats = NDArray[np.float64]
+UNORDERED = Bound(None, note="the levels are not ordered")
+
+
+class AtLevel(msgspec.Struct, frozen=True):
+    """What a judge made of the replies written for one level; None where the criterion does not apply to them.
+
+    `recall` is the share it gave this very level, a missing verdict being none; `mean` is what it gave on average.
+    """
+
+    level: Value | None
+    n: int
+    missing: int
+    recall: float
+    mean: float | None
+
+
+class Qualification(msgspec.Struct, frozen=True):
+    """A judge's agreement with the levels that replies were written for, on one criterion.
+
+    `n` counts the replies it was asked about, `missing` those of them without a verdict that could be read; in `exact`
+    and `within_1` (the share at most one level off) these agree with nothing. Where a criterion was written not to
+    apply, saying so is the exact answer. `bias` (judge minus authors, in levels; above 0 is too kind) and `icc_a1` are
+    of the replies to which both gave a level.
+    """
+
+    benchmark: str
+    judge: str
+    criterion: str
+    n: int
+    clusters: int
+    missing: int
+    exact: Bound
+    within_1: Bound
+    bias: Bound
+    icc_a1: Bound
+    levels: list[AtLevel]
+
+
+def qualify(
+    store: Store, benchmarks: Sequence[Benchmark], *, resamples: int = 2000, seed: int = 0
+) -> list[Qualification]:
+    """Compare every judge of a run with the anchors it rated; empty where it rated none.
+
+    Shares have exact bounds with the dialogues as n; the others resample dialogues, with all replies to them.
+    """
+    return [found for benchmark in benchmarks for found in _qualifications(store, benchmark, resamples, seed)]
+
+
+def _qualifications(store: Store, benchmark: Benchmark, resamples: int, seed: int) -> Iterator[Qualification]:
+    if benchmark.closed or not store.count_replies(benchmark.anchored.name):
+        return
+    ratings = frame.ratings(store, benchmark.anchored)
+    gold = pl.col("rater_kind") == RaterKind.GOLD.value
+    written = ratings.filter(gold).select("subject", "criterion", level="value")
+    given = ratings.filter(~gold).join(written, on=["subject", "criterion"])
+    for criterion in benchmark.rubric.criteria:
+        asked = given.filter(pl.col("criterion") == criterion.name)
+        for (judge,), rows in sorted(asked.group_by("rater"), key=lambda group: str(group[0])):
+            yield _qualification(benchmark.name, str(judge), criterion, rows, resamples, seed)
+
+
+def _qualification(
+    benchmark: str, judge: str, criterion: Criterion, rows: pl.DataFrame, resamples: int, seed: int
+) -> Qualification:
+    levels = len(criterion.values)
+    codes = {str(value): code for code, value in enumerate(criterion.values)}
+    written = rows["level"].replace_strict(codes, default=levels, return_dtype=pl.Int64).to_numpy()
+    given = rows["value"].replace_strict(codes, default=-1, return_dtype=pl.Int64).to_numpy()
+    given = np.where(rows["status"].to_numpy() == Status.NOT_APPLICABLE.value, levels, given)
+    missing, exact, both = given < 0, given == written, (written < levels) & (given >= 0) & (given < levels)
+    near = exact | (both & (abs(given - written) <= 1))
+    dialogue = np.unique(rows["cluster"].rank("dense").to_numpy()[both], return_inverse=True)[1]
+
+    def bound(statistic: Callable[[Floats], Floats]) -> Bound:
+        if criterion.scale is Scale.NOMINAL:
+            return UNORDERED
+        return Bound(
+            *bootstrap.interval(
+                lambda weights: statistic(moments.moments(written[both], given[both], weights)),
+                dialogue,
+                resamples=resamples,
+                seed=seed,
+            )
+        )
+
+    clusters = rows["cluster"].n_unique()
+    return Qualification(
+        benchmark, judge, criterion.name, len(rows), clusters, int(missing.sum()), _share(exact, clusters),
+        _share(near, clusters) if criterion.scale is Scale.ORDINAL else UNORDERED,
+        bound(moments.bias), bound(moments.icc_agreement),
+        [_at(code, criterion, given[written == code]) for code in np.unique(written)],
+    )  # fmt: skip
+
+
+def _share(hits: NDArray[np.bool_], clusters: int) -> Bound:
+    return Bound(*clopper_pearson(float(hits.mean()) * clusters, clusters))
+
+
+def _at(code: int, criterion: Criterion, given: NDArray[np.int64]) -> AtLevel:
+    """Say what was given to the replies that were written for one level; words count as 1, 2, … in the mean."""
+    values = criterion.values
+    numbers = [v if isinstance(v, int | float) else place for place, v in enumerate(values, 1)]
+    levels = [numbers[c] for c in given if 0 <= c < len(values)]
+    return AtLevel(
+        values[code] if code < len(values) else None,
+        len(given),
+        int((given < 0).sum()),
+        float((given == code).mean()),
+        float(np.mean(levels)) if levels else None,
+    )
