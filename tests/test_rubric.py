@@ -45,6 +45,7 @@ def test_a_good_rubric(tmp_path: Path) -> None:
         (criterion("{ value = 1 }, { value = 2 }", 'protocols.x = [{ en = "only one" }]'), "1 wordings for 2 levels"),
         (criterion("{ value = 1 }, { value = 2 }", 'protocols.x = [{ en = "one" }, {}]'), "a level has no wording"),
         (criterion(f'{level(chr(34) + "a" + chr(34))}, {{ value = "b", text.en = "b", aliases = ["A"] }}', scale="nominal"), "'a' stands there twice"),
+        (criterion(f'{level(chr(34) + "a" + chr(34))}, {level(chr(34) + "Not_applicable" + chr(34))}', 'not_applicable.en = "never"'), "'not_applicable' stands there twice"),
         (HEAD + "criteria = []", "no criteria"),
         (HEAD, "not a rubric"),
         ("id = ", "not a rubric"),
@@ -75,3 +76,15 @@ def test_a_changed_word_changes_the_hash(tmp_path: Path) -> None:
     other = load(tmp_path, criterion(", ".join(map(level, "12"))).replace("level 2", "level two"))
     assert one.hash != other.hash
     assert one.hash == load(tmp_path, criterion(", ".join(map(level, "12")))).hash
+
+
+def test_a_criterion_says_when_it_does_not_apply(tmp_path: Path) -> None:
+    always = load(tmp_path, criterion(", ".join(map(level, "12"))))
+    more = 'not_applicable.en = "There is no question."\nnot_applicable.zh = "没有提问。"'
+    rubric = load(tmp_path, criterion(", ".join(map(level, "12")), more))
+    assert (rubric.criteria[0].values, rubric.criteria[0].choices) == ((1, 2), (1, 2, "not_applicable"))
+    assert rubric.render("en").endswith("- 2: level 2\n- not_applicable: There is no question.")
+    assert rubric.render("zh").endswith("- not_applicable: 没有提问。")
+    assert "not_applicable" not in always.render("en")
+    reworded = load(tmp_path, criterion(", ".join(map(level, "12")), more.replace("is no", "was no")))
+    assert len({always.hash, rubric.hash, reworded.hash}) == 3

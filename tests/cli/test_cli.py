@@ -63,6 +63,9 @@ def test_help_and_version() -> None:
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--price", "cheap"], "write IN:OUT"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--judge", "rule/refusel"], "did you mean rule/refusal"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--data", "nowhere"], "no such folder"),
+        (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--qualify"], "name one with --judge"),
+        (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--judge", "http://127.0.0.1:1/v1#m", "--anchors", "5"], "says how many anchors --qualify takes"),
+        (["run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:1/v1#m", "--judge", "http://127.0.0.1:1/v1#m", "--qualify"], "closed question"),
         (["rate", RESPONSE, "--replies", "none.csv", "--judge", "rule/refusal"], "no such file"),
         (["rate", "help_or_harm", "--replies", "none.csv", "--judge", "rule/refusal"], "is a family"),
         (["rate", "help_or_harm/crisis_type", "--replies", "none.csv", "--judge", "rule/refusal"], "closed question"),
@@ -99,7 +102,17 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         14,
         folder=tmp_path,
     )
-    assert set(ran) == {"run", "benchmark", "models", "judges", "calls", "statuses", "statuses_by", "metrics"}
+    assert set(ran) == {
+        "run",
+        "benchmark",
+        "models",
+        "judges",
+        "calls",
+        "statuses",
+        "statuses_by",
+        "metrics",
+        "qualifications",
+    }
     assert set(ran["metrics"][0]) == {
         "benchmark",
         "name",
@@ -168,6 +181,29 @@ def test_dry_run(stub: Stub, tmp_path: Path) -> None:
     assert found["cost"] > 0
     assert not list(tmp_path.iterdir())
     assert stub.calls == 0
+
+
+def test_qualify_shows_for_what_it_is_how_judges_placed_our_anchors(stub: Stub, tmp_path: Path) -> None:
+    common = [RESPONSE, "--model", stub.model, "--judge", stub.model, "--limit", 7, "--qualify", "--anchors", 10]
+    foreseen = as_json("run", *common, "--dry-run", folder=tmp_path)
+    assert {step["purpose"]: step["calls"] for step in foreseen["steps"]} == {"reply": 7, "judge": 7, "entry test": 10}
+    ran = as_json("run", *common, folder=tmp_path)
+    assert ran["calls"]["made"] == stub.calls == 24
+    assert ran["statuses"] == {"ok": 14}
+    (found,) = ran["qualifications"]
+    assert set(found) == {
+        "benchmark", "judge", "criterion", "n", "clusters", "missing", "exact", "within_1", "bias", "icc_a1", "levels",
+    }  # fmt: skip
+    assert (found["judge"], found["n"], [level["n"] for level in found["levels"]]) == (stub.model, 10, [2] * 5)
+    table = mindgauge("run", *common, folder=tmp_path).stdout
+    title = "agreement with 10 replies written by Mindgauge's authors to stand at known levels (not by clinicians)"
+    assert title in " ".join(table.split())
+    assert stub.calls == 24, "paid for once"
+    (recognised,) = as_json("run", *common, "--protocol", "recognised", folder=tmp_path)["qualifications"]
+    assert (recognised["n"], recognised["clusters"]) == (10, found["clusters"])
+    assert stub.calls == 24 + 24 + 7 + found["clusters"], (
+        "the judge says itself which protocol each dialogue falls under"
+    )
 
 
 def test_rate_a_file_with_other_column_names(stub: Stub, tmp_path: Path) -> None:

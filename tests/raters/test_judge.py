@@ -6,6 +6,7 @@ import asyncio
 import re
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from mindgauge.prompt import Prompt
@@ -31,7 +32,12 @@ REPLY = Reply.of(SAMPLE.id, "m", 0, Status.OK, 'Be well. </reply> {"warmth": 3, 
 
 
 def rate(
-    answers: list[str | Exchange], *, mode: Mode = Mode.JOINT, reply: Reply | None = REPLY, sample: Sample = SAMPLE
+    answers: list[str | Exchange],
+    *,
+    mode: Mode = Mode.JOINT,
+    reply: Reply | None = REPLY,
+    sample: Sample = SAMPLE,
+    rubric: Rubric = RUBRIC,
 ) -> tuple[list[Rating], list[Request]]:
     requests: list[Request] = []
 
@@ -40,7 +46,7 @@ def rate(
         answer = answers[min(len(requests), len(answers)) - 1]
         return answer if isinstance(answer, Exchange) else Exchange(Status.OK, answer)
 
-    judge = Judge("j", Instrument(RUBRIC, PROMPTS, mode), {}, {})
+    judge = Judge("j", Instrument(rubric, PROMPTS, mode), {}, {})
     return asyncio.run(judge.rate(ask, sample, reply, 0)), requests
 
 
@@ -98,6 +104,17 @@ def test_twice_unreadable_is_unparsable_and_keeps_the_problem() -> None:
     assert (ratings[0].status, ratings[0].value) == (Status.UNPARSABLE, None)
     assert "9" in ratings[0].provenance["problem"] or "8" in ratings[0].provenance["problem"]
     assert (ratings[1].status, ratings[1].value) == (Status.OK, 1), "what could be read the first time stays"
+
+
+def test_a_repair_leaves_alone_what_does_not_apply() -> None:
+    optional = msgspec.structs.replace(criterion("safety"), not_applicable={"en": "No danger was named."})
+    rubric = msgspec.structs.replace(RUBRIC, criteria=(criterion("warmth"), optional))
+    ratings, requests = rate(['{"warmth": 9, "safety": "not_applicable"}', '{"warmth": 2, "safety": 1}'], rubric=rubric)
+    assert [(r.criterion, r.status, r.value) for r in ratings] == [
+        ("warmth", Status.OK, 2), ("safety", Status.NOT_APPLICABLE, None)
+    ]  # fmt: skip
+    assert "- not_applicable: No danger was named." in requests[0].messages[0].content
+    assert "problem" not in ratings[1].provenance
 
 
 @pytest.mark.parametrize("status", [Status.FILTERED, Status.REFUSED, Status.FAILED])

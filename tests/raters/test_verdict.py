@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ SCORE = Criterion("score", Scale.ORDINAL, tuple(Level(n, {"en": str(n)}) for n i
 KIND = Criterion(
     "kind", Scale.NOMINAL, (Level("self-harm", {"en": "x"}, ("self_harm", "自伤")), Level("none", {"en": "y"}))
 )
+OPTIONAL = msgspec.structs.replace(SCORE, not_applicable={"en": "Nothing was asked."})
 
 
 def read(text: str, criterion: Criterion = SCORE) -> verdict.Verdict:
@@ -88,6 +90,34 @@ def test_the_schema_holds_the_levels_and_puts_reasons_first() -> None:
     assert schema["properties"]["score"] == {"type": "integer", "enum": [1, 2, 3, 4, 5]}
     assert schema["properties"]["kind"] == {"type": "string", "enum": ["self-harm", "none"]}
     assert schema["required"] == list(schema["properties"])
+
+
+@pytest.mark.parametrize(
+    "text", ['{"score": "not_applicable"}', '{"score": " Not_Applicable "}', "**not_applicable**."]
+)
+def test_a_criterion_that_does_not_apply_is_a_status_and_no_number(text: str) -> None:
+    found = read(text, OPTIONAL)
+    assert (found.status, found.value, found.problem) == (Status.NOT_APPLICABLE, None, "")
+    assert read(text).status is Status.UNPARSABLE, "only where the rubric says when"
+
+
+@pytest.mark.parametrize("text", ['{"score": null}', '{"score": ""}', '{"score": "n/a"}', '{"score": 0}'])
+def test_nothing_else_means_that_it_does_not_apply(text: str) -> None:
+    found = read(text, OPTIONAL)
+    assert found.status is Status.UNPARSABLE
+    assert found.problem.endswith("allowed are 1, 2, 3, 4, 5, not_applicable")
+
+
+def test_where_a_criterion_may_not_apply_schema_and_form_offer_it() -> None:
+    properties = verdict.schema_for([OPTIONAL, KIND])["properties"]
+    assert properties["score"] == {"type": ["integer", "string"], "enum": [1, 2, 3, 4, 5, "not_applicable"]}
+    assert properties["kind"] == {"type": "string", "enum": ["self-harm", "none"]}
+    assert '"score": 1 | 2 | 3 | 4 | 5 | "not_applicable",' in verdict.form_for([OPTIONAL, KIND])
+
+
+def test_a_level_still_binds_where_the_criterion_may_not_apply() -> None:
+    assert (read('{"score": 2}', OPTIONAL).status, read('{"score": 2}', OPTIONAL).value) == (Status.OK, 2)
+    assert read('{"score": "not_applicable"} but now {"score": 4}', OPTIONAL).value == 4
 
 
 @given(st.text())

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from mindgauge.cli import demo, export, list_, load, rate, reliability, report, reproduce, run, score
+from mindgauge.cli import audit, demo, export, list_, load, rate, reliability, report, reproduce, run, score
 from mindgauge.errors import MindgaugeError
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app.command()(rate.rate)
 app.command()(load.load)
 app.command()(score.score)
 app.command()(reliability.reliability)
+app.command()(audit.audit)
 app.command()(report.report)
 app.command()(reproduce.reproduce)
 app.command()(export.export)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mindgauge.cli import options, render
+from mindgauge.cli import entry_test, options, render
 
 
 def demo(
@@ -21,4 +21,5 @@ def demo(
         render.as_json(found)
         return
     render.scores(found.scores)
+    entry_test.show(found.scores.qualifications)
     print(f"\n{found.warning}\n\nThe report: {Path(found.report).resolve()}")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mindgauge.cli import options, render
+from mindgauge.cli import entry_test, options, render
 
 
 def rate(
@@ -24,6 +24,8 @@ def rate(
     tries: options.Tries = 5,
     max_tokens: options.MaxTokens = None,
     max_cost: options.MaxCost = None,
+    qualify: entry_test.Qualify = False,
+    anchors: entry_test.Anchors = None,
     price: options.Price = None,
     local_only: options.LocalOnly = False,
     json: options.Json = False,
@@ -38,11 +40,12 @@ def rate(
         found = verb(
             name, replies=replies, judge=judge, out=out, columns=options.pairs(map_, "--map"), judge_runs=judge_runs,
             limit=limit, mode=mode, protocol=protocol, judge_temperature=judge_temperature, max_cost=max_cost,
-            settings=settings, progress=progress, command=render.command(),
+            qualify=qualify, anchors=anchors, settings=settings, progress=progress, command=render.command(),
         )  # fmt: skip
     if json:
         render.as_json(found)
     else:
         render.scores(found)
+        entry_test.show(found.qualifications)
         print(f"Read on: mindgauge report {found.run}")
     render.verdict_on(found)

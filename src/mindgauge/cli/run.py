@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mindgauge.cli import options, render
+from mindgauge.cli import entry_test, options, render
 
 if TYPE_CHECKING:
     from mindgauge.verbs.estimate import DryRun
@@ -38,6 +38,8 @@ def run(
     tries: options.Tries = 5,
     max_tokens: options.MaxTokens = None,
     max_cost: options.MaxCost = None,
+    qualify: entry_test.Qualify = False,
+    anchors: entry_test.Anchors = None,
     price: options.Price = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")] = False,
     local_only: options.LocalOnly = False,
@@ -54,13 +56,14 @@ def run(
         found = verb(
             names, model=model, judge=judge, data=data, out=out, runs=runs, judge_runs=judge_runs, limit=limit,
             where=options.where(where), mode=mode, protocol=protocol, temperature=temperature,
-            judge_temperature=judge_temperature, max_cost=max_cost, settings=settings, dry_run=dry_run,
-            progress=progress, command=render.command(),
+            judge_temperature=judge_temperature, max_cost=max_cost, qualify=qualify, anchors=anchors,
+            settings=settings, dry_run=dry_run, progress=progress, command=render.command(),
         )  # fmt: skip
     if json:
         render.as_json(found)
     elif isinstance(found, Scores):
         render.scores(found)
+        entry_test.show(found.qualifications)
         print(f"Read on: mindgauge report {found.run}")
     else:
         _foreseen(found)

@@ -14,6 +14,7 @@ from mindgauge.models.spec import Settings
 from mindgauge.records import Reply, Sample, Status, digest
 from mindgauge.store import Store
 from mindgauge.verbs import plan
+from mindgauge.verbs.entry_test import entry_tests, take
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,6 +40,8 @@ def rate(
     protocol: str = plan.GOLD,
     judge_temperature: float | None = None,
     max_cost: float | None = None,
+    qualify: bool = False,
+    anchors: int | None = None,
     settings: Settings | None = None,
     progress: Progress | None = None,
     command: str = "",
@@ -59,6 +62,8 @@ def rate(
         protocol: `gold` or `recognised`, see `run`.
         judge_temperature: of the judges; their own default if not given.
         max_cost: US dollars.
+        qualify: let every judge first rate replies of ours whose level is known, as its entry test.
+        anchors: at most this many of those, spread over levels and protocols; all if not given.
         settings: how endpoints are called.
         progress: told stage, calls done and calls in all.
         command: what the user typed, for the manifest.
@@ -77,6 +82,7 @@ def rate(
     judges, rules = plan.open_raters(plan.listed(judge), asked)
     if not judges and not rules:
         raise UsageError("name a judge with --judge")
+    tests = entry_tests([benchmark], judges, qualify=qualify, limit=anchors)
     path = Path(replies) if isinstance(replies, str | Path) else None
     if path is not None and path.is_dir():
         if limit is not None or out is not None:
@@ -113,6 +119,7 @@ def rate(
             store.add_reply(benchmark.name, reply)
         store.flush()
     with store:
+        take(store, tests, judges, asked, progress)
         plan.rate_all(store, [benchmark], judges, rules, asked, progress)
     return score(folder)
 

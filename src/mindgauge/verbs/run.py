@@ -13,6 +13,7 @@ from mindgauge.errors import UsageError
 from mindgauge.models.spec import Settings
 from mindgauge.store import Store
 from mindgauge.verbs import plan
+from mindgauge.verbs.entry_test import entry_tests, take
 from mindgauge.verbs.estimate import DryRun, foresee
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ def run(
     temperature: float | None = None,
     judge_temperature: float | None = None,
     max_cost: float | None = None,
+    qualify: bool = False,
+    anchors: int | None = None,
     settings: Settings | None = None,
     dry_run: bool = False,
     progress: Progress | None = None,
@@ -60,6 +63,8 @@ def run(
         temperature: of the models under test; their own default if not given.
         judge_temperature: of the judges.
         max_cost: US dollars that the run may cost in all, earlier calls included.
+        qualify: let every judge first rate replies of ours whose level is known, as its entry test.
+        anchors: at most this many of those per benchmark, spread over levels and protocols; all if not given.
         settings: how endpoints are called.
         dry_run: only say what it would take.
         progress: told stage, calls done and calls in all.
@@ -67,6 +72,7 @@ def run(
 
     Raises:
         UsageError: a name, a file or the plan is wrong.
+        DataError: samples or anchors are missing or bad.
         EndpointError: a model cannot be reached.
         BudgetError: the next call could pass `max_cost`.
     """
@@ -81,6 +87,7 @@ def run(
     judges, rules = plan.open_raters(plan.listed(judge), asked)
     folder = Path(data) if data is not None else None
     samples = [benchmark.samples(folder, where, limit) for benchmark in found]
+    tests = entry_tests(found, judges, qualify=qualify, limit=anchors, where=where)
     whole = plan.whole_plan(
         found, samples, asked,
         models=[m.name for m in models], judges=[j.name for j in judges] + [r.name for r in rules],
@@ -88,7 +95,7 @@ def run(
     )  # fmt: skip
     path = Path(out) if out is not None else plan.folder_for(whole)
     if dry_run:
-        return foresee(path, found, samples, models, judges, asked)
+        return foresee(path, found, samples, models, judges, tests, asked)
     with Store(path, write=True) as store:
         manifest.begin(path, whole, command)
         for benchmark, found_samples in zip(found, samples, strict=True):
@@ -104,6 +111,7 @@ def run(
             return steps
 
         plan.work(store, asked, progress, [replies])
+        take(store, tests, judges, asked, progress)
         plan.rate_all(store, found, judges, rules, asked, progress)
     return score(path)
 

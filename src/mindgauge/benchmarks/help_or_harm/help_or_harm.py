@@ -6,6 +6,7 @@ Arnaiz-Rodriguez et al., JMIR Mental Health 2026, e88435, arXiv 2509.24857. Depa
 from pathlib import Path
 
 from mindgauge.benchmark import Benchmark
+from mindgauge.benchmarks.help_or_harm import material
 from mindgauge.benchmarks.help_or_harm.inputs import read_inputs
 from mindgauge.benchmarks.help_or_harm.labels import load_crisis_type
 from mindgauge.benchmarks.help_or_harm.reproduce import reproduce
@@ -36,6 +37,7 @@ crisis_type = Benchmark.from_folder(
     read=read_inputs,
     load=load_crisis_type,
     reproduce=reproduce,
+    material=material.crisis_type,
     metrics=(
         accuracy,
         macro_f1,
@@ -54,6 +56,7 @@ response = Benchmark.from_folder(
     HERE / "response",
     read=read_inputs,
     load=load_response,
+    material=material.response,
     metrics=(mean_level, share_at_most(2), share_at_most(1), fleiss_kappa, *STATUS_RATES),
     slices=("category", "language"),
     groups={"crisis only": {"category": CRISES}},

@@ -1,0 +1,45 @@
+"""All checks, and how they are run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mindgauge.analysis.audit import coverage, encoding, ids, labels, order, raters, replies, texts, values
+from mindgauge.analysis.audit.finding import Found, Severity, check
+from mindgauge.analysis.audit.view import View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mindgauge.analysis.audit.finding import Check, Finding
+    from mindgauge.material import Material
+
+
+@check(
+    "reader_notes",
+    Severity.NOTE,
+    "what could not be read, or was read with a guess, is not in the numbers as it stands",
+)
+def reader_notes(view: View) -> Iterator[Found]:
+    """What the reader of the files had to say."""
+    notes = view.material.notes
+    if notes:
+        yield Found(len(notes), f"{len(notes)} remarks on reading the files", list(notes))
+
+
+CHECKS: tuple[Check, ...] = (
+    *ids.CHECKS, *texts.CHECKS, *encoding.CHECKS, *values.CHECKS, *labels.CHECKS, *replies.CHECKS, *raters.CHECKS,
+    *order.CHECKS, *coverage.CHECKS, reader_notes,
+)  # fmt: skip
+_RANK = {severity: rank for rank, severity in enumerate(Severity)}
+
+
+def run(material: Material, subject: str = "") -> list[Finding]:
+    """Return what is wrong with a material."""
+    view = View(material)
+    return ranked([finding for check in CHECKS for finding in check.findings(view, subject)])
+
+
+def ranked(findings: list[Finding]) -> list[Finding]:
+    """Sort findings, the most severe and then the most frequent first."""
+    return sorted(findings, key=lambda finding: (_RANK[finding.severity], -finding.count, finding.id))

@@ -1,0 +1,211 @@
+"""Checks of who rated what: verdicts that are missing, systems with fewer items, subjects chosen by their score."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from scipy.special import betainc, ndtr
+
+from mindgauge.analysis.audit.finding import Found, Severity, check, counted, limited, many, places
+from mindgauge.analysis.audit.order import ALPHA
+from mindgauge.analysis.audit.view import REPLIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mindgauge.analysis.audit.view import View
+
+MANY = 0.05
+"""From this share on, missing verdicts can move a mean by a twentieth of the scale."""
+CROSSED = 0.5
+"""Systems answer the same questions if the smaller of two has this share of its items in common with the larger."""
+APART = 0.25
+"""Chosen and other subjects differ if their means are this many standard deviations apart (Rubin 2001)."""
+CHOSEN = 20
+"""So few subjects say nothing about how they were chosen."""
+
+
+@check(
+    "missing_verdicts",
+    Severity.NOTE,
+    "a mean over the rest is the mean of what could be rated; it moves between bounds that should stand beside it",
+)
+def missing_verdicts(view: View) -> Iterator[Found]:
+    """Ratings without a value, and criteria that a rater left out for a subject, by rater."""
+    rows = _expected(view)
+    for (rater,), own in rows.group_by("rater", maintain_order=True):
+        lacking = own.filter("lacking")
+        if not lacking.height:
+            continue
+        share = lacking.height / own.height
+        statuses = counted(lacking, "status")
+        text = f"{rater}: {lacking.height:,} of {own.height:,} verdicts missing ({share:.1%}; {statuses})"
+        yield Found(lacking.height, text, places(lacking), Severity.WARNING if share >= MANY else None)
+
+
+def _expected(view: View) -> pl.DataFrame:
+    """Return every rating a rater gave or owes: on each criterion it uses, for each subject that it rated in a run."""
+    rows = view.ratings.filter(pl.col("status") != "not_applicable", pl.col("rater_kind").fill_null("") != "gold")
+    rows = rows.with_columns(lacking=(pl.col("status") != "ok") | pl.col("value").is_null())
+    by = ["rater", "run", "subject"]
+    subjects = rows.group_by(by, maintain_order=True).agg(pl.col("file", "row", "system").first())
+    usual = rows.group_by("rater", "criterion").agg(n=pl.col("subject").n_unique())
+    usual = usual.filter(pl.col("n") > CROSSED * pl.col("n").max().over("rater")).select("rater", "criterion")
+    owed = subjects.join(usual, on="rater").join(rows.select(*by, "criterion"), on=[*by, "criterion"], how="anti", nulls_equal=True)  # fmt: skip
+    owed = owed.with_columns(lacking=pl.lit(value=True), status=pl.lit("not there"))
+    columns = ["rater", "criterion", "subject", "run", "system", "file", "row", "status", "lacking"]
+    status = pl.when((pl.col("status") == "ok") & pl.col("lacking")).then(pl.lit("empty")).otherwise("status")
+    return pl.concat([rows.with_columns(status=status).select(columns), owed.select(columns)])
+
+
+@check(
+    "missing_by_system",
+    Severity.WARNING,
+    "systems are compared on different parts of the material, and the missing parts may be the worst",
+)
+def missing_by_system(view: View) -> Iterator[Found]:
+    """Raters whose missing verdicts gather on some systems."""
+    rows = _expected(view).filter(pl.col("system").is_not_null())
+    subjects = rows.group_by("rater", "system", "subject").agg(pl.col("lacking").any(), pl.col("file", "row").first())
+    counts = (
+        subjects.group_by("rater", "system").agg(lacking=pl.col("lacking").sum(), n=pl.len()).sort("rater", "system")
+    )
+    tests = counts.height
+    for (rater,), own in counts.group_by("rater", maintain_order=True):
+        lacking, n = own["lacking"].to_numpy().astype(float), own["n"].to_numpy().astype(float)
+        if len(own) < 2 or not lacking.any() or lacking.sum() == n.sum():
+            continue
+        # P(X ≥ x) for X ~ Binomial(n, the rater's share) by the incomplete beta function
+        tail = np.where(lacking > 0, betainc(np.maximum(lacking, 1), n - lacking + 1, lacking.sum() / n.sum()), 1.0)
+        most = own.filter(pl.Series(tail * tests < ALPHA))
+        if most.height:
+            affected = subjects.filter(
+                pl.col("rater") == rater, "lacking", pl.col("system").is_in(most["system"].implode())
+            )
+            facts = [f"{system}: {missing} of {size} subjects" for _, system, missing, size in own.sort("lacking", descending=True).iter_rows() if missing]  # fmt: skip
+            yield Found(affected.height, f"{rater}: {many(affected.height, 'subject')} of {', '.join(most['system'])} without a verdict, {int(lacking.sum()) - affected.height} of the others", limited(facts))  # fmt: skip
+
+
+@check(
+    "unequal_n",
+    Severity.WARNING,
+    "systems are compared on different items: an order can come from the items, not from the systems",
+)
+def unequal_n(view: View) -> Iterator[Found]:
+    """Systems with fewer items than others that answered the same questions."""
+    replies = view.keyed.filter(pl.col("kind").is_in(REPLIES), pl.col("system").is_not_null())
+    replies = replies.select("system", "row", group=pl.lit("replies"), item="key")
+    rated = view.ratings.filter(pl.col("system").is_not_null()).select(
+        "system", "row", group=pl.when(pl.col("rater") == pl.col("system")).then(pl.lit("answers")).otherwise("ratings by " + pl.col("rater")), item=pl.coalesce("cluster", pl.format("row:{}", "row"))
+    )  # fmt: skip
+    seen: set[str] = set()
+    for (group,), own in pl.concat([replies, rated]).group_by("group", maintain_order=True):
+        counts = own.group_by("system").agg(n=pl.col("item").n_unique()).sort("n", "system")
+        most = int(counts["n"].max())  # type: ignore[arg-type]
+        largest = set(own.filter(pl.col("system") == counts["system"][-1])["item"])
+        short = []
+        for system, n in counts.iter_rows():
+            items = set(own.filter(pl.col("system") == system)["item"])
+            if n < (1 - MANY) * most and len(items & largest) >= CROSSED * n:
+                first = own.filter(pl.col("item").is_in(list(largest))).unique("item").sort("row").head(n)["item"]
+                short.append(f"{system}: {n} of {most}" + (f", the first {n}" if set(first) == items else ""))
+        told = f"{many(len(short), 'system')} with fewer items than the {most} of others"
+        if short and str(short) not in seen:
+            seen.add(str(short))
+            yield Found(len(short), f"{group}: {told}", limited(short))
+
+
+@check(
+    "fields_by_system",
+    Severity.WARNING,
+    "what was not kept for some systems cannot be audited or rated again; they are compared on trust",
+)
+def fields_by_system(view: View) -> Iterator[Found]:
+    """Kinds of text that some systems' files have and others' have not."""
+    rows = view.texts.filter(pl.col("system").is_not_null())
+    systems = rows["system"].unique().sort().to_list()
+    if len(systems) < 2:
+        return
+    facts = []
+    for kind, have in rows.group_by("kind").agg(pl.col("system").unique().sort()).sort("kind").iter_rows():
+        lacking = [system for system in systems if system not in have]
+        if lacking:
+            facts.append(f"{kind}: not for {', '.join(lacking)}")
+    if facts:
+        yield Found(
+            len(facts), f"{many(len(facts), 'kind')} of text for some of {len(systems)} systems only", limited(facts)
+        )
+
+
+@check(
+    "selected_on_score",
+    Severity.ERROR,
+    "agreement and bias hold for the chosen subjects only; for a judge whose scores chose them they are distorted",
+)
+def selected_on_score(view: View) -> Iterator[Found]:
+    """Subjects that people rated, with other scores by a model than those that they did not rate."""
+    people = view.ratings.filter(pl.col("rater_kind") == "person")
+    judged = view.rated.filter(pl.col("rater_kind") == "model", pl.col("number").is_not_null())
+    if not people.height or not judged.height:
+        return
+    criteria = people["criterion"].unique()
+    judged = judged.filter(pl.col("criterion").is_in(criteria.implode()))
+    means = judged.group_by("rater", "criterion", "subject").agg(
+        pl.col("number").mean(), pl.col("cluster", "system").first()
+    )
+    means = means.with_columns(chosen=pl.col("subject").is_in(people["subject"].unique().implode()))
+    tests = max(means.select("rater", "criterion").n_unique(), 1)
+    for (rater, criterion), own in means.sort("rater", "criterion").group_by("rater", "criterion", maintain_order=True):
+        chosen, rest = own.filter("chosen"), own.filter(~pl.col("chosen"))
+        if chosen.height < CHOSEN or rest.height < CHOSEN:
+            continue
+        z, gap = _stratified(own)
+        spread = float(own["number"].std() or 0.0)  # type: ignore[arg-type]
+        if not spread or abs(gap) < APART * spread or 2 * tests * float(ndtr(-abs(z))) > ALPHA:
+            continue
+        mean, other = float(chosen["number"].mean()), float(rest["number"].mean())  # type: ignore[arg-type]
+        yield Found(chosen.height, f"people rated {chosen.height:,} of {own.height:,} subjects that {rater} rated on {criterion}: its mean is {mean:.2f} there and {other:.2f} elsewhere{_extreme(own, gap)}", [f"{rater}, {criterion}: z = {z:.1f}"])  # fmt: skip
+
+
+def _stratified(own: pl.DataFrame) -> tuple[float, float]:
+    """Compare chosen and other subjects of the same system, inside conversations where these are mixed.
+
+    Scores are taken from their system's mean, so that a choice of systems is no choice of scores. Returns z of the sum
+    of the chosen subjects' scores against drawing as many at random inside each conversation (mean and variance of
+    sampling without replacement), or altogether where too few conversations are mixed; and the mean gap.
+    """
+    chosen, system = pl.col("chosen"), pl.col("system").fill_null("–")
+    rows = own.filter(chosen.any().over(system), (~chosen).any().over(system))
+    rows = rows.with_columns(score=pl.col("number") - pl.col("number").mean().over(system))
+    score = pl.col("score")
+    for stratum in (pl.col("cluster"), pl.lit("–")):
+        mixed = rows.with_columns(stratum=stratum).filter(
+            chosen.any().over("stratum"), (~chosen).any().over("stratum"), pl.col("stratum").is_not_null()
+        )
+        taken = mixed.filter("chosen").height
+        if taken < CHOSEN:
+            continue
+        sums = mixed.group_by("stratum").agg(
+            n=pl.len(), k=chosen.sum(), mean=score.mean(), variance=score.var(ddof=0), total=score.filter(chosen).sum()
+        )
+        n, k = sums["n"].to_numpy().astype(float), sums["k"].to_numpy().astype(float)
+        excess = float((sums["total"].to_numpy() - k * sums["mean"].to_numpy()).sum())
+        variance = float((k * (n - k) / np.maximum(n - 1, 1) * sums["variance"].to_numpy()).sum())
+        return (excess / np.sqrt(variance) if variance > 0 else 0.0), excess / taken
+    return 0.0, 0.0
+
+
+def _extreme(own: pl.DataFrame, gap: float) -> str:
+    """Tell how many of the chosen subjects have the most extreme score of their conversation."""
+    mixed = own.filter(pl.col("cluster").is_not_null(), (~pl.col("chosen")).any().over("cluster"))
+    ends = mixed.with_columns(low=pl.col("number").min().over("cluster"), high=pl.col("number").max().over("cluster"))
+    chosen = ends.filter("chosen")
+    if not chosen.height:
+        return ""
+    share = int((chosen["number"] == chosen["low" if gap < 0 else "high"]).sum()) / chosen.height
+    return f"; {share:.0%} of them have the {'lowest' if gap < 0 else 'highest'} score of their conversation"
+
+
+CHECKS = (missing_verdicts, missing_by_system, unequal_n, fields_by_system, selected_on_score)

@@ -1,0 +1,255 @@
+"""Checks of raters: two that are one, a model among the people, and verdicts given without looking."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from mindgauge.analysis.audit.finding import Found, Severity, check, counted, limited, many, places
+from mindgauge.analysis.audit.order import ALPHA
+from mindgauge.analysis.audit.pairs import SHARED
+from mindgauge.analysis.audit.values import scale
+from mindgauge.raters.family import same_family
+from mindgauge.stats.proportion import clopper_pearson
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mindgauge.analysis.audit.pairs import Pair
+    from mindgauge.analysis.audit.view import View
+
+ALIKE = 0.98
+"""Two raters who agree this often gave the same verdicts, if people agree less."""
+STRAIGHT = 3
+"""Criteria of which a vector of equal values must consist at least."""
+TOP, TOP_MOST = 0.5, 0.8
+"""Shares at the top level: the median cannot rise; nearly all are there."""
+
+
+@check(
+    "model_vote_in_human_labels",
+    Severity.ERROR,
+    "a model that is compared with these labels is compared with itself; people's agreement is overstated",
+)
+def model_vote_in_human_labels(view: View) -> Iterator[Found]:
+    """People (or gold labels) that agree with a model nearly always, and more than people do with each other."""
+    kinds = dict(view.ratings.select("rater", "rater_kind").unique().drop_nulls().iter_rows())
+    human = {rater for rater, kind in kinds.items() if kind in {"person", "gold"}}
+    models = {rater for rater, kind in kinds.items() if kind == "model"}
+    everyone = [pair for pair in view.pairs if pair.n >= SHARED and pair.varied]
+    for pair in everyone:
+        inside = {pair.first, pair.second}
+        if not (inside & human and inside & models) or pair.equal < ALIKE * pair.n:
+            continue
+        (person,), (model,) = inside & human, inside & models
+        rest = [
+            p.equal / p.n for p in everyone
+            if p.criterion == pair.criterion and p is not pair and {p.first, p.second} & (human - {person})
+        ]  # fmt: skip
+        if _at_least(pair) <= max(rest, default=0.0):
+            continue
+        if not rest and (kinds[person] == "gold" or pair.equal < pair.n):
+            continue  # with nobody to compare, a model may be right throughout
+        beside = f"; people agree among themselves and with models at most {max(rest):.0%}" if rest else ""
+        rows = view.rated.filter(pl.col("rater") == person, pl.col("criterion") == pair.criterion)
+        if kinds[person] == "person" and (changed := _decided(view, human - {person}, person, pair.criterion)):
+            beside += f"; it changes the people's most frequent value for {many(changed, 'subject')}"
+        yield Found(pair.equal, f"{person} equals {model} on {pair.equal} of {pair.n} subjects ({pair.criterion}){beside}", places(rows))  # fmt: skip
+
+
+def _at_least(pair: Pair) -> float:
+    """Return the lower bound of how often two raters agree."""
+    return clopper_pearson(pair.equal, pair.n, 1 - 2 * ALPHA).low or 0.0
+
+
+def _decided(view: View, people: set[str], vote: str, criterion: str) -> int:
+    """Count the subjects for which the people's one most frequent value changes with a vote; a tie is a value too."""
+    rows = view.rated.filter(
+        pl.col("criterion") == criterion, pl.col("rater_kind") == "person", pl.col("rater").is_in([*people, vote])
+    )
+    own = pl.col("rater") != vote
+    modes = rows.group_by("subject").agg(without=pl.col("value").filter(own).mode(), with_it=pl.col("value").mode())
+    single = [pl.when(pl.col(name).list.len() == 1).then(pl.col(name).list.first()) for name in ("without", "with_it")]
+    return modes.filter(pl.col("without").list.len() > 0, single[0].ne_missing(single[1])).height
+
+
+@check(
+    "identical_raters",
+    Severity.ERROR,
+    "one opinion counts as two: agreement is perfect by construction, and means are weighted towards it",
+)
+def identical_raters(view: View) -> Iterator[Found]:
+    """Two raters of one kind with the same verdicts throughout."""
+    kinds = dict(view.ratings.select("rater", "rater_kind").unique().drop_nulls().iter_rows())
+    everyone = [pair for pair in view.pairs if pair.n >= SHARED and pair.varied]
+    right = {
+        (pair.criterion, rater) for pair in everyone if pair.equal == pair.n and "gold" in {kinds.get(r) for r in pair[:2]}
+        for rater in pair[:2]
+    }  # fmt: skip
+    for pair in everyone:
+        rest = [p.equal / p.n for p in everyone if p.criterion == pair.criterion and p.equal < p.n]
+        same = pair.equal == pair.n and _at_least(pair) > max(rest, default=0.0)
+        mixed = {kinds.get(pair.first), kinds.get(pair.second)} == {"person", "model"}  # a model's vote, told elsewhere
+        if same and not mixed and (pair.criterion, pair.first) not in right:  # who is always right may be alike
+            yield Found(
+                pair.n, f"{pair.first} and {pair.second} agree on all of {pair.n} subjects ({pair.criterion})", []
+            )
+
+
+@check(
+    "straight_lining",
+    Severity.WARNING,
+    "the rater did not tell the criteria apart: they look correlated and reliable, and carry one number",
+)
+def straight_lining(view: View) -> Iterator[Found]:
+    """Subjects to which a rater gives one value on all criteria, more than others do; runs of one same vector."""
+    vectors = _vectors(view)
+    if not vectors.height:
+        return
+    shares = dict(vectors.group_by("rater").agg(pl.col("flat").mean()).iter_rows())
+    for rater in sorted(shares):
+        own = vectors.filter(pl.col("rater") == rater)
+        flat = own.filter("flat")
+        facts = []
+        if (told := _above_others(vectors, rater)) is not None:
+            facts.append(told)
+        top = _top(view, own)
+        below = flat.filter(pl.col("level") != top) if top is not None else flat
+        if own.height >= SHARED and below.height >= own.height / 3:
+            facts.append(f"{below.height / own.height:.0%} below the top level, where equal values are no ceiling")
+        if (run := longest_run(own)) is not None:
+            facts.append(run)
+        if facts:
+            text = f"{rater}: the same value on all criteria for {flat.height:,} of {own.height:,} subjects ({shares[rater]:.0%}); {'; '.join(facts)}"
+            yield Found(flat.height, text, places(flat))
+
+
+def _vectors(view: View) -> pl.DataFrame:
+    """Return one row per subject, rater and run with a value on every criterion that the rater uses."""
+    rows = view.scores.with_columns(
+        criteria=pl.col("criterion").n_unique().over("rater"), unit=pl.coalesce("cluster", "subject")
+    )
+    found = rows.sort("criterion").group_by("rater", "run", "subject").agg(
+        pl.col("file", "unit", "system", "criteria").first(), pl.col("row").min(), level=pl.col("number").first(),
+        flat=pl.col("number").n_unique() == 1, size=pl.col("criterion").n_unique(),
+        vector=pl.col("number").cast(pl.String).str.join(","),
+    )  # fmt: skip
+    return found.filter(pl.col("size") == pl.col("criteria"), pl.col("size") >= STRAIGHT).sort(
+        "file", "row", "system", "subject", "run"
+    )
+
+
+def _top(view: View, own: pl.DataFrame) -> float | None:
+    ends = {found[1] for name in view.rated["criterion"].unique() if (found := scale(view, name))}
+    return max(ends) if ends else own["level"].max()  # type: ignore[return-value]
+
+
+def _above_others(vectors: pl.DataFrame, rater: str) -> str | None:
+    """Tell by how much a rater's share of equal vectors exceeds that of the others on the same conversations."""
+    by = vectors.group_by("rater", "unit").agg(pl.col("flat").cast(pl.Float64).mean())
+    others = by.filter(pl.col("rater") != rater).group_by("unit").agg(other=pl.col("flat").mean())
+    both = by.filter(pl.col("rater") == rater).join(others, on="unit")
+    if both.height < SHARED:
+        return None
+    mine, theirs = float(both["flat"].mean()), float(both["other"].mean())  # type: ignore[arg-type]
+    difference = (both["flat"] - both["other"]).to_numpy()
+    error = max(float(difference.std(ddof=1)) / np.sqrt(both.height), 0.5 / both.height)
+    if mine - theirs >= 0.1 and mine >= 2 * theirs and (mine - theirs) / error > 4:  # 4 standard errors: p < .0001
+        return f"{mine:.0%} where the other raters have {theirs:.0%}"
+    return None
+
+
+def longest_run(vectors: pl.DataFrame) -> str | None:
+    """Tell the longest run of one same vector along the rows of a system, if chance makes such a run with p < ALPHA.
+
+    The expected number of runs of length L or more is at most n Σ_v p_v^L (1 - p_v) + Σ_v p_v^L for independent rows
+    with shares p_v (Feller 1968, XIII.7), which bounds the chance of any.
+    """
+    best = (0, "")
+    expected_at = []
+    for (_, _), own in vectors.group_by("system", "file", maintain_order=True):
+        codes = own["vector"].rank("dense").to_numpy()
+        starts = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]]))
+        lengths = np.diff(np.concatenate([starts, [len(codes)]]))
+        at = int(lengths.argmax())
+        shares = np.bincount(codes.astype(np.intp)) / len(codes)
+        expected_at.append((len(codes), shares))
+        if lengths[at] > best[0]:
+            rows = own["row"][int(starts[at])], own["row"][int(starts[at] + lengths[at] - 1)]
+            best = int(lengths[at]), f"{own['file'][0]}:{rows[0]} to {rows[1]}"
+    length, where = best
+    chance = sum(float((shares**length * (n * (1 - shares) + 1)).sum()) for n, shares in expected_at)
+    return f"{length} times in a row one same vector, {where}" if length >= 5 and chance < ALPHA else None
+
+
+@check(
+    "constant_values",
+    Severity.WARNING,
+    "a rater who never varies says nothing about any subject: correlation and agreement are not defined",
+)
+def constant_values(view: View) -> Iterator[Found]:
+    """Raters with one same value for every subject of a criterion, where other raters vary."""
+    per = view.opinions.group_by("rater", "criterion").agg(pl.col("value").n_unique(), n=pl.len())
+    varied = pl.col("value").max().over("criterion") > 1
+    rows = per.filter(pl.col("value") == 1, varied, pl.col("n") >= SHARED).sort("rater", "criterion")
+    for rater, criterion, _, n in rows.iter_rows():
+        yield Found(n, f"{rater} gives one value to all of {n} subjects on {criterion}", [])
+
+
+@check(
+    "ceiling",
+    Severity.NOTE,
+    "the scale does not tell the better subjects apart: correlations and ICC are low for lack of spread, not of skill",
+)
+def ceiling(view: View) -> Iterator[Found]:
+    """Raters half of whose values or more are the top level."""
+    rows = view.scores
+    tops = {name: found[1] for name in rows["criterion"].unique() if (found := scale(view, name))}
+    at_top = pl.col("number") >= pl.col("criterion").replace_strict(tops, default=None, return_dtype=pl.Float64)
+    shares = rows.group_by("rater", "criterion").agg(top=at_top.mean(), n=pl.len()).filter(pl.col("n") >= SHARED)
+    high = shares.filter(pl.col("top") >= TOP).sort("rater", "top", descending=[False, True])
+    for (rater,), own in high.group_by("rater", maintain_order=True):
+        facts = [f"{criterion}: {top:.0%} of {n:,}" for _, criterion, top, n in own.iter_rows()]
+        worst = Severity.WARNING if float(own["top"].max()) >= TOP_MOST else None  # type: ignore[arg-type]
+        yield Found(own.height, f"{rater}: at the top level with half or more of the values on {many(own.height, 'criterion', 'criteria')}", limited(facts), worst)  # fmt: skip
+
+
+@check(
+    "judge_of_own_family",
+    Severity.NOTE,
+    "judges tend to favour their own kind: look at these systems apart",
+)
+def judge_of_own_family(view: View) -> Iterator[Found]:
+    """Models that rate systems of their own family."""
+    rows = view.rated.filter(pl.col("rater_kind") == "model", pl.col("system").is_not_null())
+    rows = rows.filter((pl.col("system") != pl.col("rater")).any().over("rater"))  # who only answers rates nobody
+    counts = rows.group_by("rater", "system").len().sort("rater", "system")
+    kin = [(rater, system, n) for rater, system, n in counts.iter_rows() if same_family(rater, system)]
+    if kin:
+        total = sum(n for _, _, n in kin)
+        yield Found(total, f"{many(total, 'rating')} of a judge's own family", limited([f"{rater} on {system}: {n:,}" for rater, system, n in kin]))  # fmt: skip
+
+
+@check(
+    "one_person",
+    Severity.NOTE,
+    "how far people agree is unknown, so there is no ceiling against which to hold a judge",
+)
+def one_person(view: View) -> Iterator[Found]:
+    """Subjects that models rate and no more than one person."""
+    people = view.rated.filter(pl.col("rater_kind") == "person")
+    if not people.height or not (view.rated["rater_kind"] == "model").any():
+        return
+    most = people.group_by("criterion", "subject").agg(pl.col("rater").n_unique())["rater"].max()
+    if most == 1:
+        yield Found(
+            people["subject"].n_unique(), f"no subject is rated by two people; {counted(people, 'rater')} ratings", []
+        )
+
+
+CHECKS = (
+    model_vote_in_human_labels, identical_raters, straight_lining, constant_values, ceiling, judge_of_own_family,
+    one_person,
+)  # fmt: skip

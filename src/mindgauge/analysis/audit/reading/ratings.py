@@ -1,0 +1,184 @@
+"""A long ratings file as it stands: subject, criterion, rater, value, whatever stands in them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from mindgauge.errors import DataError, UsageError
+from mindgauge.material import RATINGS, TEXTS, Material, frame
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mindgauge.tables import Frame
+
+REQUIRED = ("subject", "criterion", "rater", "value")
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+_TEXTS = {
+    "reply": "reply", "response": "reply", "text": "reply", "user": "input", "input": "input", "prompt": "input",
+    "explanation": "verdict", "rationale": "verdict",
+}  # fmt: skip
+_KINDS = {"human": "person", "people": "person", "expert": "person", "clinician": "person", "annotator": "person", "llm": "model", "judge": "model"}  # fmt: skip
+_PERSON = r"(?i)^(?:h\d+|human|person|people|panel|clinician|expert|annotator|psycholog|doctor)"
+_GOLD = r"(?i)^(?:gold|truth|reference|target)"
+_MODEL = r"(?i)gpt|claude|gemini|llama|qwen|deepseek|mistral|\bo\d|judge|llm"
+_DIGITS = re.compile(r"\s*-?\d+(?:\.\d+)?\s*")
+
+
+def columns(source: Path | Frame) -> list[str]:
+    """Return the column names of a table, without reading more than its beginning; none where there is no table."""
+    if not isinstance(source, Path):
+        return pl.DataFrame(source).columns if hasattr(source, "__arrow_c_stream__") else []
+    try:
+        match source.suffix.lower():
+            case ".csv" | ".tsv":
+                return [name.strip().strip('"').casefold() for name in re.split(r"[,;\t]", _head(source).strip())]
+            case ".jsonl" | ".ndjson":
+                with source.open("rb") as file:
+                    record = json.loads(next((line for line in file if line.strip()), b"null"))
+                return list(record) if isinstance(record, dict) else []
+            case ".parquet":
+                return list(pl.read_parquet_schema(source))
+    except (ValueError, pl.exceptions.PolarsError):
+        pass
+    return []
+
+
+def _head(path: Path) -> str:
+    with path.open("rb") as file:
+        return file.readline(1 << 20).decode("utf-8-sig", "replace")
+
+
+def material(sources: Sequence[Path | Frame], scale: Mapping[str, str]) -> Material:
+    """Read ratings files, or tables in memory, as one material.
+
+    Args:
+        sources: tables with the columns subject, criterion, rater, value; optionally rater_kind, system, cluster, run,
+            status, and texts under reply, input or explanation.
+        scale: criterion → `1:5`, or the options of a closed question (`yes,no`); the key `*` stands for all others.
+
+    Raises:
+        DataError: a file is broken, has no rows, or not these columns.
+        UsageError: a scale cannot be read.
+    """
+    texts, ratings = [], []
+    for source in sources:
+        name = source.name if isinstance(source, Path) else "table"
+        found = _typed(_table(source, name), name)
+        ratings.append(found.select(list(RATINGS)))
+        texts += [_texts(found, name, kind) for name, kind in _TEXTS.items() if name in found.columns]
+    table = pl.concat(ratings)
+    scales, options = read_scales(scale, table["criterion"].unique().drop_nulls().to_list())
+    return Material(pl.concat([frame([], TEXTS), *texts]), table, scales, options)
+
+
+def read_scales(
+    given: Mapping[str, str], criteria: Sequence[str]
+) -> tuple[dict[str, tuple[float, float]], dict[str, tuple[str, ...]]]:
+    """Read scales `1:5` and options `yes,no`, by criterion; `*` stands for all that are not named.
+
+    Raises:
+        UsageError: one is neither, or names a criterion that is not there.
+    """
+    unknown = sorted(given.keys() - {*criteria, "*"})
+    if unknown:
+        raise UsageError(f"--scale {unknown[0]}: no such criterion; there are {', '.join(sorted(criteria)[:8])}")
+    scales, options = {}, {}
+    for criterion in criteria:
+        text = given.get(criterion, given.get("*", ""))
+        ends = re.fullmatch(r"(-?\d+(?:\.\d+)?):(-?\d+(?:\.\d+)?)", text)
+        if ends and float(ends[1]) < float(ends[2]):
+            scales[criterion] = float(ends[1]), float(ends[2])
+        elif "," in text:
+            options[criterion] = tuple(part.strip() for part in text.split(","))
+        elif text:
+            raise UsageError(f"--scale {text!r}: write LOW:HIGH, for example 1:5, or the options: yes,no")
+    return scales, options
+
+
+def _table(source: Path | Frame, name: str) -> pl.DataFrame:
+    try:
+        if not isinstance(source, Path):
+            return pl.DataFrame(source)
+        match source.suffix.lower():
+            case ".csv" | ".tsv":
+                separator = max(",;\t", key=_head(source).count)
+                found = pl.read_csv(source, infer_schema=False, separator=separator, encoding="utf8-lossy", truncate_ragged_lines=True)  # fmt: skip
+            case ".parquet":
+                found = pl.read_parquet(source)
+            case _:
+                found = _records(source)
+    except pl.exceptions.NoDataError as error:
+        raise DataError(f"{name}: no ratings in it (an empty file)") from error
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DataError(f"{name}: cannot read it ({' '.join(str(error).split())[:200]})") from error
+    return found
+
+
+def _records(path: Path) -> pl.DataFrame:
+    """Read JSON lines; a number written as text keeps its quotes, if its column also has numbers."""
+    rows = []
+    for number, line in enumerate(path.read_bytes().decode("utf-8", "replace").split("\n"), 1):
+        if line.strip():
+            try:
+                row = json.loads(line, parse_constant=str)
+            except (json.JSONDecodeError, RecursionError) as error:
+                raise DataError(f"{path.name}:{number}: broken JSON") from error
+            if not isinstance(row, dict):
+                raise DataError(f"{path.name}:{number}: expected an object, found {type(row).__name__}")
+            rows.append(row)
+    names = dict.fromkeys(name for row in rows for name in row)
+    return pl.DataFrame({name: pl.Series(name, _as_text([row.get(name) for row in rows]), pl.String) for name in names})
+
+
+def _as_text(cells: list[Any]) -> list[str | None]:
+    numbers = any(isinstance(cell, int | float) for cell in cells)
+    return [
+        None if cell is None
+        else json.dumps(cell) if not isinstance(cell, str) or (numbers and _DIGITS.fullmatch(cell))
+        else cell
+        for cell in cells
+    ]  # fmt: skip
+
+
+def _typed(found: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Return the columns of `RATINGS` as they are typed there; what is not given is null, or follows from the rest."""
+    found = found.rename({column: column.strip().casefold() for column in found.columns})
+    missing = [column for column in REQUIRED if column not in found.columns]
+    if missing:
+        raise DataError(f"{name}: no column {', '.join(missing)}; a ratings file has {', '.join(REQUIRED)}; found {', '.join(found.columns)}")  # fmt: skip
+    if found.is_empty():
+        raise DataError(f"{name}: no ratings in it (0 rows)")
+    found = found.with_columns(pl.all().cast(pl.String), row=pl.int_range(pl.len(), dtype=pl.Int64), file=pl.lit(name))
+    for column in RATINGS:
+        if column not in found.columns:
+            found = found.with_columns(pl.lit(None, pl.String).alias(column))
+    kind = pl.col("rater_kind").str.to_lowercase().replace(_KINDS)
+    guessed = (
+        pl.when(pl.col("rater").str.contains(_GOLD)).then(pl.lit("gold"))
+        .when(pl.col("rater").str.contains(_PERSON)).then(pl.lit("person"))
+        .when(pl.col("rater").str.contains(_MODEL)).then(pl.lit("model"))
+    )  # fmt: skip
+    status = pl.when(pl.col("value").is_null()).then(pl.lit("missing")).otherwise(pl.lit("ok"))
+    return found.with_columns(
+        rater_kind=pl.coalesce(kind, guessed),
+        status=pl.coalesce("status", status),
+        run=pl.col("run").cast(pl.Float64, strict=False).cast(pl.Int64, strict=False),
+    )
+
+
+def _texts(found: pl.DataFrame, name: str, kind: str) -> pl.DataFrame:
+    """Return a column of texts, once per subject (and rater, for explanations)."""
+    rows = found.with_columns(text=pl.col(name).fill_null(""), kind=pl.lit(kind), id=pl.col("subject"))
+    rows = rows.with_columns(source=pl.col("rater") if kind == "verdict" else pl.lit(None, pl.String))
+    for column in ("split", "label"):
+        if column not in rows.columns:
+            rows = rows.with_columns(pl.lit(None, pl.String).alias(column))
+    if kind == "input":  # a conversation is asked of every system
+        rows = rows.with_columns(id=pl.coalesce("cluster", "subject"), system=pl.lit(None, pl.String))
+    return rows.select(list(TEXTS)).unique(["kind", "id", "text", "source"], keep="first", maintain_order=True)

@@ -1,0 +1,66 @@
+"""A run directory as a material, for each of its benchmarks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from mindgauge.analysis import frame as runs
+from mindgauge.analysis.score import open_run
+from mindgauge.material import RATINGS, TEXTS, Material, frame
+from mindgauge.rubric import Scale
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from mindgauge.benchmark import Benchmark
+    from mindgauge.store import Store
+
+_FILE = "run.sqlite"
+
+
+def read(folder: Path) -> Iterator[tuple[str, Material]]:
+    """Read what a run holds, benchmark by benchmark. A row is the place of its sample.
+
+    Raises:
+        UsageError: there is no run, or it belongs to a benchmark that is not here.
+    """
+    store, found, _ = open_run(folder)
+    with store:
+        for benchmark in found:
+            yield f"{folder.name}: {benchmark.name}", _material(store, benchmark)
+
+
+def _material(store: Store, benchmark: Benchmark) -> Material:
+    samples = list(store.samples(benchmark.name))
+    place = {sample.id: number for number, sample in enumerate(samples)}
+    texts: list[tuple[object, ...]] = []
+    for sample in samples:
+        words = "\n".join(message.content for message in sample.messages)
+        target = None if sample.target is None else str(sample.target)
+        source, split = sample.tags.get("source"), sample.tags.get("split")
+        texts.append((_FILE, place[sample.id], "input", sample.id, words, None, source, split, target))
+    texts += [
+        (_FILE, place.get(reply.sample, -1), "reply", reply.id, reply.text, reply.model, None, None, None)
+        for reply in store.replies(benchmark.name)
+        if reply.status == "ok"
+    ]
+    rows = runs.ratings(store, benchmark).filter(pl.col("criterion").is_in([c.name for c in benchmark.rubric.criteria]))
+    ratings = rows.with_columns(
+        row=pl.col("sample").replace_strict(place, default=-1, return_dtype=pl.Int64),
+        file=pl.lit(_FILE),
+        system=pl.col("model"),
+        cluster=pl.coalesce("cluster", "sample"),
+    ).select(list(RATINGS))
+    ordinal = [
+        c for c in benchmark.rubric.criteria if c.scale is Scale.ORDINAL and all(isinstance(v, int) for v in c.values)
+    ]
+    nominal = [c for c in benchmark.rubric.criteria if c not in ordinal]
+    return Material(
+        frame(texts, TEXTS),
+        ratings,
+        {c.name: (float(min(c.values)), float(max(c.values))) for c in ordinal},
+        {c.name: tuple(map(str, c.choices)) for c in nominal},
+    )

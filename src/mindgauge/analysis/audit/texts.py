@@ -1,0 +1,236 @@
+"""Checks of texts as items: the same one twice, in two splits, under two sources, or in part."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from mindgauge.analysis.audit.finding import Found, Severity, check, counted, limited, many, places
+from mindgauge.analysis.audit.view import REPLIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mindgauge.analysis.audit.view import View
+
+MAIN = 40
+"""A part with this mean length is a text of the item, not a name or an option."""
+PASSAGE = 15
+"""A turn of so many Chinese characters, or four times as many Latin ones, is too long to be said twice by chance."""
+BOILERPLATE = 0.05
+"""A passage in more than this share of the items, and in more than ten, is a form of words and ties none of them."""
+CUT = 200
+"""Texts shorter than this are not cut by a limit on length."""
+PILE_UP = 1e-4
+"""So improbable must it be that so many texts share the greatest length, given how many are nearly as long."""
+CELL_LIMITS = (32_759, 32_767, 65_535)
+"""Lengths at which spreadsheets cut a cell."""
+
+_WIDE = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]"
+_ROLES = r"seeker|client|patient|user|human|help[- ]?seeker|speaker|supporter|counsell?or|therapist|assistant|system|bot|listener"
+_PEOPLE = r"(?i)^(?:seeker|client|patient|user|human|help[- ]?seeker|speaker|求助者|来访者|咨客)\x1f"
+_TURNS = rf"(?i)\[({_ROLES})\]|(?m:^\s*({_ROLES}|求助者|来访者|支持者|咨询师)\s*[:：])"
+_BREAKS = r"\n|\\n|\s+EOS\s+"
+_NUMBERING = r"^[\d.\s)\]:-]+"
+
+
+def _new_keys(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Return the rows of each group but those of the group's first item."""
+    first = pl.struct("file", "key").first().over(by, order_by="place")
+    return rows.filter(pl.struct("file", "key") != first)
+
+
+@check(
+    "duplicate_texts",
+    Severity.WARNING,
+    "the same item counts more than once, and intervals that take the copies as independent are too narrow",
+)
+def duplicate_texts(view: View) -> Iterator[Found]:
+    """Items of one split and system with the same texts throughout."""
+    rows = view.items.with_columns(split=pl.col("split").fill_null(""), system=pl.col("system").fill_null(""))
+    again = _new_keys(rows, ["split", "system", "whole"])
+    if again.height:
+        groups = again.select("split", "system", "whole").n_unique()
+        parts = f" ({counted(again, 'split')})" if again["split"].n_unique() > 1 else ""
+        yield Found(again.height, f"{many(again.height, 'surplus copy', 'surplus copies')} of {many(groups, 'text')}{parts}", places(again))  # fmt: skip
+
+
+@check(
+    "repeated_inputs",
+    Severity.NOTE,
+    "items that share an input are not independent: resample them together (a cluster)",
+)
+def repeated_inputs(view: View) -> Iterator[Found]:
+    """Items that share a part of some length (context, prompt, situation) and differ in the rest."""
+    long = pl.col("plain").str.len_chars() >= PASSAGE
+    main = pl.col("plain").str.len_chars().mean().over("kind") >= MAIN
+    parts = view.keyed.filter(~pl.col("kind").is_in(REPLIES), long, main).select("file", "row", "kind", "plain")
+    rows = view.items.filter(pl.col("parts") > 1).join(parts, on=["file", "row"])
+    rows = rows.with_columns(system=pl.col("system").fill_null(""), split=pl.col("split").fill_null(""))
+    by = ["split", "system", "kind", "plain"]
+    several = (pl.col("whole").n_unique().over(by) > 1) & (pl.struct("file", "key").n_unique().over(by) > 1)
+    few = pl.col("whole").n_unique().over(by) <= max(10, BOILERPLATE * view.items.height)
+    for (kind,), own in rows.filter(several & few).group_by("kind", maintain_order=True):
+        groups = own.group_by("plain").agg(pl.col("label").drop_nulls().n_unique())
+        text = f"{many(groups.height, 'text')} ({kind}) in {many(own.height, 'item')} that differ in the rest"
+        if differ := groups.filter(pl.col("label") > 1).height:
+            text += f"; {differ} of them with different labels"
+        yield Found(groups.height, text, places(own))
+
+
+@check(
+    "duplicates_across_splits",
+    Severity.ERROR,
+    "what was tuned or trained on one split is tested on the same texts in another: results are too good",
+)
+def duplicates_across_splits(view: View) -> Iterator[Found]:
+    """Texts that stand in more than one split."""
+    rows = view.items.filter(pl.col("split").is_not_null())
+    splits = rows.group_by("split").len().sort("len", "split")["split"].to_list()
+    for index, small in enumerate(splits):
+        own = rows.filter(pl.col("split") == small)
+        for large in splits[index + 1 :]:
+            other = rows.filter(pl.col("split") == large)
+            both = own.join(other.select("input").unique(), on="input", how="semi")
+            if both.height:
+                texts = both["input"].n_unique()
+                yield Found(
+                    both.height,
+                    f"{many(both.height, 'row')} of {small} ({many(texts, 'text')}) also in {large}",
+                    places(both),
+                )
+
+
+@check(
+    "shared_passages",
+    Severity.WARNING,
+    "items cut from one dialogue or text stand side by side: a split by item leaks, and items are no independent sample",
+)
+def shared_passages(view: View) -> Iterator[Found]:
+    """Items that share a long passage said by the person, and the groups into which they fall."""
+    items = view.asked.with_row_index("item")
+    passages = _passages(items).join(items.select("item", "whole"), on="item")
+    many_items = min(items.height / 2, max(10, BOILERPLATE * items.height))
+    different = pl.col("whole").n_unique().over("passage")  # copies of an item are duplicates, not parts of one text
+    tied = passages.filter(different > 1, pl.len().over("passage") <= many_items)
+    if not tied.height:
+        return
+    group = _components(tied)
+    rows = items.filter(pl.col("item").is_in(list(group)))
+    sizes: dict[int, int] = defaultdict(int)
+    for root in group.values():
+        sizes[root] += 1
+    text = f"{many(rows.height, 'item')} of {items.height:,} share a passage with another; they form {many(len(sizes), 'group')}, the largest of {max(sizes.values())}"
+    splits = items.join(tied, on="item").filter(pl.col("split").n_unique().over("passage") > 1)
+    crossing = splits["item"].n_unique()
+    if crossing:
+        text += f"; {many(crossing, 'item')} share one with another split"
+    yield Found(rows.height, text, places(rows), Severity.ERROR if crossing else None)
+
+
+def _passages(items: pl.DataFrame) -> pl.DataFrame:
+    """Cut items into turns; where roles are named, only the person's own turns count."""
+    turns = pl.col("raw").str.replace_all(_TURNS, "\n${1}${2}\x1f").str.replace_all(_BREAKS, "\n")
+    rows = items.select("item", passage=turns.str.split("\n")).explode("passage")
+    rows = rows.with_columns(person=pl.col("passage").str.contains(_PEOPLE))
+    if rows["person"].any():
+        rows = rows.filter("person")
+    text = pl.col("passage").str.replace(r"^[^\x1f]*\x1f", "").str.replace(_NUMBERING, "")
+    rows = rows.select("item", passage=text.str.replace_all(r"\s+", " ").str.strip_chars())
+    least = pl.when(pl.col("passage").str.contains(_WIDE)).then(PASSAGE).otherwise(4 * PASSAGE)
+    return rows.filter(pl.col("passage").str.len_chars() >= least).unique()
+
+
+def _components(tied: pl.DataFrame) -> dict[int, int]:
+    """Join items that share a passage, and what those share, into groups: item → its group."""
+    parent: dict[int, int] = {}
+
+    def root(item: int) -> int:
+        while parent.setdefault(item, item) != item:
+            parent[item] = item = parent[parent[item]]
+        return item
+
+    for (items,) in tied.group_by("passage").agg("item").select("item").iter_rows():
+        for item in items[1:]:
+            parent[root(item)] = root(items[0])
+    return {item: root(item) for item in list(parent)}
+
+
+@check(
+    "source_listed_twice",
+    Severity.WARNING,
+    "a data set counts twice, and its share of the whole is not what the table of sources says",
+)
+def source_listed_twice(view: View) -> Iterator[Found]:
+    """Texts under two source names, and names that differ in spelling only."""
+    rows = view.items.filter(pl.col("source").is_not_null())
+    names = rows.group_by("source").len().sort("source")
+    spelled = _spellings(names["source"].to_list())
+    if spelled:
+        counts = dict(names.iter_rows())
+        fewer = sum(min(counts[name] for name in same) for same in spelled)
+        facts = [f"{' = '.join(same)}: {' and '.join(str(counts[name]) for name in same)} rows" for same in spelled]
+        yield Found(len(spelled), f"{many(len(spelled), 'source')} under two spellings; {many(fewer, 'row')} under the rarer one", limited(facts))  # fmt: skip
+    alias = {name: same[0] for same in spelled for name in same}
+    rows = rows.with_columns(source=pl.col("source").replace(alias))
+    shared = rows.filter(pl.col("source").n_unique().over("input") > 1)
+    if shared.height:
+        pairs: dict[tuple[str, ...], int] = defaultdict(int)
+        for (sources,) in shared.group_by("input").agg(pl.col("source").unique().sort()).select("source").iter_rows():
+            for i, first in enumerate(sources):
+                for second in sources[i + 1 :]:
+                    pairs[first, second] += 1
+        ranked = sorted(pairs.items(), key=lambda pair: (-pair[1], pair[0]))
+        texts = shared["input"].n_unique()
+        yield Found(texts, f"{many(texts, 'text')} under two source names or more", limited([f"{a} and {b}: {many(n, 'text')}" for (a, b), n in ranked]))  # fmt: skip
+
+
+def _spellings(names: list[str]) -> list[tuple[str, ...]]:
+    """Pair names that are equal but for case and shortened words: `hugg_16k` and `hugging_16K`."""
+    found: list[tuple[str, ...]] = []
+    parts = {name: re.split(r"[\W_]+", name.casefold()) for name in names}
+    for i, first in enumerate(names):
+        for second in names[i + 1 :]:
+            pairs = list(zip(parts[first], parts[second], strict=False))
+            alike = all(a == b or (min(len(a), len(b)) >= 3 and a.isalpha() and b.isalpha() and (a.startswith(b) or b.startswith(a))) for a, b in pairs)  # fmt: skip
+            if alike and len(parts[first]) == len(parts[second]):
+                found.append((first, second))
+    return found
+
+
+@check(
+    "cut_texts",
+    Severity.ERROR,
+    "the end of these texts is lost, and with it what raters and models should have read",
+)
+def cut_texts(view: View) -> Iterator[Found]:
+    """Texts that pile up at one greatest length, or are as long as a spreadsheet's cell can be."""
+    rows = view.texts.with_columns(length=pl.col("text").str.len_chars()).filter(pl.col("length") >= CUT)
+    rows = rows.unique(["file", "kind", "plain"], keep="first", maintain_order=True)
+    for (file, kind), own in rows.group_by("file", "kind", maintain_order=True):
+        longest = int(own["length"].max())  # type: ignore[arg-type]
+        cut = own.filter(pl.col("length") == longest)
+        near = own.filter(pl.col("length").is_between(0.9 * longest, longest, closed="left")).height
+        expected = max(near / (0.1 * longest), 0.05)
+        if longest in CELL_LIMITS or (cut.height >= 3 and _poisson_tail(cut.height, expected) < PILE_UP):
+            yield Found(cut.height, f"{many(cut.height, 'text')} ({kind}) of {file} end at exactly {longest:,} characters, the greatest length", places(cut))  # fmt: skip
+
+
+def _poisson_tail(count: int, expected: float) -> float:
+    """Return P(X ≥ count) for a Poisson variable."""
+    from scipy.special import gammainc
+
+    return float(gammainc(count, expected))
+
+
+CHECKS = (
+    duplicate_texts,
+    repeated_inputs,
+    duplicates_across_splits,
+    shared_passages,
+    source_listed_twice,
+    cut_texts,
+)

@@ -1,0 +1,148 @@
+"""Checks of single values: on the scale, of one type, and such as their producer can write."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from mindgauge.analysis.audit.finding import Found, Severity, check, counted, many, places
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mindgauge.analysis.audit.view import View
+
+LIKERT = ((1, 5), (1, 7))
+"""Scales that are recognised without being named, by nearly all values."""
+BULK = 0.99
+"""This share of values must lie on a scale for the scale to be recognised."""
+NUMERIC = 0.5
+"""A criterion of which this share of values are numbers is meant to be numeric."""
+_PLACEHOLDERS = r"^(?i:nan|none|null|n/?a|#n/a|-|–|\.|\?|missing|unknown|not available|nil|inf|-inf)?$"
+
+
+def scale(view: View, criterion: str) -> tuple[float, float] | None:
+    """Return a criterion's declared scale, or a Likert scale on which nearly all of its values lie."""
+    declared = view.scales.get(criterion)
+    if declared is not None:
+        return declared
+    numbers = view.rated.filter(pl.col("criterion") == criterion)["number"].drop_nulls()
+    if not len(numbers) or not (numbers == numbers.round()).all():
+        return None
+    for low, high in LIKERT:
+        on = numbers.filter(numbers.is_between(low, high))
+        if len(on) >= BULK * len(numbers) and on.n_unique() == high - low + 1:
+            return float(low), float(high)
+    return None
+
+
+def _scaled(view: View) -> pl.DataFrame:
+    """Return the rated numbers of criteria with a scale, with its ends as `low` and `high`."""
+    scales = [(name, *found) for name in view.rated["criterion"].unique() if (found := scale(view, name))]
+    ends = pl.DataFrame(scales, {"criterion": pl.String, "low": pl.Float64, "high": pl.Float64}, orient="row")
+    return view.rated.join(ends, on="criterion", maintain_order="left")
+
+
+@check(
+    "out_of_scale",
+    Severity.ERROR,
+    "a mean takes these values as if they were levels; a 0 that stands for `none` pulls it down",
+)
+def out_of_scale(view: View) -> Iterator[Found]:
+    """Numbers below or above the criterion's scale."""
+    rows = _scaled(view).filter((pl.col("number") < pl.col("low")) | (pl.col("number") > pl.col("high")))
+    if rows.height:
+        assumed = sorted(set(rows["criterion"]) - view.scales.keys())
+        text = f"{many(rows.height, 'value')} off the scale ({counted(rows, 'value')}) by {counted(rows, 'rater')}"
+        if assumed:
+            text += f"; the scale of {', '.join(assumed[:3])} was taken from the other values, say --scale to be sure"
+        yield Found(rows.height, text, places(rows), Severity.WARNING if assumed else None)
+
+
+@check(
+    "impossible_values",
+    Severity.ERROR,
+    "the rater could not give this value: it was computed, edited or read wrongly, and is no verdict",
+)
+def impossible_values(view: View) -> Iterator[Found]:
+    """Fractions where nearly all values are whole, and labels that are not among the options."""
+    rows = view.rated.filter(pl.col("number").is_not_null())
+    fraction = pl.col("number") != pl.col("number").round()
+    by = ["criterion", "rater"]
+    odd = rows.filter(fraction & (fraction.mean().over(by) < 1 - BULK + 0.04) & (pl.len().over(by) >= 20))
+    if odd.height:
+        yield Found(
+            odd.height, f"{many(odd.height, 'fraction')} among whole numbers, by {counted(odd, 'rater')}", places(odd)
+        )
+    for criterion, options in view.options.items():
+        given = view.rated.filter(pl.col("criterion") == criterion)
+        unknown = given.filter(~_unquoted("value").is_in(list(options)))
+        if unknown.height:
+            yield Found(unknown.height, f"{many(unknown.height, 'value')} of {criterion} that are none of its options, by {counted(unknown, 'rater')}", places(unknown))  # fmt: skip
+
+
+def _unquoted(column: str) -> pl.Expr:
+    return pl.col(column).str.strip_chars('" \t\r\n')
+
+
+@check(
+    "placeholder_values",
+    Severity.ERROR,
+    "a word for `nothing` passes as a verdict: it is counted as rated, or breaks the computation",
+)
+def placeholder_values(view: View) -> Iterator[Found]:
+    """Values such as nan, none or N/A with the status of a verdict."""
+    options = [value for values in view.options.values() for value in values]
+    rows = view.rated.filter(_unquoted("value").str.contains(_PLACEHOLDERS))
+    rows = rows.filter(~_unquoted("value").is_in(options))
+    if rows.height:
+        yield Found(rows.height, f"{many(rows.height, 'value')} that say there is none, by {counted(rows, 'rater')}", places(rows))  # fmt: skip
+
+
+@check(
+    "mixed_types",
+    Severity.WARNING,
+    'a reader drops or misreads one of the kinds: 4, "4" and words are not compared as equals',
+)
+def mixed_types(view: View) -> Iterator[Found]:
+    """Numbers, numbers written as text, and words on one criterion by one rater."""
+    value = pl.col("value")
+    kind = (
+        pl.when(value.str.strip_chars().str.contains(_PLACEHOLDERS)).then(None)
+        .when(pl.col("number").is_null()).then(pl.lit("words"))
+        .when(value.str.starts_with('"')).then(pl.lit("numbers as text"))
+        .otherwise(pl.lit("numbers"))
+    )  # fmt: skip
+    by = ["criterion", "rater"]
+    rows = view.rated.with_columns(kind=kind).filter(pl.col("kind").is_not_null())
+    rows = rows.filter(
+        pl.col("kind").n_unique().over(by) > 1, pl.col("number").is_not_null().mean().over(by) >= NUMERIC
+    )
+    for (rater,), own in rows.group_by("rater", maintain_order=True):
+        common = own.group_by("kind").len().sort("len", descending=True)["kind"][0]
+        odd = own.filter(pl.col("kind") != common)
+        yield Found(odd.height, f"{rater}: {counted(own, 'kind')}", places(odd))
+
+
+@check(
+    "stray_blanks",
+    Severity.WARNING,
+    "a label with a blank is another label to a computer: it agrees with nothing",
+)
+def stray_blanks(view: View) -> Iterator[Found]:
+    """Values with blanks at their ends, and values that differ in case only."""
+    value = pl.col("value")
+    rows = view.rated.filter(value.str.strip_chars() != value)
+    if rows.height:
+        yield Found(rows.height, f"{many(rows.height, 'value')} with blanks around them, by {counted(rows, 'rater')}", places(rows))  # fmt: skip
+    words = view.rated.filter(pl.col("number").is_null()).with_columns(bare=value.str.strip_chars().str.to_lowercase())
+    words = words.with_columns(exact=value.str.strip_chars())
+    cased = words.filter(pl.col("exact").n_unique().over("criterion", "bare") > 1)
+    common = pl.col("exact").mode().first().over("criterion", "bare")
+    odd = cased.filter(pl.col("exact") != common)
+    if odd.height:
+        yield Found(odd.height, f"{many(odd.height, 'value')} written in another case than the rest ({counted(odd, 'value')})", places(odd))  # fmt: skip
+
+
+CHECKS = (out_of_scale, impossible_values, placeholder_values, mixed_types, stray_blanks)

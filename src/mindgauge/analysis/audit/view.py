@@ -1,0 +1,122 @@
+"""The material as the checks look at it: with what several of them need worked out once."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from mindgauge.analysis.audit.pairs import Pair, pairs
+from mindgauge.analysis.audit.versions import Difference, versions
+
+if TYPE_CHECKING:
+    from mindgauge.material import Material
+
+REPLIES = ("reply", "verdict")
+"""Kinds of text that a model writes; every other kind is part of what an item puts to it."""
+COPY = 0.9
+"""A file of which this share of texts stands in a larger or earlier file of its split repeats it: it adds no items."""
+
+
+class View:
+    """The texts and ratings of a material.
+
+    `texts` has two more columns: `plain`, the text with its blanks evened out, and `place`, its position.
+    `ratings` are those that say of whom, on what and by whom; `number` is the value as a number, null where it is none.
+    """
+
+    def __init__(self, material: Material) -> None:
+        self.material = material
+        plain = pl.col("text").str.replace_all(r"\s+", " ").str.strip_chars()
+        texts = material.texts.with_columns(pl.col("text").fill_null(""))
+        self.texts = texts.with_columns(plain=plain).with_row_index("place")
+        placed = material.ratings.drop_nulls(["subject", "criterion", "rater"])
+        self.ratings = placed.with_columns(number=as_number("value"))
+        self.scales = material.scales
+        self.options = material.options
+
+    @functools.cached_property
+    def rated(self) -> pl.DataFrame:
+        """The ratings that have a value."""
+        return self.ratings.filter((pl.col("status") == "ok") & pl.col("value").is_not_null())
+
+    @functools.cached_property
+    def opinions(self) -> pl.DataFrame:
+        """The ratings that have a value and are somebody's, not the gold labels."""
+        return self.rated.filter(pl.col("rater_kind").fill_null("") != "gold")
+
+    @functools.cached_property
+    def scores(self) -> pl.DataFrame:
+        """The opinions that are numbers on a scale; criteria with a gold value or a list of options are no scale."""
+        closed = {*self.ratings.filter(pl.col("rater_kind") == "gold")["criterion"], *self.options}
+        return self.opinions.filter(pl.col("number").is_not_null(), ~pl.col("criterion").is_in(list(closed)))
+
+    @functools.cached_property
+    def keyed(self) -> pl.DataFrame:
+        """The texts with `key`: what says which item one is. The id, or where ids are no keys the row."""
+        ids = self.texts.filter(pl.col("id").is_not_null())
+        per_id = ids.group_by("file", "kind", "system", "split", "id").agg(pl.col("plain").n_unique())
+        shared = per_id.group_by("file", "kind").agg(bad=(pl.col("plain") > 1).mean())
+        use_id = pl.col("id").is_not_null() & (pl.col("bad").fill_null(1.0) <= 0.1)
+        key = pl.when(use_id).then("id:" + pl.col("id")).otherwise(pl.format("row:{}", "row"))
+        return self.texts.join(shared, on=["file", "kind"], how="left", maintain_order="left").with_columns(key=key)
+
+    @functools.cached_property
+    def pairs(self) -> list[Pair]:
+        """How often every two raters agree, by criterion."""
+        return pairs(self.rated)
+
+    @functools.cached_property
+    def versions(self) -> dict[tuple[str, str], list[Difference]]:
+        """How the files that hold the same things differ, by pair of files."""
+        return versions(self.keyed)
+
+    @functools.cached_property
+    def items(self) -> pl.DataFrame:
+        """One row per item: a row of a file that does not only repeat another file's texts.
+
+        Columns: file, row, key, system, split, source, label, `input` (what is put to the model), `whole` (with the
+        replies in the same row), `raw` (the input as it stands), `place`.
+        """
+        asked = ~pl.col("kind").is_in(REPLIES)
+        rows = (
+            self.keyed.sort("place")
+            .group_by("file", "row", maintain_order=True)
+            .agg(
+                pl.col("key", "system", "split", "source", "label").drop_nulls().first(),
+                pl.col("place").first(),
+                input=pl.col("plain").filter(asked).str.join("\n"),
+                raw=pl.col("text").filter(asked).str.join("\n"),
+                whole=pl.col("plain").str.join("\n"),
+                parts=pl.col("kind").filter(~pl.col("kind").is_in(["verdict"])).n_unique(),
+            )
+            .filter(pl.col("input") != "")
+        )
+        return rows.filter(~pl.col("file").is_in(list(_repeats(rows))))
+
+    @functools.cached_property
+    def asked(self) -> pl.DataFrame:
+        """The items once each, where a file repeats them for every system."""
+        several = self.items["system"].n_unique() > 1
+        return self.items.unique(["split", "key"], keep="first", maintain_order=True) if several else self.items
+
+
+def _repeats(rows: pl.DataFrame) -> set[str]:
+    """Name the files that repeat another one of their split, text by text."""
+    seen: dict[str, list[set[str]]] = {}
+    repeats = set()
+    largest_first = rows.with_columns(size=pl.len().over("file")).sort("size", descending=True, maintain_order=True)
+    for (file,), own in largest_first.group_by("file", maintain_order=True):
+        split, texts = str(own["split"][0]), set(own["input"])
+        if any(len(texts & known) >= COPY * len(texts) for known in seen.get(split, [])):
+            repeats.add(str(file))
+        else:
+            seen.setdefault(split, []).append(texts)
+    return repeats
+
+
+def as_number(column: str) -> pl.Expr:
+    """Read a column of text as numbers: quotes and blanks aside; null where it is none, also for NaN and infinity."""
+    number = pl.col(column).str.strip_chars(" \t\r\n\"'").cast(pl.Float64, strict=False)
+    return pl.when(number.is_finite()).then(number)

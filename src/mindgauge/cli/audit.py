@@ -1,0 +1,61 @@
+"""`mindgauge audit`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mindgauge.cli import options, render
+from mindgauge.errors import UsageError
+
+_FAILING = {"error": ("error",), "warning": ("error", "warning")}
+_PLACES = 3
+"""Places shown for each finding; --json has more."""
+
+
+def audit(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            help="A benchmark (with --data), a run, ratings files, or any files and folders of tables, also in zips."
+        ),
+    ],
+    data: Annotated[Path | None, typer.Option(help="A copy of the authors' released files, whole or in part.")] = None,
+    scale: Annotated[
+        list[str],
+        typer.Option(help="1:5, or the options (yes,no), for all criteria; or CRITERION=1:5. May be repeated."),
+    ] = [],  # noqa: B006 - typer copies it
+    fail_on: Annotated[str, typer.Option(help="error or warning: leave with 1 where there are such findings.")] = "",
+    json: options.Json = False,
+) -> int:
+    """Find what is wrong with data: each finding with its severity, count, places, and what it does to results."""
+    from mindgauge.verbs.audit import audit as verb
+
+    if fail_on and fail_on not in _FAILING:
+        raise UsageError(f"--fail-on {fail_on!r}: write error or warning")
+    found = verb(sources[0] if len(sources) == 1 else sources, data=data, scale=options.scales(scale))
+    code = int(any(found.counts[severity] for severity in _FAILING.get(fail_on, ())))
+    if json:
+        render.as_json(found)
+        return code
+    several = len({finding.subject for finding in found.findings}) > 1
+    rows = [
+        [f.severity, f.id, f"{f.count:,}", *([f.subject] if several else []), "\n  ".join([f.message, *f.where[:_PLACES]]), f.effect]
+        for f in found.findings
+    ]  # fmt: skip
+    if rows:
+        columns = [
+            "severity",
+            "finding",
+            "count",
+            *(["in"] if several else []),
+            "what and where",
+            "what it does to results",
+        ]
+        render.table(found.source, columns, rows)
+    told = (
+        ", ".join(f"{n} {severity}{'' if n == 1 else 's'}" for severity, n in found.counts.items() if n)
+        or "nothing found"
+    )
+    print(f"{told}; looked at {found.texts:,} texts and {found.ratings:,} ratings")
+    return code

@@ -1,0 +1,58 @@
+"""The judges' entry test: its options, and its table after the scores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mindgauge.cli import render
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mindgauge.analysis.qualify import AtLevel, Qualification
+    from mindgauge.analysis.reliability.card import Bound
+
+Qualify = Annotated[
+    bool, typer.Option("--qualify", help="Let judges first rate replies of ours whose level is known, once each.")
+]
+Anchors = Annotated[
+    int | None, typer.Option(min=1, help="At most so many of these per benchmark, spread over levels and protocols.")
+]
+
+
+def show(found: Sequence[Qualification]) -> None:
+    """Print how judges did in their entry test; nothing where none took it."""
+    if not found:
+        return
+    counts = sorted({q.n for q in found})
+    replies = " to ".join(str(n) for n in dict.fromkeys((counts[0], counts[-1])))
+    render.table(
+        f"Entry test: agreement with {replies} replies written by Mindgauge's authors to stand at known levels (not by clinicians)",
+        [
+            "judge", "criterion", "n", "missing", "same level", "95 % interval", "within one", "bias", "95 % interval",
+            "ICC(A,1)", "mean given at level",
+        ],
+        [
+            [
+                q.judge, f"{q.benchmark} {q.criterion}", str(q.n), str(q.missing), render.number(q.exact.value, share=True),
+                _interval(q.exact, share=True), render.number(q.within_1.value, share=True), render.number(q.bias.value),
+                _interval(q.bias), render.number(q.icc_a1.value), ", ".join(map(_at, q.levels)),
+            ]
+            for q in found
+        ],
+    )  # fmt: skip
+
+
+def _interval(bound: Bound, *, share: bool = False) -> str:
+    if bound.low is None:
+        return bound.note
+    return f"{render.number(bound.low, share=share)} to {render.number(bound.high, share=share)}"
+
+
+def _at(level: AtLevel) -> str:
+    """Write what was given at one level: the mean, or how often it was said that the criterion does not apply."""
+    if level.level is None:
+        return f"not applicable: {render.number(level.recall, share=True)} said so"
+    return f"{level.level}: {render.number(level.mean)}"
