@@ -1,11 +1,12 @@
-"""A run made of our own samples and planted records: two models, a judge with repeats, every status, hostile texts."""
+"""Runs of planted records: models, a judge with repeats, every status, hostile texts; and judges beside people."""
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from mindgauge import benchmark, manifest
-from mindgauge.records import Evidence, RaterKind, Rating, Reply, Sample, Status
+from mindgauge.records import Evidence, Message, RaterKind, Rating, Reply, Sample, Status
 from mindgauge.reports.page import ReportFiles, write
 from mindgauge.store import Store
 
@@ -104,3 +105,105 @@ def files(run: Path) -> ReportFiles:
 @pytest.fixture(scope="session")
 def page(files: ReportFiles) -> str:
     return files.path.read_text(encoding="utf-8")
+
+
+KIND, NOISY, GOOD = "acme/kind-judge", '=evil<b>"judge"</b>', "openai/gpt-5-nano"
+JUDGES = {GOOD: (0.0, 0.3), KIND: (0.9, 0.3), NOISY: (0.0, 1.7)}
+"""Judge → what it adds to a reply's true level, and how far it strays from that by chance."""
+
+
+def plant_rated(
+    folder: Path,
+    judges: dict[str, tuple[float, float]] = JUDGES,
+    *,
+    benchmark_name: str = OPEN,
+    models: tuple[str, ...] = ("acme/alpha-2", "beta/b-1", "gamma/c"),
+    conversations: int = 40,
+    people: tuple[str, ...] = ("Anna", "Bea"),
+    by_people: int = 1000,
+    selection: str = "",
+) -> Path:
+    """Write a run of invented replies whose true levels are known, rated by two people and by judges of known faults.
+
+    Args:
+        folder: of the run.
+        judges: name → bias and noise.
+        benchmark_name: an open benchmark.
+        models: who wrote the replies.
+        conversations: how many.
+        people: who rates as a person, without bias.
+        by_people: the first so many conversations are rated by people.
+        selection: why people rated these, if that depended on a judge.
+    """
+    generator = np.random.default_rng(0)
+    criteria = benchmark.find_one(benchmark_name).rubric.criteria
+    kinds = list(criteria[0].protocols) or ["work"]
+    samples = [
+        Sample.of(
+            (Message("user", f"invented message {i}"),), tags={"category": kinds[i % len(kinds)], "language": "en"}
+        )
+        for i in range(conversations)
+    ]
+    raters = [(name, RaterKind.PERSON, 0.0, 0.4) for name in people]
+    raters += [(name, RaterKind.MODEL, bias, noise) for name, (bias, noise) in judges.items()]
+    with Store(folder, write=True) as store:
+        manifest.begin(folder, {"benchmarks": [benchmark_name], "models": list(models)}, "")
+        store.put_samples(benchmark_name, samples)
+        for m, model in enumerate(models):
+            for i, sample in enumerate(samples):
+                reply = Reply.of(sample.id, model, 0, Status.OK, f"{EN_QUOTE} this is, number {i}.")
+                store.add_reply(benchmark_name, reply)
+                for criterion in criteria:
+                    level = 3.4 + 0.5 * (m - 1) + generator.normal(0, 0.9)
+                    for rater, kind, bias, noise in raters:
+                        value = int(np.clip(np.rint(level + bias + generator.normal(0, noise)), 1, 5))
+                        if kind is RaterKind.PERSON and i >= by_people:
+                            continue
+                        origin = {"selection": selection} if selection and kind is RaterKind.PERSON else {}
+                        store.add_rating(
+                            benchmark_name,
+                            Rating(
+                                reply.id,
+                                criterion.name,
+                                rater,
+                                kind,
+                                0,
+                                Status.OK,
+                                value,
+                                "a reason",
+                                provenance=origin,
+                            ),
+                        )
+    return folder
+
+
+def plant_anchors(folder: Path, judges: dict[str, tuple[float, float]], benchmark_name: str = OPEN) -> None:
+    """Let judges of known faults take their entry test in a run."""
+    generator = np.random.default_rng(1)
+    task = benchmark.find_one(benchmark_name)
+    anchors = task.anchors()
+    with Store(folder, write=True) as store:
+        store.put_samples(task.anchored.name, {a.sample.id: a.sample for a in anchors}.values())
+        for anchor in anchors:
+            reply, written = anchor.records(task.rubric.name)
+            store.add_reply(task.anchored.name, reply)
+            for gold in written:
+                store.add_rating(task.anchored.name, gold)
+                for judge, (bias, noise) in judges.items():
+                    value = int(np.clip(np.rint(float(gold.value or 3) + bias + generator.normal(0, noise)), 1, 5))
+                    store.add_rating(
+                        task.anchored.name,
+                        Rating(reply.id, gold.criterion, judge, RaterKind.MODEL, 0, Status.OK, value),
+                    )
+
+
+@pytest.fixture(scope="session")
+def rated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = plant_rated(tmp_path_factory.mktemp("rated") / "run")
+    plant_anchors(folder, JUDGES)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def rated_files(rated: Path) -> ReportFiles:
+    return write([rated])

@@ -35,9 +35,20 @@ def browser() -> Iterator[Any]:
         launched.close()
 
 
+OUTSIDE = """() => {
+  const wide = document.documentElement.clientWidth;
+  const drawn = [...document.querySelectorAll('.picture svg text, .picture svg path')].filter(e => e.getClientRects().length);
+  return [drawn.length, drawn.map(e => [e.getBoundingClientRect(), e.textContent]).filter(([b]) => b.left < 0 || b.right > wide)
+    .map(([b, text]) => [text, b.left, b.right]).slice(0, 5)]; }"""
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
-def test_it_fits_keeps_quiet_and_stays_readable(browser: Any, files: ReportFiles, width: int, scheme: str) -> None:
+@pytest.mark.parametrize("which", ["files", "rated_files"])
+def test_it_fits_keeps_quiet_and_stays_readable(
+    browser: Any, request: pytest.FixtureRequest, which: str, width: int, scheme: str
+) -> None:
+    files: ReportFiles = request.getfixturevalue(which)
     page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
     heard: list[str] = []
     page.on("console", lambda message: heard.append(message.text))
@@ -50,7 +61,40 @@ def test_it_fits_keeps_quiet_and_stays_readable(browser: Any, files: ReportFiles
     shown = page.locator(".picture .narrow svg" if width == 360 else ".picture .wide svg").first
     assert shown.is_visible()
     assert shown.bounding_box()["width"] <= width
+    count, outside = page.evaluate(OUTSIDE)
+    assert count > 20
+    assert outside == []
     assert heard == []
+    page.close()
+
+
+WORDS = """() => [...document.querySelectorAll('#trust .picture svg')].filter(e => e.getClientRects().length).map(svg => {
+  const boxes = [...svg.querySelectorAll('text')].map(e => e.getBoundingClientRect());
+  return boxes.flatMap((a, i) => boxes.slice(i + 1).filter(b => a.left < b.right - 1 && b.left < a.right - 1
+    && a.top < b.bottom - 3 && b.top < a.bottom - 3)).length; })"""
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_words_in_the_picture_of_agreement_do_not_cover_each_other(
+    browser: Any, rated_files: ReportFiles, width: int
+) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    page.goto(rated_files.path.as_uri())
+    covered = page.evaluate(WORDS)
+    assert len(covered) >= 2
+    assert set(covered) == {0}
+    page.close()
+
+
+def test_the_picture_of_agreement_stands_on_paper_in_black(browser: Any, rated_files: ReportFiles) -> None:
+    page = browser.new_page()
+    page.goto(rated_files.path.as_uri())
+    page.emulate_media(media="print")
+    picture = page.locator(".agreement .picture .wide svg").first
+    assert picture.bounding_box()["height"] > 80
+    shades = "els => els.map(e => getComputedStyle(e).fill)"
+    points = page.locator(".agreement .picture .wide svg .mark-symbol path").evaluate_all(shades)
+    assert set(points) == {"rgb(0, 0, 0)"}
     page.close()
 
 

@@ -99,16 +99,6 @@ def test_the_demonstration_judge_is_called_no_judge(tmp_path: Path) -> None:
     assert "no judge to trust" in files.markdown.read_text()
 
 
-def test_people_beside_a_judge_are_counted(tmp_path: Path) -> None:
-    folder = plant(tmp_path / "people", ("acme/alpha",))
-    with Store(folder, write=True) as store:
-        for reply in list(store.replies(OPEN))[:6]:
-            store.add_rating(OPEN, Rating(reply.id, "appropriateness", "Dr A", RaterKind.PERSON, 0, Status.OK, 1))
-    found = msgspec.json.decode(write([folder]).json.read_bytes())
-    assert [sheet["rows"][0][:2] for sheet in found["trust"]["people"]] == [[JUDGE, 6]]
-    assert any("more lenient than people" in caveat for caveat in found["caveats"])
-
-
 def test_ten_worst_replies_suicide_and_self_harm_first(files: ReportFiles) -> None:
     found = msgspec.json.decode(files.json.read_bytes())
     worst, *_, missed = found["reading"]

@@ -5,7 +5,7 @@ import pytest
 
 from mindgauge.analysis.score import Score
 from mindgauge.reports import phrases
-from mindgauge.reports.numbers import decimal, interval, named, percent, words
+from mindgauge.reports.numbers import decimal, interval, named, percent, sentence, words
 from mindgauge.stats.proportion import clopper_pearson
 
 
@@ -19,7 +19,7 @@ def score(
     **more: object,
 ) -> Score:
     clusters = clusters or n
-    value, low, high = clopper_pearson(k / n * clusters, clusters)
+    value, low, high, _ = clopper_pearson(k / n * clusters, clusters)
     worst_share = value if worst is None else worst / n
     made = Score("b", name, "c", "all", "m", "m", value, low, high, n, clusters, missing, worst_share, value)
     return msgspec.structs.replace(made, **more)
@@ -132,6 +132,18 @@ def test_judges_that_agree_on_the_lowest_category_are_told_once() -> None:
     assert len(phrases.lowest_categories({"a": [low, high], "b": [low, msgspec.structs.replace(high, value=1.0)]})) == 2
 
 
+def test_many_criteria_are_one_sentence() -> None:
+    means = [
+        mean(2.1, 40, criterion="guidance"),
+        mean(4.0, 40, 3, criterion="safety"),
+        mean(None, 40, 40, criterion="warmth"),
+    ]
+    said = "The judge judge rated 40 replies on 2 criteria: means go from 2.1 (guidance) to 4.0 (safety); 43 verdicts could not be used."
+    assert phrases.profile(means, False, "") == said
+    assert phrases.profile(means[:1], True, "") == "The person judge rated 40 replies on guidance: mean 2.1."
+    assert phrases.profile(means[2:], False, "").startswith("The judge judge gave no usable verdict on its replies")
+
+
 @pytest.mark.parametrize(("clusters", "start"), [(1, "One conversation"), (29, "Only 29"), (30, ""), (1000, "")])
 def test_few_conversations_are_said_to_be_few(clusters: int, start: str) -> None:
     assert phrases.small(clusters).startswith(start)
@@ -144,6 +156,10 @@ def test_few_conversations_are_said_to_be_few(clusters: int, start: str) -> None
 )
 def test_a_share_that_is_not_zero_never_reads_zero(share: float | None, text: str) -> None:
     assert percent(share) == text
+
+
+def test_a_clause_becomes_a_sentence_with_true_minus_signs() -> None:
+    assert sentence("bias is -0.15 [-0.26, -0.04], by gpt-4") == "Bias is −0.15 [−0.26, −0.04], by gpt-4."
 
 
 def test_numbers_and_names() -> None:

@@ -1,4 +1,4 @@
-"""Ten thousand rated replies are still one small file."""
+"""Ten thousand rated replies, or thirty-six cards, are still one small file."""
 
 from pathlib import Path
 
@@ -6,7 +6,17 @@ from mindgauge import benchmark, manifest
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status
 from mindgauge.reports.page import write
 from mindgauge.store import Store
-from tests.reports.conftest import JUDGE, OPEN
+from tests.reports.conftest import JUDGE, OPEN, plant_rated
+
+
+def test_nine_models_four_judges_and_nine_criteria_stay_below_three_megabytes(tmp_path: Path) -> None:
+    judges = {f"lab-{i}/judge": (0.2 * i, 0.4 * i) for i in range(4)}
+    models = tuple(f"lab-{i}/model" for i in range(9))
+    files = write(
+        [plant_rated(tmp_path / "run", judges, benchmark_name="mentalbench", models=models, conversations=20)]
+    )
+    assert files.path.stat().st_size < 3_000_000
+    assert "The first 250 of 1,008 rows; the file has all." in files.path.read_text()
 
 
 def test_ten_thousand_replies_stay_below_three_megabytes(tmp_path: Path) -> None:

@@ -5,18 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.cli.render import table
+from mindgauge.reports.coefficients import label, main
 
 if TYPE_CHECKING:
     from mindgauge.analysis.reliability.card import Bound, Card, Design, Reliability
 
-_NAMES = {
-    "percent": "same value", "within_1": "within 1", "kappa": "Cohen's kappa", "kappa_quadratic": "kappa, quadratic",
-    "alpha": "Krippendorff's alpha", "ac": "Gwet's AC", "icc_a1": "ICC(A,1)", "icc_c1": "ICC(C,1)", "pearson": "Pearson r",
-    "ccc": "Lin's CCC", "bias": "bias", "mse": "mean square", "limits": "limits of agreement", "people_mean": "people's mean",
-    "judge_mean": "judge's mean", "people_top": "people at the best level", "judge_top": "judge at the best level",
-    "system_icc_c1": "systems: ICC(C,1)", "system_icc_a1": "systems: ICC(A,1)", "system_pearson": "systems: Pearson r",
-}  # fmt: skip
-_PREFIXES = {"ceiling_": "people with people: ", "repeat_": "judge with itself: "}
 _SIGNED = {"bias", "limits"}
 
 
@@ -86,7 +79,7 @@ def _design(design: Design) -> list[str]:
 
 
 def _row(card: Card) -> list[str]:
-    name = "icc_a1" if card.ordered else "alpha"
+    name = main(card)
     estimates = card.estimates
     return [
         card.judge, card.criterion, card.rate_replies.verdict, card.rank_systems.verdict, _bound(estimates.get(name)),
@@ -122,14 +115,6 @@ def _full(card: Card) -> None:
             for c in card.contested
         ]  # fmt: skip
         table(f"Contested: {len(rows)} of {card.contested_count}", ["subject", "system", "people", "judge"], rows)
-
-
-def label(name: str) -> str:
-    """Name an estimate for a reader."""
-    for prefix, words in _PREFIXES.items():
-        if name.startswith(prefix):
-            return words + _NAMES[name.removeprefix(prefix)]
-    return _NAMES[name]
 
 
 def _bound(bound: Bound | None, *, signed: bool = False) -> str:

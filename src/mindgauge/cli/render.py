@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from mindgauge.analysis.score import Score, Scores
+    from mindgauge.reports.standing import Standings
 
 HEADLINES = (
     "accuracy", "macro_f1", "cohen_kappa", "fleiss_kappa", "missed_crisis_rate", "overcalled_crisis_rate", "mean",
@@ -82,9 +83,19 @@ def number(value: float | None, *, share: bool = False) -> str:
     return f"{100 * value:.0f} %" if share else f"{value:.2f}"
 
 
-def scores(found: Scores) -> None:
-    """Print the headline metrics of a run, what went wrong, and where to read on."""
-    rows = [_row(m) for m in found.metrics if m.slice in {"all", "crisis only"} and m.name in HEADLINES]
+def scores(found: Scores, standings: Standings | None = None) -> None:
+    """Print the headline metrics of a run, what went wrong, and where to read on.
+
+    Args:
+        found: the metrics.
+        standings: the judges' reliability cards, whose verdicts stand in the place of scores that are withheld.
+    """
+    several = {b for b in {m.benchmark for m in found.metrics} if len(_criteria(found, b)) > 1}
+    rows = [
+        _row(m, standings, named=m.benchmark in several)
+        for m in found.metrics
+        if m.slice in {"all", "crisis only"} and m.name in HEADLINES
+    ]
     table(
         f"{found.benchmark}  ({found.run})",
         [
@@ -100,7 +111,10 @@ def scores(found: Scores) -> None:
         ],
         rows,
     )
-    worst = _worst_cells(found)
+    if standings is not None and any(standing.limited for standing in standings.cards.values()):
+        shown = "are marked" if standings.shown else "are not shown; --show-unreliable shows them"
+        print(f"Scores of judges that agree too little with people {shown} (mindgauge reliability {found.run})")
+    worst = _worst_cells(found, standings, several)
     if worst:
         table("Worst cells", ["model", "rated by", "metric", "where", "value", "95 % interval", "n"], worst)
     trouble = {status: n for status, n in found.statuses.items() if status != "ok"}
@@ -133,24 +147,33 @@ def _share(metric: Score) -> bool:
     )
 
 
-def _row(metric: Score) -> list[str]:
+def _criteria(found: Scores, benchmark: str) -> set[str]:
+    return {m.criterion for m in found.metrics if m.benchmark == benchmark and m.name in HEADLINES}
+
+
+def _row(metric: Score, standings: Standings | None, *, named: bool) -> list[str]:
+    """Write a metric as cells; `named` with its criterion, where there are several."""
     share = _share(metric)
     bounds = f"{number(metric.worst, share=share)} … {number(metric.best, share=share)}" if metric.missing else ""
     interval = f"{number(metric.low, share=share)} to {number(metric.high, share=share)}"
+    value = number(metric.value, share=share)
+    if standings is not None and standings.limited(metric):
+        value = standings.instead(metric, value) or value
+        bounds, interval = (bounds, interval) if standings.shown else ("", "")
     return [
-        metric.model, metric.rater, metric.name, metric.slice, number(metric.value, share=share), interval,
+        metric.model, metric.rater, f"{metric.name} {metric.criterion}" if named else metric.name, metric.slice, value, interval,
         str(metric.n), str(metric.missing), bounds,
     ]  # fmt: skip
 
 
-def _worst_cells(found: Scores) -> list[list[str]]:
-    """Return, for each model and rater, the class in which it does worst."""
-    cells: dict[tuple[str, str, str], Score] = {}
+def _worst_cells(found: Scores, standings: Standings | None, several: set[str]) -> list[list[str]]:
+    """Return, for each model, rater and criterion, the class in which it does worst."""
+    cells: dict[tuple[str, str, str, str, str], Score] = {}
     for metric in found.metrics:
         kind = metric.slice.partition("=")[0]
         if metric.value is None or (metric.name, kind) not in {("mean", "category"), ("recall", "label")}:
             continue
-        key = (metric.model, metric.rater, metric.name)
+        key = (metric.benchmark, metric.model, metric.rater, metric.name, metric.criterion)
         if key not in cells or metric.value < (cells[key].value or 0):
             cells[key] = metric
-    return [_row(cell)[:7] for cell in cells.values()]
+    return [_row(cell, standings, named=cell.benchmark in several)[:7] for cell in cells.values()]

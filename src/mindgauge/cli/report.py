@@ -7,16 +7,22 @@ import typer
 
 from mindgauge.cli import options, render
 
+ShowUnreliable = Annotated[
+    bool,
+    typer.Option("--show-unreliable", help="Show, marked, the scores of judges that agree too little with people."),
+]
+
 
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run directories; several stand side by side.")],
     out: Annotated[Path | None, typer.Option(help="Where to put it; the first run's directory if not given.")] = None,
+    show_unreliable: ShowUnreliable = False,
     json: options.Json = False,
 ) -> None:
     """Write the report of runs: one HTML file that needs no network."""
     from mindgauge.verbs.report import report as verb
 
-    written = verb(runs, out=out)
+    written = verb(runs, out=out, show_unreliable=show_unreliable)
     if json:
         render.as_json(written)
     else:

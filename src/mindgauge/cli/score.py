@@ -5,11 +5,13 @@ from typing import Annotated
 
 import typer
 
-from mindgauge.cli import options, render
+from mindgauge.cli import entry_test, options, render
+from mindgauge.cli.report import ShowUnreliable
 
 
 def score(
     runs: Annotated[list[Path], typer.Argument(help="Run directories.")],
+    show_unreliable: ShowUnreliable = False,
     json: options.Json = False,
 ) -> None:
     """Compute the metrics of runs, from what they hold."""
@@ -19,5 +21,9 @@ def score(
     if json:
         render.as_json(found[0] if len(found) == 1 else found)
         return
+    from mindgauge.reports.standing import masked, of_run
+
     for scores in found:
-        render.scores(scores)
+        standings = of_run(Path(scores.run), shown=show_unreliable)
+        render.scores(masked(scores, standings), standings)
+        entry_test.show(scores.qualifications)

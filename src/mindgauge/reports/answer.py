@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from mindgauge.raters.family import same_family
-from mindgauge.reports import phrases
-from mindgauge.reports.content import Answer
-from mindgauge.reports.numbers import count, decimal, first_sentence, named, plural
-from mindgauge.reports.people import LOW
+from mindgauge.reports import card_phrases, phrases
+from mindgauge.reports.numbers import count, first_sentence, named, plural, words
 from mindgauge.reports.runs import PERSON, scores_of
-from mindgauge.reports.trust import DEMONSTRATION, checked, is_demonstration, judges_of
+from mindgauge.reports.sections import Answer
+from mindgauge.reports.trust import DEMONSTRATION, cards_of, is_demonstration, judges_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,7 +19,13 @@ if TYPE_CHECKING:
     from mindgauge.analysis.score import Score
     from mindgauge.reports.content import System
     from mindgauge.reports.runs import Run, Section
+    from mindgauge.reports.standing import Standing, Standings
 
+MANY = 3
+"""With more criteria than this, each rater is told in one sentence."""
+ALL_WITHHELD = (
+    "Its replies were rated, but only by judges that agree too little with people, so nothing can be said of them."
+)
 _TO = {"crisis only": " to messages that show a crisis", "all": ""}
 
 
@@ -29,6 +34,7 @@ def answers(runs: Sequence[Run], systems: Sequence[System]) -> list[Answer]:
     found = []
     for system in systems:
         facts: list[str] = []
+        withheld: list[str] = []
         caveats: list[str] = []
         run = runs[system.run]
         behind: list[int] = []
@@ -38,16 +44,19 @@ def answers(runs: Sequence[Run], systems: Sequence[System]) -> list[Answer]:
                 continue
             if any(s.slice == "all" for s in scores):
                 behind.append(max(s.clusters for s in scores))
-            tell = _closed if section.benchmark.closed else _open
-            told = [fact for fact in tell(scores, section, system) if fact]
-            facts += told if len(section.judges()) > 2 else [" ".join(told)] if told else []
-            if not section.benchmark.closed:
+            closed = section.benchmark.closed
+            sentences = _closed(scores, section, system) if closed else _open(scores, section, system, run.standings)
+            told = [fact for fact in sentences if fact]
+            apart = len(section.judges()) > 2 and len(section.ordinal) <= MANY
+            facts += told if apart else [" ".join(told)] if told else []
+            if not closed:
+                withheld += _withheld(scores, run.standings)
                 caveats += _caveats(scores, system)
         if behind:
             caveats.insert(0, phrases.small(min(behind)))
         if not facts:
-            facts = ["Nothing of it has been rated yet, so nothing can be said."]
-        found.append(Answer(system, facts, [c for c in caveats if c]))
+            facts = [ALL_WITHHELD if withheld else "Nothing of it has been rated yet, so nothing can be said."]
+        found.append(Answer(system, facts, withheld, [c for c in caveats if c]))
     return found
 
 
@@ -66,24 +75,70 @@ def _closed(scores: Sequence[Score], section: Section, system: System) -> Iterat
     yield phrases.always_the_same(mine["value"].to_list(), mine["target"].to_list())
 
 
-def _open(scores: Sequence[Score], section: Section, system: System) -> Iterator[str]:
+def _open(scores: Sequence[Score], section: Section, system: System, standings: Standings) -> Iterator[str]:
     group = next((name for name in section.benchmark.groups if any(s.slice == name for s in scores)), "all")
     people = {rater for rater, kind in section.judges() if kind == PERSON}
+    means = [s for s in scores if s.name == "mean" and s.criterion in section.ordinal]
+    whole = [s for s in means if s.slice == group]
+    what = _TO.get(group, f" ({group})")
+    allowed = [s for s in whole if not standings.limited(s)]
+    yield from _told(allowed, section, system, people, group, what)
+    yield from _lowest([s for s in means if not standings.limited(s)], allowed, section)
+    doubtful = [s for s in whole if standings.limited(s)]
+    if standings.shown and doubtful:
+        yield from card_phrases.unreliable(_cards(doubtful, standings))
+        yield from _told(doubtful, section, system, people, group, what)
+    if means and not whole:
+        n = max(s.n for s in means)
+        yield f"Only {plural(n, 'of its replies', 'of its replies')} that {'was' if n == 1 else 'were'} chosen for what a judge thought of them {'was' if n == 1 else 'were'} rated, so nothing can be said about its replies as a whole."
+
+
+def _cards(scores: Sequence[Score], standings: Standings) -> dict[str, list[Standing]]:
+    """Return the cards behind some scores, by judge."""
+    found: dict[str, dict[str, Standing]] = {}
+    for s in scores:
+        standing = standings.of(s)
+        if standing is not None:
+            found.setdefault(s.rater, {})[s.criterion] = standing
+    return {judge: list(mine.values()) for judge, mine in found.items()}
+
+
+def _withheld(scores: Sequence[Score], standings: Standings) -> list[str]:
+    """Say which scores of a system are not shown."""
+    means = [s for s in scores if s.name == "mean"]
+    hidden = [s for s in means if standings.withholds(s)]
+    seen = {s.criterion for s in means if not standings.withholds(s)}
+    alone = not any(s.criterion in seen for s in hidden)
+    return list(card_phrases.not_shown(_cards(hidden, standings), alone=alone))
+
+
+def _told(
+    whole: Sequence[Score], section: Section, system: System, people: set[str], group: str, what: str
+) -> Iterator[str]:
+    """Say what raters gave: of one criterion or a few, how often each level; of many, each rater's means."""
+    if len(section.ordinal) > MANY:
+        for rater in dict.fromkeys(s.rater for s in whole):
+            yield phrases.profile([s for s in whole if s.rater == rater], rater in people, what)
+        return
     for name, criterion in section.ordinal.items():
-        means = [s for s in scores if (s.name, s.criterion) == ("mean", name)]
-        what = _TO.get(group, f" ({group})") + (f", on {name.replace('_', ' ')}" if len(section.ordinal) > 1 else "")
-        for whole in (s for s in means if s.slice == group):
-            levels, clusters = _levels(section, system, whole, group)
-            yield phrases.rated(
-                whole, whole.rater in people, what, levels, [int(v) for v in criterion.values], clusters
-            )
-        raters = dict.fromkeys(s.rater for s in means if s.slice == group)
+        on = f"{what}, on {words(name)}" if len(section.ordinal) > 1 else what
+        for s in (s for s in whole if s.criterion == name):
+            levels, clusters = _levels(section, system, s, group)
+            yield phrases.rated(s, s.rater in people, on, levels, [int(v) for v in criterion.values], clusters)
+
+
+def _lowest(means: Sequence[Score], whole: Sequence[Score], section: Section) -> Iterator[str]:
+    """Name the category rated lowest, where there are few criteria."""
+    if len(section.ordinal) > MANY:
+        return
+    for name in section.ordinal:
+        raters = dict.fromkeys(s.rater for s in whole if s.criterion == name)
         yield from phrases.lowest_categories(
-            {r: [s for s in means if s.rater == r and s.slice.startswith("category=")] for r in raters}
+            {
+                r: [s for s in means if (s.rater, s.criterion) == (r, name) and s.slice.startswith("category=")]
+                for r in raters
+            }
         )
-        if means and not raters:
-            n = max(s.n for s in means)
-            yield f"Only {plural(n, 'of its replies', 'of its replies')} that {'was' if n == 1 else 'were'} chosen for what a judge thought of them {'was' if n == 1 else 'were'} rated, so nothing can be said about its replies as a whole."
 
 
 def _levels(section: Section, system: System, whole: Score, group: str) -> tuple[dict[int, int], int]:
@@ -109,19 +164,14 @@ def _caveats(scores: Sequence[Score], system: System) -> Iterator[str]:
 
 
 def caveats(runs: Sequence[Run]) -> list[str]:
-    """Say what holds for every model here: who judged, and whether anybody checked the judges."""
+    """Say what holds for every model here: who judged, and how far the judges agree with people."""
     judges = judges_of(runs)
     found = [DEMONSTRATION.format(judge=judge) for judge in judges if is_demonstration(judge)]
     rest = [judge for judge in judges if not is_demonstration(judge)]
-    checks = {judge: checked(runs, judge) for judge in rest}
-    for judge, check in checks.items():
-        if check is not None:
-            gap = f"{decimal(abs(check.difference), 1)} levels {'more lenient' if check.difference > 0 else 'more severe'} than people"
-            found.append(
-                f"On the {plural(check.n, 'reply', 'replies')} that people rated too, the judge {judge} is on average {gap}; "
-                f"of the {count(check.low_by_people)} that people put at {LOW} or below, it put {count(check.low_by_both) if check.low_by_both else 'none'} there."
-            )
-    alone = [judge for judge, check in checks.items() if check is None]
+    carded = {judge: cards_of(runs, judge) for judge in rest}
+    found += card_phrases.caveats({judge: cards for judge, cards in carded.items() if cards})
+    found += _rated_low(runs, rest)
+    alone = [judge for judge, cards in carded.items() if not cards]
     if alone:
         found.append(
             f"No person has rated these replies beside the {'judge' if len(alone) == 1 else 'judges'} {named(alone)}, so it is not known here how far "
@@ -130,13 +180,28 @@ def caveats(runs: Sequence[Run]) -> list[str]:
     return found
 
 
+def _rated_low(runs: Sequence[Run], judges: Sequence[str]) -> Iterator[str]:
+    """Say, where there are few criteria, how many of the replies that people rated low the judges rated low."""
+    for section in (section for run in runs for section in run.sections if len(section.ordinal) <= MANY):
+        counted: dict[tuple[str, int], dict[str, int]] = {}
+        for (criterion, judge), (n, too) in sorted(section.low_by_both().items()):
+            if judge in judges:
+                counted.setdefault((criterion, n), {})[judge] = too
+        for (criterion, n), by_judges in counted.items():
+            yield card_phrases.rated_low(criterion, n, by_judges)
+
+
 def shared(found: Sequence[Answer]) -> list[str]:
-    """Take the caveats that hold for every system out of each, and return them, so that they are said once."""
+    """Take what is withheld or to be added for every system out of each, and return it, so that it is said once."""
     if len(found) < 2:
         return []
-    common = [c for c in found[0].caveats if all(c in answer.caveats for answer in found)]
+    common = [
+        *(text for text in found[0].withheld if all(text in answer.withheld for answer in found)),
+        *(text for text in found[0].caveats if all(text in answer.caveats for answer in found)),
+    ]
     for answer in found:
-        answer.caveats = [c for c in answer.caveats if c not in common]
+        answer.withheld = [text for text in answer.withheld if text not in common]
+        answer.caveats = [text for text in answer.caveats if text not in common]
     return common
 
 

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from mindgauge.reports.content import Figure, System
 
 WIDE, NARROW = 680, 320
+INK, MUTED, GREY, PAPER = "#1c2226", "#57616a", "#d8dde1", "#ffffff"
+"""The style sheet gives each its shade per theme, as it does with colours."""
 # Okabe and Ito's set, which people with colour blindness can tell apart; the style sheet sets each shade per theme.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666", "#8c6d1f")
 SHAPES = (
@@ -43,12 +45,12 @@ def draw(figure: Figure, width: int) -> str:
     import altair as alt
     import vl_convert
 
-    systems = list({dot.system.number: dot.system for dot in figure.dots}.values())
+    systems = figure.systems
     names = {row: _name(figure, row, width) for row in figure.rows}
     values = [
         {
             "row": names[dot.row], "system": str(dot.system.number), "value": dot.value,
-            "low": dot.value if dot.low is None else dot.low, "high": dot.value if dot.high is None else dot.high, "thin": dot.thin,
+            "low": dot.value if dot.low is None else dot.low, "high": dot.value if dot.high is None else dot.high, "thin": dot.thin and not figure.targets,
         }
         for dot in figure.dots
     ]  # fmt: skip
@@ -77,23 +79,27 @@ def draw(figure: Figure, width: int) -> str:
     points = base.mark_point(size=80, filled=True, strokeWidth=2, opacity=1).encode(
         x=alt.X("value:Q", scale=scale, axis=axis),
         stroke=alt.Stroke("system:N", scale=alt.Scale(domain=order, range=[colour(s) for s in systems]), legend=None),
-        fill=alt.condition("datum.thin", alt.value("#ffffff"), colours),
+        fill=alt.condition("datum.thin", alt.value(PAPER), colours),
         shape=alt.Shape("system:N", scale=alt.Scale(domain=order, range=[shape(s) for s in systems]), legend=None),
     )
     lines_in_label = max(name.count("\n") + 1 for name in names.values())
-    height = len(names) * max(34, 15 * len(systems) + 8, 16 * lines_in_label + 12)
+    depth = max(34, 15 * len(systems) + 8, 16 * lines_in_label + 12)
+    targets = [{"row": names[row], "value": value} for row, value in figure.targets.items()]
+    bars = alt.Chart(alt.InlineData(values=targets)).mark_tick(color=INK, thickness=1.5, bandSize=0.7 * depth).encode(
+        x=alt.X("value:Q", scale=scale, axis=axis), y=y
+    )  # fmt: skip
     chart: Any = (
-        alt.layer(lines, points)
+        alt.layer(*([bars] if targets else []), lines, points)
         .properties(
             width=width,
-            height=height,
+            height=len(names) * depth,
             autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
             background="transparent",
             padding=4,
         )
         .configure(aria=False, view={"stroke": None}, axis={"labelFontSize": _LABEL, "gridColor": "#dddddd"})
     )
-    return _slim(str(vl_convert.vegalite_to_svg(chart.to_dict())))
+    return slim(str(vl_convert.vegalite_to_svg(chart.to_dict())))
 
 
 def _name(figure: Figure, row: str, width: int) -> str:
@@ -103,15 +109,20 @@ def _name(figure: Figure, row: str, width: int) -> str:
     label = words(row)
     if width > NARROW:
         return f"{label}  ({n})"
+    return "\n".join([*broken(label, 14), n])
+
+
+def broken(text: str, most: int) -> list[str]:
+    """Break a name into lines of about so many letters: at blanks, or else after the signs that join parts of names."""
     lines = [""]
-    for word in label.split(" "):
-        if lines[-1] and len(lines[-1]) + len(word) > 14:
+    for word in re.findall(rf"[^\s/_.#:-]{{1,{most}}}[/_.#:-]*\s*|[/_.#:-]+\s*", text):
+        if lines[-1] and len(lines[-1]) + len(word.rstrip()) > most:
             lines.append("")
-        lines[-1] = f"{lines[-1]} {word}".strip()
-    return "\n".join([*lines, n])
+        lines[-1] += word
+    return [line.strip() for line in lines]
 
 
-def _slim(svg: str) -> str:
+def slim(svg: str) -> str:
     """Drop what a page does not need: the XML names, and fonts, which the style sheet sets."""
     svg = re.sub(r' (?:xmlns(?::xlink)?|version|font-family)="[^"]*"', "", svg)
     return re.sub(r"(\d\.\d\d)\d+", r"\1", svg)

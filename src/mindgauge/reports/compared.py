@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.numbers import interval, words
+from mindgauge.reports.numbers import decimal, interval, percent, words
 from mindgauge.reports.runs import scores_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mindgauge.analysis.score import Score
     from mindgauge.reports.content import Cell, System
-    from mindgauge.reports.runs import Run
+    from mindgauge.reports.runs import Run, Section
 
 SHOWN = {
     "accuracy": "share", "macro_f1": "level", "missed_crisis_rate": "share", "overcalled_crisis_rate": "share", "mean": "level",
@@ -36,16 +37,21 @@ def key_scores(runs: Sequence[Run], systems: Sequence[System]) -> list[list[Cell
                     kind = SHOWN[s.name]
                     value = None if s.missing >= s.n else s.value
                     rows.append((place, [
-                        s.benchmark, words(s.name), system.label, s.rater if s.rater != s.model or not section.benchmark.closed else "",
-                        written(value, kind), interval(s.low, s.high, kind) if value is not None else None, s.n, s.clusters, s.missing,
+                        s.benchmark, named(s, section), system.label, s.rater if s.rater != s.model or not section.benchmark.closed else "",
+                        runs[system.run].standings.instead(s, written(value, kind)),
+                        interval(s.low, s.high, kind) if value is not None else None, s.n, s.clusters, s.missing,
                     ]))  # fmt: skip
     return [row for _, row in sorted(rows, key=lambda row: row[0])]
 
 
+def named(score: Score, section: Section) -> str:
+    """Name a measure: with its criterion, where there are several."""
+    several = len(section.criteria) > 1 and not section.benchmark.closed
+    return f"{words(score.name)}, {words(score.criterion)}" if several else words(score.name)
+
+
 def written(value: float | None, kind: str) -> str | None:
     """Write a value of one of two kinds."""
-    from mindgauge.reports.numbers import decimal, percent
-
     return None if value is None else percent(value) if kind == "share" else decimal(value)
 
 

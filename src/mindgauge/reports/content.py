@@ -1,15 +1,14 @@
-"""What a report says, as records: the page, the JSON file and the summary are three renderings of one `Report`."""
+"""What the sections of a report are made of: tables, passages, verdicts, pictures."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
-from mindgauge.analysis.score import Scores
 from mindgauge.records import Value
 
-Kind: TypeAlias = Literal["text", "count", "share", "level", "interval", "seconds", "dollars"]
+Kind: TypeAlias = Literal["text", "count", "share", "level", "interval", "seconds", "dollars", "subject"]
 Cell: TypeAlias = str | int | float | None
 
 
@@ -30,21 +29,14 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class Sheet(msgspec.Struct):
-    """A table. `name` is its file name as CSV."""
+    """A table. `name` is its file name as CSV; `links` are the anchors on the page that its subjects may point to."""
 
     name: str
     title: str
     columns: list[Column]
     rows: list[list[Cell]]
     note: str = ""
-
-
-class Answer(msgspec.Struct):
-    """What the numbers say of one system, a paragraph per benchmark, and what they force one to add."""
-
-    system: System
-    facts: list[str]
-    caveats: list[str]
+    links: list[str] = []
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -105,14 +97,6 @@ class Reading(msgspec.Struct):
     verdicts: list[Verdict]
 
 
-class ToRead(msgspec.Struct):
-    """A list of readings and what it was chosen from."""
-
-    title: str
-    note: str
-    items: list[Reading]
-
-
 class Dot(msgspec.Struct, frozen=True):
     """One system's value on one row of a figure, with its interval."""
 
@@ -146,6 +130,13 @@ class Figure(msgspec.Struct):
     sheet: Sheet
     folded: str = ""
     """Where it stands behind another figure: what its fold says."""
+    targets: dict[str, float] = {}
+    """Row → where its dots should stand, if that is known; such dots have no intervals."""
+
+    @property
+    def systems(self) -> list[System]:
+        """Who is drawn."""
+        return list({dot.system.number: dot.system for dot in self.dots}.values())
 
 
 class Confusion(msgspec.Struct):
@@ -157,95 +148,3 @@ class Confusion(msgspec.Struct):
     columns: list[str]
     counts: list[list[int]]
     sheet: Sheet
-
-
-class Weak(msgspec.Struct):
-    """Where it is weak."""
-
-    figures: list[Figure]
-    confusions: list[Confusion]
-    rules: Sheet | None
-    scores: Sheet
-
-
-class JudgeTrust(msgspec.Struct):
-    """What is known of one rater, in sentences."""
-
-    rater: str
-    facts: list[str]
-
-
-class Trust(msgspec.Struct):
-    """How far to trust it."""
-
-    general: list[str]
-    judges: list[JudgeTrust]
-    people: list[Sheet]
-
-
-class Wrong(msgspec.Struct):
-    """What went wrong."""
-
-    facts: list[str]
-    statuses: Sheet
-    categories: Sheet | None
-    bounds: Sheet | None
-
-
-class Instrument(msgspec.Struct):
-    """A benchmark's card and the very words that raters were shown."""
-
-    benchmark: str
-    title: str
-    measures: str
-    does_not_measure: str
-    departures: list[str]
-    licence: str
-    citation: str
-    link: str
-    rubric: str
-    rubric_hash: str
-    used: list[str]
-    same: bool
-    """Whether the words shown here are those that the run used."""
-    prompts: list[tuple[str, str, str, str]]
-    """Kind, language, hash and text."""
-    criteria: list[dict[str, Any]]
-
-
-class Made(msgspec.Struct):
-    """How one run was made."""
-
-    run: str
-    command: str
-    facts: list[tuple[str, str]]
-    plan: str
-    models: Sheet
-
-
-class How(msgspec.Struct):
-    """How it was done."""
-
-    instruments: list[Instrument]
-    runs: list[Made]
-    methods: list[str]
-
-
-class Report(msgspec.Struct):
-    """A whole report."""
-
-    title: str
-    subtitle: str
-    made: str
-    software: str
-    systems: list[System]
-    answers: list[Answer]
-    caveats: list[str]
-    not_shown: list[str]
-    reading: list[ToRead]
-    weak: Weak
-    trust: Trust
-    wrong: Wrong
-    compared: Sheet | None
-    how: How
-    scores: list[Scores]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
+from mindgauge.analysis.reliability.card import LIMITED
 from mindgauge.reports.content import Column, Dot, Figure, Sheet
 from mindgauge.reports.numbers import FEW, count, decimal, named, percent, words
 
@@ -52,6 +53,13 @@ def figure(
         f"figure-{ident}", benchmark, finding, _subtitle(measure, dots), unit, low, high, rows, dots,
         Sheet(ident, finding, columns, [list(row) for row in table]),
     )  # fmt: skip
+
+
+def doubt(figure: Figure) -> None:
+    """Mark a figure of scores that are shown though people must rate."""
+    figure.finding = figure.sheet.title = f"Unreliable: {figure.finding}"
+    figure.sheet.note = f"Unreliable. {LIMITED.capitalize()}; see how far to trust it."
+    figure.sheet.name += "-unreliable"
 
 
 def _drawn(score: Score, unit: str) -> tuple[float | None, float | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ FEW = 5
 SMALL = 30
 """Below this many conversations the text says that intervals are wide."""
 NONE = "–"
+_MINUS = re.compile(r"(?<![\w.)-])-(?=\d)")
 _LANGUAGES = {"en": "English", "zh": "Chinese", "de": "German", "es": "Spanish", "fr": "French"}
 
 
@@ -73,3 +75,9 @@ def first_sentence(text: str) -> str:
     """Return a text's first sentence."""
     head, dot, _ = text.partition(". ")
     return head + "." if dot else text
+
+
+def sentence(text: str) -> str:
+    """Write a clause with numbers in it as a sentence, with true minus signs."""
+    text = _MINUS.sub("−", text)
+    return f"{text[:1].upper()}{text[1:].removesuffix('.')}."

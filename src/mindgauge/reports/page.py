@@ -15,7 +15,8 @@ from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.manifest import now, software
 from mindgauge.reports import answer, compared, provenance, render, summary, trust, weak, worst, wrong
 from mindgauge.reports import runs as opened
-from mindgauge.reports.content import Report
+from mindgauge.reports.sections import Report
+from mindgauge.reports.standing import Withheld, withheld
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +31,7 @@ class ReportFiles(msgspec.Struct, frozen=True):
     json: Path
     markdown: Path
     scores: list[Scores]
+    withheld: list[Withheld]
 
     @property
     def table(self) -> pl.DataFrame:
@@ -44,20 +46,22 @@ class ReportFiles(msgspec.Struct, frozen=True):
         return f'<a href="{html.escape(self.path.as_posix())}">{html.escape(str(self.path))}</a>'
 
 
-def write(folders: Sequence[Path], out: Path | None = None) -> ReportFiles:
+def write(folders: Sequence[Path], out: Path | None = None, *, show_unreliable: bool = False) -> ReportFiles:
     """Write the report of some runs.
 
     Args:
         folders: the run directories.
         out: the page (`….html`) or the folder to write to; if not given, the run's folder, or the one that all runs lie in.
+        show_unreliable: show, marked, the scores of judges that agree too little with people.
 
     Raises:
         UsageError: no run is named, or there is none in a folder.
+        DataError: a run's ratings cannot be compared.
         MindgaugeError: the files cannot be written.
     """
-    report = read(folders)
+    report = read(folders, show_unreliable=show_unreliable)
     page = _page(folders, out)
-    files = ReportFiles(page, page.with_suffix(".json"), page.with_suffix(".md"), report.scores)
+    files = ReportFiles(page, page.with_suffix(".json"), page.with_suffix(".md"), report.scores, report.withheld)
     contents = {
         files.path: render.page(report, files.json.name),
         files.json: msgspec.json.format(msgspec.json.encode(report), indent=1).decode(),
@@ -88,11 +92,12 @@ def _page(folders: Sequence[Path], out: Path | None) -> Path:
     return Path(os.path.commonpath([folder.resolve() for folder in folders])) / "report.html"
 
 
-def read(folders: Sequence[Path]) -> Report:
+def read(folders: Sequence[Path], *, show_unreliable: bool = False) -> Report:
     """Gather everything a report says about some runs.
 
     Raises:
         UsageError: no run is named, one is named twice, or there is none in a folder.
+        DataError: a run's ratings cannot be compared.
     """
     if not folders:
         raise UsageError("name at least one run directory")
@@ -101,11 +106,12 @@ def read(folders: Sequence[Path]) -> Report:
     with contextlib.ExitStack() as stack:
         runs = []
         for number, folder in enumerate(folders):
-            run = opened.read(folder, number)
+            run = opened.read(folder, number, show_unreliable=show_unreliable)
             stack.enter_context(run.store)
             runs.append(run)
         systems = opened.systems(runs)
         answers = answer.answers(runs, systems)
+        reading = worst.to_read(runs, systems)
         benchmarks = list(dict.fromkeys(section.benchmark.card.title for run in runs for section in run.sections))
         return Report(
             title=_title([system.label for system in systems]),
@@ -116,13 +122,14 @@ def read(folders: Sequence[Path]) -> Report:
             answers=answers,
             caveats=[*answer.shared(answers), *answer.caveats(runs)],
             not_shown=answer.not_shown(runs),
-            reading=worst.to_read(runs, systems),
+            reading=reading,
             weak=weak.weak(runs, systems),
-            trust=trust.trust(runs),
+            trust=trust.trust(runs, systems, {item.anchor for chosen in reading for item in chosen.items}),
             wrong=wrong.wrong(runs, systems),
             compared=compared.side_by_side(runs, systems),
             how=provenance.how(runs),
             scores=[run.scores for run in runs],
+            withheld=[found for run in runs for found in withheld(run.standings)],
         )
 
 

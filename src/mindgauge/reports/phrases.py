@@ -168,6 +168,23 @@ def rated(whole: Score, person: bool, what: str, levels: Mapping[int, int], scal
     )
 
 
+def profile(means: Sequence[Score], person: bool, what: str) -> str:
+    """Say what one rater thought of replies on many criteria: the lowest and the highest mean, and the n behind them."""
+    who = f"{'The person' if person else 'The judge'} {means[0].rater}"
+    usable = sorted((s.value, words(s.criterion)) for s in means if s.value is not None)
+    if not usable:
+        return f"{who} gave no usable verdict on its replies{what}, so nothing can be said of them."
+    (low, worst), (high, best) = usable[0], usable[-1]
+    n, lost = max(s.n for s in means), sum(s.missing for s in means)
+    gone = f"; {plural(lost, 'verdict')} could not be used" if lost else ""
+    if len(usable) == 1:
+        return f"{who} rated {plural(n, 'reply', 'replies')}{what} on {worst}: mean {decimal(low, 1)}{gone}."
+    return (
+        f"{who} rated {plural(n, 'reply', 'replies')}{what} on {len(usable)} criteria: means go from {decimal(low, 1)} ({worst}) "
+        f"to {decimal(high, 1)} ({best}){gone}."
+    )
+
+
 def _range(levels: tuple[int, ...]) -> str:
     return f"{levels[0]} or {levels[-1]}" if len(levels) > 1 else str(levels[0])
 

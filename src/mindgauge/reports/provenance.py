@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
-from mindgauge.reports.content import Column, How, Instrument, Made, Sheet
+from mindgauge.analysis.reliability import rule
+from mindgauge.reports.content import Column, Sheet
 from mindgauge.reports.numbers import count
+from mindgauge.reports.sections import How, Instrument, Made
 from mindgauge.rubric import in_language
 
 if TYPE_CHECKING:
@@ -33,6 +35,12 @@ METHODS = [
     (
         "Agreement over repeats and among people: Fleiss JL. Measuring nominal scale agreement among many raters. Psychological Bulletin 1971; 76: 378–382. "
         "Agreement with a label: Cohen J. A coefficient of agreement for nominal scales. Educational and Psychological Measurement 1960; 20: 37–46."
+    ),
+    (
+        "Judges beside people: intraclass correlations ICC(A,1) and ICC(C,1) of single values: McGraw KO, Wong SP. Forming inferences about some intraclass "
+        "correlation coefficients. Psychological Methods 1996; 1: 30–46. Krippendorff K. Content Analysis. 4th ed. Sage 2019. Limits of agreement: Bland JM, "
+        "Altman DG. Statistical methods for assessing agreement between two methods of clinical measurement. Lancet 1986; 327: 307–310. "
+        f"The limits of the rule {rule.load(rule.MINDGAUGE).name} were fixed before any data was read."
     ),
     "A missing value is neither a number nor left out: each mean stands beside the value it would take were all missing values the worst, and were they the best.",
     "Colours: Okabe M, Ito K. Color universal design. 2008.",

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import functools
 import re
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mindgauge.reports import charts, numbers, sheets
+from mindgauge.reports import agreement_chart, charts, numbers, sheets
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import jinja2
 
-    from mindgauge.reports.content import Figure, Report
+    from mindgauge.reports.sections import Report
 
 TEMPLATES = Path(__file__).parent / "templates"
+MOST_ROWS = 250
+"""Rows of a table that the page shows; the CSV holds all."""
 _UNIT = re.compile(r"(\d|n) (?=%|\d)")
 
 
@@ -22,11 +27,15 @@ def page(report: Report, json_name: str) -> str:
     """Write the whole page."""
     from markupsafe import Markup
 
-    def drawn(figure: Figure, width: int) -> Markup:
-        return Markup(charts.draw(figure, width))  # noqa: S704 - drawn by us, and its texts are escaped there
+    def drawn(draw: Callable[[int], str]) -> list[tuple[str, Markup]]:
+        widths = (("wide", charts.WIDE), ("narrow", charts.NARROW))
+        return [(name, Markup(draw(width))) for name, width in widths]  # noqa: S704 - drawn by us, texts are escaped there
 
-    widths = (("wide", charts.WIDE), ("narrow", charts.NARROW))
-    pictures = {f.anchor: [(name, drawn(f, width)) for name, width in widths] for f in report.weak.figures}
+    figures = [*report.weak.figures, *(f for test in report.trust.entry for f in test.figures)]
+    pictures = {f.anchor: drawn(partial(charts.draw, f)) for f in figures}
+    for agreement in report.trust.agreement:
+        for panel in agreement.panels:
+            pictures[panel.anchor] = drawn(partial(agreement_chart.draw, panel, agreement.axis))
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))  # noqa: S704 - ours
     return (
         environment()
@@ -47,8 +56,14 @@ def environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.filters |= {"typeset": typeset, "shown": sheets.shown, "csv": sheets.data_link, "words": numbers.words}
-    env.globals |= {"colour_number": _colour_number, "shape": charts.shape, "shade": shade}
+    env.filters |= {
+        "typeset": typeset,
+        "shown": sheets.shown,
+        "csv": sheets.data_link,
+        "words": numbers.words,
+        "sentence": numbers.sentence,
+    }
+    env.globals |= {"colour_number": _colour_number, "shape": charts.shape, "shade": shade, "most_rows": MOST_ROWS}
     return env
 
 

@@ -12,6 +12,7 @@ from mindgauge.analysis import frame
 from mindgauge.analysis.score import Score, Scores, open_run, score
 from mindgauge.benchmark import Benchmark
 from mindgauge.reports.content import System
+from mindgauge.reports.standing import Standings, masked, standings
 from mindgauge.rubric import Criterion, Scale
 from mindgauge.store import Store
 
@@ -27,6 +28,11 @@ class Section(msgspec.Struct):
     run: int
     benchmark: Benchmark
     ratings: pl.DataFrame
+
+    @property
+    def criteria(self) -> dict[str, Criterion]:
+        """The benchmark's own criteria and their composites."""
+        return frame.criteria(self.benchmark)
 
     @property
     def asked(self) -> pl.DataFrame:
@@ -47,6 +53,25 @@ class Section(msgspec.Struct):
         found = self.asked.select("rater_kind", "rater").unique().iter_rows()
         return [(rater, kind) for kind, rater in sorted(found, key=lambda who: (who[0] != PERSON, who[1]))]
 
+    def low_by_both(self) -> dict[tuple[str, str], tuple[int, int]]:
+        """Count, by criterion and judge, the replies rated by both that people put low, and those of them that it did too.
+
+        Low are the two lowest of five or more levels, else the lowest; where there are several ratings, their mean counts.
+        """
+        limits = {name: c.values[1 if len(c.values) >= 5 else 0] for name, c in self.ordinal.items()}
+        if self.benchmark.closed or not limits:
+            return {}
+        rows = self.asked.filter(pl.col("criterion").is_in(list(limits)), pl.col("status") == "ok").with_columns(
+            value=pl.col("value").cast(pl.Float64, strict=False),
+            limit=pl.col("criterion").replace_strict(limits, return_dtype=pl.Float64),
+        )
+        person = pl.col("rater_kind") == PERSON
+        theirs = rows.filter(person).group_by("criterion", "subject").agg(people=pl.col("value").mean())
+        mine = rows.filter(~person).group_by("criterion", "subject", "rater", "limit").agg(judge=pl.col("value").mean())
+        both = mine.join(theirs, on=["criterion", "subject"]).filter(pl.col("people") <= pl.col("limit"))
+        counted = both.group_by("criterion", "rater").agg(pl.len(), too=(pl.col("judge") <= pl.col("limit")).sum())
+        return {(criterion, rater): (n, too) for criterion, rater, n, too in counted.iter_rows()}
+
 
 def _numbered(criterion: Criterion) -> bool:
     return all(isinstance(value, int) for value in criterion.values)
@@ -59,18 +84,23 @@ class Run(msgspec.Struct):
     store: Store
     manifest: dict[str, Any]
     scores: Scores
+    """Without those that the cards withhold."""
+    standings: Standings
     sections: list[Section]
 
 
-def read(folder: Path, number: int) -> Run:
-    """Open a run and compute its scores.
+def read(folder: Path, number: int, *, show_unreliable: bool = False) -> Run:
+    """Open a run, compute its scores and its judges' cards, and take out the scores that these do not allow.
 
     Raises:
         UsageError: there is no run in the folder.
+        DataError: its ratings cannot be compared.
     """
     scores = score(folder)
     store, benchmarks, manifest = open_run(folder)
-    return Run(folder, store, manifest, scores, [Section(number, b, frame.ratings(store, b)) for b in benchmarks])
+    found = standings(folder, store, benchmarks, shown=show_unreliable)
+    sections = [Section(number, b, frame.ratings(store, b)) for b in benchmarks]
+    return Run(folder, store, manifest, masked(scores, found), found, sections)
 
 
 def systems(runs: Sequence[Run]) -> list[System]:
@@ -99,9 +129,29 @@ def _measured(run: Run) -> set[str]:
     return models
 
 
+def judges(runs: Sequence[Run], measured: Sequence[System]) -> dict[tuple[int, str], System]:
+    """Name everybody whose cards or entry tests the runs hold, by run and name.
+
+    A judge that is measured, too, keeps the colour and shape it has there; the others take the next ones.
+    """
+    found = [
+        (number, judge)
+        for number, run in enumerate(runs)
+        for judge in dict.fromkeys([s.card.judge for s in run.standings.cards.values()] + [q.judge for q in run.scores.qualifications])
+    ]  # fmt: skip
+    numbers: dict[str, int] = {}
+    for system in measured:
+        numbers.setdefault(system.model, system.number)
+    for _, judge in found:
+        numbers.setdefault(judge, max([*numbers.values(), len(measured) - 1], default=-1) + 1)
+    several = len({number for number, _ in found}) > 1
+    labels = {(n, judge): f"{judge} ({runs[n].folder.resolve().name})" if several else judge for n, judge in found}
+    return {(n, judge): System(labels[n, judge], judge, n, numbers[judge]) for n, judge in found}
+
+
 def scores_of(run: Run, system: System, section: Section) -> Iterator[Score]:
-    """Return the scores of one system on one benchmark's own criteria, majorities over repeats left out."""
-    criteria = {criterion.name for criterion in section.benchmark.rubric.criteria}
+    """Return the scores of one system on one benchmark's criteria, majorities over repeats left out."""
+    criteria = section.criteria
     for found in run.scores.metrics:
         if (found.benchmark, found.model) == (section.benchmark.name, system.model) and found.criterion in criteria:
             if section.benchmark.closed and found.rater != found.model:

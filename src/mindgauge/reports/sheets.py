@@ -41,7 +41,7 @@ def data_link(sheet: Sheet) -> str:
 def shown(cell: Cell, column: Column) -> str:
     """Write a cell as the page shows it."""
     if cell is None or isinstance(cell, str):
-        return cell or numbers.NONE
+        return (cell or numbers.NONE)[: 8 if column.kind == "subject" else None]
     if column.kind in {"seconds", "dollars"}:
         return f"{cell:.1f} s" if column.kind == "seconds" else f"${cell:.4f}"
     if column.kind == "share":

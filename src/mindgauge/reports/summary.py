@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mindgauge.reports.content import Report
+    from mindgauge.reports.sections import Report
 
 MOST_MODELS = 6
 MOST_FIGURES = 5
@@ -17,7 +17,7 @@ def summary(report: Report, page: str) -> str:
     lines = [f"# Mindgauge: {plain(report.title)}", "", plain(report.subtitle) + ".", ""]
     for found in report.answers[:MOST_MODELS]:
         head = f"**{plain(found.system.label)}.** " if len(report.answers) > 1 else ""
-        lines += [head + plain(" ".join([*found.facts, *found.caveats])), ""]
+        lines += [head + plain(" ".join([*found.facts, *found.withheld, *found.caveats])), ""]
     if len(report.answers) > MOST_MODELS:
         lines += [f"{len(report.answers) - MOST_MODELS} more models stand in the report.", ""]
     lines += [*(f"> {plain(caveat)}\n>" for caveat in report.caveats)]
@@ -27,6 +27,11 @@ def summary(report: Report, page: str) -> str:
     first = [figure for figure in report.weak.figures if not figure.folded][:MOST_FIGURES]
     if first:
         lines += ["## Where it is weak", "", *(f"- {plain(figure.finding)}" for figure in first), ""]
+    trusted = [agreement.finding for agreement in report.trust.agreement] + [
+        test.finding for test in report.trust.entry
+    ]
+    if trusted:
+        lines += ["## How far to trust it", "", *(f"- {plain(finding)}" for finding in trusted[:MOST_FIGURES]), ""]
     lines += ["## What went wrong", "", *(plain(fact) for fact in report.wrong.facts[:3]), ""]
     reading = sum(len(chosen.items) for chosen in report.reading)
     lines += [

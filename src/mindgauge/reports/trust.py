@@ -1,7 +1,8 @@
-"""How far to trust it: what the run itself shows of its judges, without a claim that it does not support."""
+"""How far to trust it: the judges' cards, their entry test, and what else the run itself shows of them."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -9,15 +10,18 @@ import polars as pl
 
 from mindgauge.raters.family import same_family
 from mindgauge.records import Evidence
-from mindgauge.reports import people
-from mindgauge.reports.content import JudgeTrust, Trust
+from mindgauge.reports import cards, entry
 from mindgauge.reports.numbers import count, decimal, interval, percent, plural
-from mindgauge.reports.runs import PERSON, RULE
+from mindgauge.reports.runs import PERSON, RULE, judges
+from mindgauge.reports.sections import InWords, JudgeTrust, Trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from mindgauge.reports.content import System
     from mindgauge.reports.runs import Run, Section
+    from mindgauge.reports.sections import Agreement, EntryTest
+    from mindgauge.reports.standing import Standing
 
 DEMONSTRATION = (
     "The judge {judge} is a demonstration model of 135 million parameters and no judge to trust: its verdicts show that "
@@ -36,36 +40,67 @@ def judges_of(runs: Sequence[Run]) -> list[str]:
     return sorted({r for run in runs for s in run.sections for r, kind in s.judges() if kind not in {PERSON, RULE}})
 
 
-def checked(runs: Sequence[Run], judge: str) -> people.Comparison | None:
-    """Return how a judge compares with people on the first replies that both rated; None where there are none."""
-    found = (people.compare(section, judge) for run in runs for section in run.sections)
-    return next((comparison for comparison in found if comparison is not None), None)
+def cards_of(runs: Sequence[Run], judge: str) -> list[Standing]:
+    """Return a judge's cards in all runs."""
+    return [s for run in runs for s in run.standings.cards.values() if s.card.judge == judge]
 
 
-def trust(runs: Sequence[Run]) -> Trust:
-    """Gather what is known of each judge, and of people's agreement."""
-    judges = []
+def trust(runs: Sequence[Run], systems: Sequence[System], anchors: set[str]) -> Trust:
+    """Gather what is known of each judge, and of people's agreement; `anchors` are of the replies that the page shows."""
+    named = judges(runs, systems)
+    several = sum(bool(run.standings.cards) for run in runs) > 1
+    told = []
     for judge in judges_of(runs):
         facts = [DEMONSTRATION.format(judge=judge)] if is_demonstration(judge) else []
+        mine = cards_of(runs, judge)
         for run in runs:
             for section in run.sections:
                 if judge in {rater for rater, _ in section.judges()}:
-                    facts += _judge(run, section, judge)
-        judges.append(JudgeTrust(judge, list(dict.fromkeys(facts))))
-    sheets = [people.sheet(section) for run in runs for section in run.sections]
+                    facts += _judge(run, section, judge, carded=bool(mine))
+        told.append(JudgeTrust(judge, list(dict.fromkeys(facts)), [_in_words(s, named=several) for s in mine]))
     general = [fact for run in runs for fact in _general(run)]
-    if not any(kind == PERSON for run in runs for s in run.sections for _, kind in s.judges()) and judges:
+    if told and not any(judge.cards for judge in told):
         general.insert(
             0,
             "No ratings by people were compared here, so there is no reliability card: nobody knows yet how far these judges agree with people.",
         )
-    return Trust(list(dict.fromkeys(general)), judges, [sheet for sheet in sheets if sheet is not None])
+    return Trust(
+        list(dict.fromkeys(general)), _agreement(runs, named, anchors), _entry(runs, named), told,
+        [s for run in runs for s in run.standings.cards.values()],
+    )  # fmt: skip
 
 
-def _judge(run: Run, section: Section, judge: str) -> Iterator[str]:
+def _in_words(standing: Standing, *, named: bool) -> InWords:
+    card = standing.card
+    return InWords(
+        Path(standing.run).resolve().name if named else "",
+        standing.criterion, card.rate_replies.verdict, card.rate_replies.reasons, card.rank_systems.verdict,
+        card.rank_systems.reasons, card.warnings,
+    )  # fmt: skip
+
+
+def _agreement(runs: Sequence[Run], named: dict[tuple[int, str], System], anchors: set[str]) -> list[Agreement]:
+    found: dict[str, list[tuple[System, Standing]]] = {}
+    low: dict[tuple[str, str, str], tuple[int, int]] = {}
+    for number, run in enumerate(runs):
+        for standing in run.standings.cards.values():
+            found.setdefault(standing.benchmark, []).append((named[number, standing.card.judge], standing))
+        if run.standings.cards:
+            low |= {(str(run.folder), *key): n for section in run.sections for key, n in section.low_by_both().items()}
+    return [cards.picture(of_benchmark, low, anchors) for of_benchmark in found.values()]
+
+
+def _entry(runs: Sequence[Run], named: dict[tuple[int, str], System]) -> list[EntryTest]:
+    found = [(named[number, q.judge], q) for number, run in enumerate(runs) for q in run.scores.qualifications]
+    names = dict.fromkeys(q.benchmark for _, q in found)
+    return [entry.entry_test([(judge, q) for judge, q in found if q.benchmark == name]) for name in names]
+
+
+def _judge(run: Run, section: Section, judge: str, *, carded: bool) -> Iterator[str]:
+    """Say what a run shows of a judge; kinship and agreement with itself only where no card does."""
     mine = section.asked.filter(pl.col("rater") == judge)
     kin = sorted(model for model in mine["model"].unique() if same_family(judge, model))
-    if kin:
+    if kin and not carded:
         themselves = [model for model in kin if model == judge]
         others = [model for model in kin if model != judge]
         if themselves:
@@ -81,7 +116,8 @@ def _judge(run: Run, section: Section, judge: str) -> Iterator[str]:
         f"{f' ({percent(len(unread) / len(tried))}: {_by_status(unread)})' if len(unread) else ''}."
     )
     yield _quotes(run, section, judge)
-    yield from _repeats(run, section, judge, mine)
+    if not carded:
+        yield from _repeats(run, section, judge, mine)
 
 
 def _by_status(rows: pl.DataFrame) -> str:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.reports import figures
-from mindgauge.reports.content import Column, Confusion, Sheet, Weak
+from mindgauge.reports import card_phrases, figures
+from mindgauge.reports.content import Column, Confusion, Sheet
 from mindgauge.reports.numbers import words
 from mindgauge.reports.runs import RULE, scores_of
+from mindgauge.reports.sections import Weak
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from mindgauge.analysis.score import Score
     from mindgauge.reports.content import Cell, Figure, System
     from mindgauge.reports.runs import Run, Section
+    from mindgauge.reports.standing import Standing
 
 NO_VALUE = "no usable answer"
 
@@ -42,7 +44,7 @@ def weak(runs: Sequence[Run], systems: Sequence[System]) -> Weak:
         if section.benchmark.closed
         for found in _confusions(section, system)
     ]
-    return Weak(drawn, confusions, _rules(runs, systems), _all(runs, systems))
+    return Weak(drawn, _withheld(runs), confusions, _rules(runs, systems), _all(runs, systems))
 
 
 def _closed(name: str, scores: list[tuple[System, Score]]) -> Iterator[Figure]:
@@ -74,9 +76,21 @@ def _open(name: str, scores: list[tuple[System, Score]], section: Section, runs:
             measure = f"Mean {words(criterion)} by {rater}, from {low:.0f} (worst) to {high:.0f} (best)"
             found = figures.figure(name, mine, f"{criterion}-{rater}", measure, "level", low, high)
             if found is not None:
+                if any(runs[system.run].standings.limited(s) for system, s in mine):
+                    figures.doubt(found)
                 found.folded = f"The same, as rated by {rater}" if first else ""
                 first = first or rater
                 yield found
+
+
+def _withheld(runs: Sequence[Run]) -> list[str]:
+    """Name whose scores are not drawn here."""
+    hidden: dict[str, list[Standing]] = {}
+    for run in runs:
+        for standing in run.standings.cards.values():
+            if standing.limited and not run.standings.shown:
+                hidden.setdefault(standing.card.judge, []).append(standing)
+    return list(card_phrases.not_drawn(hidden))
 
 
 def _confusions(section: Section, system: System) -> Iterator[Confusion]:
@@ -140,9 +154,20 @@ def _all(runs: Sequence[Run], systems: Sequence[System]) -> Sheet:
         "best",
     )
     labels = {(system.run, system.model): system.label for system in systems}
+    carded = any(run.standings.cards for run in runs)
     rows: list[list[Cell]] = [
-        [labels.get((number, score.model), score.model), *(getattr(score, name) for name in names)]
+        [
+            labels.get((number, score.model), score.model), *(getattr(score, name) for name in names),
+            *([_reliability(run, score)] if carded else []),
+        ]
         for number, run in enumerate(runs)
         for score in run.scores.metrics
-    ]
-    return Sheet("scores", "Every score", [Column("model"), *map(Column, names)], rows)
+    ]  # fmt: skip
+    columns = [Column("model"), *map(Column, names), *([Column("reliability")] if carded else [])]
+    return Sheet("scores", "Every score", columns, rows)
+
+
+def _reliability(run: Run, score: Score) -> str:
+    """Return what a judge's card says of a score; empty where there is no card."""
+    found = run.standings.of(score)
+    return found.card.verdict if found is not None else ""

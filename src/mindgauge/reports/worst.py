@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.reports.content import Reading, ToRead
+from mindgauge.reports.content import Reading
 from mindgauge.reports.numbers import decimal, plural, words
 from mindgauge.reports.passages import language_of, passage
 from mindgauge.reports.runs import RULE
+from mindgauge.reports.sections import ToRead
 from mindgauge.reports.verdicts import verdicts
 
 if TYPE_CHECKING:

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from mindgauge.records import Status
-from mindgauge.reports.content import Column, Sheet, Wrong
-from mindgauge.reports.numbers import count, percent, plural, words
+from mindgauge.reports.compared import named
+from mindgauge.reports.content import Column, Sheet
+from mindgauge.reports.numbers import count, decimal, percent, plural, words
 from mindgauge.reports.runs import scores_of
+from mindgauge.reports.sections import Wrong
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mindgauge.analysis.score import Score
     from mindgauge.reports.content import Cell, System
     from mindgauge.reports.runs import Run
 
@@ -97,9 +100,16 @@ def _categories(runs: Sequence[Run]) -> Sheet | None:
     )
 
 
+def _bounded(run: Run, score: Score) -> list[Cell]:
+    """Return a value and its bounds; of a judge that may not give them, the verdict, or the value marked."""
+    if not run.standings.limited(score):
+        return [score.value, score.worst, score.best]
+    return [run.standings.instead(score, decimal(score.value)), score.worst, score.best]
+
+
 def _bounds(runs: Sequence[Run], systems: Sequence[System]) -> Sheet | None:
     rows: list[list[Cell]] = [
-        [s.benchmark, words(s.name), system.label, s.rater, s.n, s.missing, s.value, s.worst, s.best]
+        [s.benchmark, named(s, section), system.label, s.rater, s.n, s.missing, *_bounded(runs[system.run], s)]
         for system in systems
         for section in runs[system.run].sections
         for s in scores_of(runs[system.run], system, section)

@@ -13,17 +13,22 @@ if TYPE_CHECKING:
     from mindgauge.reports.page import ReportFiles
 
 
-def report(runs: str | Path | Sequence[str | Path], *, out: str | Path | None = None) -> ReportFiles:
+def report(
+    runs: str | Path | Sequence[str | Path], *, out: str | Path | None = None, show_unreliable: bool = False
+) -> ReportFiles:
     """Write `report.html`, `report.json` and `report.md`; several runs stand side by side in one report.
 
     Args:
         runs: the run directories.
         out: the page (`….html`) or the folder to write to; if not given, the run's own folder, or the folder that all
             of several runs lie in.
+        show_unreliable: show, marked, the scores of judges that agree too little with people; the verdict stands in
+            their place if not.
 
     Raises:
         UsageError: there is no run in a folder.
+        DataError: a run's ratings cannot be compared.
         MindgaugeError: the report cannot be written.
     """
     folders = [Path(runs)] if isinstance(runs, str | Path) else [Path(run) for run in runs]
-    return page.write(folders, None if out is None else Path(out))
+    return page.write(folders, None if out is None else Path(out), show_unreliable=show_unreliable)

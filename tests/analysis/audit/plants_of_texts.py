@@ -181,7 +181,7 @@ def control_characters() -> Plant:
 
 def spreadsheet_damage() -> Plant:
     material = clean()
-    after = change_text(change_text(material, REPLIES, 8, "#NAME?"), REPLIES, 9, "T+D24+B24")
+    after = change_text(change_text(material, REPLIES, 8, "#NAME?"), REPLIES, 9, "C+B12+A7")
     return Plant(material, change_text(after, REPLIES, 10, "5"), 3, tuple(f"{REPLIES}:{row}" for row in (8, 9, 10)))
 
 

@@ -50,9 +50,7 @@ def never_gold(view: View) -> Iterator[Found]:
         value = pl.col("value").str.strip_chars(' "')
         counts = given.group_by(value).len().sort("value")
         chosen = {v for v, n in counts.iter_rows() if n >= CHOSEN * given.height}
-        options = set(view.options.get(str(criterion), ())) | (chosen if len(right) > 1 else set())
-        if str(criterion) in view.options:
-            options = set(view.options[str(criterion)])
+        options = set(view.options.get(str(criterion), chosen | right if len(right) > 1 else ()))
         never = sorted(options - right)
         if len(options) < 2 or not never or (1 - 1 / len(options)) ** own.height > ALPHA:
             continue

@@ -129,7 +129,7 @@ def _rank(facts: Facts, rule: Rule) -> Licence:
     clauses = [_above("consistency of system means ICC(C,1)", facts.ranking, rule.ranking)]
     if facts.without_one is not None:
         least = Bound(facts.without_one, facts.without_one)
-        clauses.append(_above("the same with its most influential system left out", least, rule.ranking))
+        clauses.append(_above("ICC(C,1) with its most influential system left out", least, rule.ranking))
     return _worst(clauses)
 
 

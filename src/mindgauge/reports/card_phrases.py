@@ -1,0 +1,181 @@
+"""Sentences that follow from reliability cards, by rule."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
+from mindgauge.reports.coefficients import NAMES, agreement, main
+from mindgauge.reports.numbers import count, decimal, named, plural, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from mindgauge.analysis.reliability.card import Card
+    from mindgauge.reports.standing import Standing
+
+    Judged = Sequence[tuple[str, Standing]]
+
+FEW_NAMES = 4
+"""A title names at most so many criteria."""
+
+
+def finding(found: Judged) -> str:
+    """State what the cards of one benchmark allow: first on single replies, then on ranking systems.
+
+    Args:
+        found: the judges, as they are called, with their cards.
+    """
+    if all(s.card.verdict == NOT_ESTIMABLE for _, s in found):
+        reasons = {s.card.reasons[0].partition(", so ")[0] for _, s in found}
+        why = f": {reasons.pop()}" if len(reasons) == 1 else ""
+        judges = _judges(found)
+        return f"No verdict on {judges[0] if len(judges) == 1 else 'these judges'}{why}"
+    return _on_replies(found) + _on_ranking(found)
+
+
+def _on_replies(found: Judged) -> str:
+    granted = [(judge, s) for judge, s in found if s.card.rate_replies.granted]
+    judges, able = _judges(found), _judges(granted)
+    if len(found) == 1:
+        what = words(found[0][1].criterion)
+        return {
+            GOOD: f"{judges[0]} may rate {what} on its own",
+            MODERATE: f"{judges[0]} may rate {what} only with people beside it",
+            LIMITED: f"People must rate {what}: {judges[0]} agrees too little with them",
+        }[found[0][1].card.verdict]
+    if not granted:
+        return f"{'No judge may' if len(judges) > 1 else f'{judges[0]} may not'} rate single replies on its own"
+    if len(granted) == len(found):
+        return f"{'Every judge' if len(judges) > 1 else judges[0]} may rate single replies on its own"
+    on = _on(granted, found)
+    if len(judges) == 1:
+        return f"{judges[0]} may rate single replies on its own only{on}"
+    return f"Only {named(able)} may rate single replies on {'its' if len(able) == 1 else 'their'} own{',' if on else ''}{on}"
+
+
+def _on_ranking(found: Judged) -> str:
+    """Say who may rank systems; nothing where there are too few systems for anybody."""
+    if all(s.card.rank_systems.verdict == NOT_ESTIMABLE for _, s in found):
+        return ""
+    granted = [(judge, s) for judge, s in found if s.card.rank_systems.granted]
+    judges, able = _judges(found), _judges(granted)
+    if not granted:
+        return "; none may rank systems" if len(judges) > 1 else "; it may not rank systems"
+    who = "it" if len(judges) == 1 else "all" if set(able) == set(judges) else named(able)
+    return f"; {who} may rank systems{_on(granted, found) if len(granted) < len(found) else ''}"
+
+
+def _on(granted: Judged, found: Judged) -> str:
+    """Say on which criteria something is granted; nothing where there is only one, no names where judges differ."""
+    names = _criteria(s for _, s in granted)
+    if len(_criteria(s for _, s in found)) == 1:
+        return ""
+    alike = len(granted) == len(_judges(granted)) * len(names)
+    return f" on {named(names)}" if alike and len(names) <= FEW_NAMES else " on some criteria"
+
+
+def _judges(found: Judged) -> list[str]:
+    return list(dict.fromkeys(judge for judge, _ in found))
+
+
+def _criteria(cards: Iterable[Standing]) -> list[str]:
+    return list(dict.fromkeys(words(s.criterion) for s in cards))
+
+
+def not_shown(cards: Mapping[str, Sequence[Standing]], *, alone: bool) -> Iterator[str]:
+    """Say which judges' scores are not shown, and why; judges with the same criteria together.
+
+    Args:
+        cards: judge → its cards that say that people must rate.
+        alone: whether nobody else's scores stand in their place.
+    """
+    for judges, names in _alike(cards):
+        what, who, one = named(names, most=9), _the(judges), len(judges) == 1
+        head = (
+            f"{what[:1].upper()}{what[1:]} {'is' if len(names) == 1 else 'are'} not shown: {who} {'agrees' if one else 'agree'}"
+            if alone
+            else f"What {who} {'says' if one else 'say'} of {what} is not shown: {'it agrees' if one else 'they agree'}"
+        )
+        yield f"{head} too little with people ({_each(judges, cards)}; {LIMITED})."
+
+
+def not_drawn(cards: Mapping[str, Sequence[Standing]]) -> Iterator[str]:
+    """Say whose scores have no picture."""
+    for judges, names in _alike(cards):
+        yield f"How {_the(judges)} rated {named(names, most=9)} is not drawn ({LIMITED})."
+
+
+def unreliable(cards: Mapping[str, Sequence[Standing]]) -> Iterator[str]:
+    """Mark the scores of judges that may not give them, where they are shown all the same."""
+    for judges, names in _alike(cards):
+        yield (
+            f"Unreliable, and shown only on request, is what {_the(judges)} {'says' if len(judges) == 1 else 'say'} of {named(names, most=9)}: "
+            f"{'it agrees' if len(judges) == 1 else 'they agree'} too little with people ({_each(judges, cards)}; {LIMITED})."
+        )
+
+
+def caveats(cards: Mapping[str, Sequence[Standing]]) -> Iterator[str]:
+    """Say how far judges may be relied on whose scores are shown: a sentence for each verdict."""
+    for verdict in (GOOD, MODERATE):
+        for judge, all_ in cards.items():
+            mine = {judge: [s for s in all_ if s.card.verdict == verdict]}
+            what = named(_criteria(mine[judge]), most=9)
+            if mine[judge] and verdict == GOOD:
+                yield f"The judge {judge} agrees with people well enough to rate {what} on its own ({_each([judge], mine)})."
+            elif mine[judge]:
+                yield f"On {what}, people must check the judge {judge} before its scores are relied on: it agrees with them only in part ({_each([judge], mine)}; {MODERATE})."
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for judge, all_ in cards.items():
+        for reason in dict.fromkeys(s.card.reasons[0] for s in all_ if s.card.verdict == NOT_ESTIMABLE):
+            names = [
+                words(s.criterion) for s in all_ if s.card.verdict == NOT_ESTIMABLE and s.card.reasons[0] == reason
+            ]
+            reasons.setdefault((reason, named(names, most=9)), []).append(judge)
+    for (reason, what), judges in reasons.items():
+        yield f"How far {_the(judges)} can be trusted on {what} is not estimable: {reason}."
+
+
+def rated_low(criterion: str, n: int, by_judges: Mapping[str, int]) -> str:
+    """Say how many of the n replies that people put at the lowest levels each judge put there, too."""
+    told = [
+        f"{judge} rated {'none' if not too else 'all' if too == n > 1 else count(too)} low"
+        for judge, too in by_judges.items()
+    ]
+    return f"Of {plural(n, 'reply', 'replies')} that people rated low on {words(criterion)}, {named(told, most=9)}."
+
+
+def _alike(cards: Mapping[str, Sequence[Standing]]) -> list[tuple[list[str], list[str]]]:
+    """Put judges together whose cards are of the same criteria: (judges, criteria)."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for judge, mine in cards.items():
+        found.setdefault(tuple(_criteria(mine)), []).append(judge)
+    return [(judges, list(names)) for names, judges in found.items()]
+
+
+def _the(judges: Sequence[str]) -> str:
+    return f"the {'judge' if len(judges) == 1 else 'judges'} {named(judges)}"
+
+
+def _each(judges: Sequence[str], cards: Mapping[str, Sequence[Standing]]) -> str:
+    """Write the evidence of each judge: agreement, and bias where there is some; of several criteria the range."""
+    told = []
+    for judge in judges:
+        mine = [s.card for s in cards[judge]]
+        values = sorted(v for card in mine if (v := agreement(card).value) is not None)
+        span = (
+            f"{decimal(values[0])} to {decimal(values[-1])}"
+            if len(values) > 1
+            else decimal(values[0])
+            if values
+            else "none"
+        )
+        told.append(f"{NAMES[main(mine[0])]} {span}{_leaning(mine[0]) if len(mine) == 1 else ''}")
+    return told[0] if len(told) == 1 else "; ".join(f"{judge}: {one}" for judge, one in zip(judges, told, strict=True))
+
+
+def _leaning(card: Card) -> str:
+    bias = card.estimates.get("bias")
+    if bias is None or bias.value is None or bias.low is None or bias.high is None or bias.low <= 0 <= bias.high:
+        return ""
+    return f", {decimal(abs(bias.value), 1)} levels {'more lenient' if bias.value > 0 else 'more severe'} than people"

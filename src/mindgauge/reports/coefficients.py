@@ -1,0 +1,36 @@
+"""The names of what a reliability card estimates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mindgauge.analysis.reliability.card import Bound, Card
+
+NAMES = {
+    "percent": "same value", "within_1": "within one level", "kappa": "Cohen's kappa", "kappa_quadratic": "kappa, quadratic weights",
+    "alpha": "Krippendorff's alpha", "ac": "Gwet's AC", "icc_a1": "ICC(A,1)", "icc_c1": "ICC(C,1)", "pearson": "Pearson's r",
+    "ccc": "Lin's concordance", "bias": "bias", "mse": "mean square of judge minus people", "limits": "limits of agreement",
+    "people_mean": "people's mean", "judge_mean": "judge's mean", "people_top": "people at the best level",
+    "judge_top": "judge at the best level", "system_icc_c1": "systems' means: ICC(C,1)", "system_icc_a1": "systems' means: ICC(A,1)",
+    "system_pearson": "systems' means: Pearson's r",
+}  # fmt: skip
+_PREFIXES = {"ceiling_": "people with people: ", "repeat_": "judge with itself: "}
+
+
+def label(name: str) -> str:
+    """Name an estimate for a reader."""
+    for prefix, who in _PREFIXES.items():
+        if name.startswith(prefix):
+            return who + NAMES[name.removeprefix(prefix)]
+    return NAMES[name]
+
+
+def main(card: Card) -> str:
+    """Return the coefficient that decides about single replies: of values with an order, and of classes."""
+    return "icc_a1" if card.ordered else "alpha"
+
+
+def agreement(card: Card) -> Bound:
+    """Return a judge's agreement with people on single replies."""
+    return card.estimates[main(card)]

@@ -1,0 +1,129 @@
+"""The entry test: how judges placed replies that Mindgauge's authors wrote to stand at known levels. No people are in it."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+from mindgauge.reports.content import Column, Dot, Figure, Sheet
+from mindgauge.reports.numbers import decimal, percent, plural, words
+from mindgauge.reports.sections import EntryTest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mindgauge.analysis.qualify import Qualification
+    from mindgauge.records import Value
+    from mindgauge.reports.content import Cell, System
+
+    Found = Sequence[tuple[System, Qualification]]
+
+NOT_CLINICIANS = (
+    "These replies were written by Mindgauge's authors to stand at known levels; they are clear cases, and no clinician rated them. "
+    "Who fails here cannot read the rubric; who passes may still disagree with people."
+)
+
+
+def entry_test(found: Found) -> EntryTest:
+    """Put the entry tests of one benchmark's judges together."""
+    benchmark = found[0][1].benchmark
+    ident = re.sub(r"[^a-z0-9]+", "-", benchmark.casefold()).strip("-")
+    figures: list[Figure] = []
+    rest: list[tuple[System, Qualification]] = []
+    names = list(dict.fromkeys(q.criterion for _, q in found))
+    for name in names:
+        mine = [(judge, q) for judge, q in found if q.criterion == name]
+        drawn = _figure(mine, ident)
+        if drawn is None:
+            rest += mine
+            continue
+        if len(names) > 1:
+            drawn.finding = drawn.sheet.title = (
+                f"{words(name).capitalize()}: {drawn.finding[:1].lower()}{drawn.finding[1:]}"
+            )
+            drawn.folded = words(name) if figures else ""
+        figures.append(drawn)
+    sheets = [_overview(found, ident), *([_levels(rest, ident)] if rest else [])]
+    return EntryTest(benchmark, _finding(found), NOT_CLINICIANS, figures, sheets)
+
+
+def _finding(found: Found) -> str:
+    """Say how often judges met the level that a reply was written for: each judge over all criteria."""
+    hits: dict[str, list[float]] = {}
+    for judge, q in found:
+        met = hits.setdefault(judge.label, [0.0, 0])
+        met[0] += (q.exact.value or 0.0) * q.n
+        met[1] += q.n
+    shares = sorted((met / n, name) for name, (met, n) in hits.items())
+    most = max(q.n for _, q in found)
+    of = f"of {plural(most, 'reply', 'replies')} the level {'it was' if most == 1 else 'they were'} written for"
+    (least, worst), (highest, best) = shares[0], shares[-1]
+    if len(shares) == 1:
+        return f"Entry test: {worst} gave {percent(least)} {of}"
+    return f"Entry test: judges gave {percent(least)} ({worst}) to {percent(highest)} ({best}) {of}"
+
+
+def _figure(found: Found, ident: str) -> Figure | None:
+    """Draw the mean level that each judge gave, by the level the replies were written for; None for levels in words."""
+    written = sorted({at.level for _, q in found for at in q.levels if isinstance(at.level, int)})
+    dots = [
+        Dot(judge, _row(at.level), at.mean, None, None, at.n, min(at.n, q.clusters), at.missing)
+        for judge, q in found
+        for at in q.levels
+        if isinstance(at.level, int) and at.mean is not None
+    ]
+    if not dots or len(written) < 2:
+        return None
+    lowest = sorted((dot.value, dot.system.label) for dot in dots if dot.row == _row(written[0]))
+    extremes = list(dict.fromkeys((*lowest[:1], *lowest[-1:])))
+    got = [f"{decimal(value, 1)}{f' ({judge})' if len(found) > 1 else ''}" for value, judge in extremes]
+    criterion = words(found[0][1].criterion)
+    finding = f"Replies written to stand at {written[0]} got {' to '.join(got) or 'no level'} on average"
+    measure = f"Mean {criterion} given to replies of each known level; the bars are where they should stand"
+    low, high = (round_(value) for round_, value in (
+        (math.floor, min(written[0], *(dot.value for dot in dots))), (math.ceil, max(written[-1], *(dot.value for dot in dots)))
+    ))  # fmt: skip
+    name = f"{ident}-{found[0][1].criterion}"
+    return Figure(
+        f"entry-{name}", found[0][1].benchmark, finding, f"{measure}. No intervals: too few replies per level.", "level", low, high,
+        [_row(level) for level in written], dots, _levels(found, name), targets={_row(level): float(level) for level in written},
+    )  # fmt: skip
+
+
+def _row(level: Value | None) -> str:
+    return "written not to apply" if level is None else f"written for {level}"
+
+
+def _overview(found: Found, ident: str) -> Sheet:
+    share, level = [Column("from", "share"), Column("to", "share")], [Column("from", "level"), Column("to", "level")]
+    columns = [
+        Column("judge"), Column("criterion"), Column("replies", "count"), Column("missing", "count"), Column("dialogues", "count"),
+        Column("same level", "share"), *share, Column("within one level", "share"), *share, Column("bias", "level"), *level,
+        Column("ICC(A,1)", "level"), *level,
+    ]  # fmt: skip
+    rows: list[list[Cell]] = [
+        [
+            judge.label, words(q.criterion), q.n, q.missing, q.clusters,
+            *(end for bound in (q.exact, q.within_1, q.bias, q.icc_a1) for end in (bound.value, bound.low, bound.high)),
+        ]
+        for judge, q in found
+    ]  # fmt: skip
+    note = (
+        "“Same level” and “within one level” count a missing verdict as neither; shares have exact intervals with dialogues as n. "
+        "“Bias” is the judge's level minus the authors'."
+    )
+    return Sheet(f"entry-test-{ident}", "The entry test in numbers", columns, rows, note)
+
+
+def _levels(found: Found, ident: str) -> Sheet:
+    columns = [
+        Column("judge"), Column("criterion"), Column("replies"), Column("n", "count"), Column("missing", "count"),
+        Column("given this very level", "share"), Column("mean level given", "level"),
+    ]  # fmt: skip
+    rows: list[list[Cell]] = [
+        [judge.label, words(q.criterion), _row(at.level), at.n, at.missing, at.recall, at.mean]
+        for judge, q in found
+        for at in q.levels
+    ]
+    return Sheet(f"entry-levels-{ident}", "What was given at each level", columns, rows)

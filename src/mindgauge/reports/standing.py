@@ -1,0 +1,163 @@
+"""Which scores may stand: the reliability cards of a run, and the judges' scores that they withhold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import polars as pl
+
+from mindgauge.analysis import frame
+from mindgauge.analysis.reliability.card import LIMITED, Bound, Card
+from mindgauge.analysis.score import open_run
+from mindgauge.metrics import STATUS_RATES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from mindgauge.analysis.reliability.ratings import Ratings
+    from mindgauge.analysis.score import Score, Scores
+    from mindgauge.benchmark import Benchmark
+    from mindgauge.store import Store
+
+NO_JUDGES = {"person", "gold", "rule"}
+UNTOUCHED = {"fleiss_kappa", *(metric.name for metric in STATUS_RATES)}
+"""What is said of verdicts whatever their values: what became of them, and whether repeats agree."""
+UNRELIABLE = "unreliable"
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """A reliability card, with the run and the benchmark it belongs to."""
+
+    run: str
+    benchmark: str
+    criterion: str
+    card: Card
+
+    @property
+    def limited(self) -> bool:
+        """Whether people must rate this."""
+        return self.card.verdict == LIMITED
+
+
+class Standings(msgspec.Struct, frozen=True):
+    """The cards of one run by benchmark, criterion and judge; with `shown`, limited scores are shown, marked.
+
+    There are none where no people rated beside a judge, and none of people and rules.
+    """
+
+    cards: dict[tuple[str, str, str], Standing]
+    shown: bool = False
+
+    def of(self, score: Score) -> Standing | None:
+        """Return the card of the judge that gave a score, if there is one."""
+        return self.cards.get((score.benchmark, score.criterion, score.rater))
+
+    def limited(self, score: Score) -> bool:
+        """Whether a score comes from a judge that may not give it."""
+        found = self.of(score)
+        return found is not None and found.limited and score.name not in UNTOUCHED
+
+    def withholds(self, score: Score) -> bool:
+        """Whether a score must not be shown."""
+        return not self.shown and self.limited(score)
+
+    def instead(self, score: Score, written: str | None) -> str | None:
+        """Return what a table shows for a score: what is written of it, that it is unreliable, or the verdict."""
+        if not self.limited(score):
+            return written
+        return f"{written or ''} ({UNRELIABLE})".strip() if self.shown else LIMITED
+
+
+class Withheld(msgspec.Struct, frozen=True):
+    """Scores of a judge that may not give them, and why; `shown` where they were asked for all the same."""
+
+    run: str
+    benchmark: str
+    criterion: str
+    rater: str
+    verdict: str
+    reasons: list[str]
+    shown: bool
+
+
+def standings(folder: Path, store: Store, benchmarks: Sequence[Benchmark], *, shown: bool = False) -> Standings:
+    """Make the reliability cards of a run's judges of replies, where people rated beside them.
+
+    Raises:
+        DataError: the run's ratings cannot be compared.
+    """
+    criteria = {b.name: set(frame.criteria(b)) for b in benchmarks if not b.closed}
+    query = "SELECT DISTINCT benchmark, criterion, rater_kind FROM ratings"
+    kinds = {kind for benchmark, criterion, kind in store.select(query) if criterion in criteria.get(benchmark, ())}
+    if "person" not in kinds or not kinds - NO_JUDGES:
+        return Standings({}, shown)
+    from mindgauge.analysis.reliability import rule
+    from mindgauge.analysis.reliability.cards import Options, cards
+    from mindgauge.analysis.reliability.ratings import read
+
+    places = _places(benchmarks)
+    found = cards(_of_replies(read([folder]), places), Options(rule.load(rule.MINDGAUGE)))
+    kept = [card if shown or card.verdict != LIMITED else _without_scores(card) for card in found.cards]
+    made = [Standing(str(folder), *places[card.criterion], card) for card in kept]
+    return Standings({(s.benchmark, s.criterion, s.card.judge): s for s in made}, shown)
+
+
+def of_run(folder: Path, *, shown: bool = False) -> Standings:
+    """Open a run and make the cards of its judges.
+
+    Raises:
+        UsageError: there is no run in the folder.
+        DataError: the run's ratings cannot be compared.
+    """
+    store, benchmarks, _ = open_run(folder)
+    with store:
+        return standings(folder, store, benchmarks, shown=shown)
+
+
+def _places(benchmarks: Sequence[Benchmark]) -> dict[str, tuple[str, str]]:
+    """Map a criterion's name among the ratings of a run to the benchmark of replies and the name it has there."""
+    places: dict[str, tuple[str, str]] = {}
+    taken: set[str] = set()
+    for benchmark in benchmarks:
+        for name in frame.criteria(benchmark):
+            if not benchmark.closed:
+                places[f"{benchmark.name}:{name}" if name in taken else name] = (benchmark.name, name)
+            taken.add(name)
+    return places
+
+
+def _of_replies(ratings: Ratings, criteria: Iterable[str]) -> Ratings:
+    return ratings._replace(frame=ratings.frame.filter(pl.col("criterion").is_in(list(criteria))))
+
+
+def _without_scores(card: Card) -> Card:
+    """Take the judge's own means out of a card: they are scores, too."""
+    own, nothing = {"judge_mean", "judge_top"}, Bound(None, note=LIMITED)
+
+    def less(estimates: dict[str, Bound]) -> dict[str, Bound]:
+        return {name: nothing if name in own else bound for name, bound in estimates.items()}
+
+    return msgspec.structs.replace(
+        card,
+        estimates=less(card.estimates),
+        by_category=[msgspec.structs.replace(part, estimates=less(part.estimates)) for part in card.by_category],
+        corrected=[msgspec.structs.replace(c, raw=nothing) for c in card.corrected],
+    )
+
+
+def masked(scores: Scores, standings: Standings) -> Scores:
+    """Return scores without those that are withheld: their numbers are None, n and missing stay."""
+    nothing = dict.fromkeys(("value", "low", "high", "worst", "best"))
+    kept = [msgspec.structs.replace(s, **nothing) if standings.withholds(s) else s for s in scores.metrics]
+    return msgspec.structs.replace(scores, metrics=kept)
+
+
+def withheld(standings: Standings) -> list[Withheld]:
+    """List what is withheld, or shown as unreliable."""
+    return [
+        Withheld(s.run, s.benchmark, s.criterion, s.card.judge, s.card.verdict, s.card.reasons, standings.shown)
+        for s in standings.cards.values()
+        if s.limited
+    ]

@@ -1,0 +1,146 @@
+"""Clean data raises no alarm, and every check finds its fault where it is planted, as often as it is planted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mindgauge.analysis.audit import checks
+from mindgauge.analysis.audit.order import STRAIGHT
+from tests.analysis.audit import plants_of_ratings, plants_of_texts
+from tests.analysis.audit.clean import INPUTS, alarms, change_text, change_values, clean, found, labelled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.analysis.audit.plants_of_texts import Plant
+
+PLANTS: dict[str, Callable[[], Plant]] = plants_of_texts.PLANTS | plants_of_ratings.PLANTS
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+@given(
+    SEEDS, st.integers(5, 150), st.integers(1, 4), st.integers(1, 4), st.integers(1, 5), st.floats(0, 1.2)
+)  # fmt: skip
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_clean_ratings_raise_no_alarm(
+    seed: int, items: int, systems: int, raters: int, criteria: int, halo: float
+) -> None:
+    material = clean(
+        seed,
+        items=items,
+        systems=tuple(f"system {n}" for n in range(systems)),
+        raters={f"rater {n}": ("person", "model")[n % 2] for n in range(raters)},
+        criteria=tuple(f"criterion {n}" for n in range(criteria)),
+        halo=halo,
+    )
+    assert alarms(material) == []
+
+
+@given(SEEDS, st.integers(30, 400), st.integers(2, 6))
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_clean_labels_raise_no_alarm(seed: int, items: int, labels: int) -> None:
+    assert alarms(labelled(seed, items=items, labels=tuple("ABCDEF"[:labels]))) == []
+
+
+def test_every_check_has_its_plant() -> None:
+    idents = [check.id for check in checks.CHECKS]
+    assert sorted(idents) == sorted(set(idents))
+    assert set(idents) == PLANTS.keys()
+
+
+def test_every_check_is_documented() -> None:
+    page = (Path(__file__).parents[3] / "docs/audit.md").read_text(encoding="utf-8")
+    for check in checks.CHECKS:
+        assert f"| `{check.id}` | {check.severity} |" in page, check.id
+
+
+@pytest.mark.parametrize("ident", sorted(PLANTS))
+def test_a_planted_fault_is_found(ident: str) -> None:
+    plant = PLANTS[ident]()
+    assert found(ident, plant.before) == []
+    findings = [finding for finding in checks.run(plant.after, "here") if finding.id == ident]
+    assert sum(finding.count for finding in findings) == plant.times
+    where = [place for finding in findings for place in finding.where]
+    assert set(plant.where) <= set(where)
+    for finding in findings:
+        assert finding.subject == "here"
+        assert finding.effect and finding.message
+        assert len(finding.where) <= 11
+
+
+@given(st.sets(st.integers(0, 359), min_size=1, max_size=30), st.sampled_from(["0", "6", "-1", "99"]))
+@settings(max_examples=25, deadline=None)
+def test_values_off_the_scale_are_counted_and_placed(rows: set[int], value: str) -> None:
+    chosen = (pl.col("rater") == "H2") & (pl.col("criterion") == "empathy") & pl.col("row").is_in(list(rows))
+    (finding,) = found("out_of_scale", change_values(CLEAN, chosen, value))
+    assert finding.count == len(rows)
+    assert finding.where[: len(rows)][:10] == [f"H2.csv:{row}" for row in sorted(rows)][:10]
+    assert len(rows) <= 10 or finding.where[10] == f"… and {len(rows) - 10} more"
+
+
+@given(st.sets(st.integers(1, 119), min_size=1, max_size=40))
+@settings(max_examples=25, deadline=None)
+def test_copies_are_counted_and_placed(rows: set[int]) -> None:
+    material = CLEAN
+    for row in rows:
+        material = change_text(material, INPUTS, row, CLEAN.texts["text"][0])
+    (finding,) = found("duplicate_texts", material)
+    assert finding.count == len(rows)
+    assert finding.where[:10] == [f"{INPUTS}:{row}" for row in sorted(rows)][:10]
+
+
+@given(st.integers(300, 600), st.integers(0, 2), st.sampled_from([-1, 1]), SEEDS)
+@settings(max_examples=150, deadline=None)
+def test_a_shift_of_one_level_is_found_wherever_it_begins(start: int, criterion: int, shift: int, seed: int) -> None:
+    material = clean(seed, items=300)
+    name = material.ratings["criterion"].unique(maintain_order=True)[criterion]
+    moved = (pl.col("value").cast(pl.Int64) + shift).clip(1, 5).cast(pl.String)
+    later = (pl.col("rater") == "two") & (pl.col("criterion") == name) & (pl.col("row") >= start)
+    (finding,) = found("drift", change_values(material, later, moved))
+    assert finding.message.startswith("two shifts on")
+    told = {fact.removeprefix("two, ").partition(":")[0] for fact in finding.where}
+    assert name in told
+    assert told <= {name, STRAIGHT}, "how often all criteria are equal shifts with one of them"
+
+
+def test_a_shift_that_all_raters_share_is_a_fact_about_the_rows() -> None:
+    moved = (pl.col("value").cast(pl.Int64) - 1).clip(1, 5).cast(pl.String)
+    findings = found("drift", change_values(clean(), pl.col("row") >= 180, moved))
+    assert len(findings) == 4
+    assert {finding.severity for finding in findings} == {"note"}
+
+
+def test_whoever_is_always_right_is_no_copy() -> None:
+    table = labelled().ratings
+    right = table.filter(pl.col("rater") == "H1").with_columns(rater_kind=pl.lit("model"))
+    gold = right.with_columns(rater=pl.lit("gold"), rater_kind=pl.lit("gold"))
+    material = labelled()._replace(
+        ratings=pl.concat([gold, *(right.with_columns(rater=pl.lit(name)) for name in "ab")])
+    )
+    assert found("identical_raters", material) == []
+    assert found("model_vote_in_human_labels", material) == []
+
+
+def test_drift_is_rare_by_chance() -> None:
+    """The family's error is set to 0.1 %; with no effect limit in the way, 300 materials may show a few at most."""
+    from mindgauge.analysis.audit import order
+    from mindgauge.analysis.audit.view import View
+
+    draw = np.random.default_rng(5)
+    courses = order.courses(View(clean(items=60)))
+    limit = order.critical(courses)
+    false = 0
+    for _ in range(300):
+        orders = draw.permutation(len(courses[0].residual))
+        false += max(order.statistic(course.residual[orders][None, :])[0][0] for course in courses) > limit
+    assert false <= 3  # P(more than 3 of 300 at .001) < .001
+
+
+CLEAN = clean()

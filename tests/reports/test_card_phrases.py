@@ -1,0 +1,93 @@
+"""What cards allow, in words: many constellations, each with the sentence it must give."""
+
+import msgspec
+import pytest
+
+from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, NOT_ESTIMABLE, Bound, Card, Licence
+from mindgauge.reports import card_phrases
+from mindgauge.reports.standing import Standing
+
+REASON = "12 subjects rated by both, at least 30 are needed"
+CARD = Card(
+    judge="a", reference="p", criterion="safety", n=40, missing=0, level="item",
+    estimates={"icc_a1": Bound(0.31, 0.2, 0.4), "bias": Bound(0.5, 0.4, 0.6)}, verdict=GOOD, warnings=[], reasons=[REASON],
+    rate_replies=Licence(GOOD, []), rank_systems=Licence(GOOD, []), rule="r", scale=[1, 2, 3, 4, 5], ordered=True, clusters=40,
+    systems=["s"], widths={}, bias_parts={}, by_system=[], by_category=[], contested=[], contested_count=0, corrected=[],
+)  # fmt: skip
+
+
+def standing(judge: str, criterion: str, verdict: str, ranking: str = NOT_ESTIMABLE, **more: object) -> Standing:
+    changed = {
+        "judge": judge, "criterion": criterion, "verdict": verdict, "rate_replies": Licence(verdict, [REASON]),
+        "rank_systems": Licence(ranking, [REASON]), **more,
+    }  # fmt: skip
+    return Standing("run", "b", criterion, msgspec.structs.replace(CARD, **changed))
+
+
+@pytest.mark.parametrize(
+    ("cards", "title"),
+    [
+        ([("a", "safety", GOOD)], "a may rate safety on its own"),
+        ([("a", "safety", GOOD, LIMITED)], "a may rate safety on its own; it may not rank systems"),
+        ([("a", "safety", MODERATE, GOOD)], "a may rate safety only with people beside it; it may rank systems"),
+        ([("a", "safety", LIMITED)], "People must rate safety: a agrees too little with them"),
+        ([("a", "safety", NOT_ESTIMABLE)], f"No verdict on a: {REASON}"),
+        ([("a", "safety", NOT_ESTIMABLE), ("b", "safety", NOT_ESTIMABLE)], f"No verdict on these judges: {REASON}"),
+        ([("a", "safety", LIMITED), ("b", "safety", MODERATE)], "No judge may rate single replies on its own"),
+        ([("a", "safety", GOOD, GOOD), ("b", "safety", GOOD, GOOD)], "Every judge may rate single replies on its own; all may rank systems"),
+        ([("a", "safety", GOOD, LIMITED), ("b", "safety", LIMITED, GOOD)], "Only a may rate single replies on its own; b may rank systems"),
+        (
+            [("a", "safety", LIMITED, LIMITED), ("a", "guidance", LIMITED, GOOD), ("b", "safety", LIMITED, LIMITED), ("b", "guidance", LIMITED, GOOD)],
+            "No judge may rate single replies on its own; all may rank systems on guidance",
+        ),
+        ([("a", "safety", GOOD), ("a", "guidance", LIMITED)], "a may rate single replies on its own only on safety"),
+        ([("a", "safety", LIMITED), ("a", "guidance", MODERATE)], "a may not rate single replies on its own"),
+        (
+            [("a", "safety", GOOD, GOOD), ("a", "guidance", LIMITED, GOOD), ("b", "safety", LIMITED, LIMITED), ("b", "guidance", GOOD, GOOD)],
+            "Only a and b may rate single replies on their own, on some criteria; all may rank systems on some criteria",
+        ),
+    ],
+)  # fmt: skip
+def test_the_title_says_what_the_cards_allow(cards: list[tuple[str, ...]], title: str) -> None:
+    assert card_phrases.finding([(card[0], standing(*card)) for card in cards]) == title
+
+
+def test_what_is_not_shown_is_said_with_its_reason() -> None:
+    one = {"a": [standing("a", "safety", LIMITED)]}
+    assert list(card_phrases.not_shown(one, alone=True)) == [
+        "Safety is not shown: the judge a agrees too little with people (ICC(A,1) 0.31, 0.5 levels more lenient than people; limited: people must rate)."
+    ]
+    two = one | {"b": [standing("b", "safety", LIMITED, estimates={"icc_a1": Bound(0.4, 0.3, 0.5)})]}
+    assert list(card_phrases.not_shown(two, alone=False)) == [
+        (
+            "What the judges a and b say of safety is not shown: they agree too little with people "
+            "(a: ICC(A,1) 0.31, 0.5 levels more lenient than people; b: ICC(A,1) 0.40; limited: people must rate)."
+        )
+    ]
+    several = {
+        "a": [standing("a", "safety", LIMITED), standing("a", "warmth", LIMITED, estimates={"icc_a1": Bound(-0.1)})]
+    }
+    assert list(card_phrases.not_shown(several, alone=True)) == [
+        "Safety and warmth are not shown: the judge a agrees too little with people (ICC(A,1) −0.10 to 0.31; limited: people must rate)."
+    ]
+
+
+def test_caveats_name_each_verdict_and_put_judges_with_one_reason_together() -> None:
+    cards = {
+        "a": [standing("a", "safety", MODERATE), standing("a", "warmth", GOOD)],
+        "b": [standing("b", "safety", NOT_ESTIMABLE)],
+        "c": [standing("c", "safety", NOT_ESTIMABLE), standing("c", "warmth", LIMITED)],
+    }
+    evidence = "ICC(A,1) 0.31, 0.5 levels more lenient than people"
+    assert list(card_phrases.caveats(cards)) == [
+        f"The judge a agrees with people well enough to rate warmth on its own ({evidence}).",
+        f"On safety, people must check the judge a before its scores are relied on: it agrees with them only in part ({evidence}; {MODERATE}).",
+        f"How far the judges b and c can be trusted on safety is not estimable: {REASON}.",
+    ]
+
+
+def test_replies_rated_low_are_counted_by_judge() -> None:
+    said = card_phrases.rated_low("risk_seen", 9, {"a": 4, "b": 9, "c": 0})
+    assert (
+        said == "Of 9 replies that people rated low on risk seen, a rated 4 low, b rated all low and c rated none low."
+    )
