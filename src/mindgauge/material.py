@@ -17,7 +17,7 @@ TEXTS = {
 }  # fmt: skip
 """Columns of `Material.texts`. `file` and `row` (0-based) say where; `kind` what it is (`input`, `reply`, `verdict`);
 `id` which thing it claims to be, so that two files' versions of one thing can be compared; `system` who wrote it;
-`source` the data set that it was taken from; `label` its gold label. All but `file`, `row`, `kind` and `text` may be null."""
+`source` the data set that it was taken from (of a verdict: the judge, whose judged system is `system`); `label` its gold label. All but `file`, `row`, `kind` and `text` may be null."""
 RATINGS = {
     "subject": "String", "criterion": "String", "rater": "String", "rater_kind": "String", "run": "Int64",
     "status": "String", "value": "String", "system": "String", "cluster": "String", "file": "String", "row": "Int64",
