@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import pearsonr
 from sklearn.metrics import cohen_kappa_score
 
-from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
+from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, NOT_ESTIMABLE, Bound
 from mindgauge.errors import DataError, UsageError
 from tests.analysis.reliability.conftest import World, made
 
@@ -188,7 +188,7 @@ def test_widths_tell_what_uncertainty_is_owed_to(world: World) -> None:
 def test_the_same_seed_gives_the_same_card(world: World) -> None:
     world.rated_by("anna", "person").rated_by("judge", noise=0.8)
     assert world.card(seed=3) == world.card(seed=3)
-    assert world.card(seed=3).estimates["alpha"] != world.card(seed=4).estimates["alpha"]
+    assert world.card(seed=3).widths != world.card(seed=4).widths
 
 
 # -- degenerate input gives a card that says why ----------------------------------------------------------------------
@@ -197,7 +197,7 @@ def test_the_same_seed_gives_the_same_card(world: World) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (pl.lit(5), "same value"),
+        (pl.lit(5), "all values are the same"),
         (pl.when(pl.col("rater") == "anna").then(3).otherwise("value"), None),
     ],
 )
@@ -256,6 +256,22 @@ def test_kin_are_named_with_the_favour_they_get(world: World) -> None:
 def test_a_crowded_best_level_is_named(world: World) -> None:
     frame = world.rated_by("anna", "person", bias=3).rated_by("judge", bias=3).frame()
     assert warned(made(frame).cards[0], "people gave the best level")
+
+
+def test_few_ratings_below_the_best_level_are_named(world: World) -> None:
+    frame = world.rated_by("anna", "person").rated_by("judge").frame()
+    low = pl.col("subject").is_in([f"reply 0.{i}" for i in range(12)])
+    [card] = made(frame.with_columns(value=pl.when(low).then("value").otherwise(5))).cards
+    assert warned(card, "of people's ratings lie below the best level", "too narrow")
+
+
+def test_perfect_agreement_is_good_and_says_by_which_interval(world: World) -> None:
+    frame = world.rated_by("anna", "person").frame()
+    copy = frame.with_columns(rater=pl.lit("judge"), rater_kind=pl.lit("model"))
+    [card] = made(pl.concat([frame, copy])).cards
+    assert card.verdict == GOOD
+    assert card.estimates["icc_a1"] == Bound(1.0, 1.0, 1.0, card.estimates["icc_a1"].note)
+    assert "agreement is perfect" in card.estimates["icc_a1"].note
 
 
 def test_people_who_rated_what_the_judge_scored_low(world: World) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.stats import agreement, bootstrap, icc, moments
+from mindgauge.stats.jackknife import student
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 CONVERSATIONS, SYSTEMS, BOTH = "conversations", "systems", "both"
 WIDTHS = ("icc_a1", "icc_c1", "alpha", "bias", "system_icc_c1", "system_icc_a1")
 """Coefficients whose interval widths are compared between the three ways of resampling."""
+CORRELATIONS = {"kappa", "kappa_quadratic", "alpha", "ac", "icc_a1", "icc_c1", "pearson", "ccc"}
+"""Coefficients between -1 and 1."""
+SHARES = {"percent", "within_1", "people_top", "judge_top"}
 _CELLS = 4_000_000
 """Numbers held at once per chunk of resamples (32 MB)."""
 
@@ -96,32 +101,53 @@ def chunks(pairs: Pairs, resamples: int, seed: int) -> Iterator[Floats]:
         yield pairs.blocks(sums)
 
 
-class Resampled(NamedTuple):
-    """Values of each coefficient over resamples: scheme → name → (resamples,); `by_system` → name → (resamples, systems)."""
+def resample(pairs: Pairs, resamples: int, seed: int) -> dict[str, Values]:
+    """Compute every coefficient under the three ways of resampling: scheme → name → (resamples,).
 
-    values: dict[str, Values]
-    by_system: Values
-
-
-def resample(pairs: Pairs, resamples: int, seed: int) -> Resampled:
-    """Compute every coefficient under the three ways of resampling; with one system only conversations can vary."""
+    With one system only conversations can vary.
+    """
     whole = pairs.whole()
-    several = pairs.systems > 1
     gathered: dict[str, list[Values]] = {CONVERSATIONS: [], SYSTEMS: [], BOTH: []}
-    each: list[Values] = []
     generator = np.random.default_rng([seed, 1])
     for blocks in chunks(pairs, resamples, seed):
         gathered[CONVERSATIONS].append(of_subjects(pairs, blocks.sum(axis=1)))
-        if not several:
+        if pairs.systems == 1:
             continue
         gathered[CONVERSATIONS][-1] |= of_systems(pairs, blocks)
-        each.append(of_each_system(pairs, blocks))
         drawn = generator.multinomial(pairs.systems, np.full(pairs.systems, 1 / pairs.systems), size=len(blocks))
         weights = drawn.astype(float)
         for scheme, tables in ((SYSTEMS, whole), (BOTH, blocks)):
             pooled = weights @ tables[0] if len(tables) == 1 else np.einsum("bs,bsm->bm", weights, tables)
             gathered[scheme].append(of_subjects(pairs, pooled) | of_systems(pairs, tables, weights))
-    return Resampled({scheme: _joined(parts) for scheme, parts in gathered.items() if parts}, _joined(each))
+    return {scheme: _joined(parts) for scheme, parts in gathered.items() if parts}
+
+
+class LeftOut(NamedTuple):
+    """Coefficients without one conversation of each kind, shape (K,), and for each system apart, shape (K, systems).
+
+    `counts` has shape (K,): how many conversations there are of a kind; `seen` (K, systems) where a kind has a system.
+    """
+
+    of_all: Values
+    of_each: Values
+    counts: NDArray[np.intp]
+    seen: NDArray[np.bool_]
+
+
+def leave_out(pairs: Pairs) -> LeftOut:
+    """Leave out one conversation at a time; those that say the same are done together."""
+    kinds, counts = bootstrap.types(pairs.cells)
+    whole = pairs.whole()
+    of_all, of_each, seen = [], [], []
+    rows = max(1, _CELLS // (pairs.systems * pairs.width))
+    for start in range(0, len(counts), rows):
+        part = kinds[start : start + rows]
+        own = pairs.blocks(part if isinstance(part, np.ndarray) else part.toarray())
+        blocks = whole - own
+        of_all.append(of_subjects(pairs, blocks.sum(axis=1)))
+        of_each.append(of_each_system(pairs, blocks) if pairs.systems > 1 else {})
+        seen.append(own.any(axis=2))
+    return LeftOut(_joined(of_all), _joined(of_each), counts, np.concatenate(seen))
 
 
 def of_each_system(pairs: Pairs, blocks: Floats) -> Values:
@@ -136,21 +162,45 @@ def _joined(parts: list[Values]) -> Values:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
 
 
-def bound(value: float, values: Floats | None, *, clusters: int) -> Bound:
-    """Put an estimate together with its percentile interval over resamples."""
-    if not np.isfinite(value):
-        return Bound(None, note="not defined: one of the two gave every subject the same value")
-    if values is None or clusters < 2:
-        return Bound(float(value), note="no interval: fewer than two conversations")
-    low, high = bootstrap.percentile(values)
-    if not (np.isfinite(low) and np.isfinite(high)):
-        return Bound(float(value), note="no interval: not defined in most resamples")
-    return Bound(float(value), float(low), float(high))
+def bound(
+    name: str,
+    value: float,
+    left_out: Floats,
+    counts: NDArray[np.intp],
+    resampled: Callable[[str], Floats] | None = None,
+) -> Bound:
+    """Put an estimate together with its interval: Student's by the jackknife, whose coverage is better than percentiles'.
+
+    Args:
+        name: of the estimate.
+        value: the estimate.
+        left_out: shape (K,), the estimate without one conversation of each kind.
+        counts: shape (K,), how many conversations there are of each kind.
+        resampled: from a name to its values over resamples, (resamples,), whose percentiles stand in where the
+            jackknife gives no interval.
+    """
+    found = student(value, left_out, counts, correlation=name in CORRELATIONS)
+    low, high = found.low, found.high
+    if low is not None and high is not None and name in SHARES:
+        low, high = max(low, 0.0), min(high, 1.0)
+    if found.value is None or low is not None or resampled is None or counts.sum() < 2:
+        return Bound(found.value, low, high, found.undefined)
+    least, most = bootstrap.percentile(resampled(name))
+    if not np.isfinite(least):
+        return Bound(found.value, note=found.undefined)
+    return Bound(found.value, float(least), float(most), found.undefined.replace("no interval", "by percentiles"))
 
 
-def estimate(pairs: Pairs, resamples: int, seed: int, prefix: str = "") -> dict[str, Bound]:
+def estimate(pairs: Pairs, resamples: int, seed: int) -> dict[str, Bound]:
     """Estimate the coefficients for single subjects, with intervals over conversations."""
-    whole = pairs.whole().sum(axis=1)
-    values = _joined([of_subjects(pairs, blocks.sum(axis=1)) for blocks in chunks(pairs, resamples, seed)])
-    point = of_subjects(pairs, whole)
-    return {prefix + name: bound(float(point[name][0]), values.get(name), clusters=pairs.clusters) for name in point}
+    point = of_subjects(pairs, pairs.whole().sum(axis=1))
+    left_out = leave_out(pairs)
+
+    @functools.cache
+    def resampled() -> Values:
+        return _joined([of_subjects(pairs, blocks.sum(axis=1)) for blocks in chunks(pairs, resamples, seed)])
+
+    return {
+        name: bound(name, float(value[0]), left_out.of_all[name], left_out.counts, lambda of: resampled()[of])
+        for name, value in point.items()
+    }

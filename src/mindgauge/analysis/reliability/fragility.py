@@ -5,20 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from mindgauge.raters.family import same_family
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import polars as pl
-
     from mindgauge.analysis.reliability.card import Bound, Part
     from mindgauge.analysis.reliability.rule import Facts
     from mindgauge.analysis.reliability.scale import Scale
 
 FEW_SYSTEMS = 10
-"""Below this, the exact interval of ICC(C,1) spans several verdicts at any value (docs/reliability.md)."""
+"""A place to warn, no threshold: with 9 systems an ICC(C,1) of .94 is surely above .75, with 20 one of .89."""
+FEW_BELOW = 30
+"""With fewer ratings below the best level, intervals are too narrow, however many lie at it (docs/coverage.md)."""
 INFLUENCE = 0.10
 """A change of ICC(C,1) by at least this much when one system is left out is worth naming."""
 TOP = 0.80
@@ -123,6 +124,9 @@ def _range(seen: Seen) -> Iterator[str]:
     top = seen.bounds.get("people_top")
     if top is not None and top.value is not None and top.value >= TOP:
         yield f"people gave the best level to {100 * top.value:.0f} %: little is left to agree on, so chance-corrected coefficients are low whoever judges, and AC is high for the same reason"
+    below = len(seen.rated.join(seen.judged, on="subject", how="semi").filter(pl.col("number") < seen.scale.high))
+    if seen.scale.ordered and seen.scale.levels and 0 < below < FEW_BELOW <= seen.facts.subjects:
+        yield f"only {below} of people's ratings lie below the best level: the intervals are too narrow (docs/coverage.md)"
     ceiling = seen.bounds.get("ceiling_icc_a1")
     if ceiling is not None and ceiling.value is not None and ceiling.value < 0.75:
         yield f"people agree among themselves only to ICC(A,1) {ceiling.value:.2f}: the criterion, not only the judge, sets the limit"

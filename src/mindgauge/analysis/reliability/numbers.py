@@ -14,6 +14,7 @@ from mindgauge.stats import bootstrap, icc, moments
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from mindgauge.analysis.reliability.estimates import LeftOut, Values
     from mindgauge.analysis.reliability.pairs import Pairs
 
     Floats = NDArray[np.float64]
@@ -32,31 +33,40 @@ class Numbers(NamedTuple):
 def numbers(pairs: Pairs, resamples: int, seed: int) -> Numbers:
     """Compute everything that a card shows of paired values.
 
-    Intervals of coefficients for single subjects resample conversations; those of system means are exact (F), since so
-    few systems are no sample for a bootstrap; docs/reliability.md has the coverage of both.
+    Intervals of coefficients for single subjects leave out conversations (Student's t); those of system means are exact
+    (F), since so few systems are no sample for a bootstrap; docs/coverage.md has the coverage of both.
     """
     tables = pairs.whole()
     point = estimates.of_subjects(pairs, tables.sum(axis=1))
     resampled = estimates.resample(pairs, resamples, seed)
-    varied = resampled.values[CONVERSATIONS]
-    bounds = {name: bound(float(value[0]), varied[name], clusters=pairs.clusters) for name, value in point.items()}
+    varied, left_out = resampled[CONVERSATIONS], estimates.leave_out(pairs)
+    bounds = {
+        name: bound(name, float(value[0]), left_out.of_all[name], left_out.counts, varied.__getitem__)
+        for name, value in point.items()
+    }
     if pairs.scale.ordered:
         bounds["limits"] = _limits(pairs, tables)
-    by_system: list[dict[str, Bound]] = []
-    without: list[float | None] = []
-    if pairs.systems > 1:
-        each = estimates.of_each_system(pairs, tables)
-        by_system = [
-            {
-                name: bound(float(value[0, i]), resampled.by_system[name][:, i], clusters=pairs.clusters)
-                for name, value in each.items()
-            }
-            for i in range(pairs.systems)
-        ]
-    if pairs.systems > 1 and pairs.scale.ordered:
-        bounds |= _systems(pairs, tables, resampled.values[BOTH])
-        without = _without(pairs, tables)
-    return Numbers(bounds, _widths(resampled), _parts(pairs, tables), by_system, without)
+    several = pairs.systems > 1
+    if several and pairs.scale.ordered:
+        bounds |= _systems(pairs, tables, resampled[BOTH])
+    return Numbers(
+        bounds,
+        _widths(resampled),
+        _parts(pairs, tables),
+        _by_system(pairs, tables, left_out) if several else [],
+        _without(pairs, tables) if several and pairs.scale.ordered else [],
+    )
+
+
+def _by_system(pairs: Pairs, tables: Floats, left_out: LeftOut) -> list[dict[str, Bound]]:
+    each = estimates.of_each_system(pairs, tables)
+    return [
+        {
+            name: bound(name, float(value[0, i]), left_out.of_each[name][seen, i], left_out.counts[seen])
+            for name, value in each.items()
+        }
+        for i, seen in enumerate(left_out.seen.T)
+    ]
 
 
 def _limits(pairs: Pairs, tables: Floats) -> Bound:
@@ -75,7 +85,9 @@ def _systems(pairs: Pairs, tables: Floats, both: dict[str, Floats]) -> dict[str,
     for name, form in (("system_icc_c1", exact.consistency), ("system_icc_a1", exact.agreement)):
         found[name] = Bound(form.value, form.low, form.high, form.undefined)
     point = estimates.of_systems(pairs, tables)["system_pearson"]
-    found["system_pearson"] = bound(float(point[0]), both["system_pearson"], clusters=pairs.systems)
+    low, high = bootstrap.percentile(both["system_pearson"])
+    value, least, most = (float(v) if np.isfinite(v) else None for v in (point[0], low, high))
+    found["system_pearson"] = Bound(value, least, most)
     return found
 
 
@@ -86,9 +98,9 @@ def _without(pairs: Pairs, tables: Floats) -> list[float | None]:
     return [float(value) if np.isfinite(value) else None for value in left]
 
 
-def _widths(resampled: estimates.Resampled) -> dict[str, dict[str, float | None]]:
+def _widths(resampled: dict[str, Values]) -> dict[str, dict[str, float | None]]:
     found: dict[str, dict[str, float | None]] = {}
-    for scheme, values in resampled.values.items():
+    for scheme, values in resampled.items():
         found[scheme] = {}
         for name in (name for name in WIDTHS if name in values):
             low, high = bootstrap.percentile(values[name])

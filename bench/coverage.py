@@ -1,0 +1,755 @@
+"""How often the 95 % intervals that Mindgauge prints hold the true value.
+
+    python bench/coverage.py [--only PART ...] [--quick] [--json FILE]
+
+Each part draws data of a known truth again and again, asks Mindgauge's own functions for intervals, and counts. Truths
+are exact: computed from the model that the data are drawn from, never estimated from a large draw. Shares of
+independent observations are not simulated but summed over all outcomes. Prints Markdown; docs/coverage.md holds it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+os.environ["OMP_NUM_THREADS"] = "1"  # before numpy: the machine may be shared
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.sparse import csr_array
+from scipy.special import bdtr, fdtri, ndtr, ndtri
+
+from mindgauge import metrics
+from mindgauge.analysis.reliability import estimates, rule
+from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, Bound
+from mindgauge.analysis.reliability.pairs import Pairs
+from mindgauge.analysis.reliability.scale import Scale
+from mindgauge.stats import bootstrap, comparison, correction, generalizability, icc, moments, proportion
+from mindgauge.stats.interval import Interval
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Codes = NDArray[np.intp]
+    Ends: TypeAlias = Interval | Bound | icc.Coefficient | metrics.Estimate
+
+SEED = 0
+RESAMPLES = 1000
+"""Mindgauge takes 2,000 (comparisons 10,000). With 1,000 the ends are noisier, which costs about .001 of coverage."""
+LOW = 0.90
+"""A coverage below this is printed bold."""
+
+
+# -- counting ---------------------------------------------------------------------------------------------------------
+
+
+class Tally:
+    """What one interval did: a row per repetition of how many were there, held the truth, lay above it, and below it.
+
+    A repetition may bring several intervals (one for each pair of systems); they count together.
+    """
+
+    def __init__(self) -> None:
+        self.rows: list[Floats] = []
+
+    def see(self, true: Floats | float, low: Floats | float | None, high: Floats | float | None) -> None:
+        """Count a repetition's intervals; None or NaN is none."""
+        ends = np.array([low, high], dtype=float).reshape(2, -1)
+        defined = np.isfinite(ends).all(axis=0)
+        low, high = ends
+        above, below = defined & (low > true + 1e-9), defined & (high < true - 1e-9)
+        columns = (np.ones_like(low), defined, defined & ~above & ~below, above, below, high == low, high - low)
+        self.rows.append(np.array([np.nansum(column) for column in columns]))
+
+    def hold(self, held: bool) -> None:
+        """Count a statement that holds or does not, and has no ends."""
+        self.rows.append(np.array([1, 1, held, 0, 0, 0, np.nan]))
+
+    def counted(self, weights: Floats | None = None) -> dict[str, float]:
+        """Return shares and the mean width; the standard error is that of a mean over repetitions."""
+        rows = np.array(self.rows)
+        tried, defined, held, above, below, points, width = rows.sum(axis=0) if weights is None else weights @ rows
+        there = defined or math.nan
+        error = math.sqrt(float(((rows[:, 2] - held / there * rows[:, 1]) ** 2).sum())) / there
+        return {
+            "coverage": held / there, "error": 0.0 if weights is not None else error, "above": above / there,
+            "below": below / there, "width": width / there, "none": 1 - defined / tried, "points": points / there,
+        }  # fmt: skip
+
+
+class Grid:
+    """A table: settings in rows, intervals in columns, a tally in each cell."""
+
+    def __init__(self, title: str, *settings: str) -> None:
+        self.title, self.settings = title, settings
+        self.tallies: dict[tuple[str, ...], dict[str, Tally]] = {}
+        self.weights: dict[tuple[str, ...], Floats] = {}
+
+    def tally(self, row: tuple[str, ...], column: str) -> Tally:
+        """Return the tally of a cell."""
+        return self.tallies.setdefault(row, {}).setdefault(column, Tally())
+
+    def see(self, row: tuple[str, ...], column: str, true: float, found: Ends) -> None:
+        """Count the interval of one repetition."""
+        self.tally(row, column).see(true, found.low, found.high)
+
+    def cells(self) -> Iterator[tuple[tuple[str, ...], str, dict[str, float]]]:
+        """Yield row, column and what was counted."""
+        for row, tallies in self.tallies.items():
+            for column, tally in tallies.items():
+                yield row, column, tally.counted(self.weights.get(row))
+
+    def __str__(self) -> str:
+        columns = list(dict.fromkeys(column for tallies in self.tallies.values() for column in tallies))
+        found = {(row, column): _cell(counted) for row, column, counted in self.cells()}
+        body = [[*row, *(found.get((row, column), "") for column in columns)] for row in self.tallies]
+        return table(self.title, [*self.settings, *columns], body)
+
+
+def table(title: str, head: list[str], body: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *body]
+    return "\n".join([f"### {title}", "", *(f"| {' | '.join(line)} |" for line in lines), ""])
+
+
+def _cell(counted: dict[str, float]) -> str:
+    said = short(counted["coverage"])
+    if counted["coverage"] < LOW:
+        said = f"**{said}**"
+    if counted["error"]:
+        said += f" ± {short(counted['error'])}"
+    if not math.isnan(counted["width"]):
+        said += f" ({100 * counted['above']:.1f} / {100 * counted['below']:.1f}) {counted['width']:.2g}"
+    lost = [f"{100 * counted[name]:.2g} % {name}" for name in ("none", "points") if counted[name] >= 0.0005]
+    return f"{said} [{', '.join(lost)}]" if lost else said
+
+
+def short(value: float) -> str:
+    """Write a share as papers do: .95."""
+    return "–" if math.isnan(value) else f"{value:.3f}".removeprefix("0")
+
+
+# -- two raters on a scale of five levels -----------------------------------------------------------------------------
+
+VALUES = np.arange(1.0, 6.0)
+SHAPES = {"even": (0.2, 0.4, 0.6, 0.8), "85 % at 5": (0.02, 0.05, 0.09, 0.15), "97 % at 5": (0.005, 0.01, 0.02, 0.03)}
+"""Shares of people's ratings at or below level 1, 2, 3 and 4."""
+TOGETHER = 0.3
+"""Correlation between two replies of one conversation, in what they deserve and in each rater's error."""
+
+
+class Raters(NamedTuple):
+    """People and judge see the same quality plus an error of their own, all normal, and cut at the same points."""
+
+    correlation: float
+    """Between the two before cutting."""
+    shape: str
+    bias: float = 0.1
+    """By how much the judge is too mild, in standard deviations."""
+    quality: float = 0.0
+    """Of the system, in standard deviations."""
+
+    def cuts(self) -> Floats:
+        """Return where people's scale is cut, shape (4,), for a system of quality 0."""
+        return np.asarray(ndtri(SHAPES[self.shape]))
+
+    def joint(self) -> Floats:
+        """Return the probability of each pair of levels, shape (5, 5), by quadrature over the quality they share."""
+        quality = np.linspace(-9, 9, 6001)
+        weight = np.exp(-(quality**2) / 2)
+        each = [self._levels(quality, shift) for shift in (self.quality, self.quality + self.bias)]
+        return np.asarray((each[0] * (weight / weight.sum())[:, None]).T @ each[1])
+
+    def _levels(self, quality: Floats, shift: float) -> Floats:
+        at_most = ndtr(
+            (self.cuts() - shift - math.sqrt(self.correlation) * quality[:, None]) / math.sqrt(1 - self.correlation)
+        )
+        return np.diff(at_most, prepend=0, append=1, axis=1)
+
+    def means(self) -> tuple[float, float]:
+        """Return people's and the judge's true mean."""
+        joint = self.joint()
+        return float(joint.sum(axis=1) @ VALUES), float(joint.sum(axis=0) @ VALUES)
+
+    def rate(self, latent: Floats) -> tuple[Floats, Floats]:
+        """Return people's and the judge's ratings of replies from three standard normal numbers each, (3, ...)."""
+        shared, *own = latent
+        scores = [math.sqrt(self.correlation) * shared + math.sqrt(1 - self.correlation) * error for error in own]
+        people = np.searchsorted(self.cuts() - self.quality, scores[0])
+        judge = np.searchsorted(self.cuts() - self.quality - self.bias, scores[1])
+        return VALUES[people], VALUES[judge]
+
+
+def latent(generator: np.random.Generator, conversations: int, replies: int) -> Floats:
+    """Draw quality and both errors, shape (3, conversations, replies)."""
+    common = generator.normal(size=(3, conversations, 1))
+    own = generator.normal(size=(3, conversations, replies))
+    return math.sqrt(TOGETHER) * common + math.sqrt(1 - TOGETHER) * own
+
+
+def tuned(statistic: Callable[[Floats], Floats], target: float, shape: str, bias: float = 0.1) -> Raters:
+    """Find the raters whose statistic of six sums has a true value."""
+
+    def miss(correlation: float) -> float:
+        joint = 1e9 * Raters(correlation, shape, bias).joint()[None]
+        return float(statistic(moments.of_joint(joint, VALUES))[0]) - target
+
+    return Raters(brentq(miss, 1e-6, 0.9999), shape, bias)
+
+
+# -- system means -----------------------------------------------------------------------------------------------------
+
+
+def systems(repetitions: int, generator: np.random.Generator) -> Iterator[object]:
+    """ICCs of system means: the exact interval of the card beside three bootstraps over systems."""
+    consistent = Grid("ICC(C,1) of system means", "how systems differ", "systems", "true")
+    agreeing = Grid("ICC(A,1) of system means", "judge's bias", "systems", "ICC(C,1)", "true")
+    classes, licences = [], []
+    for n in (3, 5, 9, 20, 50):
+        for rho in (0.5, 0.8, 0.95):
+            widths = []
+            given: dict[str, list[str]] = {"normally": [], "a few far below": []}
+            at = (str(n), short(rho))
+            for seed in range(repetitions):
+                error = math.sqrt(1 - rho) * generator.normal(size=(n, 2))
+                drawn = {
+                    "normally": generator.normal(size=(n, 1)),
+                    "a few far below": 1 - generator.exponential(size=(n, 1)),
+                }
+                for how, quality in drawn.items():
+                    means = math.sqrt(rho) * quality + error
+                    found = _over_systems(means, icc.consistency, seed)
+                    exact = icc.icc(means).consistency
+                    consistent.see((how, *at), "exact F, as printed", rho, exact)
+                    given[how].append(_ranking(means, exact))
+                    for name, interval in found.items():
+                        consistent.see((how, *at), name, rho, interval)
+                    if how == "normally":
+                        _, low, high, _ = found[SOURCE]
+                        widths.append(np.nan if low is None or high is None else high - low)
+                means = math.sqrt(rho) * drawn["normally"] + error
+                for bias, size in (("none", 0.0), ("0.5 SD", 0.5), ("random, 0.5 SD", 0.5 * generator.normal())):
+                    shifted = means + np.array([0.0, size])
+                    true = rho / (1 if bias == "none" else 1 + 0.5**2 / 2)
+                    row = (bias, *at, short(true))
+                    agreeing.see(row, "exact F, as printed", true, icc.icc(shifted).agreement)
+                    if not bias.startswith("random"):
+                        found = _over_systems(shifted, icc.agreement, seed)
+                        agreeing.see(row, "percentile", true, found["percentile"])
+                        agreeing.see(row, "BCa", true, found["BCa"])
+            classes.append([*at, *_classes(np.array(widths))])
+            licences += [[how, *at, *_often(verdicts)] for how, verdicts in given.items()]
+    yield consistent
+    yield agreeing
+    yield table(
+        "May it rank systems? How often each verdict comes out (exact F, and with any one system left out)",
+        ["how systems differ", "systems", "true", *SAID],
+        licences,
+    )
+    yield table(
+        "The source's verdicts: the width of its interval of ICC(C,1), and how often each class comes out",
+        ["systems", "true", "10 to 90 % of widths", *SAID],
+        classes,
+    )
+    yield table(
+        "The least ICC(C,1) of system means whose exact lower bound reaches a limit",
+        ["systems", ".50", ".75"],
+        [[str(n), short(_least(n, 0.5)), short(_least(n, 0.75))] for n in (3, 4, 5, 7, 9, 10, 15, 20, 30, 50)],
+    )
+
+
+SAID = ("good", "moderate", "limited")
+_RULE = rule.load(rule.MINDGAUGE)
+SOURCE = "percentile, values below 0 dropped (the source)"
+
+
+def _over_systems(means: Floats, form: Callable[[icc.MeanSquares], Floats], seed: int) -> dict[str, Interval]:
+    n = len(means)
+    [weights] = bootstrap.item_weights(n, RESAMPLES, seed)
+    values = form(icc.mean_squares(means, np.concatenate([np.ones((1, n)), weights, 1 - np.eye(n)])))
+    value, drawn, left_out = float(values[0]), values[1 : RESAMPLES + 1], values[RESAMPLES + 1 :]
+    return {
+        "percentile": bootstrap.percentile_interval(value, drawn),
+        SOURCE: Interval(value, *bootstrap.percentile(drawn[(drawn >= 0) & (drawn <= 1)])),
+        "BCa": bootstrap.bca(value, drawn, left_out),
+    }
+
+
+def _classes(widths: Floats) -> list[str]:
+    low, high = np.nanquantile(widths, [0.1, 0.9])
+    good, moderate = float((widths <= 0.355).mean()), float(((widths > 0.355) & (widths <= 0.560)).mean())
+    return [f"{low:.2f} to {high:.2f}", short(good), short(moderate), short(1 - good - moderate)]
+
+
+def _ranking(means: Floats, exact: icc.Coefficient) -> str:
+    """Return whether the card lets the judge rank systems."""
+    without = icc.consistency(icc.mean_squares(means, 1 - np.eye(len(means))))
+    facts = rule.Facts(
+        ordered=True, span=1, subjects=1000, clusters=1000, missing_share=0, systems=len(means), agreement=Bound(0),
+        bias=None, ranking=Bound(exact.value, exact.low, exact.high), without_one=float(without.min()), selected="",
+    )  # fmt: skip
+    return rule.decide(facts, _RULE)[1].verdict
+
+
+def _often(verdicts: list[str]) -> list[str]:
+    return [short(verdicts.count(verdict) / len(verdicts)) for verdict in (GOOD, MODERATE, LIMITED)]
+
+
+def _least(n: int, limit: float) -> float:
+    f = (1 + limit) / (1 - limit) / float(fdtri(n - 1, n - 1, 0.025))
+    return (f - 1) / (f + 1)
+
+
+def both(repetitions: int, generator: np.random.Generator) -> Iterator[object]:
+    """System means under the card's ways of resampling. Systems and conversations are both drawn anew each time."""
+    settings = ("systems × conversations", "true")
+    grids = {name: Grid(f"{title} of system means, by what is resampled", *settings) for name, title in _SYSTEM.items()}
+    rho, of_system, of_conversation, of_reply, bias = 0.8, 0.3, 0.3, 0.7, 0.2
+    for n in (5, 9, 20):
+        for conversations in (20, 100):
+            same = (rho * of_system + 0.5 * of_reply / conversations) / (of_system + of_reply / conversations)
+            variance = of_system + of_reply / conversations
+            true = dict.fromkeys(_SYSTEM, same) | {"system_icc_a1": same / (1 + bias**2 / 2 / variance)}
+            for seed in range(repetitions):
+                ratings = (
+                    math.sqrt(of_system) * _alike(generator, rho, n, 1)
+                    + math.sqrt(of_conversation) * _alike(generator, 0.5, 1, conversations)
+                    + math.sqrt(of_reply) * _alike(generator, 0.5, n, conversations)
+                )
+                ratings[1] += bias
+                pairs = _continuous(*ratings)
+                exact = icc.icc(ratings.mean(axis=2).T)
+                drawn = estimates.resample(pairs, RESAMPLES, seed)
+                for name, grid in grids.items():
+                    row = (f"{n} × {conversations}", short(true[name]))
+                    for scheme, values in drawn.items():
+                        grid.see(row, scheme, true[name], Interval(None, *bootstrap.percentile(values[name])))
+                    if name != "system_pearson":
+                        form = exact.consistency if name == "system_icc_c1" else exact.agreement
+                        grid.see(row, "exact F", true[name], form)
+    yield from grids.values()
+
+
+_SYSTEM = {"system_icc_c1": "ICC(C,1)", "system_icc_a1": "ICC(A,1)", "system_pearson": "Pearson's r"}
+
+
+def _alike(generator: np.random.Generator, correlation: float, *shape: int) -> Floats:
+    """Draw what people and judge see, shape (2, *shape), standard normal with some correlation."""
+    own = generator.normal(size=(2, *shape))
+    return np.asarray(math.sqrt(correlation) * generator.normal(size=shape) + math.sqrt(1 - correlation) * own)
+
+
+def _continuous(people: Floats, judge: Floats) -> Pairs:
+    """Make the card's sums of ratings (systems, conversations) on a continuum."""
+    n, conversations = people.shape
+    terms = np.stack([np.ones_like(people), people, judge, people**2, judge**2, people * judge], axis=-1)
+    cells = csr_array(terms.swapaxes(0, 1).reshape(conversations, -1))
+    return Pairs(cells, Scale((0.0, 1.0), levels=False), np.arange(n), n * conversations)
+
+
+# -- single replies ---------------------------------------------------------------------------------------------------
+
+MAIN = ("icc_a1", "alpha", "kappa_quadratic", "ac", "bias")
+OTHERS = ("icc_c1", "pearson", "ccc", "mse", "percent", "within_1", "kappa", "people_mean", "judge_mean", "judge_top")
+SIZES = ((5, 1), (10, 1), (10, 3), (10, 5), (20, 1), (20, 5), (30, 1), (50, 1), (50, 5), (200, 1), (200, 5))
+PRINTED, PERCENTILE, BCA = (
+    "Student's t by the jackknife over conversations, as printed",
+    "percentile over conversations",
+    "BCa over conversations",
+)
+NAIVE = "percentile over replies, as if each were a conversation"
+OTHER = "other coefficients"
+_LAYOUT = Pairs(csr_array((1, 31)), Scale(tuple(VALUES)), np.zeros(1, dtype=np.intp), 1)
+
+
+def replies(repetitions: int, generator: np.random.Generator) -> Iterator[object]:
+    """The card's coefficients of single replies, by leaving out or resampling conversations, and the verdicts they lead to."""
+    settings = ("ratings", "true A1", "conversations × replies")
+    grids = {method: Grid(f"Single replies: {method}", *settings) for method in (PRINTED, PERCENTILE, BCA, NAIVE)}
+    grids[OTHER] = Grid(f"Single replies, other coefficients: {PRINTED}", *settings)
+    truths, verdicts = [], []
+    for shape in ("even", "85 % at 5"):
+        for target in (0.4, 0.75, 0.9):
+            raters = tuned(moments.icc_agreement, target, shape)
+            true = _truth(raters)
+            truths.append([shape, *(f"{true[name]:.2f}" for name in (*MAIN, *OTHERS))])
+            for size in SIZES:
+                row = (shape, short(target), f"{size[0]} × {size[1]}")
+                given: dict[str, list[str]] = {PRINTED: [], PERCENTILE: []}
+                for seed in range(repetitions):
+                    each = _sums(*raters.rate(latent(generator, *size)))
+                    found = _intervals(each.sum(axis=1), seed, (*MAIN, *OTHERS) if target == 0.75 else MAIN)
+                    for method, verdict in given.items():
+                        verdict.append(_verdict(found, method, *size))
+                    if target == 0.75 and size[1] == 5:
+                        naive = _intervals(each.reshape(-1, each.shape[-1]), seed, MAIN)
+                        found |= {(NAIVE, name): naive[PERCENTILE, name] for name in MAIN}
+                    for (method, name), interval in found.items():
+                        grids[method].see(row, name, true[name], interval)
+                if size[0] * size[1] >= _RULE.data.subjects:
+                    verdicts.append([*row, *_often(given[PRINTED]), *_often(given[PERCENTILE])])
+    yield table("Single replies: true values", ["ratings", *MAIN, *OTHERS], truths)
+    yield from grids.values()
+    head = [f"{said}, {how}" for how in ("as printed", "by percentiles") for said in SAID]
+    yield table("Single replies: how often each verdict comes out", [*settings, *head], verdicts)
+
+
+def _truth(raters: Raters) -> dict[str, float]:
+    """Return the coefficients of endless replies."""
+    joint = 1e9 * raters.joint()
+    whole = np.concatenate([moments.of_joint(joint[None], VALUES, origin=1)[0], joint.ravel()])
+    return {name: float(value[0]) for name, value in estimates.of_subjects(_LAYOUT, whole[None]).items()}
+
+
+def _sums(people: Floats, judge: Floats) -> Floats:
+    """Return the card's sums for each reply: six moments and the table of levels, shape (conversations, replies, 31)."""
+    x, y = people - 1, judge - 1
+    terms = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=-1)
+    return np.concatenate([terms, np.eye(25)[(5 * x + y).astype(int)]], axis=-1)
+
+
+def _intervals(cells: Floats, seed: int, names: tuple[str, ...]) -> dict[tuple[str, str], Ends]:
+    """Return the intervals of some coefficients by each method, from the sums of conversations (C, 31)."""
+    kinds, counts = bootstrap.types(cells)
+    rows = np.asarray(kinds)
+    total = (counts @ rows)[None]
+    drawn = [weights @ rows for weights in bootstrap.draw(counts, RESAMPLES, seed)]
+    values = estimates.of_subjects(_LAYOUT, np.concatenate([total, total - rows, *drawn]))
+    found: dict[tuple[str, str], Ends] = {}
+    for name in names:
+        point, left_out, resamples = np.split(values[name], [1, len(rows) + 1])
+        value = float(point[0])
+        found[PRINTED if name in MAIN else OTHER, name] = estimates.bound(
+            name, value, left_out, counts, {name: resamples}.__getitem__
+        )
+        if name in MAIN:
+            found[PERCENTILE, name] = bootstrap.percentile_interval(value, resamples)
+            found[BCA, name] = bootstrap.bca(value, resamples, left_out, counts=counts)
+    return found
+
+
+def _verdict(found: dict[tuple[str, str], Ends], method: str, conversations: int, size: int) -> str:
+    """Return what the card says of the judge, were its intervals made by this method."""
+    agreement, bias = (
+        Bound(0.0, found[method, name].low, found[method, name].high, "none") for name in ("icc_a1", "bias")
+    )
+    facts = rule.Facts(
+        ordered=True, span=4, subjects=conversations * size, clusters=conversations, missing_share=0, systems=1,
+        agreement=agreement, bias=bias, ranking=None, without_one=None, selected="",
+    )  # fmt: skip
+    return rule.decide(facts, _RULE)[0].verdict
+
+
+# -- scores -----------------------------------------------------------------------------------------------------------
+
+
+def shares(repetitions: int, generator: np.random.Generator) -> Iterator[object]:
+    """Shares: over all outcomes where observations are independent, by simulation where replies repeat."""
+    exact = Grid("Shares of independent observations, summed over all outcomes", "true", "n")
+    for p in (0.01, 0.05, 0.5):
+        for n in (20, 100, 500):
+            at = (f"{p:g}", str(n))
+            exact.weights[at] = np.diff(bdtr(np.arange(n + 1.0), n, p), prepend=0)
+            bound = proportion.zero_events_upper(n).high
+            assert bound is not None
+            for count in range(n + 1):
+                exact.see(at, "Clopper–Pearson", p, proportion.clopper_pearson(count, n))
+                exact.see(at, "Wilson", p, proportion.wilson(count, n))
+                exact.tally(at, "bound after 0 events").hold(count > 0 or p <= bound)
+    yield exact
+    grid = Grid("Shares, several replies a conversation", "true", "conversations × replies", "alike in a conversation")
+    for p in (0.05, 0.5):
+        for conversations in (20, 100):
+            for kind in ("5", "1 or 20"):
+                for alike in (0.0, 0.5, 1.0):
+                    row = (f"{p:g}", f"{conversations} × {kind}", f"{alike:g}")
+                    for _ in range(repetitions):
+                        sizes = np.full(conversations, 5) if kind == "5" else np.tile([1, 20], conversations // 2)
+                        cluster = np.repeat(np.arange(conversations), sizes)
+                        yes = generator.random(len(cluster)) < _chances(generator, p, alike, conversations)[cluster]
+                        found = metrics.estimate(metrics.share_of(1), _table((0, 1), yes.astype(np.intp), cluster))
+                        grid.see(row, "Clopper–Pearson, conversations as n, as printed", p, found)
+                        kish = len(yes) ** 2 / float(sizes @ sizes)
+                        grid.see(
+                            row, "Kish's n of conversations", p, proportion.clopper_pearson(yes.mean() * kish, kish)
+                        )
+                        grid.see(row, "replies as n", p, proportion.clopper_pearson(int(yes.sum()), len(yes)))
+                        grid.see(row, "Student's t over conversations", p, _student(yes, cluster))
+    yield grid
+
+
+def _chances(generator: np.random.Generator, p: float, alike: float, conversations: int) -> Floats:
+    """Draw each conversation's own chance, so that two of its replies correlate as `alike` says."""
+    if alike in {0.0, 1.0}:
+        return np.full(conversations, p) if alike == 0 else (generator.random(conversations) < p).astype(float)
+    return generator.beta(p * (1 - alike) / alike, (1 - p) * (1 - alike) / alike, size=conversations)
+
+
+def _table(levels: tuple[int, ...], codes: Codes, cluster: Codes, target: Codes | None = None) -> metrics.Table:
+    n = len(codes)
+    nothing = np.full(n, -1, dtype=np.intp)
+    return metrics.Table(
+        levels, codes, nothing if target is None else target, cluster, cluster, np.full(n, "ok", object)
+    )
+
+
+def _student(values: NDArray[np.generic], cluster: Codes) -> Interval:
+    """Return a mean's interval by Student's t over clusters, as a judge's own mean has it on the card."""
+    nobody = np.full(len(values), np.nan)
+    return correction.prediction_powered_mean(values, nobody, cluster).judge_only
+
+
+def means(repetitions: int, generator: np.random.Generator) -> Iterator[object]:
+    """Mean levels: the percentile bootstrap over conversations, and Student's t."""
+    grid = Grid("Mean level", "ratings", "conversations × replies")
+    for shape in SHAPES:
+        true = Raters(0.5, shape).means()[0]
+        for conversations in (3, 5, 10, 20, 50, 200):
+            for size in (1, 5):
+                row = (shape, f"{conversations} × {size}")
+                cluster = np.repeat(np.arange(conversations), size)
+                for seed in range(repetitions):
+                    people = Raters(0.5, shape).rate(latent(generator, conversations, size))[0].ravel()
+                    codes = (people - 1).astype(np.intp)
+                    found = metrics.estimate(
+                        metrics.mean_level, _table((1, 2, 3, 4, 5), codes, cluster), resamples=RESAMPLES, seed=seed
+                    )
+                    grid.see(row, "percentile over conversations, as printed", true, found)
+                    grid.see(row, "Student's t over conversations", true, _student(people, cluster))
+    yield grid
+
+
+def closed(repetitions: int, generator: np.random.Generator) -> Iterator[object]:
+    """Closed questions of four classes, one of them rare, and the agreement of three repeats."""
+    grid = Grid("Closed questions, as printed", "right", "samples")
+    prevalence = np.array([0.55, 0.25, 0.15, 0.05])
+    for right in (0.6, 0.9):
+        given = np.full((4, 4), (1 - right) / 3) + (right - (1 - right) / 3) * np.eye(4)
+        joint = prevalence[:, None] * given
+        called = joint.sum(axis=0)
+        f1 = float((2 * np.diagonal(joint) / (prevalence + called)).mean())
+        expected = float(prevalence @ called)
+        kappa = (right - expected) / (1 - expected)
+        repeated, chance = float(prevalence @ (given**2).sum(axis=1)), float(called @ called)
+        fleiss = (repeated - chance) / (1 - chance)
+        for n in (20, 50, 200):
+            row = (f"{right:g}", str(n))
+            for seed in range(repetitions):
+                target = generator.choice(4, size=n, p=prevalence)
+                cluster = np.repeat(np.arange(n), 3)
+                answers = (generator.random((n * 3, 1)) > np.cumsum(given, axis=1)[target[cluster], :3]).sum(axis=1)
+                once = _table((0, 1, 2, 3), answers[::3], np.arange(n), target)
+                thrice = _table((0, 1, 2, 3), answers, cluster, target[cluster])
+                for metric, true, on in (
+                    (metrics.accuracy, right, once),
+                    (metrics.cohen_kappa, kappa, once),
+                    (metrics.macro_f1, f1, once),
+                    (metrics.fleiss_kappa, fleiss, thrice),
+                ):
+                    found = metrics.estimate(metric, on, resamples=RESAMPLES, seed=seed)
+                    grid.see(row, f"{metric.name}", true, found)
+    yield grid
+
+
+# -- corrections ------------------------------------------------------------------------------------------------------
+
+
+def corrected(repetitions: int, generator: np.random.Generator) -> Iterator[object]:
+    """Prediction-powered means and differences of 1,000 replies, of which people labelled few."""
+    grid = Grid("Mean of 1,000 replies, some labelled by people", "ratings", "r", "replies", "labelled")
+    gaps = Grid("Difference of two systems in 500 conversations, some labelled by people", "ratings", "r", "labelled")
+    for shape in ("even", "85 % at 5"):
+        for r in (0.3, 0.8):
+            raters = tuned(moments.pearson, r, shape, bias=0.3)
+            better = raters._replace(quality=0.3)
+            true, gap = raters.means()[0], better.means()[0] - raters.means()[0]
+            for labelled in (20, 50, 100):
+                for _ in range(repetitions):
+                    for kind, size, together in _LABELLING:
+                        people, judge = (a.ravel() for a in raters.rate(latent(generator, 1000 // size, size)))
+                        drawn = generator.permutation(1000 // together)[: labelled // together]
+                        known = (drawn[:, None] * together + np.arange(together)).ravel()
+                        people = np.where(np.isin(np.arange(1000), known), people, np.nan)
+                        found = correction.prediction_powered_mean(judge, people, np.arange(1000) // size)
+                        row = (shape, f"{r:g}", kind, str(labelled))
+                        grid.see(row, "people and judge", true, found.corrected)
+                        grid.see(row, "people only", true, found.human_only)
+                        grid.see(row, "judge only", true, found.judge_only)
+                    scores = latent(generator, 500, 2)
+                    rated = [np.array(of.rate(scores[:, :, i])) for i, of in enumerate((better, raters))]
+                    people, judge = np.concatenate(rated, axis=1)
+                    conversation = np.tile(np.arange(500), 2)
+                    people = np.where(conversation < labelled // 2, people, np.nan)
+                    found = correction.prediction_powered_difference(judge, people, conversation, np.arange(1000) < 500)
+                    at = (shape, f"{r:g}", f"{labelled} in {labelled // 2}")
+                    gaps.see(at, "people and judge", gap, found.corrected)
+                    gaps.see(at, "people only", gap, found.human_only)
+                    gaps.see(at, "judge only", gap, found.judge_only)
+    yield grid
+    yield gaps
+
+
+_LABELLING = (("1,000 × 1", 1, 1), ("200 × 5, any replies", 5, 1), ("200 × 5, whole conversations", 5, 5))
+
+
+def verdicts(repetitions: int, generator: np.random.Generator) -> Iterator[object]:
+    """Rogan and Gladen's correction of a verdict with sensitivity .8 and specificity .9."""
+    grid = Grid("Prevalence by 1,000 verdicts, sensitivity .8, specificity .9", "true", "replies", "labelled")
+    for p in (0.02, 0.1, 0.3):
+        for labelled in (50, 200):
+            for _ in range(repetitions):
+                for size in (1, 5):
+                    cluster = np.arange(1000) // size
+                    chances = _chances(generator, p, 0.0 if size == 1 else TOGETHER, 1000 // size)
+                    truth = generator.random(1000) < chances[cluster]
+                    judge = np.where(truth, generator.random(1000) < 0.8, generator.random(1000) < 0.1).astype(float)
+                    people = np.where(generator.permutation(1000) < labelled, truth, np.nan)
+                    found = correction.prevalence(judge, people, cluster)
+                    row = (f"{p:g}", f"{1000 // size:,} × {size}", str(labelled))
+                    grid.see(row, "people and judge", p, found.prevalence)
+                    known = ~np.isnan(people)
+                    alone = proportion.clopper_pearson(int(people[known].sum()), labelled)
+                    grid.see(row, "people only, replies as n", p, alone)
+                    grid.see(row, "judge only", p, found.apparent)
+    yield grid
+
+
+# -- several systems --------------------------------------------------------------------------------------------------
+
+
+def ranks(repetitions: int, generator: np.random.Generator) -> Iterator[object]:
+    """Paired differences, ranks, and claims that survive Holm's adjustment."""
+    grid = Grid("Several systems on the same conversations", "gap between neighbours", "systems", "conversations")
+    for gap in (0.0, 0.1):
+        for n in (5, 10):
+            raters = [Raters(0.5, "even", quality=gap * (i - (n - 1) / 2)) for i in range(n)]
+            true = np.array([of.means()[0] for of in raters])
+            gaps = true[:, None] - true
+            rank = 1 + (gaps.T > 0).sum(axis=1) + ((gaps == 0).sum(axis=1) - 1) / 2
+            for conversations in (50, 200):
+                row = (f"{gap:g} SD", str(n), str(conversations))
+                for seed in range(repetitions):
+                    drawn = latent(generator, conversations, n)
+                    scores = np.stack([of.rate(drawn[:, :, i])[0] for i, of in enumerate(raters)], axis=1)
+                    found = comparison.compare(scores, resamples=RESAMPLES, seed=seed)
+                    pairs = [(gaps[d.first, d.second], d.difference.low, d.difference.high) for d in found.differences]
+                    grid.tally(row, "means").see(true, *_ends([s.mean for s in found.standings]))
+                    grid.tally(row, "differences").see(*np.array(pairs, dtype=float).T)
+                    claims = [d for d in found.differences if d.adjusted is not None and d.adjusted <= 0.05]
+                    right = [(d.difference.value or 0) * gaps[d.first, d.second] > 0 for d in claims]
+                    grid.tally(row, "no false claim by Holm").hold(all(right))
+                    grid.tally(row, "ranks").see(rank, *_ends([s.rank for s in found.standings]))
+                    certain = np.array([s.certain for s in found.standings], dtype=float).T
+                    grid.tally(row, "certain ranks, each").see(rank, *certain)
+                    grid.tally(row, "all at once").hold(bool(((certain[0] <= rank) & (rank <= certain[1])).all()))
+    yield grid
+
+
+def _ends(found: list[Interval]) -> tuple[Floats, Floats]:
+    low, high = np.array([interval[1:3] for interval in found], dtype=float).T
+    return low, high
+
+
+def studies(repetitions: int, generator: np.random.Generator) -> Iterator[object]:
+    """Generalizability studies: the systems and raters at hand, and systems and raters at large."""
+    settings = ("systems × conversations × raters",)
+    at_hand = Grid("Generalizability study: for the systems and raters at hand, as printed", *settings)
+    at_large = Grid("Generalizability study: the same intervals for systems and raters at large", *settings)
+    for s, r in ((1, 2), (5, 3), (9, 3)):
+        large = (
+            generalizability.Components(None, 0.6, 0.05, None, None, None, 0.4)
+            if s == 1
+            else generalizability.Components(0.3, 0.3, 0.05, 0.2, 0.05, 0.1, 0.5)
+        )
+        of = {name: math.sqrt(value) for name, value in large._asdict().items() if value is not None}
+        for c in (10, 30, 50, 100):
+            row = (f"{s} × {c} × {r}",)
+            for seed in range(repetitions):
+                system = of.get("system", 0.0) * generator.normal(size=(s, 1, 1))
+                rater = of["rater"] * generator.normal(size=(1, 1, r))
+                crossed = of.get("system_rater", 0.0) * generator.normal(size=(s, 1, r))
+                ratings = (
+                    system + rater + crossed
+                    + of["conversation"] * generator.normal(size=(1, c, 1))
+                    + of.get("system_conversation", 0.0) * generator.normal(size=(s, c, 1))
+                    + of.get("conversation_rater", 0.0) * generator.normal(size=(1, c, r))
+                    + of["residual"] * generator.normal(size=(s, c, r))
+                )  # fmt: skip
+                found = generalizability.study(ratings, resamples=RESAMPLES, seed=seed)
+                hand = _at_hand(large, (system + rater + crossed)[:, 0])
+                for grid, true in ((at_hand, hand), (at_large, large)):
+                    order = generalizability.generalizability(true, conversations=c, raters=r)
+                    number = generalizability.dependability(true, conversations=c, raters=r)
+                    assert order is not None
+                    assert number is not None
+                    grid.see(row, "Eρ²", order, found.generalizability)
+                    grid.see(row, "Φ", number, found.dependability)
+                for name, value in hand._asdict().items():
+                    if value is not None:
+                        ends = getattr(found.low, name), getattr(found.high, name)
+                        at_hand.tally(row, f"σ²({name.replace('_', ' × ')})").see(value, *ends)
+    yield at_hand
+    yield at_large
+
+
+def _at_hand(large: generalizability.Components, fixed: Floats) -> generalizability.Components:
+    """Return the components that a study of these systems and raters (s, r) finds with endless conversations."""
+    s, r = fixed.shape
+    if s == 1:
+        return large._replace(rater=float(fixed.var(ddof=1)))
+    of_system, of_rater = fixed.mean(axis=1), fixed.mean(axis=0)
+    rest = fixed - of_system[:, None] - of_rater + fixed.mean()
+    crossed = float((rest**2).sum()) / ((s - 1) * (r - 1))
+    return large._replace(
+        system=float(of_system.var(ddof=1)) - crossed / r,
+        rater=float(of_rater.var(ddof=1)) - crossed / s,
+        system_rater=crossed,
+    )
+
+
+PARTS = {
+    "systems": (systems, 1000), "both": (both, 1000), "replies": (replies, 1000), "shares": (shares, 2000),
+    "means": (means, 1000), "closed": (closed, 1000), "corrected": (corrected, 1000), "verdicts": (verdicts, 2000),
+    "ranks": (ranks, 1000), "studies": (studies, 1000),
+}  # fmt: skip
+"""What there is, with how many repetitions."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART", help=", ".join(PARTS))
+    parser.add_argument("--quick", action="store_true", help="a tenth of the repetitions")
+    parser.add_argument("--json", help="also write every number to this file")
+    asked = parser.parse_args()
+    found = []
+    for place, (name, (part, repetitions)) in enumerate(PARTS.items()):
+        if name not in asked.only:
+            continue
+        began = time.process_time()
+        for made in part(repetitions // 10 if asked.quick else repetitions, np.random.default_rng([SEED, place])):
+            print(made, flush=True)
+            if isinstance(made, Grid):
+                found += [
+                    {
+                        "part": name,
+                        "table": made.title,
+                        **dict(zip(made.settings, row, strict=True)),
+                        "interval": column,
+                    }
+                    | counted
+                    for row, column, counted in made.cells()
+                ]
+        print(f"({name}: {time.process_time() - began:.0f} s)\n", flush=True)
+    if asked.json:
+        Path(asked.json).write_text(json.dumps(found, indent=1, ensure_ascii=False), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
