@@ -108,7 +108,7 @@ def page(files: ReportFiles) -> str:
 
 
 KIND, NOISY, GOOD = "acme/kind-judge", '=evil<b>"judge"</b>', "openai/gpt-5-nano"
-JUDGES = {GOOD: (0.0, 0.3), KIND: (0.9, 0.3), NOISY: (0.0, 1.7)}
+JUDGES = {GOOD: (0.0, 0.1), KIND: (0.9, 0.3), NOISY: (0.0, 1.7)}
 """Judge → what it adds to a reply's true level, and how far it strays from that by chance."""
 
 
