@@ -26,6 +26,7 @@ format: $(VENV)/developing
 bench: $(VENV)/developing
 	$(PIP) --group bench
 	$(BIN)/python bench/engine.py
+	$(BIN)/python bench/stats.py
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
