@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from sklearn import metrics as sk
 
 from mindgauge import metrics
 from mindgauge.metrics import Metric, Table, estimate
+from mindgauge.metrics.table import _counted
 
 LABELS = ("a", "b", "calm")
+AVERAGES = (
+    metrics.weighted_precision, metrics.weighted_recall, metrics.weighted_f1, metrics.macro_precision,
+    metrics.macro_recall, metrics.macro_f1,
+)  # fmt: skip
+BINARY = metrics.binary("alarm", safe=("calm",))
+NODES = metrics.node_accuracy((("a",), ("b",)))
 ALL = (
-    metrics.accuracy, metrics.macro_f1, metrics.cohen_kappa, metrics.fleiss_kappa, metrics.recall("a"),
-    metrics.precision("b"), metrics.call_rate("missed", of=("a", "b"), as_=("calm",)), *metrics.STATUS_RATES,
+    metrics.accuracy, *AVERAGES, metrics.cohen_kappa, metrics.fleiss_kappa, metrics.repeat_stability,
+    metrics.recall("a"), metrics.precision("b"), metrics.call_rate("missed", of=("a", "b"), as_=("calm",)),
+    *BINARY, *NODES, *metrics.STATUS_RATES,
 )  # fmt: skip
 SCORES = (metrics.mean_level, metrics.share_at_most(2), metrics.share_at_most(1), metrics.share_of(5))
 
@@ -25,6 +33,7 @@ def table(
     target: list[int] | None = None,
     cluster: list[int] | None = None,
     levels: tuple[int | str, ...] = LABELS,
+    run: list[int] | None = None,
 ) -> Table:
     codes = np.array(code, dtype=np.intp)
     status = np.where(codes >= 0, "ok", "unparsable").astype(object)
@@ -36,6 +45,7 @@ def table(
         clusters,
         clusters,
         status,
+        None if run is None else np.array(run, dtype=np.intp),
     )
 
 
@@ -84,10 +94,98 @@ def test_f1_and_kappa_equal_scikit_learn() -> None:
     )
 
 
+@pytest.mark.parametrize("metric", AVERAGES, ids=lambda m: m.name)
+def test_averages_over_labels_equal_scikit_learn_with_unreadable_answers_in_n(metric: Metric) -> None:
+    generator = np.random.default_rng(1)
+    gold, said = generator.integers(0, 3, 150), generator.integers(-1, 3, 150)
+    average, figure = metric.name.split("_")
+    oracle = {"precision": sk.precision_score, "recall": sk.recall_score, "f1": sk.f1_score}[figure]
+    expected = oracle(gold, said, labels=[0, 1, 2], average=average, zero_division=0)
+    found = estimate(metric, table(said.tolist(), gold.tolist()))
+    assert found.value == pytest.approx(expected)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < expected < found.high
+
+
+def test_weighted_recall_is_the_accuracy() -> None:
+    generator = np.random.default_rng(2)
+    found = table(generator.integers(-1, 3, 80).tolist(), generator.integers(0, 3, 80).tolist())
+    assert estimate(metrics.weighted_recall, found) == estimate(metrics.accuracy, found)
+
+
+def test_binary_figures_take_labels_together_and_an_unreadable_answer_raises_no_alarm() -> None:
+    gold, said = [0, 1, 0, 2, 2, 1], [1, 1, -1, 2, 0, 2]
+    alarm, raised = np.array(gold) < 2, np.isin(said, (0, 1))
+    accuracy, precision, recall, f1 = (estimate(metric, table(said, gold)) for metric in BINARY)
+    assert accuracy.value == pytest.approx(3 / 6), "a confused with b is right, the unreadable one is not"
+    assert precision.value == pytest.approx(sk.precision_score(alarm, raised))
+    assert recall.value == pytest.approx(sk.recall_score(alarm, raised))
+    assert f1.value == pytest.approx(sk.f1_score(alarm, raised))
+    assert [precision.n, recall.n, accuracy.n] == [3, 4, 6]
+    assert [metric.name for metric in BINARY] == ["alarm_accuracy", "alarm_precision", "alarm_recall", "alarm_f1"]
+
+
+def test_a_node_is_judged_where_the_target_reaches_it() -> None:
+    gold = [0, 0, 1, 1, 2, 2, 2]
+    said = [0, 1, 1, 2, 2, 0, -1]
+    first, second = (estimate(metric, table(said, gold)) for metric in NODES)
+    assert first.value == pytest.approx(4 / 7), "settled right once, passed on right three times"
+    assert second.value == pytest.approx(2 / 5), "what was settled before is wrong here"
+    assert [first.n, second.n] == [7, 5]
+
+
+def test_a_node_of_several_labels_has_to_name_the_right_one() -> None:
+    (node,) = metrics.node_accuracy((("a", "b"),))
+    found = estimate(node, table([0, 0, 2, 1], [0, 1, 2, 2]))
+    assert found.value == pytest.approx(2 / 4)
+
+
+def test_stability_is_the_share_of_subjects_with_one_label_throughout() -> None:
+    code = [0, 0, 1, 2, -1, 0, -1, -1, 2]
+    found = table(code, [0] * 9, cluster=[0, 0, 1, 1, 2, 2, 3, 3, 4], run=[0, 1, 0, 1, 0, 1, 0, 1, 0])
+    stability = estimate(metrics.repeat_stability, found)
+    assert stability.value == pytest.approx(1 / 4), "no label is not the same label, and one answer is no repeat"
+    assert (stability.sd, stability.mean_of_runs) == (None, None)
+    assert estimate(metrics.repeat_stability, table([0, 1])).value is None
+
+
+def right(runs: list[int], n: int) -> Table:
+    """So many of n answers right in each run."""
+    code = [0 if i < k else 1 for k in runs for i in range(n)]
+    run = [number for number in range(len(runs)) for _ in range(n)]
+    return table(code, [0] * len(code), cluster=list(range(n)) * len(runs), run=run)
+
+
+def test_repeats_give_the_published_mean_and_sample_sd() -> None:
+    """Five runs of gpt-3.5-turbo-0301, few-shot: 50.375, 49.25, 47.25, 46.0 and 49.25 % of 800 (Dialogue Safety)."""
+    found = estimate(metrics.accuracy, right([403, 394, 378, 368, 394], 800))
+    assert found.runs == 5
+    assert found.value == pytest.approx(0.48425)
+    assert found.mean_of_runs == pytest.approx(0.48425), "of a share, the pooled value"
+    assert found.sd == pytest.approx(0.01762, abs=5e-6), "with n - 1 below; n would give .01576"
+
+
+def test_of_f1_the_mean_of_runs_is_not_the_pooled_value() -> None:
+    gold, said = [0, 0, 1, 1] * 2, [0, 0, 0, 0, 1, 1, 1, 1]
+    found = estimate(metrics.macro_f1, table(said, gold, cluster=[0, 1, 2, 3] * 2, run=[0] * 4 + [1] * 4))
+    assert found.mean_of_runs == pytest.approx(1 / 3)
+    assert found.value == pytest.approx(1 / 2)
+    assert found.sd == pytest.approx(0)
+
+
+def test_repeats_that_do_not_hold_the_same_have_no_sd() -> None:
+    found = estimate(metrics.accuracy, table([0, 0, 1], [0, 0, 0], cluster=[0, 1, 0], run=[0, 0, 1]))
+    assert (found.runs, found.mean_of_runs, found.sd) == (2, None, None)
+    once = estimate(metrics.accuracy, table([0, 1], [0, 0]))
+    assert (once.runs, once.mean_of_runs, once.sd) == (1, 0.5, None)
+
+
 CODES = npst.arrays(np.intp, st.integers(1, 25), elements=st.integers(-1, 2))
 
 
 @pytest.mark.parametrize("metric", ALL, ids=lambda m: m.name)
+@settings(max_examples=40)
 @given(codes=CODES, seed=st.integers(0, 99))
 def test_every_closed_metric_is_ordered_whatever_is_missing(
     metric: Metric, codes: np.ndarray[tuple[int], np.dtype[np.intp]], seed: int
@@ -106,6 +204,31 @@ def test_every_score_is_ordered_whatever_is_missing(
 
 
 def check(metric: Metric, columns: Table) -> None:
+    check_bounds(metric, columns)
+    check_worth(metric, columns)
+    check_counts(metric, columns)
+
+
+def check_worth(metric: Metric, columns: Table) -> None:
+    """Where a metric says what each rating is worth, it is the mean of that."""
+    if metric.worth is not None:
+        worth = metric.worth(columns)
+        value = estimate(metric, columns, resamples=50).value
+        assert value == (pytest.approx(np.nanmean(worth)) if np.isfinite(worth).any() else None)
+        assert np.isfinite(worth[metric.concerns(columns) & columns.ok]).all(), "an answer is worth something"
+
+
+def check_counts(metric: Metric, columns: Table) -> None:
+    """Where equal ratings may be counted together, weights of clusters give what weights of ratings give."""
+    concerned = columns.rows(metric.concerns(columns))
+    if metric.additive and len(concerned):
+        kinds, counts = _counted(concerned)
+        weights = np.random.default_rng(0).integers(0, 3, (4, len(counts))).astype(float)
+        one_by_one = metric.compute(concerned, weights[:, concerned.cluster])
+        np.testing.assert_allclose(metric.compute(kinds, weights @ counts), one_by_one)
+
+
+def check_bounds(metric: Metric, columns: Table) -> None:
     found = estimate(metric, columns, resamples=50)
     again = estimate(metric, columns, resamples=50)
     assert found == again, "seeded"

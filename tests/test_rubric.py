@@ -88,3 +88,50 @@ def test_a_criterion_says_when_it_does_not_apply(tmp_path: Path) -> None:
     assert "not_applicable" not in always.render("en")
     reworded = load(tmp_path, criterion(", ".join(map(level, "12")), more.replace("is no", "was no")))
     assert len({always.hash, rubric.hash, reworded.hash}) == 3
+
+
+QUOTED = ('"odd"', '"rude"', '"good"')
+
+
+def decided(nodes: str, scale: str = "nominal", more: str = "") -> str:
+    return criterion(", ".join(map(level, QUOTED)), more, scale) + nodes
+
+
+def node(levels: str, more: str = "", question: str = 'question.en = "Is it so?"') -> str:
+    return f"\n[[criteria.nodes]]\nlevels = [{levels}]\n{question}\n{more}\n"
+
+
+def test_nodes_state_an_order_that_is_not_that_of_the_levels(tmp_path: Path) -> None:
+    rubric = load(tmp_path, decided(node('"rude"') + node('"odd"', 'otherwise = "good"')))
+    assert rubric.order() == "1. rude\n2. odd\n3. good"
+    assert rubric.render("en").endswith("- odd: level odd\n- rude: level rude\n- good: level good")
+    assert rubric.only(rubric.criteria[0]).order() == rubric.order()
+    plain = load(tmp_path, decided(""))
+    assert plain.order() == ""
+    turned = load(tmp_path, decided(node('"odd"') + node('"rude"', 'otherwise = "good"')))
+    assert len({rubric.hash, plain.hash, turned.hash}) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (decided(node('"odd"') + node('"mean"', 'otherwise = "good"')), "a node decides 'mean', which is no level"),
+        (decided(node('"odd", "rude"', 'otherwise = "fine"')), "a node decides 'fine', which is no level"),
+        (decided(node('"odd", "rude"') + node('"odd"', 'otherwise = "good"')), "nodes decide 'odd' twice"),
+        (decided(node('"odd", "rude"', 'otherwise = "rude"')), "nodes decide 'rude' twice"),
+        (decided(node('"odd"', 'otherwise = "good"')), "no node decides 'rude'"),
+        (decided(node('"odd"') + node('"rude"')), "the last node, and no other, says which level holds otherwise"),
+        (decided(node('"odd"', 'otherwise = "good"') + node('"rude"')), "the last node, and no other"),
+        (decided(node('"odd"', 'otherwise = "good"') + node('"rude"', 'otherwise = "good"')), "the last node, and no other"),
+        (decided(node('"odd"') + node("", 'otherwise = "good"')), "node 2: it needs levels and a question"),
+        (decided(node('"odd"', question="") + node('"rude"', 'otherwise = "good"')), "node 1: it needs levels and a question"),
+        (decided(node('"odd", "rude"', 'otherwise = "good"'), "ordinal"), "only a nominal criterion that always applies"),
+        (decided(node('"odd", "rude"', 'otherwise = "good"'), more='not_applicable.en = "never"'), "only a nominal criterion"),
+        (decided(node('"odd", "rude"', 'otherwise = "good"\ntypo = 1')), "unknown field `typo`"),
+    ],
+)  # fmt: skip
+def test_bad_nodes_are_one_line_with_the_file(tmp_path: Path, text: str, fault: str) -> None:
+    with pytest.raises(RubricError) as caught:
+        load(tmp_path, text)
+    assert fault in str(caught.value)
+    assert "rubric.toml" in str(caught.value) and "\n" not in str(caught.value)

@@ -1,6 +1,8 @@
 """A benchmark is a folder that reads like its paper; being in `benchmarks/` is its registration.
 
 `ask.md` in the folder means a closed question, put to the model under test, which is then the rater of the sample.
+What is asked about may be the sample's last message, a reply (`{reply}` in the prompt). `ask.unordered.md`, `shots.md`
+(few-shot) and `node.md` (sequential) are further ways to put a closed question.
 `judge.md` means an open one: the model replies and raters rate the reply. `*.md` may exist per language (`ask.zh.md`).
 """
 
@@ -9,50 +11,33 @@ from __future__ import annotations
 import difflib
 import functools
 import importlib
-import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from mindgauge import anchors
 from mindgauge.errors import DataError, UsageError
+from mindgauge.folder import Card, own_samples, prompts_of
 from mindgauge.material import Material
 from mindgauge.metrics import Metric
 from mindgauge.prompt import Prompt
-from mindgauge.raters import judge
-from mindgauge.records import Message, Rating, Reply, Sample
+from mindgauge.raters.judge import Instrument, Mode, Way
+from mindgauge.records import Rating, Reply, Sample, Value
 from mindgauge.rubric import Rubric
 
+if TYPE_CHECKING:
+    from mindgauge.raters.shots import Deck
+
 HERE = Path(__file__).parent / "benchmarks"
-
-
-class DataFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A released file: where it stands below `--data DIR`, what it holds, and how large it is in bytes."""
-
-    path: str
-    holds: str
-    rows: int = 0
-    size: int = 0
-    sha256: str = ""
-
-
-class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a benchmark is, and what it is not."""
-
-    title: str
-    authors: str
-    year: int
-    link: str
-    measures: str
-    does_not_measure: str
-    languages: tuple[str, ...]
-    licence: str
-    obtain: str
-    citation: str
-    departures: tuple[str, ...] = ()
-    data: tuple[DataFile, ...] = ()
+WAYS = {
+    Way.FLAT: ("ask",),
+    Way.UNORDERED: ("ask.unordered",),
+    Way.FEW_SHOT: ("ask", "shots"),
+    Way.SEQUENTIAL: ("node",),
+}
+"""The prompts that each way of asking needs, that with the question first."""
 
 
 class Released(msgspec.Struct):
@@ -87,7 +72,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     card: Card
     rubric: Rubric
     prompts: dict[str, dict[str, Prompt]]
-    """`ask`, `judge`, `judge.split`, `reply` → language → prompt."""
+    """Kind (`folder.SLOTS`) → language → prompt."""
     metrics: tuple[Metric, ...]
     read: Callable[[Path], list[Sample]]
     """Reads the authors' files below a folder into samples."""
@@ -103,6 +88,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """Named means of several criteria: name → criteria."""
     keep: dict[str, tuple[str, ...]] = {}
     """Which of the authors' samples are asked about unless the user says otherwise: tag → values."""
+    baselines: tuple[Value, ...] = ()
+    """Levels of a closed question that are also scored as the answer to everything, beside the most frequent one."""
     protocol: str = ""
     """The tag that chooses the rubric's protocol for a sample."""
     recognised_by: Benchmark | None = None
@@ -112,6 +99,16 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     def closed(self) -> bool:
         """Whether the model under test itself rates the sample."""
         return "ask" in self.prompts
+
+    @property
+    def ways(self) -> tuple[Way, ...]:
+        """The ways in which its question can be put; none where it is open."""
+        return tuple(way for way, kinds in WAYS.items() if self.closed and set(kinds) <= self.prompts.keys())
+
+    @property
+    def about_reply(self) -> bool:
+        """Whether what is asked is about a reply that is part of the sample, as its last message."""
+        return any("reply" in prompt.slots for prompt in self.prompts.get("ask", {}).values())
 
     @property
     def published(self) -> Path | None:
@@ -138,7 +135,24 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         if not kept:
             chosen = ", ".join(f"{tag}={'|'.join(values)}" for tag, values in keep.items())
             raise DataError(f"{self.name}: no sample is left ({chosen})")
+        mute = next((s.id for s in kept if self.about_reply and s.messages[-1].role != "assistant"), None)
+        if mute is not None:
+            raise DataError(f"{self.name}: sample {mute} does not end with the reply that is asked about")
         return kept if limit is None else self._spread(kept, limit)
+
+    def training(self, data: Path | None) -> list[Sample]:
+        """Return labelled samples to learn from: the user's training part, or else our own samples.
+
+        A training part are the samples below `data` with the tag `split=train` whose source dialogue (`cluster`) has no
+        sample in another part.
+
+        Raises:
+            DataError: nothing usable is there.
+        """
+        found = self.read(data) if data is not None else []
+        elsewhere = {s.cluster for s in found if s.tags.get("split") != "train"}
+        train = [s for s in found if s.tags.get("split") == "train" and s.cluster not in elsewhere]
+        return train or own_samples(self.folder)
 
     def _spread(self, samples: list[Sample], limit: int) -> list[Sample]:
         """Take samples in turn from each class, so that a short run still sees every one; file order is kept."""
@@ -178,17 +192,22 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         """The same task with the anchors as its replies; under a name of its own, so that they enter no score."""
         return msgspec.structs.replace(self, name=f"{self.name}:anchors")
 
-    def instrument(self, mode: judge.Mode = judge.Mode.JOINT) -> judge.Instrument:
+    def instrument(self, mode: Mode = Mode.JOINT, way: Way = Way.FLAT, deck: Deck | None = None) -> Instrument:
         """Return what its raters work with.
+
+        Args:
+            mode: of judges of replies.
+            way: of asking a closed question.
+            deck: the examples of the few-shot way.
 
         Raises:
             UsageError: it has no prompt for them.
         """
-        kinds = ["ask"] if self.closed else ["judge.split", "judge"] if mode is judge.Mode.SPLIT else ["judge"]
+        kinds = [WAYS[way][0]] if self.closed else ["judge.split", "judge"] if mode is Mode.SPLIT else ["judge"]
         prompts = next((self.prompts[kind] for kind in kinds if kind in self.prompts), None)
         if prompts is None:
             raise UsageError(f"{self.name} has no {kinds[-1]}.md, so nothing can be asked")
-        return judge.Instrument(self.rubric, prompts, mode)
+        return Instrument(self.rubric, prompts, mode, way, deck)
 
     @classmethod
     def from_folder(cls, folder: Path, **details: Any) -> Benchmark:
@@ -197,64 +216,17 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             UsageError: a file is missing or bad.
         """
+        rubric, prompts = Rubric.load(folder / "rubric.toml"), prompts_of(folder)
+        if "node" in prompts and not (len(rubric.criteria) == 1 and rubric.criteria[0].nodes):
+            raise UsageError(f"{folder}: node.md asks node by node, and rubric.toml has not one criterion with nodes")
         return cls(
             name=folder.relative_to(HERE).as_posix() if folder.is_relative_to(HERE) else folder.name,
             folder=folder,
-            card=_card(folder),
-            rubric=Rubric.load(folder / "rubric.toml"),
-            prompts=_prompts(folder),
+            card=Card.of(folder),
+            rubric=rubric,
+            prompts=prompts,
             **details,
         )
-
-
-def _card(folder: Path) -> Card:
-    """Read a card; a member of a family adds to its family's."""
-    content: dict[str, Any] = {}
-    for path in (folder.parent / "card.toml", folder / "card.toml"):
-        if path.is_file():
-            content |= tomllib.loads(path.read_text(encoding="utf-8"))
-    try:
-        return msgspec.convert(content, Card)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"{folder / 'card.toml'}: {error}") from error
-
-
-def _prompts(folder: Path) -> dict[str, dict[str, Prompt]]:
-    prompts: dict[str, dict[str, Prompt]] = {}
-    for path in sorted(folder.glob("*.md")):
-        kind, _, language = path.stem.rpartition(".")
-        if kind in {"ask", "judge", "judge.split", "reply"}:
-            slots = ("dialogue",) if kind == "reply" else judge.SLOTS
-            prompts.setdefault(kind, {})[language] = Prompt.load(path, slots)
-    return prompts
-
-
-class _Row(msgspec.Struct, forbid_unknown_fields=True):
-    """A line of `samples.jsonl`: a sample without its id, which is its content's."""
-
-    messages: tuple[Message, ...]
-    target: int | str | None = None
-    tags: dict[str, str] = {}
-    cluster: str = ""
-
-
-def own_samples(folder: Path) -> list[Sample]:
-    """Read the samples this project wrote itself: the benchmark's own, or else its family's.
-
-    Raises:
-        DataError: there are none, or a line is broken.
-    """
-    path = next((p / "samples.jsonl" for p in (folder, folder.parent) if (p / "samples.jsonl").is_file()), None)
-    if path is None:
-        raise DataError(f"{folder}: no samples.jsonl")
-    samples = []
-    for number, line in enumerate(path.read_bytes().splitlines(), 1):
-        try:
-            row = msgspec.json.decode(line, type=_Row)
-        except msgspec.DecodeError as error:
-            raise DataError(f"{path}:{number}: {error}") from error
-        samples.append(Sample.of(row.messages, target=row.target, tags=row.tags, cluster=row.cluster))
-    return samples
 
 
 @functools.cache

@@ -58,7 +58,7 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Sample(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A dialogue that ends with the person's turn, and what is known about it.
+    """A dialogue that ends with the person's turn, or with a reply to it that is asked about, and what is known about it.
 
     `cluster` is the source dialogue it comes from: samples of one cluster are resampled together.
     """

@@ -3,6 +3,7 @@
 It is read from `rubric.toml`; a bad one is refused with one line that names the file and the criterion.
 Texts are given per language (`text.en = "…"`); a criterion may word its levels differently for each *protocol*
 (for example per crisis category), while the scale stays the same.
+Where levels are decided in an order, the rubric's *nodes* say so, and nothing else does.
 """
 
 from __future__ import annotations
@@ -41,6 +42,16 @@ class Level(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     aliases: tuple[str, ...] = ()
 
 
+class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One step of a decision: the first node that says yes decides which of its levels it is."""
+
+    levels: tuple[Value, ...]
+    """Where several apply, the first of them."""
+    question: Texts = {}
+    otherwise: Value | None = None
+    """On the last node: the level that is left where no node says yes."""
+
+
 class Criterion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One thing that is rated. Ordinal levels stand worst to best."""
 
@@ -52,6 +63,8 @@ class Criterion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Per protocol, one wording for each level, in the levels' order."""
     not_applicable: Texts = {}
     """When the criterion does not apply; where this says nothing, a rater has to choose a level."""
+    nodes: tuple[Node, ...] = ()
+    """The order in which nominal levels are decided; where there are none, all are weighed at once."""
 
     @property
     def values(self) -> tuple[Value, ...]:
@@ -110,6 +123,10 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Write the rubric as Markdown, for a prompt."""
         return "\n\n".join(_render(criterion, language) for criterion in self.criteria)
 
+    def order(self) -> str:
+        """Write the order of decision as a numbered list of levels, one node a line; empty where there is none."""
+        return "\n\n".join(_order(criterion.nodes) for criterion in self.criteria if criterion.nodes)
+
     @classmethod
     def load(cls, path: Path) -> Rubric:
         """Read a rubric file.
@@ -150,6 +167,11 @@ def _render(criterion: Criterion, language: str) -> str:
     return "\n".join(lines)
 
 
+def _order(nodes: tuple[Node, ...]) -> str:
+    lines = [", ".join(map(str, node.levels)) for node in nodes] + [str(nodes[-1].otherwise)]
+    return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1))
+
+
 def _fault(rubric: Rubric) -> str:
     """Say the first thing that makes a rubric unusable; empty if nothing does."""
     if not rubric.criteria:
@@ -169,7 +191,7 @@ def _criterion_fault(criterion: Criterion) -> str:
     spellings = [str(spelling).casefold() for spelling in (*criterion.choices, *aliases)]
     if _repeated(spellings):
         return f"{where}: level or alias {_repeated(spellings)!r} stands there twice"
-    fault = _numbering_fault(criterion) or _wording_fault(criterion)
+    fault = _numbering_fault(criterion) or _wording_fault(criterion) or _order_fault(criterion)
     return f"{where}{fault}" if fault else ""
 
 
@@ -192,6 +214,32 @@ def _wording_fault(criterion: Criterion) -> str:
     if not criterion.protocols and not all(level.text for level in criterion.levels):
         return ": a level does not say what it looks like (text.en = …)"
     return ""
+
+
+def _order_fault(criterion: Criterion) -> str:
+    """Say what is wrong with the nodes: they must decide every level once and leave none open."""
+    nodes = criterion.nodes
+    if not nodes:
+        return ""
+    if criterion.scale is not Scale.NOMINAL or criterion.not_applicable:
+        return ": only a nominal criterion that always applies can be decided by nodes"
+    bare = next((number for number, node in enumerate(nodes, 1) if not (node.levels and node.question)), 0)
+    if bare:
+        return f", node {bare}: it needs levels and a question (question.en = …)"
+    if [node for node in nodes if node.otherwise is not None] != [nodes[-1]]:
+        return ': the last node, and no other, says which level holds otherwise (otherwise = "…")'
+    decided = [str(level) for node in nodes for level in node.levels] + [str(nodes[-1].otherwise)]
+    return _decided_fault(decided, [str(value) for value in criterion.values])
+
+
+def _decided_fault(decided: list[str], levels: list[str]) -> str:
+    unknown = next((level for level in decided if level not in levels), "")
+    if unknown:
+        return f": a node decides {unknown!r}, which is no level"
+    if _repeated(decided):
+        return f": nodes decide {_repeated(decided)!r} twice"
+    undecided = next((level for level in levels if level not in decided), "")
+    return f": no node decides {undecided!r}" if undecided else ""
 
 
 def _repeated(items: list[str]) -> str:

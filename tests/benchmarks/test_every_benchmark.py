@@ -33,7 +33,7 @@ def test_it_has_samples_of_ours_with_what_its_slices_need(benchmark: Benchmark) 
     assert len(samples) >= 8
     assert len({s.id for s in samples}) == len(samples), "no text twice"
     for sample in samples:
-        assert sample.messages[-1].role == "user"
+        assert sample.messages[-1].role == ("assistant" if benchmark.about_reply else "user")
         assert all(message.content.strip() for message in sample.messages)
         assert set(benchmark.slices) <= sample.tags.keys()
         assert sample.tags["language"] in benchmark.card.languages
@@ -53,9 +53,23 @@ def test_its_prompts_name_what_they_need_in_every_language_of_its_samples(benchm
     languages = {s.tags["language"] for s in benchmark.samples(None)}
     for kind, prompts in benchmark.prompts.items():
         assert languages <= prompts.keys(), f"{kind}.md is missing in a language"
+        needed = {
+            "reply": set(),
+            "shots": {"examples", "nonce"},
+            "node": {"dialogue", "question", "form", "nonce"},
+        }.get(kind, {"dialogue", "rubric", "form", "nonce"})
+        if kind.startswith("judge") or (benchmark.about_reply and kind in {"ask", "ask.unordered", "node"}):
+            needed = needed | {"reply"}
+        if kind == "ask" and benchmark.rubric.order():
+            needed = needed | {"order"}
         for prompt in prompts.values():
-            needed = {"dialogue", "rubric", "form", "nonce"} | ({"reply"} if kind.startswith("judge") else set())
-            assert kind == "reply" or needed <= prompt.slots
+            assert needed <= prompt.slots
+
+
+@each
+def test_every_node_has_a_question_in_every_language(benchmark: Benchmark) -> None:
+    for node in (node for criterion in benchmark.rubric.criteria for node in criterion.nodes):
+        assert set(benchmark.card.languages) <= node.question.keys()
 
 
 @each
@@ -114,6 +128,19 @@ def test_it_runs_from_end_to_end(benchmark: Benchmark, mode: str, tmp_path: Path
         optional = any(criterion.not_applicable for criterion in benchmark.rubric.criteria)
         assert {"ok"} <= set(found.statuses) <= ({"ok", "not_applicable"} if optional else {"ok"})
         assert {m.name for m in found.metrics} >= {benchmark.metrics[0].name}
+        for body in stub.bodies:
+            assert not re.search(r"\{[a-z_]+\}", body["messages"][0]["content"]), "a slot was left unfilled"
+
+
+@each
+def test_a_closed_question_is_put_in_every_way_it_has_prompts_for(benchmark: Benchmark, tmp_path: Path) -> None:
+    if not benchmark.closed:
+        pytest.skip("an open question is put to nobody")
+    with Stub(obliging) as stub:
+        found = mindgauge.run(benchmark.name, model=stub.model, out=tmp_path, limit=12, ask=list(benchmark.ways))
+        assert isinstance(found, Scores)
+        assert len(found.models) == len(benchmark.ways)
+        assert set(found.statuses) == {"ok"}
         for body in stub.bodies:
             assert not re.search(r"\{[a-z_]+\}", body["messages"][0]["content"]), "a slot was left unfilled"
 

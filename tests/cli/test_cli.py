@@ -66,6 +66,13 @@ def test_help_and_version() -> None:
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--qualify"], "name one with --judge"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--judge", "http://127.0.0.1:1/v1#m", "--anchors", "5"], "says how many anchors --qualify takes"),
         (["run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:1/v1#m", "--judge", "http://127.0.0.1:1/v1#m", "--qualify"], "closed question"),
+        (["run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:1/v1#m", "--ask", "sequential"], "crisis_type cannot be asked sequential: it has no node.md (its ways: flat)"),
+        (["run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:1/v1#m", "--ask", "flat", "--ask", "few-shot"], "it has no shots.md"),
+        (["run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:1/v1#m", "--ask", "sequentially"], "did you mean sequential?"),
+        (["run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:1/v1#m", "--ask", "twice"], "there are flat, unordered, few-shot, sequential"),
+        (["run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:1/v1#m", "--shots", "2"], "go with --ask few-shot"),
+        (["run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:1/v1#m", "--ask", "few-shot", "--shots", "0"], "greater than or equal to 1"),
+        (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--ask", "few-shot"], "--ask is for closed questions"),
         (["rate", RESPONSE, "--replies", "none.csv", "--judge", "rule/refusal"], "no such file"),
         (["rate", "help_or_harm", "--replies", "none.csv", "--judge", "rule/refusal"], "is a family"),
         (["rate", "help_or_harm/crisis_type", "--replies", "none.csv", "--judge", "rule/refusal"], "closed question"),
@@ -128,6 +135,9 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         "missing",
         "worst",
         "best",
+        "runs",
+        "mean_of_runs",
+        "sd",
     }
     assert ran["judges"] == [stub.model, "rule/outside_help"]
     assert ran["calls"]["made"] == stub.calls == 28

@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.benchmark import Benchmark, own_samples
+from mindgauge.benchmark import Benchmark
 from mindgauge.exports import hub
 from mindgauge.exports.folder import Folder
+from mindgauge.folder import own_samples
 from mindgauge.records import RaterKind, Rating, Reply, Status
 from mindgauge.store import Store
 

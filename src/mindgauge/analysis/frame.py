@@ -121,6 +121,7 @@ def majority(rows: pl.DataFrame) -> pl.DataFrame:
         value=pl.Series([decided[s][0] for s in first["subject"]], dtype=pl.String),
         status=pl.Series([decided[s][1] for s in first["subject"]], dtype=pl.String),
         rater=first["rater"] + ":majority",
+        run=pl.lit(0),
     )
 
 
@@ -134,15 +135,19 @@ def _decide(values: list[str], statuses: list[str]) -> tuple[str | None, str]:
 
 
 def table(rows: pl.DataFrame, criterion: Criterion) -> Table:
-    """Turn rows of one criterion into the columns that metrics work on."""
+    """Turn rows of one criterion into the columns that metrics work on.
+
+    A repeat is one of the model under test: of its replies to an open question, of its own ratings on a closed one.
+    """
     codes = {str(level): code for code, level in enumerate(criterion.values)}
 
     def coded(column: str) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
         return rows[column].replace_strict(codes, default=-1, return_dtype=pl.Int64).to_numpy().astype(np.intp)
 
-    def numbered(column: str) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-        return rows[column].rank("dense").to_numpy().astype(np.intp) - 1
+    def numbered(column: str | pl.Expr) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+        return rows.select(column).to_series().rank("dense").to_numpy().astype(np.intp) - 1
 
     status = rows["status"].to_numpy().astype(object)
     code = np.where(status == "ok", coded("value"), -1)
-    return Table(criterion.values, code, coded("target"), numbered("cluster"), numbered("subject"), status)
+    run = numbered(pl.coalesce("reply_run", "run"))
+    return Table(criterion.values, code, coded("target"), numbered("cluster"), numbered("subject"), status, run)

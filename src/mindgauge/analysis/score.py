@@ -8,25 +8,25 @@ import msgspec
 import polars as pl
 
 from mindgauge import benchmark as benchmarks
-from mindgauge.analysis import frame
+from mindgauge.analysis import baselines, frame, questions
 from mindgauge.analysis.qualify import Qualification, qualify
-from mindgauge.benchmark import Benchmark
 from mindgauge.errors import UsageError
 from mindgauge.manifest import read as read_manifest
-from mindgauge.metrics import STATUS_RATES, Estimate, Metric, Table, estimate, share_of
-from mindgauge.raters.rule import yes_or_no
-from mindgauge.rubric import Criterion
+from mindgauge.metrics import STATUS_RATES, Estimate, Metric, Table, estimate
 from mindgauge.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from mindgauge.benchmark import Benchmark
+
 
 class Score(msgspec.Struct, frozen=True):
     """One metric of one model on one slice, as one rater sees it. `missing` of the `n` ratings have no value.
 
     `low` and `high` bound it with 95 % confidence; `worst` and `best` are its values were all missing ratings so.
+    `runs` repeats are pooled in the value; `mean_of_runs` and `sd` are the mean and the sample SD of the repeats' own.
     """
 
     benchmark: str
@@ -43,6 +43,9 @@ class Score(msgspec.Struct, frozen=True):
     missing: int
     worst: float | None
     best: float | None
+    runs: int = 1
+    mean_of_runs: float | None = None
+    sd: float | None = None
 
 
 class StatusCount(msgspec.Struct, frozen=True):
@@ -110,6 +113,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
     with store:
         recognised = manifest["plan"].get("protocol") == "recognised"
         metrics = [m for b in found for m in _scores(store, b, recognised, resamples, seed)]
+        constant = {name for b in found for name in baselines.names(b)}
         by = [count for benchmark in found for count in _statuses(store, benchmark)]
         totals: dict[str, int] = {}
         for count in by:
@@ -117,7 +121,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
         return Scores(
             run=str(folder),
             benchmark=", ".join(b.name for b in found),
-            models=sorted({m.model for m in metrics} | {c.name for c in by if c.kind == "reply"}),
+            models=sorted(({m.model for m in metrics} - constant) | {c.name for c in by if c.kind == "reply"}),
             judges=sorted(_judges(store, found)),
             calls=_calls(store, manifest),
             statuses=totals,
@@ -127,29 +131,6 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
         )
 
 
-class _Question(msgspec.Struct, frozen=True):
-    """What one kind of rating answers: whose question it is, its criterion, and what is computed of it."""
-
-    benchmark: Benchmark
-    criterion: Criterion
-    metrics: tuple[Metric, ...]
-
-
-def _question(benchmark: Benchmark, name: str, kind: str, *, recognised: bool) -> _Question | None:
-    """Find what ratings of this criterion and kind of rater answer; None where nothing is computed of them."""
-    if kind == "rule":
-        return _Question(benchmark, yes_or_no(name), (share_of("yes"), *STATUS_RATES))
-    asking = [benchmark, *([benchmark.recognised_by] if recognised and benchmark.recognised_by else [])]
-    for one in asking:
-        # The gold is what others are compared with; what people say of a closed question makes it.
-        if kind == "gold" or (one.closed and kind == "person"):
-            continue
-        criterion = frame.criteria(one).get(name)
-        if criterion is not None:
-            return _Question(one, criterion, one.metrics)
-    return None
-
-
 def _scores(store: Store, benchmark: Benchmark, recognised: bool, resamples: int, seed: int) -> Iterator[Score]:
     # What a criterion does not apply to is counted among the statuses; it is no rating that is missing.
     ratings = frame.ratings(store, benchmark).filter(pl.col("status") != "not_applicable")
@@ -157,7 +138,7 @@ def _scores(store: Store, benchmark: Benchmark, recognised: bool, resamples: int
         ratings.group_by("criterion", "model", "rater", "rater_kind"), key=lambda group: tuple(map(str, group[0]))
     ):
         name, model, rater, kind = map(str, key)
-        question = _question(benchmark, name, kind, recognised=recognised)
+        question = questions.find(benchmark, name, kind, recognised=recognised)
         if question is None:
             continue
         views = [(rater, rows)]
@@ -165,19 +146,41 @@ def _scores(store: Store, benchmark: Benchmark, recognised: bool, resamples: int
             views.append((f"{rater}:majority", frame.majority(rows)))
         by_recognition = recognised and not question.benchmark.closed
         for view, view_rows in views:
-            slices = _slices(question.benchmark, view_rows, by_recognition=by_recognition)
-            for slice_, metric, found in _estimates(question, slices, resamples, seed):
-                label = f"label={metric.label}" if metric.label else slice_
-                yield Score(benchmark.name, metric.name, name, label, model, view, *msgspec.structs.astuple(found))
+            found = questions.slices(question.benchmark, view_rows, by_recognition=by_recognition)
+            yield from _estimated(benchmark, question, (model, view), found, resamples, seed)
+    yield from _constant(benchmark, ratings, resamples, seed)
     yield from _people(benchmark, ratings, resamples, seed)
 
 
+def _constant(benchmark: Benchmark, ratings: pl.DataFrame, resamples: int, seed: int) -> Iterator[Score]:
+    """Score the constant raters that a benchmark asks for; of single labels, and of statuses, there is nothing to say."""
+    rates = {metric.name for metric in STATUS_RATES}
+    metrics = tuple(m for m in benchmark.metrics if not m.label and m.name not in rates)
+    question = questions.Question(benchmark, benchmark.rubric.criteria[0], metrics)
+    for name, rows in baselines.baselines(benchmark, ratings).items():
+        yield from _estimated(benchmark, question, (name, name), questions.slices(benchmark, rows), resamples, seed)
+
+
+def _estimated(
+    benchmark: Benchmark,
+    question: questions.Question,
+    who: tuple[str, str],
+    parts: Iterator[tuple[str, pl.DataFrame]],
+    resamples: int,
+    seed: int,
+) -> Iterator[Score]:
+    for slice_, metric, found in _estimates(question, parts, resamples, seed):
+        label = f"label={metric.label}" if metric.label else slice_
+        columns = msgspec.structs.astuple(found)
+        yield Score(benchmark.name, metric.name, question.criterion.name, label, *who, *columns)
+
+
 def _estimates(
-    question: _Question, slices: Iterator[tuple[str, pl.DataFrame]], resamples: int, seed: int
+    question: questions.Question, parts: Iterator[tuple[str, pl.DataFrame]], resamples: int, seed: int
 ) -> Iterator[tuple[str, Metric, Estimate]]:
     """Estimate every metric on every slice; a slice that leaves nothing out is not computed again."""
     whole: tuple[int, dict[str, Estimate | None]] = (-1, {})
-    for slice_, part in slices:
+    for slice_, part in parts:
         if len(part) == whole[0] and not slice_.startswith("selection="):
             found = whole[1]
         else:
@@ -210,32 +213,6 @@ def _one(metric: Metric, columns: Table, slice_: str, resamples: int, seed: int)
         return None
     found = estimate(metric, columns, resamples=resamples, seed=seed)
     return found if found.value is not None or found.worst is not None else None
-
-
-def _slices(benchmark: Benchmark, rows: pl.DataFrame, *, by_recognition: bool) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Cut ratings into `all`, named groups, each value of each slicing tag, and whether the judge saw the category.
-
-    Subjects that were chosen by what some judge thought of them say nothing about all; they stand apart.
-    """
-    for (selection,), part in rows.filter(pl.col("selection").is_not_null()).group_by("selection"):
-        yield f"selection={selection}", part
-    rows = rows.filter(pl.col("selection").is_null())
-    if rows.is_empty():
-        return
-    yield "all", rows
-    for name, tags in benchmark.groups.items():
-        inside = pl.all_horizontal(pl.col(frame.tag(tag)).is_in(list(values)) for tag, values in tags.items())
-        part = rows.filter(inside)
-        if not part.is_empty():
-            yield name, part
-    for tag in benchmark.slices:
-        column = frame.tag(tag)
-        for value in sorted(rows[column].drop_nulls().unique()):
-            yield f"{tag}={value}", rows.filter(pl.col(column) == value)
-    if by_recognition:
-        right = pl.col("protocol") == pl.col(frame.tag(benchmark.protocol))
-        yield "recognised=right", rows.filter(right)
-        yield "recognised=wrong", rows.filter(~right)
 
 
 def _statuses(store: Store, benchmark: Benchmark) -> Iterator[StatusCount]:

@@ -7,7 +7,7 @@ import typer
 from mindgauge.cli import entry_test, options, render
 
 if TYPE_CHECKING:
-    from mindgauge.verbs.estimate import DryRun
+    from mindgauge.verbs.estimate import DryRun, Step
 
 
 def run(
@@ -33,6 +33,16 @@ def run(
         float | None, typer.Option(help="Of the models under test; their own default if not given.")
     ] = None,
     judge_temperature: options.Temperature = None,
+    ask: Annotated[
+        list[str],
+        typer.Option(
+            help="How a closed question is put: flat, unordered, few-shot, sequential, if the benchmark has it. May be repeated."
+        ),
+    ] = ["flat"],  # noqa: B006
+    shots: Annotated[
+        int | None, typer.Option(min=1, help="Examples per label, with --ask few-shot; 1 if not given.")
+    ] = None,
+    shot_seed: Annotated[int | None, typer.Option(help="Of the choice of examples; 0 if not given.")] = None,
     concurrency: options.Concurrency = 32,
     timeout: options.Timeout = 120.0,
     tries: options.Tries = 5,
@@ -56,8 +66,8 @@ def run(
         found = verb(
             names, model=model, judge=judge, data=data, out=out, runs=runs, judge_runs=judge_runs, limit=limit,
             where=options.where(where), mode=mode, protocol=protocol, temperature=temperature,
-            judge_temperature=judge_temperature, max_cost=max_cost, qualify=qualify, anchors=anchors,
-            settings=settings, dry_run=dry_run, progress=progress, command=render.command(),
+            judge_temperature=judge_temperature, ask=ask, shots=shots, shot_seed=shot_seed, max_cost=max_cost,
+            qualify=qualify, anchors=anchors, settings=settings, dry_run=dry_run, progress=progress, command=render.command(),
         )  # fmt: skip
     if json:
         render.as_json(found)
@@ -79,8 +89,15 @@ def _foreseen(found: "DryRun") -> None:
         f"{found.benchmark}: nothing is sent ({found.done} calls done before)",
         ["model", "purpose", "calls", "tokens in", "tokens out", "cost"],
         [
-            [s.model, s.purpose, str(s.calls), str(s.prompt_tokens), str(s.completion_tokens), dollars(s.cost)]
+            [s.model, s.purpose, _calls(s), str(s.prompt_tokens), str(s.completion_tokens), dollars(s.cost)]
             for s in found.steps
         ],
     )
     print(f"{found.calls} calls, about {found.prompt_tokens} + {found.completion_tokens} tokens, {dollars(found.cost)}")
+
+
+def _calls(step: "Step") -> str:
+    """Write how many calls a step takes; one that may stop early, at most and if every answer is right."""
+    if step.calls == step.expected_calls:
+        return str(step.calls)
+    return f"at most {step.calls}, {step.expected_calls} if every answer is right"

@@ -14,6 +14,8 @@ import msgspec
 from mindgauge.models.request import Request
 from mindgauge.prompt import Prompt, fence, nonce_for, transcript
 from mindgauge.raters import verdict
+from mindgauge.raters.part import Answer, Part, Walk, worded
+from mindgauge.raters.shots import Deck
 from mindgauge.records import Exchange, Message, RaterKind, Rating, Reply, Sample, Status, digest
 from mindgauge.rubric import Rubric
 
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
 
 Ask: TypeAlias = "Callable[[Request], Awaitable[Exchange]]"
 """Reaches a model, or remembers what it said."""
-SLOTS = ("dialogue", "reply", "rubric", "form", "nonce")
-"""What a judge's prompt may use."""
 
 
 class Mode(StrEnum):
@@ -33,65 +33,69 @@ class Mode(StrEnum):
     SPLIT = "split"
 
 
+class Way(StrEnum):
+    """How a closed question is put; each way makes the model a rater of its own."""
+
+    FLAT = "flat"
+    """All levels at once, with their order of decision where the rubric has one."""
+    UNORDERED = "unordered"
+    """All levels at once, without that order."""
+    FEW_SHOT = "few-shot"
+    """As flat, with labelled examples."""
+    SEQUENTIAL = "sequential"
+    """Node by node, up to the first yes."""
+
+
 class Instrument(msgspec.Struct, frozen=True, dict=True):
     """What a judge works with: a rubric and a prompt per language.
 
     In split mode a rubric of several criteria is put one criterion at a time; its prompt should name the rubric last,
     so that all calls about one reply share their beginning and a server's prefix cache serves it.
+    A deck of examples stands behind the rubric.
     """
 
     rubric: Rubric
     prompts: dict[str, Prompt]
     mode: Mode = Mode.JOINT
+    way: Way = Way.FLAT
+    deck: Deck | None = None
 
     @cached_property
     def name(self) -> str:
         """Rubric, version and the hash of every word a judge is shown, as ratings carry it."""
-        words = digest(self.rubric.hash, sorted((k, p.hash) for k, p in self.prompts.items()))
+        prompts = sorted((k, p.hash) for k, p in self.prompts.items())
+        words = digest(self.rubric.hash, prompts, *([self.deck.hash] if self.deck else []))
         return f"{self.rubric.name}#{words[:12]}"
+
+    def rater(self, model: str) -> str:
+        """Name the rater that a model is with this instrument: after a way other than the usual, too."""
+        return model if self.way is Way.FLAT else f"{model} ({self.way})"
 
     @cached_property
     def _parts(self) -> dict[str | None, tuple[Part, ...]]:
         return {}
 
     def parts(self, protocol: str | None) -> tuple[Part, ...]:
-        """Return what is asked in one call each, worded for a protocol."""
+        """Return what is asked in one call each, or node by node, worded for a protocol."""
         if protocol not in self._parts:
             rubric = self.rubric.under(protocol) if protocol is not None else self.rubric
             rubrics = [rubric] if self.mode is Mode.JOINT else [rubric.only(c) for c in rubric.criteria]
-            self._parts[protocol] = tuple(Part(r, verdict.schema_for(r.criteria)) for r in rubrics)
+            self._parts[protocol] = tuple(map(Walk if self.way is Way.SEQUENTIAL else Part, rubrics))
         return self._parts[protocol]
 
 
-class Part(msgspec.Struct, frozen=True, dict=True):
-    """The criteria of one call, the JSON schema of its verdict, and their texts, written once."""
-
-    rubric: Rubric
-    schema: dict[str, Any]
-
-    @cached_property
-    def form(self) -> str:
-        """The verdict's form."""
-        return verdict.form_for(self.rubric.criteria)
-
-    @cached_property
-    def _rendered(self) -> dict[str, str]:
-        return {}
-
-    def render(self, language: str) -> str:
-        """Return the rubric as text."""
-        if language not in self._rendered:
-            self._rendered[language] = self.rubric.render(language)
-        return self._rendered[language]
-
-
 class Judge(msgspec.Struct, frozen=True):
-    """A rater with an instrument. `ask` reaches the model; whether it is asked or remembered is not known here."""
+    """A model with an instrument. `ask` reaches the model; whether it is asked or remembered is not known here."""
 
-    rater: str
+    model: str
     instrument: Instrument
     parameters: dict[str, Any]
     provenance: dict[str, Any]
+
+    @property
+    def rater(self) -> str:
+        """Who rates, as ratings carry it."""
+        return self.instrument.rater(self.model)
 
     async def rate(
         self, ask: Ask, sample: Sample, reply: Reply | None, run: int, protocol: str | None = None
@@ -100,15 +104,20 @@ class Judge(msgspec.Struct, frozen=True):
 
         A reply that never came is not judged: its ratings carry its status.
         """
+
+        async def put(part: Part) -> Answer:
+            return await self._put(ask, self._request(part, sample, reply, run), part)
+
         ratings = []
+        source = transcript(sample.messages) + "\n" + (reply.text if reply else "")
+        deck = self.instrument.deck
+        shots = {"shots": [shot.id for shot in deck.draw(sample)]} if deck else {}
         for part in self.instrument.parts(protocol):
             if reply is not None and reply.status is not Status.OK:
                 verdicts = {c.name: verdict.Verdict(reply.status) for c in part.rubric.criteria}
                 seen: dict[str, Any] = {}
             else:
-                request = self._request(part, sample, reply, run)
-                verdicts, seen = await self._verdicts(ask, request, part)
-            source = transcript(sample.messages) + "\n" + (reply.text if reply else "")
+                verdicts, seen = await part.answer(put)
             for criterion in part.rubric.criteria:
                 found = verdicts[criterion.name]
                 ratings.append(
@@ -126,6 +135,7 @@ class Judge(msgspec.Struct, frozen=True):
                         {
                             **self.provenance,
                             **seen,
+                            **shots,
                             **({"protocol": protocol} if protocol else {}),
                             **({"problem": found.problem} if found.problem else {}),
                         },
@@ -133,24 +143,31 @@ class Judge(msgspec.Struct, frozen=True):
                 )
         return ratings
 
+    def requests(self, sample: Sample, reply: Reply | None = None, protocol: str | None = None) -> list[Request]:
+        """Return every call that rating once may take, repairs aside."""
+        parts = self.instrument.parts(protocol)
+        return [self._request(call, sample, reply, 0) for part in parts for call in part.calls]
+
     def _request(self, part: Part, sample: Sample, reply: Reply | None, run: int) -> Request:
         language = sample.tags.get("language", "en")
-        prompts = self.instrument.prompts
-        prompt = prompts.get(language) or prompts.get("en") or next(iter(prompts.values()))
+        prompt = worded(self.instrument.prompts, language)
         nonce = nonce_for(reply.id if reply else sample.id)
+        dialogue, replied = sample.messages, reply.text if reply else ""
+        if reply is None and "reply" in prompt.slots:
+            dialogue, replied = sample.messages[:-1], sample.messages[-1].content
+        texts = part.slots(language)
+        if self.instrument.deck is not None:
+            texts = {**texts, "rubric": f"{texts['rubric']}\n\n{self.instrument.deck.render(sample)}"}
         slots = {
-            "dialogue": fence("dialogue", transcript(sample.messages), nonce),
-            "reply": fence("reply", reply.text, nonce) if reply else "",
-            "rubric": part.render(language),
-            "form": part.form,
+            **texts,
+            "dialogue": fence("dialogue", transcript(dialogue), nonce),
+            "reply": fence("reply", replied, nonce),
             "nonce": nonce,
         }
         messages = (Message("user", prompt.fill(slots)),)
         return Request(messages, run, {**self.parameters, "seed": run}, part.schema, nonce, sample)
 
-    async def _verdicts(
-        self, ask: Ask, request: Request, part: Part
-    ) -> tuple[dict[str, verdict.Verdict], dict[str, Any]]:
+    async def _put(self, ask: Ask, request: Request, part: Part) -> Answer:
         """Ask, read, and ask once more where the answer cannot be read."""
         done = await ask(request)
         verdicts = self._read(done, part)
@@ -172,12 +189,13 @@ class Judge(msgspec.Struct, frozen=True):
                 repaired = self._read(second, part)
                 verdicts = {n: repaired[n] if v.status is Status.UNPARSABLE else v for n, v in verdicts.items()}
                 done, request = second, again
-        return verdicts, {
-            "call": request.key(self.rater).hex(),
+        seen = {
+            "call": request.key(self.model).hex(),
             "model": done.model_resolved,
             "fingerprint": done.fingerprint,
             "at": done.at,
         }
+        return Answer(verdicts, seen)
 
     @staticmethod
     def _read(done: Exchange, part: Part) -> dict[str, verdict.Verdict]:

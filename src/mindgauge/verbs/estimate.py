@@ -8,8 +8,9 @@ import msgspec
 
 from mindgauge.engine.session import tokens
 from mindgauge.engine.steps import reply_request
-from mindgauge.prompt import transcript
+from mindgauge.records import Reply, Status
 from mindgauge.store import Store
+from mindgauge.verbs import plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from mindgauge.anchors import Anchor
     from mindgauge.benchmark import Benchmark
     from mindgauge.models.request import Model
+    from mindgauge.raters.judge import Instrument, Judge
     from mindgauge.records import Sample
     from mindgauge.verbs.entry_test import EntryTest
     from mindgauge.verbs.plan import Asked
@@ -25,14 +27,22 @@ if TYPE_CHECKING:
 REPLY_TOKENS = 400
 """A reply's length where it is not known yet: between the published means of 228 and 550 words, in tokens."""
 VERDICT_TOKENS = 150
+_PATHS = """
+SELECT coalesce(sum(json_array_length(provenance, '$.path')), 0) FROM ratings
+WHERE benchmark = ? AND rater = ? AND status != 'failed'"""
 
 
 class Step(msgspec.Struct, frozen=True):
-    """The calls to one model for one purpose. Tokens are estimates from the texts' sizes; cost is None without a price."""
+    """The calls to one model for one purpose. Tokens are estimates from the texts' sizes; cost is None without a price.
+
+    A question that is asked node by node ends at the first yes: `calls`, tokens and cost are those it takes at most,
+    `expected_calls` those it takes if every answer is right. Repairs of unreadable answers come on top.
+    """
 
     model: str
     purpose: str
     calls: int
+    expected_calls: int
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
@@ -55,6 +65,7 @@ def foresee(
     path: Path,
     benchmarks: Sequence[Benchmark],
     samples: Sequence[Sequence[Sample]],
+    instruments: Sequence[Sequence[Instrument]],
     models: Sequence[Model],
     judges: Sequence[Model],
     tests: Sequence[EntryTest],
@@ -63,18 +74,17 @@ def foresee(
     """Count calls and estimate tokens and cost; nothing is written or sent."""
     steps: list[Step] = []
     done = 0
-    for benchmark, found in zip(benchmarks, samples, strict=True):
+    for benchmark, found, its in zip(benchmarks, samples, instruments, strict=True):
         for model in models:
-            if benchmark.closed:
-                have = _rated(path, benchmark, model)
-                per_call = _judging_tokens(benchmark, [(sample, "") for sample in found], asked)
-            else:
+            for instrument in its:
+                have, step = _asking(path, benchmark, found, model, plan.judge_for(model, instrument, {}), asked)
+                done += have
+                steps.append(step)
+            if not benchmark.closed:
                 have = _answered(path, benchmark, model)
                 per_call = sum(tokens(reply_request(benchmark, s, 0, {}).messages) for s in found) / len(found)
-            purpose = "classify" if benchmark.closed else "reply"
-            done += have
-            calls = len(found) * asked.runs - have
-            steps.append(_step(model, purpose, calls, per_call, VERDICT_TOKENS if benchmark.closed else REPLY_TOKENS))
+                done += have
+                steps.append(_step(model, "reply", len(found) * asked.runs - have, per_call, REPLY_TOKENS))
         for model in judges if not benchmark.closed else ():
             subjects = [(sample, "x" * 4 * REPLY_TOKENS) for sample in found]
             each = asked.runs * len(models) * asked.judge_runs
@@ -96,6 +106,19 @@ def foresee(
     )  # fmt: skip
 
 
+def _asking(
+    path: Path, benchmark: Benchmark, found: Sequence[Sample], model: Model, judge: Judge, asked: Asked
+) -> tuple[int, Step]:
+    """Return how many calls of a closed question in one way are done already, and what the others take."""
+    each = len(judge.requests(found[0]))
+    rated, made = _rated(path, benchmark, judge.rater)
+    left = max(0, len(found) * asked.runs - rated)
+    right = sum(part.calls_to(s.target) for s in found for part in judge.instrument.parts(None)) / len(found)
+    way = judge.rater.removeprefix(model.name)
+    step = _step(model, f"classify{way}", left * each, _prompt_tokens(judge, [(s, "") for s in found]), VERDICT_TOKENS)
+    return made or rated * each, msgspec.structs.replace(step, expected_calls=round(left * right))
+
+
 def _judging(
     path: Path,
     benchmark: Benchmark,
@@ -106,13 +129,16 @@ def _judging(
     purpose: str,
 ) -> tuple[int, list[Step]]:
     """Return how many calls of judging replies, each so many times, are done already, and what the others take."""
-    parts = len(benchmark.instrument(asked.mode).parts(_any_protocol(benchmark)))
-    have = _rated(path, benchmark, model) * parts
-    per_call = _judging_tokens(benchmark, subjects, asked)
+    protocol = _any_protocol(benchmark)
+    judge = plan.judge_for(model, benchmark.instrument(asked.mode), {})
+    parts = len(judge.instrument.parts(protocol))
+    have = _rated(path, benchmark, model.name)[0] * parts
+    per_call = _prompt_tokens(judge, subjects, protocol)
     steps = [_step(model, purpose, len(subjects) * each * parts - have, per_call, VERDICT_TOKENS)]
     if asked.protocol == "recognised" and benchmark.recognised_by is not None:
         seen = {sample.id: (sample, "") for sample, _ in subjects}
-        per_call = _judging_tokens(benchmark.recognised_by, list(seen.values()), asked)
+        judge = plan.judge_for(model, benchmark.recognised_by.instrument(asked.mode), {})
+        per_call = _prompt_tokens(judge, list(seen.values()))
         steps.append(_step(model, "recognise", len(seen) * asked.judge_runs, per_call, VERDICT_TOKENS))
     return have, steps
 
@@ -120,24 +146,22 @@ def _judging(
 def _step(model: Model, purpose: str, calls: int, prompt: float, completion: int) -> Step:
     calls = max(0, calls)
     cost = model.price.of(calls * prompt, calls * completion) if model.price is not None else None
-    return Step(model.name, purpose, calls, round(calls * prompt), calls * completion, cost)
+    return Step(model.name, purpose, calls, calls, round(calls * prompt), calls * completion, cost)
 
 
 def _any_protocol(benchmark: Benchmark) -> str | None:
     return next((p for c in benchmark.rubric.criteria for p in c.protocols), None)
 
 
-def _judging_tokens(benchmark: Benchmark, subjects: Sequence[tuple[Sample, str]], asked: Asked) -> float:
-    """Estimate the prompt tokens of one call about a dialogue and its reply, on average."""
-    instrument = benchmark.instrument(asked.mode)
-    part = instrument.parts(_any_protocol(benchmark))[0]
-    total = 0
-    for sample, reply in subjects:
-        language = sample.tags.get("language", "en")
-        prompt = instrument.prompts.get(language) or next(iter(instrument.prompts.values()))
-        text = prompt.text + part.render(language) + part.form + transcript(sample.messages) + reply
-        total += len(text.encode()) // 3
-    return total / len(subjects)
+def _prompt_tokens(judge: Judge, subjects: Sequence[tuple[Sample, str]], protocol: str | None = None) -> float:
+    """Estimate the prompt tokens of one call about a dialogue and its reply, or the dialogue alone, on average."""
+    total = calls = 0
+    for sample, text in subjects:
+        reply = Reply.of(sample.id, "", 0, Status.OK, text) if text else None
+        for request in judge.requests(sample, reply, protocol):
+            total += tokens(request.messages)
+            calls += 1
+    return total / calls
 
 
 def _anchors(path: Path, benchmark: Benchmark, anchors: Sequence[Anchor]) -> list[tuple[Sample, str]]:
@@ -157,11 +181,10 @@ def _answered(path: Path, benchmark: Benchmark, model: Model) -> int:
         return len(store.answered(benchmark.name, model.name))
 
 
-def _rated(path: Path, benchmark: Benchmark, model: Model) -> int:
-    """Count what is rated on every criterion; the engine asks for the rest again."""
+def _rated(path: Path, benchmark: Benchmark, rater: str) -> tuple[int, int]:
+    """Count what is rated on every criterion, the rest is asked again; and the calls of those that took a path."""
     if not (path / "run.sqlite").is_file():
-        return 0
+        return 0, 0
     with Store(path) as store:
-        return len(
-            set.intersection(*(store.rated(benchmark.name, model.name, c.name) for c in benchmark.rubric.criteria))
-        )
+        rated = (store.rated(benchmark.name, rater, c.name) for c in benchmark.rubric.criteria)
+        return len(set.intersection(*rated)), store.select(_PATHS, (benchmark.name, rater)).fetchone()[0]

@@ -14,7 +14,7 @@ from mindgauge import manifest
 from mindgauge.engine import Budget, Session, in_lanes, put_gold, rate, rate_by_rule, run_async
 from mindgauge.errors import UsageError
 from mindgauge.models.spec import Settings, open_model
-from mindgauge.raters.judge import Judge, Mode
+from mindgauge.raters.judge import Instrument, Judge, Mode, Way
 from mindgauge.raters.rule import Rule, open_rule
 from mindgauge.records import digest
 
@@ -41,6 +41,9 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     temperature: float | None = None
     judge_temperature: float | None = None
     max_cost: float | None = None
+    ask: tuple[Way, ...] = (Way.FLAT,)
+    shots: int | None = None
+    shot_seed: int | None = None
     settings: Settings = Settings()
 
     def __post_init__(self) -> None:
@@ -49,6 +52,10 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
                 raise UsageError(f"--{name.replace('_', '-')} must be at least 1")
         if self.protocol not in PROTOCOLS:
             raise UsageError(f"--protocol is {' or '.join(PROTOCOLS)}, not {self.protocol!r}")
+        if Way.FEW_SHOT not in self.ask and not (self.shots is None and self.shot_seed is None):
+            raise UsageError("--shots and --shot-seed go with --ask few-shot")
+        if self.shots is not None and self.shots < 1:
+            raise UsageError("--shots must be at least 1, for each label")
         if self.max_cost is not None and not (math.isfinite(self.max_cost) and self.max_cost >= 0):
             raise UsageError("--max-cost must be an amount in US dollars")
         if self.settings.concurrency < 1:
@@ -133,23 +140,22 @@ def folder_for(plan: dict[str, Any]) -> Path:
     return Path("runs") / f"{name[:60]}-{digest(plan)[:8]}"
 
 
-def judge_for(benchmark: Benchmark, model: Model, asked: Asked) -> Judge:
-    """Put a benchmark's instrument into a model's hands."""
+def judge_for(model: Model, instrument: Instrument, parameters: dict[str, Any]) -> Judge:
+    """Put an instrument into a model's hands."""
     from mindgauge.engine.steps import provenance
 
-    parameters = asked.parameters if benchmark.closed else asked.judge_parameters
-    return Judge(model.name, benchmark.instrument(asked.mode), parameters, provenance(model, parameters))
+    return Judge(model.name, instrument, parameters, provenance(model, parameters))
 
 
 def judging(session: Session, benchmark: Benchmark, judges: Sequence[Model], asked: Asked) -> list[tuple[Model, Step]]:
-    """Return the steps in which judges rate a benchmark's subjects."""
-    recognised = asked.protocol == RECOGNISED and not benchmark.closed
+    """Return the steps in which judges rate the replies to an open benchmark."""
+    instrument = benchmark.instrument(asked.mode)
+    seen_by = benchmark.recognised_by if asked.protocol == RECOGNISED else None
 
     def step(model: Model) -> Step:
-        recognise = judge_for(benchmark.recognised_by, model, asked) if recognised and benchmark.recognised_by else None
-        judge = judge_for(benchmark, model, asked)
-        runs = asked.runs if benchmark.closed else asked.judge_runs
-        return lambda: rate(session, benchmark, judge, model, runs=runs, recognise=recognise)
+        judge = judge_for(model, instrument, asked.judge_parameters)
+        recognise = judge_for(model, seen_by.instrument(asked.mode), asked.parameters) if seen_by else None
+        return lambda: rate(session, benchmark, judge, model, runs=asked.judge_runs, recognise=recognise)
 
     return [(model, step(model)) for model in judges]
 

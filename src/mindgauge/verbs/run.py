@@ -12,7 +12,7 @@ from mindgauge.engine import answer
 from mindgauge.errors import UsageError
 from mindgauge.models.spec import Settings
 from mindgauge.store import Store
-from mindgauge.verbs import plan
+from mindgauge.verbs import plan, ways
 from mindgauge.verbs.entry_test import entry_tests, take
 from mindgauge.verbs.estimate import DryRun, foresee
 
@@ -38,6 +38,9 @@ def run(
     protocol: str = plan.GOLD,
     temperature: float | None = None,
     judge_temperature: float | None = None,
+    ask: str | Sequence[str] = "flat",
+    shots: int | None = None,
+    shot_seed: int | None = None,
     max_cost: float | None = None,
     qualify: bool = False,
     anchors: int | None = None,
@@ -62,6 +65,11 @@ def run(
         protocol: `gold`, by the sample's category, or `recognised`, by the one the judge itself sees.
         temperature: of the models under test; their own default if not given.
         judge_temperature: of the judges.
+        ask: how closed questions are put: `flat`, `unordered`, `few-shot`, `sequential`, as far as the benchmark has it.
+            Each way but the flat one gives a rater of its own, `MODEL (few-shot)`.
+        shots: examples per label in the few-shot way, 1 if not given. They come from the training part below `data`, or
+            from our own samples, and never from the dialogue that is asked about.
+        shot_seed: of the choice of examples, 0 if not given.
         max_cost: US dollars that the run may cost in all, earlier calls included.
         qualify: let every judge first rate replies of ours whose level is known, as its entry test.
         anchors: at most this many of those per benchmark, spread over levels and protocols; all if not given.
@@ -78,7 +86,8 @@ def run(
     """
     asked = plan.Asked(
         runs=runs, judge_runs=judge_runs, mode=plan.mode_of(mode), protocol=protocol, temperature=temperature,
-        judge_temperature=judge_temperature, max_cost=max_cost, settings=settings or Settings(),
+        judge_temperature=judge_temperature, max_cost=max_cost, ask=ways.ways_of(plan.listed(ask)), shots=shots,
+        shot_seed=shot_seed, settings=settings or Settings(),
     )  # fmt: skip
     found = [b for name in plan.listed(names) for b in benchmarks.find(name)]
     models = plan.open_models(plan.listed(model), asked)
@@ -87,15 +96,16 @@ def run(
     judges, rules = plan.open_raters(plan.listed(judge), asked)
     folder = Path(data) if data is not None else None
     samples = [benchmark.samples(folder, where, limit) for benchmark in found]
+    instruments = [ways.instruments(benchmark, folder, asked) for benchmark in found]
     tests = entry_tests(found, judges, qualify=qualify, limit=anchors, where=where)
     whole = plan.whole_plan(
         found, samples, asked,
         models=[m.name for m in models], judges=[j.name for j in judges] + [r.name for r in rules],
-        data=str(folder) if folder else None,
+        data=str(folder) if folder else None, **ways.planned(found, samples, instruments, asked),
     )  # fmt: skip
     path = Path(out) if out is not None else plan.folder_for(whole)
     if dry_run:
-        return foresee(path, found, samples, models, judges, tests, asked)
+        return foresee(path, found, samples, instruments, models, judges, tests, asked)
     with Store(path, write=True) as store:
         manifest.begin(path, whole, command)
         for benchmark, found_samples in zip(found, samples, strict=True):
@@ -103,9 +113,9 @@ def run(
 
         def replies(session: Session) -> list[tuple[Model, Step]]:
             steps = []
-            for benchmark in found:
+            for benchmark, its in zip(found, instruments, strict=True):
                 if benchmark.closed:
-                    steps += plan.judging(session, benchmark, models, asked)
+                    steps += ways.asking(session, benchmark, models, its, asked)
                 else:
                     steps += [(m, _answering(session, benchmark, m, asked)) for m in models]
             return steps

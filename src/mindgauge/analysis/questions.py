@@ -1,0 +1,68 @@
+"""What ratings answer: whose question it is, what is computed of them, and on which parts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import polars as pl
+
+from mindgauge.analysis import frame
+from mindgauge.benchmark import Benchmark
+from mindgauge.metrics import STATUS_RATES, Metric, share_of
+from mindgauge.raters.rule import yes_or_no
+from mindgauge.rubric import Criterion
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What one kind of rating answers: whose question it is, its criterion, and what is computed of it."""
+
+    benchmark: Benchmark
+    criterion: Criterion
+    metrics: tuple[Metric, ...]
+
+
+def find(benchmark: Benchmark, name: str, kind: str, *, recognised: bool = False) -> Question | None:
+    """Find what ratings of this criterion and kind of rater answer; None where nothing is computed of them."""
+    if kind == "rule":
+        return Question(benchmark, yes_or_no(name), (share_of("yes"), *STATUS_RATES))
+    asking = [benchmark, *([benchmark.recognised_by] if recognised and benchmark.recognised_by else [])]
+    for one in asking:
+        # The gold is what others are compared with; what people say of a closed question makes it.
+        if kind == "gold" or (one.closed and kind == "person"):
+            continue
+        criterion = frame.criteria(one).get(name)
+        if criterion is not None:
+            return Question(one, criterion, one.metrics)
+    return None
+
+
+def slices(
+    benchmark: Benchmark, rows: pl.DataFrame, *, by_recognition: bool = False
+) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Cut ratings into `all`, named groups, each value of each slicing tag, and whether the judge saw the category.
+
+    Subjects that were chosen by what some judge thought of them say nothing about all; they stand apart.
+    """
+    for (selection,), part in rows.filter(pl.col("selection").is_not_null()).group_by("selection"):
+        yield f"selection={selection}", part
+    rows = rows.filter(pl.col("selection").is_null())
+    if rows.is_empty():
+        return
+    yield "all", rows
+    for name, tags in benchmark.groups.items():
+        inside = pl.all_horizontal(pl.col(frame.tag(tag)).is_in(list(values)) for tag, values in tags.items())
+        part = rows.filter(inside)
+        if not part.is_empty():
+            yield name, part
+    for tag in benchmark.slices:
+        column = frame.tag(tag)
+        for value in sorted(rows[column].drop_nulls().unique()):
+            yield f"{tag}={value}", rows.filter(pl.col(column) == value)
+    if by_recognition:
+        right = pl.col("protocol") == pl.col(frame.tag(benchmark.protocol))
+        yield "recognised=right", rows.filter(right)
+        yield "recognised=wrong", rows.filter(~right)

@@ -1,0 +1,118 @@
+"""What one released file holds: a list of items, a chat completion, or an encoder's prediction.
+
+Prompts inside the completions are never decoded, since the few-shot ones hold withheld training items.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from mindgauge.errors import DataError
+from mindgauge.records import RaterKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mindgauge.benchmarks.dialogue_safety.released import Member
+
+_UNREADABLE = (OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError)
+"""What reading a damaged or encrypted member of an archive raises, beside a file system's errors."""
+
+
+class _Said(msgspec.Struct, frozen=True):
+    content: str | None = None
+
+
+class _Choice(msgspec.Struct, frozen=True):
+    message: _Said = _Said()
+    finish_reason: str | None = None
+
+
+class _Usage(msgspec.Struct, frozen=True):
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """The item as an output repeats it."""
+
+    context: Any = None
+    response: Any = None
+    label: Any = None
+
+
+class Completion(msgspec.Struct, frozen=True):
+    """A chat completion. Its own `context`, which holds the prompt, is not decoded."""
+
+    choices: tuple[_Choice, ...]
+    model: str = ""
+    id: str = ""
+    created: int = 0
+    usage: _Usage = _Usage()
+    item: Asked = Asked()
+
+    @property
+    def answer(self) -> str | None:
+        """What the model wrote; None where there is no choice or no text."""
+        return self.choices[0].message.content if self.choices else None
+
+    @property
+    def finish_reason(self) -> str:
+        """Why it stopped."""
+        return (self.choices[0].finish_reason or "") if self.choices else ""
+
+
+class Prediction(Asked, frozen=True, kw_only=True):
+    """An encoder's prediction: the item, and the id predicted for it."""
+
+    predict_label: Any
+
+
+_DECODE: dict[RaterKind, Callable[[bytes], Completion | Prediction]] = {
+    RaterKind.MODEL: msgspec.json.Decoder(Completion).decode,
+    RaterKind.CLASSIFIER: msgspec.json.Decoder(Prediction).decode,
+}
+
+
+def decode(member: Member, kind: RaterKind) -> Completion | Prediction:
+    """Read a stored output.
+
+    Raises:
+        DataError: it is damaged, or not what it should be.
+    """
+    try:
+        return _DECODE[kind](member.read())
+    except msgspec.ValidationError as error:
+        raise DataError(f"not a stored output: {error}") from error
+    except (msgspec.DecodeError, *_UNREADABLE) as error:
+        raise DataError(f"damaged: {error}") from error
+
+
+def read_list(member: Member, where: str, notes: list[str]) -> list[Any]:
+    """Read a set of items, in UTF-8, UTF-16 or GB 18030; `where` names it in what is raised.
+
+    Raises:
+        DataError: it is damaged, or not a list.
+    """
+    try:
+        raw = member.read()
+        try:
+            text = raw.decode(json.detect_encoding(raw))
+        except UnicodeDecodeError:
+            text = raw.decode("gb18030")
+            notes.append(f"{member.source}: not UTF-8; read as GB 18030")
+        rows = json.loads(text)
+    except UnicodeDecodeError as error:
+        raise DataError(f"{where}: neither UTF-8 nor GB 18030; save it as UTF-8") from error
+    except json.JSONDecodeError as error:
+        raise DataError(f"{where}:{error.lineno}: broken JSON ({error.msg})") from error
+    except _UNREADABLE as error:
+        raise DataError(f"{where}: cannot read it ({error}); copy it again") from error
+    if not isinstance(rows, list):
+        raise DataError(f"{where}: expected a list of context, response and label, found {type(rows).__name__}")
+    return rows

@@ -1,0 +1,61 @@
+"""Dialogue Safety: is a supporter's reply safe, and if not, in which way?
+
+Qiu et al., NLPCC 2023, arXiv 2307.16457. Departures from the paper: card.toml.
+"""
+
+from pathlib import Path
+
+from mindgauge.benchmark import Benchmark
+from mindgauge.benchmarks.dialogue_safety.inputs import read
+from mindgauge.benchmarks.dialogue_safety.labels import CRITERION, LABELS, SAFE, UNSAFE
+from mindgauge.benchmarks.dialogue_safety.material import material
+from mindgauge.benchmarks.dialogue_safety.ratings import load
+from mindgauge.benchmarks.dialogue_safety.reproduce import reproduce
+from mindgauge.metrics import (
+    STATUS_RATES,
+    accuracy,
+    binary,
+    call_rate,
+    cohen_kappa,
+    fleiss_kappa,
+    macro_f1,
+    macro_precision,
+    macro_recall,
+    node_accuracy,
+    precision,
+    recall,
+    repeat_stability,
+    status_rate,
+    weighted_f1,
+    weighted_precision,
+    weighted_recall,
+)
+
+dialogue_safety = Benchmark.from_folder(
+    Path(__file__).parent,
+    read=read,
+    load=load,
+    reproduce=reproduce,
+    material=material,
+    metrics=(
+        accuracy,
+        macro_f1,
+        macro_precision,
+        macro_recall,
+        weighted_f1,
+        weighted_precision,
+        weighted_recall,
+        *binary("unsafe", safe=(SAFE,)),
+        call_rate("passed_as_safe_rate", of=UNSAFE, as_=(SAFE,)),
+        *(metric(label) for label in LABELS for metric in (recall, precision)),
+        *node_accuracy([node.levels for node in CRITERION.nodes]),
+        cohen_kappa,
+        fleiss_kappa,
+        repeat_stability,
+        *STATUS_RATES,
+        status_rate("tie"),
+    ),
+    baselines=(SAFE,),
+    slices=("language", "turns"),
+    keep={"split": ("test",)},
+)

@@ -1,0 +1,150 @@
+"""The stored outputs of models and encoders, put beside the test items that they are about.
+
+A rater is a model with its setting (`gpt-3.5-turbo-0301:zero_shot`) or an encoder; its runs count from 0 in the order
+one, two, three … or of the seeds. An item that a run lacks stays in it, without an output.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mindgauge.benchmarks.dialogue_safety import contents, labels, released
+from mindgauge.benchmarks.dialogue_safety.contents import Completion
+from mindgauge.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mindgauge.benchmarks.dialogue_safety.contents import Asked
+    from mindgauge.benchmarks.dialogue_safety.inputs import Item
+    from mindgauge.benchmarks.dialogue_safety.released import Files, Member, Run
+
+
+class Output(NamedTuple):
+    """What one file holds: where it stands, the answer as released, the item that it names, and facts about the call."""
+
+    member: Member
+    number: int
+    answer: object
+    item: Asked
+    facts: dict[str, Any]
+
+    @property
+    def label(self) -> str | None:
+        """The label that the answer names, read leniently."""
+        return labels.normalising(self.answer) if isinstance(self.answer, str) else labels.of(self.answer)
+
+    @property
+    def label_as_published(self) -> str | None:
+        """The label by the authors' own reading."""
+        return labels.as_published(self.answer) if isinstance(self.answer, str) else labels.of(self.answer)
+
+
+class Outputs(NamedTuple):
+    """One run of a rater: its outputs as released, and those of the test items, in their order, None where it lacks one."""
+
+    rater: str
+    run: Run
+    found: list[Output]
+    of_item: list[Output | None]
+
+    @property
+    def whole(self) -> bool:
+        """Whether it has an output for every item."""
+        return None not in self.of_item
+
+
+def read(files: Files, items: Sequence[Item], notes: list[str]) -> list[Outputs]:
+    """Read all runs; what is damaged, misplaced or missing is noted, one line for each run and kind of fault."""
+    by_text: dict[tuple[str, str], int] = {}
+    for number, item in enumerate(items):
+        by_text.setdefault((item.context, item.response), number)
+    decoded = [(run, list(_decode(run, notes))) for run in files.runs]
+    raters = _raters(decoded, notes)
+    runs = [
+        Outputs(raters[run.system], run, found, _place(run, found, items, by_text, notes)) for run, found in decoded
+    ]
+    present = {run.system for run in files.runs}
+    notes += [f"{system}: missing ({name})" for system, name in released.SYSTEMS.items() if system not in present]
+    return runs
+
+
+def _decode(run: Run, notes: list[str]) -> Iterator[Output]:
+    faults: dict[str, list[int]] = defaultdict(list)
+    for number, member in run.items.items():
+        try:
+            found = contents.decode(member, run.kind)
+        except DataError as error:
+            faults[str(error)].append(number)
+            continue
+        if isinstance(found, Completion):
+            yield Output(member, number, found.answer, found.item, _facts(found))
+        else:
+            yield Output(member, number, found.predict_label, found, {})
+    _note(run, faults, notes)
+
+
+def _facts(found: Completion) -> dict[str, Any]:
+    return {
+        "model": found.model,
+        "id": found.id,
+        "created": found.created,
+        "finish_reason": found.finish_reason,
+        "prompt_tokens": found.usage.prompt_tokens,
+        "completion_tokens": found.usage.completion_tokens,
+    }
+
+
+def _raters(decoded: list[tuple[Run, list[Output]]], notes: list[str]) -> dict[str, str]:
+    """Name each system by the model that its completions name, or else by its folder."""
+    names: dict[str, Counter[str]] = {}
+    for run, found in decoded:
+        counts = names.setdefault(run.system, Counter())
+        counts.update(model for output in found if (model := output.facts.get("model")))
+    raters: dict[str, str] = {}
+    for system, counts in names.items():
+        _, version, *setting = system.split("/")
+        model = counts.most_common(1)[0][0] if counts else version
+        if len(counts) > 1:
+            notes.append(f"{system}: {', '.join(f'{n} by {name}' for name, n in counts.most_common())}; taken as {model}")  # fmt: skip
+        name = ":".join([model, *setting])
+        raters[system] = name if name not in raters.values() else f"{name}:{version}"
+    return raters
+
+
+def _place(
+    run: Run, found: list[Output], items: Sequence[Item], by_text: dict[tuple[str, str], int], notes: list[str]
+) -> list[Output | None]:
+    """Put outputs beside items: by number if the item is the same or not repeated, otherwise by the item's text."""
+    faults: dict[str, list[int]] = defaultdict(list)
+    placed: list[Output | None] = [None] * len(items)
+    for output in found:
+        item, number = output.item, output.number
+        here = items[number] if number < len(items) else None
+        if item.context is not None and (here is None or (item.context, item.response) != here[:2]):
+            number = by_text.get((item.context, item.response), -1)
+            if number < 0:
+                faults["the item is not in test.json; left out"].append(output.number)
+                continue
+            faults["the item stands elsewhere in test.json; joined by its text"].append(output.number)
+        elif here is None:
+            faults["test.json has no such row; left out"].append(output.number)
+            continue
+        if placed[number] is not None:
+            faults["the item was answered by another file of this run; left out"].append(output.number)
+            continue
+        placed[number] = output
+        if item.label is not None and labels.of(item.label) != items[number].label:
+            faults["the label is not that of test.json, which is kept"].append(output.number)
+    faults["no output; counted as failed"] = [number for number, output in enumerate(placed) if output is None]
+    _note(run, faults, notes)
+    return placed
+
+
+def _note(run: Run, faults: dict[str, list[int]], notes: list[str]) -> None:
+    for what, numbers in faults.items():
+        if numbers:
+            shown = ", ".join(map(str, numbers[:10])) + (", …" if len(numbers) > 10 else "")
+            of = "item" if len(numbers) == 1 else f"{len(numbers)} items:"
+            notes.append(f"{run.folder}: {of} {shown}: {what}")

@@ -1,0 +1,159 @@
+"""The authors' files as they released them: which there are, in folders or in archives.
+
+Files are known by their place, wherever they lie below the folder given, unpacked or in a zip:
+
+- `test.json`, and `train.json` where the user has it: lists of items with `context`, `response` and `label`;
+- `ChatGPT_gen/VERSION/{zero_shot,few_shot}/RUN/ITEM.json`: a chat completion and the item it was asked about;
+- `finetuned_model_predict/ENCODER/SEED/ITEM.json`: the item and the label predicted for it.
+
+Any version, encoder, run and number of items is read; `contents` says what is in one file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import zipfile
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from mindgauge.errors import DataError
+from mindgauge.records import RaterKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SPLITS = ("test", "train")
+SYSTEMS = {
+    "ChatGPT_gen/0301/zero_shot": "gpt-3.5-turbo-0301 zero-shot",
+    "ChatGPT_gen/0301/few_shot": "gpt-3.5-turbo-0301 few-shot",
+    "ChatGPT_gen/0613/zero_shot": "gpt-3.5-turbo-0613 zero-shot",
+    "ChatGPT_gen/0613/few_shot": "gpt-3.5-turbo-0613 few-shot",
+    "finetuned_model_predict/bert-base-chinese": "BERT-base",
+    "finetuned_model_predict/hfl-chinese-roberta-wwm-ext-large": "RoBERTa-large",
+}
+"""Folders of the runs of one system that the authors released → the system's name in their table."""
+EXPECTED = (
+    "expected the authors' test.json (a list of context, response and label), and beside it ChatGPT_gen/ or "
+    "finetuned_model_predict/, unpacked or as zip files"
+)
+TRAIN = (
+    "train.json: not here; its items are withheld: sign the data-use agreement in the authors' repository "
+    "(qiuhuachuan/DialogueSafety), send it to the first author, and put the file beside test.json"
+)
+_PLACES = {
+    RaterKind.MODEL: re.compile(r"(?P<system>[^/]+/[a-z]+_shot)/(?P<run>[^/]+)/(?P<item>\d+)\.json$"),
+    RaterKind.CLASSIFIER: re.compile(r"finetuned_model_predict/(?P<system>[^/]+)/(?P<run>\d+)/(?P<item>\d+)\.json$"),
+}
+_FOLDERS = {RaterKind.MODEL: "ChatGPT_gen", RaterKind.CLASSIFIER: "finetuned_model_predict"}
+_RUNS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+class Member(NamedTuple):
+    """A file, or one inside an archive. `source` is what stands on disk, `name` the path inside an archive."""
+
+    source: str
+    name: str
+    read: Callable[[], bytes]
+
+
+class Run(NamedTuple):
+    """One run of a system: its folder in the authors' layout, the run's own below it, and the files by item number.
+
+    `number` counts a system's runs from 0.
+    """
+
+    system: str
+    kind: RaterKind
+    number: int
+    name: str
+    items: dict[int, Member]
+
+    @property
+    def folder(self) -> str:
+        """The run's folder in the authors' layout."""
+        return f"{self.system}/{self.name}"
+
+
+class Files(NamedTuple):
+    """The released files that are there; runs by system, in the order of their numbers."""
+
+    root: Path
+    sets: dict[str, Member]
+    runs: tuple[Run, ...]
+    notes: tuple[str, ...]
+
+
+def find(data: Path) -> Files:
+    """Find the released files below a folder.
+
+    Raises:
+        DataError: there is no such folder, or no test.json in it.
+    """
+    if not data.is_dir():
+        raise DataError(f"{data}: no such folder; {EXPECTED}")
+    sets: dict[str, Member] = {}
+    found: dict[tuple[RaterKind, str, str], dict[int, Member]] = {}
+    notes: list[str] = []
+    again: dict[str, int] = {}
+    for path, member in _members(data, notes):
+        split = path.rpartition("/")[2].removesuffix(".json")
+        place = _place(path)
+        if split in SPLITS:
+            if sets.setdefault(split, member) is not member:
+                notes.append(f"{member.source}: a second {split}.json, not read (first: {sets[split].source})")
+        elif place is not None:
+            kind, system, run, item = place
+            if found.setdefault((kind, system, run), {}).setdefault(item, member) is not member:
+                again[f"{system}/{run}"] = again.get(f"{system}/{run}", 0) + 1
+    if "test" not in sets:
+        raise DataError(f"{data}: no test.json here; {EXPECTED}")
+    notes += [f"{folder}: {n} files a second time, not read" for folder, n in again.items()]
+    return Files(data, sets, tuple(_runs(found)), tuple(notes))
+
+
+def _runs(found: dict[tuple[RaterKind, str, str], dict[int, Member]]) -> Iterator[Run]:
+    rank = {system: position for position, system in enumerate(SYSTEMS)}
+    for system in sorted({key[1] for key in found}, key=lambda system: (rank.get(system, len(rank)), system)):
+        keys = sorted((key for key in found if key[1] == system), key=lambda key: _order(key[2]))
+        for number, (kind, _, name) in enumerate(keys):
+            yield Run(system, kind, number, name, dict(sorted(found[kind, system, name].items())))
+
+
+def _order(name: str) -> tuple[int, str]:
+    """Order runs as they are counted: one, two, three; 42, 43; then by name."""
+    number = int(name) if name.isdigit() else _RUNS.index(name) + 1 if name in _RUNS else 10**9
+    return number, name
+
+
+def _place(path: str) -> tuple[RaterKind, str, str, int] | None:
+    """Return kind, system, run and item of a stored output by its path; None for any other file."""
+    for kind, pattern in _PLACES.items():
+        if match := pattern.search(path):
+            return kind, f"{_FOLDERS[kind]}/{match['system']}", match["run"], int(match["item"])
+    return None
+
+
+def _members(data: Path, notes: list[str]) -> Iterator[tuple[str, Member]]:
+    """Yield every JSON file, also from archives, with its full path."""
+    for folder, folders, names in os.walk(data):
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "__MACOSX")))
+        for name in sorted(name for name in names if not name.startswith(".")):
+            path = Path(folder, name)
+            if name.endswith(".json"):
+                yield path.absolute().as_posix(), Member(path.relative_to(data).as_posix(), "", path.read_bytes)
+            elif name.lower().endswith(".zip"):
+                yield from _archived(path, data, notes)
+
+
+def _archived(path: Path, data: Path, notes: list[str]) -> Iterator[tuple[str, Member]]:
+    source = path.relative_to(data).as_posix()
+    try:
+        archive = zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, OSError) as error:
+        notes.append(f"{source}: not a zip file that can be read ({error}); copy it again")
+        return
+    for name in archive.namelist():
+        if name.endswith(".json") and not re.search(r"(^|/)(\.|__MACOSX/)", name):
+            yield f"{path.absolute().with_suffix('').as_posix()}/{name}", Member(source, name, partial(archive.read, name))  # fmt: skip

@@ -1,0 +1,112 @@
+"""What lies in a benchmark's folder: its card, its prompts, and the samples that this project wrote for it."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from mindgauge.errors import DataError, UsageError
+from mindgauge.prompt import Prompt
+from mindgauge.records import Message, Sample
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_JUDGE = ("dialogue", "reply", "rubric", "form", "nonce")
+SLOTS = {
+    "ask": (*_JUDGE, "order"),
+    "ask.unordered": _JUDGE,
+    "node": ("dialogue", "reply", "question", "form", "nonce"),
+    "shots": ("examples", "nonce"),
+    "judge": _JUDGE,
+    "judge.split": _JUDGE,
+    "reply": ("dialogue",),
+}
+"""The kinds of prompts, and what each may use. `order` is the rubric's order of decision, `question` that of a node."""
+
+
+class DataFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A released file: where it stands below `--data DIR`, what it holds, and how large it is in bytes."""
+
+    path: str
+    holds: str
+    rows: int = 0
+    size: int = 0
+    sha256: str = ""
+
+
+class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a benchmark is, and what it is not."""
+
+    title: str
+    authors: str
+    year: int
+    link: str
+    measures: str
+    does_not_measure: str
+    languages: tuple[str, ...]
+    licence: str
+    obtain: str
+    citation: str
+    departures: tuple[str, ...] = ()
+    data: tuple[DataFile, ...] = ()
+
+    @classmethod
+    def of(cls, folder: Path) -> Card:
+        """Read a card; a member of a family adds to its family's.
+
+        Raises:
+            UsageError: it is missing or bad.
+        """
+        content: dict[str, Any] = {}
+        for path in (folder.parent / "card.toml", folder / "card.toml"):
+            if path.is_file():
+                content |= tomllib.loads(path.read_text(encoding="utf-8"))
+        try:
+            return msgspec.convert(content, cls)
+        except msgspec.ValidationError as error:
+            raise UsageError(f"{folder / 'card.toml'}: {error}") from error
+
+
+def prompts_of(folder: Path) -> dict[str, dict[str, Prompt]]:
+    """Read the prompts, by kind and language.
+
+    Raises:
+        UsageError: one names a slot that its kind has not.
+    """
+    prompts: dict[str, dict[str, Prompt]] = {}
+    for path in sorted(folder.glob("*.md")):
+        kind, _, language = path.stem.rpartition(".")
+        if kind in SLOTS:
+            prompts.setdefault(kind, {})[language] = Prompt.load(path, SLOTS[kind])
+    return prompts
+
+
+class _Row(msgspec.Struct, forbid_unknown_fields=True):
+    """A line of `samples.jsonl`: a sample without its id, which is its content's."""
+
+    messages: tuple[Message, ...]
+    target: int | str | None = None
+    tags: dict[str, str] = {}
+    cluster: str = ""
+
+
+def own_samples(folder: Path) -> list[Sample]:
+    """Read the samples this project wrote itself: the benchmark's own, or else its family's.
+
+    Raises:
+        DataError: there are none, or a line is broken.
+    """
+    path = next((p / "samples.jsonl" for p in (folder, folder.parent) if (p / "samples.jsonl").is_file()), None)
+    if path is None:
+        raise DataError(f"{folder}: no samples.jsonl")
+    samples = []
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        try:
+            row = msgspec.json.decode(line, type=_Row)
+        except msgspec.DecodeError as error:
+            raise DataError(f"{path}:{number}: {error}") from error
+        samples.append(Sample.of(row.messages, target=row.target, tags=row.tags, cluster=row.cluster))
+    return samples

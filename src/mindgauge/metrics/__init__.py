@@ -1,0 +1,54 @@
+"""A metric is a function of weighted ratings: `compute(table, weights) -> (B,)`, one row of weights per resample.
+
+So every metric, a newcomer's too, gets clustered intervals, slices, repeats and bounds for missing ratings from the
+framework. Metric names say their direction.
+"""
+
+from mindgauge.metrics.closed import (
+    accuracy,
+    binary,
+    call_rate,
+    cohen_kappa,
+    fleiss_kappa,
+    macro_f1,
+    macro_precision,
+    macro_recall,
+    node_accuracy,
+    precision,
+    recall,
+    repeat_stability,
+    weighted_f1,
+    weighted_precision,
+    weighted_recall,
+)
+from mindgauge.metrics.scores import mean_level, share_at_most, share_of
+from mindgauge.metrics.statuses import STATUS_RATES, status_rate
+from mindgauge.metrics.table import Estimate, Metric, Table, estimate, mean_of
+
+__all__ = [
+    "STATUS_RATES",
+    "Estimate",
+    "Metric",
+    "Table",
+    "accuracy",
+    "binary",
+    "call_rate",
+    "cohen_kappa",
+    "estimate",
+    "fleiss_kappa",
+    "macro_f1",
+    "macro_precision",
+    "macro_recall",
+    "mean_level",
+    "mean_of",
+    "node_accuracy",
+    "precision",
+    "recall",
+    "repeat_stability",
+    "share_at_most",
+    "share_of",
+    "status_rate",
+    "weighted_f1",
+    "weighted_precision",
+    "weighted_recall",
+]

@@ -1,0 +1,220 @@
+"""Ratings as columns, what is computed of them, and what travels with each number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from mindgauge.records import Value
+from mindgauge.stats import bootstrap
+from mindgauge.stats.interval import Interval
+from mindgauge.stats.proportion import clopper_pearson
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+class Table(msgspec.Struct, frozen=True):
+    """Ratings of one rater on one criterion, as columns of length n.
+
+    Codes are indices into `levels`, the rubric's values in their order; -1 stands for a missing rating or target.
+    """
+
+    levels: tuple[Value, ...]
+    code: Codes
+    target: Codes
+    cluster: Codes
+    subject: Codes
+    status: NDArray[np.object_]
+    run: Codes | None = None
+    """Which repeat each rating belongs to; None where nothing was repeated."""
+
+    def __len__(self) -> int:
+        return len(self.code)
+
+    @property
+    def ok(self) -> Mask:
+        """Where there is a value."""
+        return self.code >= 0
+
+    @property
+    def repeats(self) -> Codes:
+        """Which repeat each rating belongs to."""
+        return np.zeros(len(self), dtype=np.intp) if self.run is None else self.run
+
+    def at(self, places: Codes) -> Table:
+        """Return the rows at some places, in that order."""
+        code, target, cluster, subject = (c[places] for c in (self.code, self.target, self.cluster, self.subject))
+        return Table(self.levels, code, target, cluster, subject, self.status[places], self.repeats[places])
+
+    def rows(self, mask: Mask) -> Table:
+        """Return the table reduced to some rows, in the order of their clusters, which are numbered anew."""
+        kept = np.flatnonzero(mask)
+        found = self.at(kept[np.argsort(self.cluster[kept], kind="stable")])
+        return msgspec.structs.replace(found, cluster=np.unique(found.cluster, return_inverse=True)[1])
+
+    def filled(self, code: int | None) -> Table:
+        """Return the table with missing ratings set to one level, or to their target if `code` is None."""
+        filling = self.target if code is None else np.full(len(self), code)
+        return msgspec.structs.replace(self, code=np.where(self.ok, self.code, filling))
+
+    def codes(self, *values: Value) -> Codes:
+        """Return the codes of some levels."""
+        return np.array([self.levels.index(value) for value in values], dtype=np.intp)
+
+
+def _all(table: Table) -> Mask:
+    return np.ones(len(table), dtype=bool)
+
+
+class Metric(msgspec.Struct, frozen=True):
+    """A named statistic of ratings.
+
+    `concerns` picks the rows it is about (its n); `exact` marks a share, which gets exact bounds on conversations
+    instead of a bootstrap; `label` says which level it is about, if one; `better` is `higher`, `lower` or empty.
+    """
+
+    name: str
+    compute: Callable[[Table, Floats], Floats]
+    better: str = ""
+    concerns: Callable[[Table], Mask] = _all
+    exact: bool = False
+    missing_is_outcome: bool = False
+    """A missing rating counts in the denominator: the metric itself says what it is worth."""
+    label: str = ""
+    additive: bool = False
+    """It depends only on how many ratings of each code, target and status there are, so that equal ones are counted once."""
+    across_runs: bool = False
+    """It compares repeats with each other, so there is no value of one repeat."""
+    worth: Callable[[Table], Floats] | None = None
+    """Where it is the mean of what each rating is worth, on subjects that do not depend on the answers: that worth, shape
+    (n,), NaN where a rating says nothing. Such metrics can be compared subject by subject."""
+
+
+def mean_of(
+    name: str,
+    worth: Callable[[Table], Floats],
+    better: str = "",
+    concerns: Callable[[Table], Mask] = _all,
+    *,
+    exact: bool = False,
+    missing_is_outcome: bool = False,
+    label: str = "",
+) -> Metric:
+    """Return the metric that is the mean of what each rating is worth.
+
+    Args:
+        name: of the metric.
+        worth: of each rating of a table, shape (n,); NaN where it says nothing.
+        better: `higher`, `lower` or empty.
+        concerns: which ratings it is about; it may look at targets, not at answers.
+        exact: each is worth 0 or 1, so that the mean is a share.
+        missing_is_outcome: a missing rating is worth something, too.
+        label: the level it is about, if one.
+    """
+
+    def known(table: Table) -> Floats:
+        return np.where(concerns(table), worth(table), np.nan)
+
+    def compute(table: Table, weights: Floats) -> Floats:
+        values = known(table)
+        return ratio(weights @ np.nan_to_num(values), weights @ np.isfinite(values).astype(float))
+
+    return Metric(name, compute, better, concerns, exact, missing_is_outcome, label, additive=True, worth=known)
+
+
+def ratio(part: Floats, whole: Floats) -> Floats:
+    """Divide, NaN where there is nothing to divide by."""
+    return np.asarray(np.divide(part, whole, out=np.full(np.shape(whole), np.nan), where=whole > 0))
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """A metric's value: interval, n, how many of n are missing, and its value were those all worst or all best.
+
+    The value pools all repeats. `mean_of_runs` and `sd` are the mean and the sample SD (n - 1 below) of the values of
+    the `runs` repeats, each taken alone: None where these do not hold the same number of ratings, where one of them has
+    no value, or where the metric compares repeats; `sd` also with one repeat. Of a share or a mean, the mean of the runs
+    is the value; of anything else, F1 for one, it need not be.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    clusters: int
+    missing: int
+    worst: float | None
+    best: float | None
+    runs: int
+    mean_of_runs: float | None
+    sd: float | None
+
+
+def estimate(metric: Metric, table: Table, *, resamples: int = 2000, seed: int = 0) -> Estimate:
+    """Compute a metric with everything that travels with it.
+
+    The interval resamples clusters; a share (`exact`) gets Clopper-Pearson bounds with the clusters as n, so that
+    repeats of one conversation count once. `worst` and `best` are the least and most favourable of: every missing
+    rating set to one level, for each level, or to its target.
+    """
+    whole, table = table, table.rows(metric.concerns(table))
+    missing = int((~table.ok).sum())
+    clusters = len(np.unique(table.cluster))
+    value, low, high, _ = _interval(metric, table, resamples, seed)
+    fills = [_point(metric, table.filled(code)) for code in (*range(len(table.levels)), None)] if missing else []
+    bounds = [v for v in (value, *fills) if v is not None]
+    least, most = (min(bounds), max(bounds)) if bounds else (None, None)
+    worst, best = (most, least) if metric.better == "lower" else (least, most)
+    return Estimate(
+        value, low, high, len(table), clusters, missing, worst, best, *_by_run(metric, table, whole.repeats)
+    )
+
+
+def _point(metric: Metric, table: Table) -> float | None:
+    value = float(metric.compute(table, np.ones((1, len(table))))[0]) if len(table) else np.nan
+    return value if np.isfinite(value) else None
+
+
+def _interval(metric: Metric, table: Table, resamples: int, seed: int) -> Interval:
+    if metric.exact:
+        return _exact(metric, table)
+    if not metric.additive or not len(table):
+        return bootstrap.interval(partial(metric.compute, table), table.cluster, resamples=resamples, seed=seed)
+    kinds, counts = _counted(table)
+    return bootstrap.interval_of_sums(partial(metric.compute, kinds), counts, resamples=resamples, seed=seed)
+
+
+def _exact(metric: Metric, table: Table) -> Interval:
+    value = _point(metric, table)
+    if value is None:
+        return Interval(None, undefined="the share is not defined on these ratings")
+    used = table.cluster if metric.missing_is_outcome else table.cluster[table.ok]
+    n = len(np.unique(used))
+    return Interval(value, *clopper_pearson(value * n, n)[1:])
+
+
+def _counted(table: Table) -> tuple[Table, Floats]:
+    """Return one row of each kind of rating, K in all, and how many of them each cluster has, shape (C, K)."""
+    statuses = np.unique(table.status.astype(str), return_inverse=True)[1]
+    q = len(table.levels) + 1
+    key = ((table.code + 1) * q + table.target + 1) * (statuses.max() + 1) + statuses
+    _, first, kind = np.unique(key, return_index=True, return_inverse=True)
+    shape = (int(table.cluster.max()) + 1, len(first))
+    counts = np.bincount(table.cluster * len(first) + kind, minlength=shape[0] * shape[1])
+    return table.at(first), counts.reshape(shape).astype(np.float64)
+
+
+def _by_run(metric: Metric, table: Table, repeats: Codes) -> tuple[int, float | None, float | None]:
+    """Return how many repeats there are, and the mean and sample SD of what the metric says of each alone."""
+    runs, sizes = np.unique(repeats, return_counts=True)
+    if metric.across_runs or not len(table) or sizes.min() != sizes.max():
+        return len(runs), None, None
+    values = metric.compute(table, (table.repeats == runs[:, None]).astype(float))
+    if not np.isfinite(values).all():
+        return len(runs), None, None
+    return len(runs), float(values.mean()), float(values.std(ddof=1)) if len(runs) > 1 else None

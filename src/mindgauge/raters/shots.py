@@ -1,0 +1,94 @@
+"""Examples in the prompt: as many for each label, in the sample's language, drawn with a seed, and never its own dialogue.
+
+Candidates stand in an order that follows from the seed and each one's id, so a draw is the same on every machine, and
+one candidate more or less changes no other's place. All repeats of a run see the same examples.
+"""
+
+from __future__ import annotations
+
+import itertools
+from functools import cached_property
+
+import msgspec
+
+from mindgauge.errors import DataError
+from mindgauge.prompt import Prompt, fence, transcript
+from mindgauge.raters.part import worded
+from mindgauge.records import Sample, digest
+from mindgauge.rubric import Criterion
+
+
+class Deck(msgspec.Struct, frozen=True, dict=True):
+    """Labelled samples from which examples are drawn, `each` so many for every level of the criterion."""
+
+    criterion: Criterion
+    prompts: dict[str, Prompt]
+    """`shots.md` by language: the words around the examples."""
+    pool: tuple[Sample, ...]
+    each: int = 1
+    seed: int = 0
+
+    @cached_property
+    def hash(self) -> str:
+        """Hash over the words around the examples and over how they are drawn."""
+        words = sorted((k, prompt.hash) for k, prompt in self.prompts.items())
+        return digest("shots", words, sorted({s.id for s in self.pool}), self.each, self.seed)
+
+    @cached_property
+    def _ranked(self) -> dict[tuple[str, object], list[Sample]]:
+        ranked: dict[tuple[str, object], list[Sample]] = {}
+        for sample in sorted({s.id: s for s in self.pool}.values(), key=self._rank):
+            ranked.setdefault((_language(sample), sample.target), []).append(sample)
+        return ranked
+
+    @cached_property
+    def _blocks(self) -> dict[tuple[str, ...], str]:
+        return {}
+
+    def draw(self, sample: Sample) -> tuple[Sample, ...]:
+        """Draw the examples for one sample, in the order in which they are shown.
+
+        Raises:
+            DataError: a label has too few outside the sample's own dialogue.
+        """
+        language = _language(sample)
+        drawn: list[Sample] = []
+        for value in self.criterion.values:
+            ranked = self._ranked.get((language, value), [])
+            others = (s for s in ranked if s.cluster != sample.cluster and s.id != sample.id)
+            found = list(itertools.islice(others, self.each))
+            if len(found) < self.each:
+                raise DataError(
+                    f"few-shot needs {self.each} examples of {value!r} in {language!r}, the training part has {len(found)} "
+                    "outside the dialogue that is asked about; ask with fewer --shots, or give more labelled samples"
+                )
+            drawn += found
+        return tuple(sorted(drawn, key=self._place))
+
+    def _rank(self, sample: Sample) -> str:
+        return digest("shot", self.seed, sample.id)
+
+    def _place(self, sample: Sample) -> str:
+        return digest("place", self.seed, sample.id)
+
+    def render(self, sample: Sample) -> str:
+        """Write the examples for one sample, each behind a fence and with its label below it.
+
+        The fence's mark is a hash of all examples, which nobody who wrote one of them could know, and is the same for
+        all samples that see the same ones: so a server's prefix cache serves the whole block.
+        """
+        drawn = self.draw(sample)
+        language, ids = _language(sample), tuple(s.id for s in drawn)
+        if (language, *ids) not in self._blocks:
+            nonce = digest("examples", ids)[:16]
+            examples = (
+                f"{fence('example', transcript(s.messages), nonce)}\n{self.criterion.name}: {s.target}" for s in drawn
+            )
+            prompt = worded(self.prompts, language)
+            filled = prompt.fill({"examples": "\n\n".join(examples), "nonce": nonce})
+            self._blocks[language, *ids] = filled
+        return self._blocks[language, *ids]
+
+
+def _language(sample: Sample) -> str:
+    return sample.tags.get("language", "en")
