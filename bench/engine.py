@@ -38,9 +38,10 @@ import aiohttp
 import msgspec
 
 from mindgauge import benchmark as benchmarks
-from mindgauge.benchmark import Benchmark, Card
+from mindgauge.benchmark import Benchmark
 from mindgauge.engine import Budget, Session, answer
 from mindgauge.engine.steps import SHARING
+from mindgauge.folder import Card
 from mindgauge.metrics import mean_level
 from mindgauge.models.request import Request
 from mindgauge.models.spec import Settings, open_model

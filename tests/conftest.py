@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 
 from tests.stub import Stub, completion, says, words
 
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from aiohttp import web
+
+# These machines are shared: how long an example takes says nothing about the code.
+settings.register_profile("shared", deadline=None)
+settings.load_profile("shared")
 
 
 def obliging(body: dict[str, Any], count: int) -> web.StreamResponse:
