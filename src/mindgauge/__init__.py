@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mindgauge.models.spec import Settings
     from mindgauge.records import Message, Rating, Reply, Sample, Status
     from mindgauge.verbs.audit import audit
+    from mindgauge.verbs.compare import compare
     from mindgauge.verbs.demo import demo
     from mindgauge.verbs.export import export
     from mindgauge.verbs.list import list  # noqa: A004 - the verb's name
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from mindgauge.verbs.run import run
     from mindgauge.verbs.score import score
 
-_VERBS = ("audit", "demo", "export", "list", "load", "rate", "reliability", "report", "reproduce", "run", "score")
+_VERBS = ("audit", "compare", "demo", "export", "list", "load", "rate", "reliability", "report", "reproduce", "run", "score")
 _WHERE = {
     **{verb: f"mindgauge.verbs.{verb}" for verb in _VERBS},
     **dict.fromkeys(("Message", "Rating", "Reply", "Sample", "Status"), "mindgauge.records"),
@@ -44,6 +45,7 @@ __all__ = [
     "Settings",
     "Status",
     "audit",
+    "compare",
     "demo",
     "export",
     "list",

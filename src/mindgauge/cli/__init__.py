@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from mindgauge.cli import audit, demo, export, list_, load, rate, reliability, report, reproduce, run, score
+from mindgauge.cli import audit, compare, demo, export, list_, load, rate, reliability, report, reproduce, run, score
 from mindgauge.errors import MindgaugeError
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app.command()(load.load)
 app.command()(score.score)
 app.command()(reliability.reliability)
 app.command()(audit.audit)
+app.command()(compare.compare)
 app.command()(report.report)
 app.command()(reproduce.reproduce)
 app.command()(export.export)

@@ -1,0 +1,190 @@
+"""Who is better, by how much, on what, and how sure that is: the systems of one or several runs, paired by sample."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from mindgauge.analysis import frame, questions, systems
+from mindgauge.analysis.compared import Compared, Measure
+from mindgauge.analysis.contrasts import contrasts
+from mindgauge.analysis.pairing import pair
+from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
+from mindgauge.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from mindgauge.analysis.reliability.card import Card
+    from mindgauge.metrics import Table
+    from mindgauge.metrics.table import Codes
+
+Cards: TypeAlias = "Mapping[tuple[str, str, str, str], Card]"
+"""Reliability cards by run, benchmark, criterion and judge."""
+Labels: TypeAlias = "Mapping[systems.Key, str]"
+
+_GRAVEST_FIRST = (LIMITED, NOT_ESTIMABLE, MODERATE, GOOD)
+
+
+class _Bootstrap(NamedTuple):
+    resamples: int
+    seed: int
+
+
+class _Block(NamedTuple):
+    """Ratings on one criterion, by one rater of all systems or by the systems themselves (`rater` empty)."""
+
+    rated: systems.Rated
+    criterion: str
+    rater: str
+    rows: pl.DataFrame
+
+
+class _Part(NamedTuple):
+    """Ratings of all systems on one slice as columns, with the number of each rating's system and sample."""
+
+    table: Table
+    system: Codes
+    sample: Codes
+    names: list[str]
+
+
+def compare(folders: Sequence[Path], *, cards: Cards | None = None, resamples: int = 2000, seed: int = 0) -> Compared:
+    """Compare every system of some runs with every other that answered the same samples.
+
+    Args:
+        folders: run directories.
+        cards: of the judges in these runs.
+        resamples: of conversations, and of signs; more are drawn where many pairs are compared.
+        seed: of their generators.
+
+    Raises:
+        UsageError: there is no run in a folder, or nothing can be compared; the message says why.
+    """
+    rated, costs = systems.read(folders)
+    named = systems.named((key for one in rated for key in one.keys), folders)
+    notes: list[str] = []
+    measures: list[Measure] = []
+    for one in rated:
+        labels = {key: named[key].label for key in one.keys}
+        for block in _blocks(_together(one, labels, notes), notes):
+            licences = _licences(block, folders, cards or {})
+            measures += _measures(block, labels, licences, _Bootstrap(resamples, seed))
+    if not measures:
+        raise UsageError("nothing to compare: " + "; ".join(notes))
+    there = {(m.benchmark, s.system) for m in measures for s in m.standings}
+    return Compared(
+        [str(folder) for folder in folders],
+        [system for system in named.values() if system.label in {label for _, label in there}],
+        measures,
+        [
+            msgspec.structs.replace(cost, system=named[key].label)
+            for (key, benchmark), cost in costs.items()
+            if key in named and (benchmark, named[key].label) in there
+        ],
+        notes,
+    )
+
+
+# -- who can be compared ----------------------------------------------------------------------------------------------
+
+
+def _together(rated: systems.Rated, labels: Labels, notes: list[str]) -> systems.Rated:
+    """Leave out systems that share no sample with another, and samples whose target is not the same in all runs."""
+    name, rows = rated.benchmark.name, rated.rows
+    if len(labels) < 2:
+        only = (
+            f"only {next(iter(labels.values()))}, and nobody to compare it with" if labels else "no ratings of systems"
+        )
+        notes.append(f"{name}: {only}")
+        return rated._replace(rows=rows.clear())
+    differing = rows.group_by("sample").agg(pl.col("target").n_unique()).filter(pl.col("target") > 1)["sample"]
+    if len(differing):
+        notes.append(f"{name}: {len(differing)} samples have another target in another run; left out")
+        rows = rows.filter(~pl.col("sample").is_in(differing.implode()))
+    key, read = ["run_number", "model"], pl.col("run_number") != systems.NO_RUN
+    readers = {system: label for system, label in labels.items() if system[0] != systems.NO_RUN}
+    if len(readers) == 1:  # beside constant raters, which answer whatever it did
+        return rated._replace(rows=rows)
+    answered = rows.filter(read).select("sample", *key).unique()
+    shared = answered.filter(pl.len().over("sample") > 1)
+    there = set(shared.select(key).unique().iter_rows())
+    if not there:
+        notes.append(f"{name}: no two of {', '.join(readers.values())} have a sample in common")
+    else:
+        apart = [label for system, label in readers.items() if system not in there]
+        notes += [f"{name}: {label} has no sample in common with the others; left out" for label in apart]
+    kept = rows.join(shared, on=key, how="semi", maintain_order="left")
+    constant = rows.filter(~read).join(kept, on="sample", how="semi", maintain_order="left")
+    return rated._replace(rows=pl.concat([kept, constant]))
+
+
+def _blocks(rated: systems.Rated, notes: list[str]) -> Iterator[_Block]:
+    """Yield the ratings of two systems or more by the same rater, or by themselves on a closed question."""
+    name, closed = rated.benchmark.name, rated.benchmark.closed
+    by = ["criterion"] if closed else ["criterion", "rater"]
+    groups = sorted(rated.rows.group_by(by), key=lambda group: tuple(map(str, group[0])))
+    blocks = [_Block(rated, str(key[0]), "" if closed else str(key[1]), rows) for key, rows in groups]
+    common = [block for block in blocks if block.rows.select("run_number", "model").n_unique() > 1]
+    if blocks and not common:
+        raters = " or ".join(sorted({block.rater for block in blocks}))
+        notes.append(f"{name}: nobody rated replies of two systems; each was rated by {raters} alone")
+    for rater in sorted({block.rater for block in common} - {""}):
+        instruments = {i for b in common if b.rater == rater for i in b.rows["instrument"].drop_nulls().unique()}
+        if len(instruments) > 1:
+            notes.append(
+                f"{name}: {rater} did not work with the same rubric and prompt in all runs ({', '.join(sorted(instruments))}), "
+                "and part of a difference may come from that"
+            )
+    yield from common
+
+
+def _licences(block: _Block, folders: Sequence[Path], cards: Cards) -> tuple[str, str]:
+    """Return what the rater's card allows, single ratings and ranks; of several cards the gravest, empty without one."""
+    runs = [str(folders[run]) for run in block.rows["run_number"].unique() if run != systems.NO_RUN]
+    places = [(run, block.rated.benchmark.name, block.criterion, block.rater) for run in runs]
+    found = [cards[place] for place in places if place in cards]
+    rate, rank = {card.rate_replies.verdict for card in found}, {card.rank_systems.verdict for card in found}
+    return _gravest(rate), _gravest(rank)
+
+
+def _gravest(verdicts: set[str]) -> str:
+    return next((verdict for verdict in _GRAVEST_FIRST if verdict in verdicts), "")
+
+
+# -- how they compare -------------------------------------------------------------------------------------------------
+
+
+def _measures(block: _Block, labels: Labels, licences: tuple[str, str], bootstrap: _Bootstrap) -> Iterator[Measure]:
+    benchmark = block.rated.benchmark
+    kind = "model" if benchmark.closed else str(block.rows["rater_kind"].first())
+    question = questions.find(benchmark, block.criterion, kind)
+    assert question is not None
+    metrics = [metric for metric in question.metrics if metric.worth is not None]
+    for slice_, rows in questions.slices(benchmark, block.rows):
+        whole = slice_ == "all"
+        if not whole and len(rows) == len(block.rows):
+            continue
+        everybody = _part(rows, question, labels)
+        # Of single labels there is nothing to say of a constant rater: it has all of one and none of the others.
+        readers = _part(rows.filter(pl.col("run_number") != systems.NO_RUN), question, labels)
+        for metric in metrics if whole else [m for m in metrics if not m.label]:
+            part = readers if metric.label else everybody
+            scores = pair(metric, part.table, part.system, part.sample)
+            if np.count_nonzero(scores.present.any(axis=0)) > 1:
+                where = f"label={metric.label}" if metric.label else slice_
+                unit = "share" if metric.exact else "level"
+                about = (benchmark.name, metric.name, block.criterion, where, block.rater, unit, metric.better)
+                found = contrasts(metric, part.names, scores, resamples=bootstrap.resamples, seed=bootstrap.seed)
+                yield Measure(*about, *licences, scores.left_out, *found)
+
+
+def _part(rows: pl.DataFrame, question: questions.Question, labels: Labels) -> _Part:
+    place = {key: number for number, key in enumerate(labels)}
+    system = np.array([place[key] for key in rows.select("run_number", "model").iter_rows()], dtype=np.intp)
+    sample = rows["sample"].rank("dense").to_numpy().astype(np.intp) - 1
+    return _Part(frame.table(rows, question.criterion), system, sample, list(labels.values()))

@@ -1,0 +1,146 @@
+"""What a comparison says: who was compared, where each stands on each measure, and how each two differ."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class System(msgspec.Struct, frozen=True):
+    """A model as one run measured it; or a constant rater (`baseline`), which belongs to no run.
+
+    `label` is unique among the systems of a comparison: the model's name, with the run's where several have it.
+    """
+
+    label: str
+    run: str
+    model: str
+    baseline: bool = False
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """What a thousand of a system's replies, or of its answers to a closed question, take, as its run had it.
+
+    `cost` is in US dollars, `seconds` the time that the model takes one after the other. None where it is unknown: the
+    run holds no calls, or, for the cost, one without a price. A classifier makes no calls and costs none.
+    """
+
+    benchmark: str
+    system: str
+    answers: int
+    cost: float | None
+    seconds: float | None
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """Where a system stands on one measure, on the samples that are compared; 1 is best, ties share their ranks' mean.
+
+    `value` is the mean over conversations, each counting once; a share has exact bounds on them. `rank_low` and `rank_high` bound the ranks of all systems
+    at once with 95 % confidence; `best` is the share of resamples in which it was first. Of `n` ratings of `clusters`
+    conversations, `missing` have no value.
+    """
+
+    system: str
+    value: float | None
+    low: float | None
+    high: float | None
+    rank: float | None
+    rank_low: int | None
+    rank_high: int | None
+    best: float | None
+    n: int
+    clusters: int
+    missing: int
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """By how much the first system's value exceeds the second's, on what both answered.
+
+    That are `n` samples of `clusters` conversations, each of which counts once. Where a share differs in only a few of
+    them, resamples know too little and the interval is made of exact bounds, which are wide. `p` is of the sign-flip test, `adjusted` by Holm for all pairs of the measure. `told_apart`: the interval leaves out 0
+    and `adjusted` is at most .05; None where neither can be computed. `better` names the better one of two that can be
+    told apart. `worst` and `best` are the difference if all missing ratings were as bad, or as good, for the first
+    as they can be.
+    """
+
+    first: str
+    second: str
+    value: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    adjusted: float | None
+    told_apart: bool | None
+    better: str
+    n: int
+    clusters: int
+    worst: float | None
+    best: float | None
+
+
+class Measure(msgspec.Struct, frozen=True):
+    """One metric on one slice, as one rater has it (the systems themselves where `rater` is empty).
+
+    `unit` is `share` or `level`. `direction` says which values are better: `higher`, `lower`, or empty where neither is, and there are no ranks.
+    `rate_replies` and `rank_systems` are what the rater's reliability card allows, empty where it has none. `left_out`
+    samples were not answered by all systems that answered others of their conversation, or only by one.
+    """
+
+    benchmark: str
+    name: str
+    criterion: str
+    slice: str
+    rater: str
+    unit: str
+    direction: str
+    rate_replies: str
+    rank_systems: str
+    left_out: int
+    standings: list[Standing]
+    differences: list[Difference]
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """All systems on all measures that they have in common. `notes` says what was not compared, and why."""
+
+    runs: list[str]
+    systems: list[System]
+    measures: list[Measure]
+    costs: list[Cost]
+    notes: list[str]
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The differences, one row for each measure and two systems."""
+        return self._rows("differences")
+
+    @property
+    def standings(self) -> pl.DataFrame:
+        """Where each system stands, one row for each measure and system."""
+        return self._rows("standings")
+
+    def _rows(self, part: str) -> pl.DataFrame:
+        import polars as pl
+
+        said = ("benchmark", "name", "criterion", "slice", "rater", "unit", "direction", "rate_replies", "rank_systems")
+        rows = [
+            {column: getattr(measure, column) for column in said} | msgspec.structs.asdict(row)
+            for measure in self.measures
+            for row in getattr(measure, part)
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def find(self, name: str, slice_: str = "all", **fields: str) -> list[Measure]:
+        """Return the measures of this name and slice whose other fields are as given."""
+        return [
+            m
+            for m in self.measures
+            if m.name == name and m.slice == slice_ and all(getattr(m, k) == v for k, v in fields.items())
+        ]
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()

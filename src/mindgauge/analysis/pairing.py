@@ -1,0 +1,108 @@
+"""From ratings of several systems to scores that can be compared in pairs: conversations × systems."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from mindgauge.metrics import Metric, Table
+    from mindgauge.metrics.table import Codes, Floats, Mask
+
+
+class Scores(NamedTuple):
+    """Mean scores of S systems in C conversations, shape (C, S).
+
+    `value` is NaN where a value is missing; `least` and `most` take missing ratings for worth the least, or the most,
+    that they can be. A system's score of a conversation is the mean over its samples, a sample's the mean over its repeats. All systems
+    that are `present` in a conversation, at least two, answered the same `samples` of it.
+    """
+
+    value: Floats
+    least: Floats
+    most: Floats
+    present: Mask
+    samples: Codes
+    """How many samples each conversation holds, shape (C,)."""
+    ratings: Codes
+    """How many ratings of each system went in, shape (S,)."""
+    missing: Codes
+    """How many of them have no value, shape (S,)."""
+    left_out: int
+    """Samples that were not answered by all systems that answered others of their conversation, or only by one."""
+
+    def of(self, systems: Codes) -> Scores:
+        """Return the scores of some systems, in that order."""
+        value, least, most = (scores[:, systems] for scores in (self.value, self.least, self.most))
+        present, ratings, missing = self.present[:, systems], self.ratings[systems], self.missing[systems]
+        return Scores(value, least, most, present, self.samples, ratings, missing, self.left_out)
+
+
+def pair(metric: Metric, table: Table, system: Codes, sample: Codes) -> Scores:
+    """Score each system on the samples that it shares with others.
+
+    Args:
+        metric: one that says what each rating is worth.
+        table: ratings of all systems together.
+        system: shape (n,), the system of each rating, 0 to S-1.
+        sample: shape (n,), the sample of each rating, 0 to N-1.
+    """
+    assert metric.worth is not None
+    systems, samples = int(system.max()) + 1, int(sample.max()) + 1
+    conversation = np.zeros(samples, dtype=np.intp)
+    conversation[sample] = table.cluster
+    about = metric.concerns(table)
+    cell = (system * samples + sample)[about]
+
+    def summed(values: Floats | None = None) -> Floats:
+        counts = np.bincount(cell, None if values is None else values[about], systems * samples)
+        return counts.reshape(systems, samples).astype(np.float64)
+
+    worth = metric.worth(table)
+    least, most = _bounds(metric, table, worth)
+    asked, valued = summed(), summed(np.isfinite(worth).astype(float))
+    kept = _shared(asked > 0, conversation)
+    means = [
+        _by_conversation(_divided(summed(np.nan_to_num(values)), counts), kept, conversation)
+        for values, counts in ((worth, valued), (least, asked), (most, asked))
+    ]
+    held = np.bincount(conversation[kept], minlength=int(conversation.max()) + 1)
+    used = held > 0
+    value, low, high = (mean[used] for mean in means)
+    missing = summed((~table.ok).astype(float))
+    return Scores(
+        value, low, high, np.isfinite(low), held[used],
+        asked[:, kept].sum(axis=1).astype(np.intp), missing[:, kept].sum(axis=1).astype(np.intp),
+        int(((asked > 0).any(axis=0) & ~kept).sum()),
+    )  # fmt: skip
+
+
+def _bounds(metric: Metric, table: Table, worth: Floats) -> tuple[Floats, Floats]:
+    """Return the least and the most that each rating can be worth: a missing one might have any level, or its target."""
+    assert metric.worth is not None
+    if table.ok.all():
+        return worth, worth
+    fills = [metric.worth(table.filled(code)) for code in (*range(len(table.levels)), None)]
+    return np.fmin.reduce(fills), np.fmax.reduce(fills)
+
+
+def _shared(present: Mask, conversation: Codes) -> Mask:
+    """Return the samples that all systems present in their conversation have, if these are several; shape (N,)."""
+    there = np.zeros((len(present), int(conversation.max()) + 1), dtype=bool)
+    for own, has in zip(there, present, strict=True):
+        own[conversation[has]] = True
+    others = there.sum(axis=0)[conversation]
+    return np.asarray((others > 1) & (present.sum(axis=0) == others))
+
+
+def _by_conversation(means: Floats, kept: Mask, conversation: Codes) -> Floats:
+    """Average a system's samples within each conversation, shape (C, S); NaN where one of them has no value."""
+    conversations = int(conversation.max()) + 1
+    counts = np.bincount(conversation[kept], minlength=conversations).astype(np.float64)
+    sums = [np.bincount(conversation[kept], mean[kept], conversations) for mean in means]
+    return _divided(np.stack(sums, axis=1), np.repeat(counts[:, None], len(means), axis=1))
+
+
+def _divided(total: Floats, number: Floats) -> Floats:
+    return np.asarray(np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0))

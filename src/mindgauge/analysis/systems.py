@@ -1,0 +1,107 @@
+"""The systems that runs measured: a model in a run, its ratings, its name among the others, and what it took."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import polars as pl
+
+from mindgauge.analysis import baselines, frame, questions
+from mindgauge.analysis.compared import System
+from mindgauge.analysis.costs import costs as costs_of
+from mindgauge.analysis.score import open_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from mindgauge.analysis.compared import Cost
+    from mindgauge.benchmark import Benchmark
+    from mindgauge.store import Store
+
+Key: TypeAlias = tuple[int, str]
+"""A system: the number of its run, and the model."""
+NO_RUN = -1
+"""The run of constant raters."""
+
+
+class Rated(NamedTuple):
+    """What the systems of all runs answered to one benchmark, or how others rated their replies.
+
+    `rows` are ratings of which a metric can be computed, on subjects that were not chosen by what a judge thought of
+    them: columns as in `frame.ratings`, and `run_number`, `instrument` (what the rater worked with there).
+    """
+
+    benchmark: Benchmark
+    rows: pl.DataFrame
+
+    @property
+    def keys(self) -> list[Key]:
+        """Its systems, in the order of the runs, constant raters last."""
+        found = self.rows.select("run_number", "model").unique().iter_rows()
+        return sorted(found, key=lambda key: (key[0] == NO_RUN, *key))
+
+
+def read(folders: Sequence[Path]) -> tuple[list[Rated], dict[tuple[Key, str], Cost]]:
+    """Open runs and return the ratings of their systems by benchmark, and what each system took on each benchmark.
+
+    Raises:
+        UsageError: there is no run in a folder.
+    """
+    benchmarks: dict[str, Benchmark] = {}
+    ratings: dict[str, list[pl.DataFrame]] = {}
+    costs: dict[tuple[Key, str], Cost] = {}
+    for number, folder in enumerate(folders):
+        store, found, _ = open_run(folder)
+        with store:
+            for benchmark in found:
+                benchmarks[benchmark.name] = benchmark
+                ratings.setdefault(benchmark.name, []).append(_ratings(store, benchmark, number))
+                costs |= {((number, c.system), benchmark.name): c for c in costs_of(store, benchmark)}
+    return [_rated(benchmarks[name], pl.concat(parts)) for name, parts in ratings.items()], costs
+
+
+def named(keys: Iterable[Key], folders: Sequence[Path]) -> dict[Key, System]:
+    """Name every system: by its model, with its run where several have that, by the run's number where they are alike."""
+    listed = list(dict.fromkeys(keys))
+    models = Counter(model for _, model in listed)
+    labels = {
+        (run, model): model if models[model] == 1 else f"{model} ({folders[run].resolve().name})"
+        for run, model in listed
+    }
+    alike = Counter(labels.values())
+    return {
+        (run, model): System(
+            label if alike[label] == 1 else f"{label} #{run + 1}",
+            "" if run == NO_RUN else str(folders[run]),
+            model,
+            run == NO_RUN,
+        )
+        for (run, model), label in labels.items()
+    }
+
+
+def _ratings(store: Store, benchmark: Benchmark, number: int) -> pl.DataFrame:
+    query = "SELECT criterion, rater, group_concat(DISTINCT instrument) FROM ratings WHERE benchmark = ? GROUP BY 1, 2"
+    columns = dict.fromkeys(("criterion", "rater", "instrument"), pl.String)
+    instruments = pl.DataFrame(store.select(query, (benchmark.name,)).fetchall(), columns, orient="row")
+    rows = frame.ratings(store, benchmark).filter(pl.col("selection").is_null(), pl.col("status") != "not_applicable")
+    return rows.join(instruments, on=["criterion", "rater"], how="left").with_columns(run_number=pl.lit(number))
+
+
+def _rated(benchmark: Benchmark, rows: pl.DataFrame) -> Rated:
+    """Keep what something is computed of, and add constant raters, those that say the same but once."""
+    kinds = rows.select("criterion", "rater_kind").unique().iter_rows()
+    asked = [
+        (pl.col("criterion") == criterion) & (pl.col("rater_kind") == kind)
+        for criterion, kind in kinds
+        if questions.find(benchmark, criterion, kind) is not None
+    ]
+    answered = rows.filter(pl.any_horizontal(pl.lit(False), *asked))
+    constant = baselines.baselines(benchmark, answered)
+    labels = [str(label) for label in baselines.labels(benchmark)]
+    if constant and constant[baselines.MAJORITY]["value"].first() in labels:
+        del constant[baselines.MAJORITY]
+    added = [each.with_columns(run_number=pl.lit(NO_RUN)) for each in constant.values()]
+    return Rated(benchmark, pl.concat([answered, *added]))

@@ -1,0 +1,196 @@
+"""`mindgauge compare`."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - typer reads the annotations
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mindgauge.cli import options, render
+from mindgauge.cli.report import ShowUnreliable  # noqa: TC001 - typer reads the annotations
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mindgauge.analysis.compared import Compared, Difference, Measure, Standing
+
+SHOWN = {*render.HEADLINES, "unsafe_recall", "share_yes", "recall"}
+"""The metrics that are shown without --full."""
+PARTS = 20
+"""Differences on single parts that are shown without --full."""
+PAIRS = 6
+"""Pairs beside the first system's that are named without --full."""
+_PAIR = ["first minus second", "p, adjusted", "samples", "worst … best"]
+
+
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Run directories; one will do where it holds several models.")],
+    full: Annotated[bool, typer.Option("--full", help="Every metric, and every two systems.")] = False,
+    show_unreliable: ShowUnreliable = False,
+    json: options.Json = False,
+) -> None:
+    """Say which system is better, by how much, on what and at what cost: chat models, classifiers, ways of asking."""
+    from mindgauge.verbs.compare import compare as verb
+
+    found = verb(list(runs))
+    if json:
+        render.as_json(found)
+        return
+    measures = [m for m in found.measures if full or m.name in SHOWN]
+    allowed = [m for m in measures if show_unreliable or not _limited(m.rank_systems)]
+    for measure in allowed:
+        if measure.slice == "all":
+            _whole(measure, full=full, shown=show_unreliable)
+    _parts([m for m in allowed if m.slice != "all"], full=full)
+    _doubtful([m for m in measures if _limited(m.rank_systems)], shown=show_unreliable)
+    _costs(found)
+    if any(d.n > d.clusters for measure in allowed for d in measure.differences):
+        print(
+            "Each conversation counts once here, and each answer in `mindgauge score`, so the values differ a little."
+        )
+    for note in found.notes:
+        print(f"note: {note}")
+
+
+def _limited(verdict: str) -> bool:
+    from mindgauge.analysis.reliability.card import LIMITED
+
+    return verdict == LIMITED
+
+
+def _whole(measure: Measure, *, full: bool, shown: bool) -> None:
+    """Show where each system stands, how far it is from the first, and which of the others cannot be told apart."""
+    first, *others = measure.standings
+    behind = {d.second: d for d in measure.differences if d.first == first.system}
+    rest = [d for d in measure.differences if d.first != first.system]
+    rows = [[*_standing(measure, first, shown=shown), "", "", "", ""]]
+    rows += [[*_standing(measure, o, shown=shown), *_behind(measure, behind[o.system])] for o in others]
+    columns = ["system", "value", "ranks, 95 %", "first in", "n", "conversations", "missing"]
+    columns += ["minus the first", "p, adjusted", "worst … best", ""]
+    used = [i for i, column in enumerate(columns) if not column or any(row[i] for row in rows)]
+    render.table(_title(measure), [columns[i] for i in used], [[row[i] for i in used] for row in rows])
+    if full and rest:
+        pairs = [[d.first, d.second, *_pair(measure, d), _verdict(d)] for d in rest]
+        render.table("", ["first", "second", *_PAIR, "verdict"], pairs)
+    elif rest:
+        print(_others(rest))
+    if measure.left_out:
+        print(f"{measure.left_out} samples were not answered by all, and are left out")
+    print()
+
+
+def _others(rest: Sequence[Difference]) -> str:
+    same = [f"{d.first} and {d.second}" for d in rest if not d.told_apart]
+    if len(same) > PAIRS:
+        return f"Of the others, {len(same)} of {len(rest)} pairs cannot be told apart (--full lists them)"
+    return f"Of the others, not told apart: {'; '.join(same)}" if same else "Of the others, each two can be told apart"
+
+
+def _title(measure: Measure) -> str:
+    rated = f" of {measure.criterion}, as rated by {measure.rater}" if measure.rater else ""
+    return f"{measure.benchmark}: {measure.name}{rated}"
+
+
+def _standing(measure: Measure, standing: Standing, *, shown: bool) -> list[str]:
+    value = _bound(measure, standing.value, standing.low, standing.high)
+    if _limited(measure.rate_replies):
+        value = f"{value} (unreliable)" if shown else "people must rate"
+    ranks = "–" if standing.rank_low is None else f"{standing.rank_low} to {standing.rank_high}"
+    return [
+        standing.system, value, ranks, render.number(standing.best, share=True),
+        str(standing.n), str(standing.clusters), str(standing.missing),
+    ]  # fmt: skip
+
+
+def _behind(measure: Measure, difference: Difference) -> list[str]:
+    """Write a difference from the first system the other way round."""
+    said = {None: "too little to say", False: "not told apart", True: "told apart"}[difference.told_apart]
+    if difference.better:
+        said = "worse" if difference.better == difference.first else "better"
+    d = difference
+    turned = (None if v is None else -v for v in (d.value, d.high, d.low, d.best, d.worst))
+    value, low, high, worst, best = turned
+    return [_bound(measure, value, low, high, sign="+"), _p(d), _bounds(measure, worst, best), said]
+
+
+def _parts(measures: Sequence[Measure], *, full: bool) -> None:
+    """Show on which parts systems can be told apart."""
+    apart = [(m, d) for m in measures for d in m.differences if d.told_apart]
+    rows = [
+        [m.slice, m.name if not m.rater else f"{m.name} of {m.criterion} by {m.rater}", d.first, d.second, *_pair(m, d)]
+        for m, d in (apart if full else apart[:PARTS])
+    ]
+    if rows:
+        render.table("On which parts they can be told apart", ["where", "metric", "first", "second", *_PAIR], rows)
+    compared = sum(len(m.differences) for m in measures)
+    if compared:
+        more = f"{len(apart) - len(rows)} more with --full; " if len(apart) > len(rows) else ""
+        print(
+            f"On single parts {len(apart)} of {compared} pairs can be told apart ({more}p is adjusted within one metric and part)."
+        )
+
+
+def _pair(measure: Measure, difference: Difference) -> list[str]:
+    value = _bound(measure, difference.value, difference.low, difference.high, sign="+")
+    return [value, _p(difference), str(difference.n), _bounds(measure, difference.worst, difference.best)]
+
+
+def _verdict(difference: Difference) -> str:
+    if difference.told_apart is None:
+        return "too little to say"
+    if not difference.told_apart:
+        return "cannot be told apart"
+    return f"{difference.better} is better" if difference.better else "they differ"
+
+
+def _doubtful(measures: Sequence[Measure], *, shown: bool) -> None:
+    """Name the criteria on which a judge may not rank systems."""
+    by_judge: dict[str, dict[str, None]] = {}
+    for measure in measures:
+        by_judge.setdefault(measure.rater, {})[measure.criterion] = None
+    for judge, criteria in by_judge.items():
+        said = "shown, but unreliable" if shown else "not shown; --show-unreliable shows them"
+        print(f"{judge} agrees too little with people to rank systems on {', '.join(criteria)} ({said})")
+
+
+def _costs(found: Compared) -> None:
+    if all(cost.cost is None and cost.seconds is None for cost in found.costs):
+        print("What a reply costs, and how long it takes, is not known: these runs hold no calls.")
+        return
+    rows = [
+        [
+            c.benchmark, c.system, str(c.answers), "–" if c.cost is None else f"{c.cost:.4f}",
+            "–" if c.seconds is None else f"{c.seconds:.1f}",
+        ]
+        for c in found.costs
+    ]  # fmt: skip
+    columns = ["benchmark", "system", "answers here", "US dollars", "seconds of the model"]
+    render.table("What a thousand answers take", columns, rows)
+
+
+def _bound(measure: Measure, value: float | None, low: float | None, high: float | None, sign: str = "") -> str:
+    """Write an estimate and its interval; shares in percent, their differences (with a sign) in percentage points."""
+    if value is None:
+        return "–"
+    unit = "" if measure.unit == "level" else " pp" if sign else " %"
+    said = _number(measure, value, sign) + unit
+    if low is None or high is None:
+        return said
+    return f"{said} [{_number(measure, low, sign)}, {_number(measure, high, sign)}]"
+
+
+def _bounds(measure: Measure, worst: float | None, best: float | None) -> str:
+    """Write what missing ratings could make of a difference; nothing where none is missing."""
+    if worst is None or best is None or worst == best:
+        return ""
+    return f"{_number(measure, worst, '+')} … {_number(measure, best, '+')}"
+
+
+def _number(measure: Measure, value: float, sign: str) -> str:
+    shown = round(100 * value, 1) if measure.unit == "share" else round(value, 2)
+    return f"{shown + 0.0:{sign}.{1 if measure.unit == 'share' else 2}f}"
+
+
+def _p(difference: Difference) -> str:
+    return "–" if difference.adjusted is None else f"{difference.adjusted:.3f}"
