@@ -27,7 +27,20 @@ if TYPE_CHECKING:
     from mindgauge.verbs.run import run
     from mindgauge.verbs.score import score
 
-_VERBS = ("audit", "compare", "demo", "export", "list", "load", "rate", "reliability", "report", "reproduce", "run", "score")
+_VERBS = (
+    "audit",
+    "compare",
+    "demo",
+    "export",
+    "list",
+    "load",
+    "rate",
+    "reliability",
+    "report",
+    "reproduce",
+    "run",
+    "score",
+)
 _WHERE = {
     **{verb: f"mindgauge.verbs.{verb}" for verb in _VERBS},
     **dict.fromkeys(("Message", "Rating", "Reply", "Sample", "Status"), "mindgauge.records"),
