@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mindgauge.verbs.reproduce import reproduce
     from mindgauge.verbs.run import run
     from mindgauge.verbs.score import score
+    from mindgauge.verbs.train import train
 
 _VERBS = (
     "audit",
@@ -40,6 +41,7 @@ _VERBS = (
     "reproduce",
     "run",
     "score",
+    "train",
 )
 _WHERE = {
     **{verb: f"mindgauge.verbs.{verb}" for verb in _VERBS},
@@ -69,6 +71,7 @@ __all__ = [
     "reproduce",
     "run",
     "score",
+    "train",
 ]
 
 

@@ -6,7 +6,21 @@ import sys
 
 import typer
 
-from mindgauge.cli import audit, compare, demo, export, list_, load, rate, reliability, report, reproduce, run, score
+from mindgauge.cli import (
+    audit,
+    compare,
+    demo,
+    export,
+    list_,
+    load,
+    rate,
+    reliability,
+    report,
+    reproduce,
+    run,
+    score,
+    train,
+)
 from mindgauge.errors import MindgaugeError
 
 app = typer.Typer(
@@ -26,6 +40,7 @@ app.command()(score.score)
 app.command()(reliability.reliability)
 app.command()(audit.audit)
 app.command()(compare.compare)
+app.command()(train.train)
 app.command()(report.report)
 app.command()(reproduce.reproduce)
 app.command()(export.export)
