@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from mindgauge.analysis.calibrated import Calibrated
+from mindgauge.analysis.decision_path import DecisionPath
 from mindgauge.analysis.reliability.card import NOT_ESTIMABLE, Bound
 from mindgauge.analysis.score import Scores
 from mindgauge.reports.content import Confusion, Figure, Reading, Sheet, System
@@ -29,12 +31,32 @@ class ToRead(msgspec.Struct):
     items: list[Reading]
 
 
+class Flow(msgspec.Struct):
+    """How a system's answers went through labels that are decided in order. `finding` is its title."""
+
+    anchor: str
+    system: System
+    benchmark: str
+    finding: str
+    measure: str
+    path: DecisionPath
+    sheet: Sheet
+
+
 class Weak(msgspec.Struct):
-    """Where it is weak. `withheld` says, a sentence for each judge, what is not drawn."""
+    """Where it is weak. `withheld` says, a sentence for each judge, what is not drawn.
+
+    `flows` stand worst first; `decisions` is how often every system, and answers that read nothing, decided each step
+    rightly. `cited` are the messages that confusions give as examples, each once; `cited_note` says what is not shown.
+    """
 
     figures: list[Figure]
     withheld: list[str]
+    flows: list[Flow]
+    decisions: Sheet | None
     confusions: list[Confusion]
+    cited: list[Reading]
+    cited_note: str
     rules: Sheet | None
     scores: Sheet
 
@@ -127,11 +149,24 @@ class EntryTest(msgspec.Struct):
     sheets: list[Sheet]
 
 
+class Calibration(msgspec.Struct):
+    """Whether a classifier is as often right as it says. `finding` is its title and its text alternative."""
+
+    anchor: str
+    system: System
+    benchmark: str
+    finding: str
+    measure: str
+    calibrated: Calibrated
+    sheet: Sheet
+
+
 class Trust(msgspec.Struct):
     """How far to trust it: the cards as pictures, tables, words and records; the entry test; what else is known."""
 
     general: list[str]
     agreement: list[Agreement]
+    calibration: list[Calibration]
     entry: list[EntryTest]
     judges: list[JudgeTrust]
     cards: list[Standing]
@@ -196,6 +231,8 @@ class Report(msgspec.Struct):
     answers: list[Answer]
     caveats: list[str]
     not_shown: list[str]
+    hidden: list[str]
+    """What is told by its id alone, since its texts are restricted; empty where everything may be shown."""
     reading: list[ToRead]
     weak: Weak
     trust: Trust

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from mindgauge.reports.numbers import ended
+
 if TYPE_CHECKING:
     from mindgauge.reports.sections import Report
 
@@ -14,7 +16,7 @@ MOST_FIGURES = 5
 
 def summary(report: Report, page: str) -> str:
     """Write what matters most, and where the rest stands."""
-    lines = [f"# Mindgauge: {plain(report.title)}", "", plain(report.subtitle) + ".", ""]
+    lines = [f"# Mindgauge: {plain(report.title)}", "", plain(ended(report.subtitle)), ""]
     for found in report.answers[:MOST_MODELS]:
         head = f"**{plain(found.system.label)}.** " if len(report.answers) > 1 else ""
         lines += [head + plain(" ".join([*found.facts, *found.withheld, *found.caveats])), ""]
@@ -24,12 +26,13 @@ def summary(report: Report, page: str) -> str:
     if report.caveats:
         lines[-1] = lines[-1].removesuffix("\n>")
         lines.append("")
-    first = [figure for figure in report.weak.figures if not figure.folded][:MOST_FIGURES]
+    first = [figure.finding for figure in report.weak.figures if not figure.folded]
+    first = [*first, *(f"{flow.system.label}: {flow.finding}" for flow in report.weak.flows)][:MOST_FIGURES]
     if first:
-        lines += ["## Where it is weak", "", *(f"- {plain(figure.finding)}" for figure in first), ""]
-    trusted = [agreement.finding for agreement in report.trust.agreement] + [
-        test.finding for test in report.trust.entry
-    ]
+        lines += ["## Where it is weak", "", *(f"- {plain(finding)}" for finding in first), ""]
+    trust = report.trust
+    trusted = [agreement.finding for agreement in trust.agreement]
+    trusted += [*(found.finding for found in trust.calibration), *(test.finding for test in trust.entry)]
     if trusted:
         lines += ["## How far to trust it", "", *(f"- {plain(finding)}" for finding in trusted[:MOST_FIGURES]), ""]
     lines += ["## What went wrong", "", *(plain(fact) for fact in report.wrong.facts[:3]), ""]
