@@ -61,8 +61,8 @@ def ratings(store: Store, benchmark: Benchmark) -> pl.DataFrame:
 
 
 def criteria(benchmark: Benchmark) -> dict[str, Criterion]:
-    """Return the criteria that `ratings` has rows of: the rubric's, and its composites, whose levels are the means."""
-    found = {criterion.name: criterion for criterion in benchmark.rubric.criteria}
+    """Return the criteria that `ratings` has rows of, rules aside, composites included, whose levels are the means."""
+    found = {criterion.name: criterion for criterion in (*benchmark.rubric.criteria, *benchmark.apart)}
     for name, parts in benchmark.composites.items():
         bounds = [[float(value) for value in found[part].values] for part in parts]
         low, high = sum(min(v) for v in bounds), sum(max(v) for v in bounds)

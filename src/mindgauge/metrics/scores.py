@@ -32,8 +32,7 @@ def share_at_most(level: int) -> Metric:
     )
 
 
-def share_of(value: Value) -> Metric:
-    """Return the share of ratings with this value."""
-    return mean_of(
-        f"share_{value}", lambda table: _where_ok(table, np.isin(table.code, table.codes(value))), exact=True
-    )
+def share_of(*values: Value, name: str = "") -> Metric:
+    """Return the share of ratings with this value, or with one of several, which then need a name together."""
+    hits = f"share_{name or values[0]}"
+    return mean_of(hits, lambda table: _where_ok(table, np.isin(table.code, table.codes(*values))), exact=True)

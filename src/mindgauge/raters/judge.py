@@ -104,20 +104,23 @@ class Judge(msgspec.Struct, frozen=True):
 
         A reply that never came is not judged: its ratings carry its status.
         """
+        calls: list[str] = []
 
         async def put(part: Part) -> Answer:
-            return await self._put(ask, self._request(part, sample, reply, run), part)
+            return await self._put(ask, self._request(part, sample, reply, run), part, calls)
 
         ratings = []
         source = transcript(sample.messages) + "\n" + (reply.text if reply else "")
         deck = self.instrument.deck
         shots = {"shots": [shot.id for shot in deck.draw(sample)]} if deck else {}
         for part in self.instrument.parts(protocol):
+            calls.clear()
             if reply is not None and reply.status is not Status.OK:
                 verdicts = {c.name: verdict.Verdict(reply.status) for c in part.rubric.criteria}
                 seen: dict[str, Any] = {}
             else:
                 verdicts, seen = await part.answer(put)
+                seen = {**seen, "calls": [*calls]}
             for criterion in part.rubric.criteria:
                 found = verdicts[criterion.name]
                 ratings.append(
@@ -167,8 +170,10 @@ class Judge(msgspec.Struct, frozen=True):
         messages = (Message("user", prompt.fill(slots)),)
         return Request(messages, run, {**self.parameters, "seed": run}, part.schema, nonce, sample)
 
-    async def _put(self, ask: Ask, request: Request, part: Part) -> Answer:
-        """Ask, read, and ask once more where the answer cannot be read."""
+    async def _put(self, ask: Ask, request: Request, part: Part, calls: list[str]) -> Answer:
+        """Ask, read, and ask once more where the answer cannot be read; `calls` gains the keys of both."""
+        call = request.key(self.model).hex()
+        calls.append(call)
         done = await ask(request)
         verdicts = self._read(done, part)
         problems = [v.problem for v in verdicts.values() if v.status is Status.UNPARSABLE]
@@ -184,17 +189,13 @@ class Judge(msgspec.Struct, frozen=True):
                     ),
                 ),
             )
+            calls.append(again.key(self.model).hex())
             second = await ask(again)
             if second.status is Status.OK:
                 repaired = self._read(second, part)
                 verdicts = {n: repaired[n] if v.status is Status.UNPARSABLE else v for n, v in verdicts.items()}
-                done, request = second, again
-        seen = {
-            "call": request.key(self.model).hex(),
-            "model": done.model_resolved,
-            "fingerprint": done.fingerprint,
-            "at": done.at,
-        }
+                done, call = second, calls[-1]
+        seen = {"call": call, "model": done.model_resolved, "fingerprint": done.fingerprint, "at": done.at}
         return Answer(verdicts, seen)
 
     @staticmethod
