@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from mindgauge.reports.standing import Standings
 
 HEADLINES = (
-    "accuracy", "macro_f1", "cohen_kappa", "fleiss_kappa", "missed_crisis_rate", "overcalled_crisis_rate", "mean",
-    "share_at_most_2", "share_at_most_1",
+    "accuracy", "macro_f1", "weighted_f1", "cohen_kappa", "fleiss_kappa", "missed_crisis_rate", "overcalled_crisis_rate",
+    "unsafe_recall", "passed_as_safe_rate", "mean", "share_at_most_2", "share_at_most_1",
 )  # fmt: skip
 
 
