@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 WEIGHTS = "model.safetensors"
-BUDGET = 4096
-"""Tokens of one batch when classifying, padding included."""
+BUDGETS = {"cpu": 2048, "cuda": 32768}
+"""Tokens of one batch when classifying, padding included, by device; what does not fit a processor's cache is slower."""
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt")
 
 
@@ -35,7 +35,7 @@ class Encoder:
         self.model = model
         self.tokenizer = tokenizer
         self.max_length = max_length
-        self.budget = BUDGET
+        self.budget = BUDGETS.get(model.device.type, BUDGETS["cpu"])
 
     @classmethod
     def start(cls, name: str, labels: Sequence[str], max_length: int, device: str = "auto") -> Encoder:

@@ -68,8 +68,10 @@ def _characters(mixed: Hashes, inside: NDArray[np.bool_], text: Codes, salt: int
 
 def _words(mixed: Hashes, points: NDArray[np.uint32], text: Codes, salt: int) -> list[tuple[Codes, Hashes]]:
     """Hash runs of letters and digits, and pairs of such runs that follow each other in one text."""
-    distinct, inverse = np.unique(points, return_inverse=True)
-    letter = np.array([chr(point).isalnum() for point in distinct.tolist()])[inverse]
+    seen = np.flatnonzero(np.bincount(points))
+    letters = np.zeros(int(seen[-1]) + 1, dtype=np.bool_)
+    letters[seen] = [chr(point).isalnum() for point in seen.tolist()]
+    letter = letters[points]
     first = letter & ~np.concatenate(([False], letter[:-1]))
     starts = np.flatnonzero(first)
     if not len(starts):

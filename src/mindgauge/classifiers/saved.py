@@ -77,7 +77,7 @@ class Classifier:
         """What it rates."""
         return self.rubric.criteria[0]
 
-    @property
+    @cached_property
     def labels(self) -> tuple[Value, ...]:
         """The values it gives, in the order of its probabilities."""
         return self.criterion.values

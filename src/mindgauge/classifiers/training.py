@@ -72,7 +72,7 @@ class Training:
             {"params": [p for p in parameters if p.ndim > 1], "weight_decay": recipe.decay},
             {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
         ]
-        self.optimizer = torch.optim.AdamW(groups, lr=recipe.lr)
+        self.optimizer = torch.optim.AdamW(groups, lr=recipe.lr, fused=True)
         self.schedule = get_linear_schedule_with_warmup(self.optimizer, math.ceil(recipe.warmup * steps), steps)
         self.history: list[dict[str, float]] = []
         self.best: dict[str, Any] = {}

@@ -74,8 +74,11 @@ def written(value: float | None, kind: str) -> str | None:
     return None if value is None else percent(value) if kind == "share" else decimal(value)
 
 
-def side_by_side(runs: Sequence[Run], systems: Sequence[System]) -> Sheet | None:
-    """Put several models side by side, and beside answers that read nothing; None where one model stands alone."""
+def side_by_side(runs: Sequence[Run], systems: Sequence[System], *, paired: bool = False) -> Sheet | None:
+    """Put several models side by side, and beside answers that read nothing; None where one model stands alone.
+
+    `paired`: their differences are shown, too.
+    """
     if len(systems) < 2 and not any(constant(run, section) for run in runs for section in run.sections):
         return None
     columns = [
@@ -84,7 +87,18 @@ def side_by_side(runs: Sequence[Run], systems: Sequence[System]) -> Sheet | None
     ]  # fmt: skip
     note = (
         "Each interval is for one model alone. Two that overlap do not show that models are alike, and two that do not overlap are no "
-        "test of their difference; no paired difference was computed here, and no rank is given."
+        "test of their difference; "
     )
-    title = "Models side by side" if len(systems) > 1 else "Beside answers that read nothing"
+    note += (
+        "the paired differences above are."
+        if paired
+        else "no paired difference was computed here, and no rank is given."
+    )
+    title = (
+        "Each model alone"
+        if paired
+        else "Models side by side"
+        if len(systems) > 1
+        else "Beside answers that read nothing"
+    )
     return Sheet("compared", title, columns, key_scores(runs, systems), note)

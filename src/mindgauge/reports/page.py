@@ -13,7 +13,7 @@ import msgspec
 from mindgauge.analysis.score import Scores
 from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.manifest import now, software
-from mindgauge.reports import answer, compared, provenance, render, summary, texts, trust, weak, worst, wrong
+from mindgauge.reports import answer, compared, paired, provenance, render, summary, texts, trust, weak, worst, wrong
 from mindgauge.reports import runs as opened
 from mindgauge.reports.sections import Report
 from mindgauge.reports.standing import Withheld, withheld
@@ -116,6 +116,7 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
         answers = answer.answers(runs, systems)
         reading = worst.to_read(runs, systems)
         shown = {item.anchor for chosen in reading for item in chosen.items}
+        between = paired.paired(runs, systems)
         benchmarks = list(dict.fromkeys(section.benchmark.card.title for run in runs for section in run.sections))
         return Report(
             title=_title([system.label for system in systems]),
@@ -131,7 +132,8 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
             weak=weak.weak(runs, systems, shown),
             trust=trust.trust(runs, systems, shown),
             wrong=wrong.wrong(runs, systems),
-            compared=compared.side_by_side(runs, systems),
+            paired=between,
+            compared=compared.side_by_side(runs, systems, paired=bool(between and between.contrasts)),
             how=provenance.how(runs),
             scores=[run.scores for run in runs],
             withheld=[found for run in runs for found in withheld(run.standings)],

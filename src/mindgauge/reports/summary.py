@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 MOST_MODELS = 6
 MOST_FIGURES = 5
+MOST_CONTRASTS = 3
 
 
 def summary(report: Report, page: str) -> str:
@@ -35,6 +36,9 @@ def summary(report: Report, page: str) -> str:
     trusted += [*(found.finding for found in trust.calibration), *(test.finding for test in trust.entry)]
     if trusted:
         lines += ["## How far to trust it", "", *(f"- {plain(finding)}" for finding in trusted[:MOST_FIGURES]), ""]
+    contrasts = sorted(report.paired.contrasts, key=lambda contrast: contrast.folded) if report.paired else []
+    if contrasts:
+        lines += ["## Compared", "", *(f"- {plain(contrast.finding)}" for contrast in contrasts[:MOST_CONTRASTS]), ""]
     lines += ["## What went wrong", "", *(plain(fact) for fact in report.wrong.facts[:3]), ""]
     reading = sum(len(chosen.items) for chosen in report.reading)
     lines += [
