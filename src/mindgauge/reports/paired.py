@@ -10,7 +10,7 @@ from mindgauge.analysis.compare import compare
 from mindgauge.analysis.reliability.card import LIMITED
 from mindgauge.errors import UsageError
 from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.numbers import FEW, count, decimal, ended, named, words
+from mindgauge.reports.numbers import FEW, count, decimal, ended, named, plural, words
 from mindgauge.reports.paired_phrases import Field, of, parts
 from mindgauge.reports.sections import Contrast, Paired, Place
 from mindgauge.reports.standing import UNRELIABLE
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.compared import Compared, Measure, Standing
+    from mindgauge.benchmark import Benchmark
     from mindgauge.reports.content import Cell, System
     from mindgauge.reports.runs import Run, Section
 
@@ -26,6 +27,8 @@ CLOSED = ("accuracy", "missed_crisis_rate", "overcalled_crisis_rate", "unsafe_re
 OPEN = ("mean", "share_at_most_2", "share_at_most_1")
 MANY = 3
 """Of more criteria than this, only the means are compared."""
+MOST = 12
+"""Measures of one benchmark that are drawn, which keeps the page small; the table of pairs holds all."""
 _CLASS = ("category", "label")
 _UNKNOWN = "What an answer costs, and how long it takes, is not known: no calls are in these runs."
 
@@ -63,11 +66,17 @@ def paired(runs: Sequence[Run], systems: Sequence[System]) -> Paired | None:
         (s.run, s.benchmark, s.criterion, s.card.judge): s.card for run in runs for s in run.standings.cards.values()
     }
     withheld = [] if shown else list(_withheld(runs))
+    sections = {section.benchmark.name: section for run in runs for section in run.sections}
+    barred = set() if shown else {place[1:] for place, card in cards.items() if card.rank_systems.verdict == LIMITED}
+
+    def wanted(benchmark: Benchmark, name: str, criterion: str, rater: str) -> bool:
+        asked = (*_headlines(sections[benchmark.name]), "recall")
+        return name in asked and (benchmark.name, criterion, rater) not in barred
+
     try:
-        found = compare([run.folder for run in runs], cards=cards)
+        found = compare([run.folder for run in runs], cards=cards, wanted=wanted)
     except UsageError as error:
         return Paired([], None, None, [], None, "", withheld, [ended(str(error))])
-    sections = {section.benchmark.name: section for run in runs for section in run.sections}
     named_ = _Named.of(found, runs, systems)
     fields = [
         field
@@ -80,17 +89,18 @@ def paired(runs: Sequence[Run], systems: Sequence[System]) -> Paired | None:
         (f for f in fields if f.measure.slice == "all" and f.measure.name in _headlines(sections[f.measure.benchmark])),
         key=lambda f: _place(f.measure, sections[f.measure.benchmark]),
     )
-    first = {f.measure.benchmark: f for f in reversed(whole)}
+    drawn = [f for name in sections for f in [f for f in whole if f.measure.benchmark == name][:MOST]]
+    first = {f.measure.benchmark: f for f in reversed(drawn)}
     contrasts = [
         _contrast(f, named_, sections[f.measure.benchmark], folded=first[f.measure.benchmark] is not f, shown=shown)
-        for f in whole
+        for f in drawn
     ]
     single = [f for f in fields if _is_part(f.measure, sections[f.measure.benchmark])]
     apart = _pairs("parts", "On which single parts they can be told apart", single, apart=True)
     costs, unknown = _costs(found, named_)
     return Paired(
         contrasts, _pairs("pairs", "Every two models, paired", whole) if whole else None, apart if apart.rows else None,
-        list(parts(single)), costs, unknown, withheld, [*map(ended, found.notes), *_weights(whole)],
+        list(parts(single)), costs, unknown, withheld, [*map(ended, found.notes), *_left(len(whole) - len(drawn)), *_weights(whole)],
     )  # fmt: skip
 
 
@@ -115,8 +125,8 @@ def _place(measure: Measure, section: Section) -> tuple[str, int, int, int]:
     rater = raters.index(measure.rater) if measure.rater in raters else len(raters)
     return (
         measure.benchmark,
-        list(section.criteria).index(measure.criterion),
         rater,
+        list(section.criteria).index(measure.criterion),
         _headlines(section).index(measure.name),
     )
 
@@ -210,7 +220,9 @@ def _pairs(name: str, title: str, fields: Sequence[Field], *, apart: bool = Fals
             verdict = (
                 better if d.told_apart else "too little to say" if d.told_apart is None else "cannot be told apart"
             )
-            numbers: list[Cell] = [None if v is None else times * v for v in (d.value, d.low, d.high, d.worst, d.best)]
+            numbers: list[Cell] = [
+                None if v is None else round(times * v, 4) for v in (d.value, d.low, d.high, d.worst, d.best)
+            ]
             rows.append([
                 m.benchmark, of(m), *([words(m.slice)] if apart else []), field.labels[d.first], field.labels[d.second], *numbers[:3],
                 "points" if m.unit == "share" else "levels", _p(d.adjusted), verdict, d.n, d.clusters, *numbers[3:],
@@ -254,6 +266,11 @@ def _withheld(runs: Sequence[Run]) -> Iterator[str]:
                 by_judge.setdefault(standing.card.judge, {})[words(standing.criterion)] = None
     for judge, criteria in by_judge.items():
         yield f"{judge} agrees too little with people to rank models on {named(list(criteria), most=9)}; that is not shown ({LIMITED})."
+
+
+def _left(measures: int) -> Iterator[str]:
+    if measures:
+        yield f"{plural(measures, 'more measure')} not drawn, to keep this page small; the table of every two models has them."
 
 
 def _weights(fields: Sequence[Field]) -> Iterator[str]:
