@@ -17,10 +17,12 @@ from mindgauge.raters import verdict
 from mindgauge.raters.part import Answer, Part, Walk, worded
 from mindgauge.raters.shots import Deck
 from mindgauge.records import Exchange, Message, RaterKind, Rating, Reply, Sample, Status, digest
-from mindgauge.rubric import Rubric
+from mindgauge.rubric import Criterion, Method, Rubric
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+
+_YES_OR_NO = {verdict.YES: True, "是": True, "true": True, verdict.NO: False, "否": False, "false": False}
 
 Ask: TypeAlias = "Callable[[Request], Awaitable[Exchange]]"
 """Reaches a model, or remembers what it said."""
@@ -59,6 +61,7 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
     mode: Mode = Mode.JOINT
     way: Way = Way.FLAT
     deck: Deck | None = None
+    method: Method = Method.RULE
 
     @cached_property
     def name(self) -> str:
@@ -68,8 +71,9 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
         return f"{self.rubric.name}#{words[:12]}"
 
     def rater(self, model: str) -> str:
-        """Name the rater that a model is with this instrument: after a way other than the usual, too."""
-        return model if self.way is Way.FLAT else f"{model} ({self.way})"
+        """Name the rater that a model is with this instrument: after a way or method other than the usual, too."""
+        unusual = [str(self.way)] * (self.way is not Way.FLAT) + [str(self.method)] * (self.method is not Method.RULE)
+        return f"{model} ({', '.join(unusual)})" if unusual else model
 
     @cached_property
     def _parts(self) -> dict[str | None, tuple[Part, ...]]:
@@ -79,9 +83,17 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
         """Return what is asked in one call each, or node by node, worded for a protocol."""
         if protocol not in self._parts:
             rubric = self.rubric.under(protocol) if protocol is not None else self.rubric
-            rubrics = [rubric] if self.mode is Mode.JOINT else [rubric.only(c) for c in rubric.criteria]
-            self._parts[protocol] = tuple(map(Walk if self.way is Way.SEQUENTIAL else Part, rubrics))
+            rubrics = [rubric] if self.mode is Mode.JOINT else _one_by_one(rubric)
+            kind = Walk if self.way is Way.SEQUENTIAL else Part
+            self._parts[protocol] = tuple(kind(each, self.method) for each in rubrics)
         return self._parts[protocol]
+
+
+def _one_by_one(rubric: Rubric) -> list[Rubric]:
+    """Return each criterion alone, but all vetoes together: they are looked for at once."""
+    vetoes = tuple(c for c in rubric.criteria if c.veto)
+    alone = [rubric.only(c) for c in rubric.criteria if not c.veto]
+    return [*alone, msgspec.structs.replace(rubric, criteria=vetoes)] if vetoes else alone
 
 
 class Judge(msgspec.Struct, frozen=True):
@@ -104,20 +116,23 @@ class Judge(msgspec.Struct, frozen=True):
 
         A reply that never came is not judged: its ratings carry its status.
         """
+        calls: list[str] = []
 
         async def put(part: Part) -> Answer:
-            return await self._put(ask, self._request(part, sample, reply, run), part)
+            return await self._put(ask, self._request(part, sample, reply, run), part, calls)
 
         ratings = []
         source = transcript(sample.messages) + "\n" + (reply.text if reply else "")
         deck = self.instrument.deck
         shots = {"shots": [shot.id for shot in deck.draw(sample)]} if deck else {}
         for part in self.instrument.parts(protocol):
+            calls.clear()
             if reply is not None and reply.status is not Status.OK:
                 verdicts = {c.name: verdict.Verdict(reply.status) for c in part.rubric.criteria}
                 seen: dict[str, Any] = {}
             else:
                 verdicts, seen = await part.answer(put)
+                seen = {**seen, "calls": [*calls]}
             for criterion in part.rubric.criteria:
                 found = verdicts[criterion.name]
                 ratings.append(
@@ -137,7 +152,7 @@ class Judge(msgspec.Struct, frozen=True):
                             **seen,
                             **shots,
                             **({"protocol": protocol} if protocol else {}),
-                            **({"problem": found.problem} if found.problem else {}),
+                            **_reasoning(found, criterion),
                         },
                     )
                 )
@@ -151,7 +166,8 @@ class Judge(msgspec.Struct, frozen=True):
     def _request(self, part: Part, sample: Sample, reply: Reply | None, run: int) -> Request:
         language = sample.tags.get("language", "en")
         prompt = worded(self.instrument.prompts, language)
-        nonce = nonce_for(reply.id if reply else sample.id)
+        # The dialogue's own nonce, so that calls about all replies to it share their beginning.
+        nonce = nonce_for(sample.id)
         dialogue, replied = sample.messages, reply.text if reply else ""
         if reply is None and "reply" in prompt.slots:
             dialogue, replied = sample.messages[:-1], sample.messages[-1].content
@@ -160,41 +176,34 @@ class Judge(msgspec.Struct, frozen=True):
             texts = {**texts, "rubric": f"{texts['rubric']}\n\n{self.instrument.deck.render(sample)}"}
         slots = {
             **texts,
-            "dialogue": fence("dialogue", transcript(dialogue), nonce),
+            "dialogue": fence("dialogue", transcript(dialogue, nonce), nonce),
             "reply": fence("reply", replied, nonce),
             "nonce": nonce,
         }
         messages = (Message("user", prompt.fill(slots)),)
         return Request(messages, run, {**self.parameters, "seed": run}, part.schema, nonce, sample)
 
-    async def _put(self, ask: Ask, request: Request, part: Part) -> Answer:
-        """Ask, read, and ask once more where the answer cannot be read."""
+    async def _put(self, ask: Ask, request: Request, part: Part, calls: list[str]) -> Answer:
+        """Ask, read, and ask once more where the answer cannot be read; `calls` gains the keys of both."""
+        call = request.key(self.model).hex()
+        calls.append(call)
         done = await ask(request)
         verdicts = self._read(done, part)
         problems = [v.problem for v in verdicts.values() if v.status is Status.UNPARSABLE]
         if done.status is Status.OK and problems:
-            again = msgspec.structs.replace(
-                request,
-                messages=(
-                    *request.messages,
-                    Message("assistant", done.text[-4000:]),
-                    Message(
-                        "user",
-                        f"This could not be read: {problems[0]}. Answer with the JSON object alone:\n{part.form}",
-                    ),
-                ),
+            # Nothing of the answer is repeated: it may carry what the reply told the judge to say.
+            (asked,) = request.messages
+            hint = (
+                f"An earlier answer could not be read: {problems[0]}. Answer with the JSON object alone:\n{part.form}"
             )
+            again = msgspec.structs.replace(request, messages=(Message("user", f"{asked.content}\n\n{hint}"),))
+            calls.append(again.key(self.model).hex())
             second = await ask(again)
             if second.status is Status.OK:
                 repaired = self._read(second, part)
                 verdicts = {n: repaired[n] if v.status is Status.UNPARSABLE else v for n, v in verdicts.items()}
-                done, request = second, again
-        seen = {
-            "call": request.key(self.model).hex(),
-            "model": done.model_resolved,
-            "fingerprint": done.fingerprint,
-            "at": done.at,
-        }
+                done, call = second, calls[-1]
+        seen = {"call": call, "model": done.model_resolved, "fingerprint": done.fingerprint, "at": done.at}
         return Answer(verdicts, seen)
 
     @staticmethod
@@ -202,3 +211,12 @@ class Judge(msgspec.Struct, frozen=True):
         if done.status is Status.OK:
             return verdict.read(done.text, part.rubric.criteria)
         return {c.name: verdict.Verdict(done.status, problem=done.error) for c in part.rubric.criteria}
+
+
+def _reasoning(found: verdict.Verdict, criterion: Criterion) -> dict[str, Any]:
+    """Return what a verdict says beside its value, and what follows from its checks."""
+    told: dict[str, Any] = {"problem": found.problem, "said": found.said, "checks": found.checks}
+    if criterion.checks and found.checks:
+        read = {name: _YES_OR_NO.get(answer.strip().casefold()) for name, answer in found.checks.items()}
+        told["implied"] = criterion.implied({name: answer for name, answer in read.items() if answer is not None})
+    return {name: value for name, value in told.items() if value} | ({"uncertain": True} if found.uncertain else {})
