@@ -87,12 +87,6 @@ def test_one_missing_criterion_leaves_the_other() -> None:
     assert found["kind"].status is Status.UNPARSABLE
 
 
-def test_quotes_are_looked_up_in_the_text() -> None:
-    source = "Person: I can't sleep —  at all.\n请不要 告诉，我妈妈！"
-    quotes = ["I can’t sleep - at all", "请不要告诉我妈妈", "I sleep well", "", "…"]
-    assert [e.found for e in verdict.check(quotes, source)] == [True, True, False, False, False]
-
-
 def test_the_schema_holds_the_levels_and_puts_reasons_first() -> None:
     schema = verdict.schema_for([SCORE, KIND])
     assert list(schema["properties"]) == ["quotes", "rationale", "score", "kind"]

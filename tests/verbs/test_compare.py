@@ -51,7 +51,7 @@ def knowing(request: Request) -> Exchange:
 
 def careless(request: Request) -> Exchange:
     """See no crisis anywhere, and mumble at first; nobody knows the price."""
-    if len(request.messages) == 1:
+    if "could not be read" not in request.messages[-1].content:
         return Exchange(Status.OK, "Hm.", usage=USAGE, seconds=0.25)
     said = json.dumps({"quotes": [], "rationale": "r", "crisis_type": "no_crisis"})
     return Exchange(Status.OK, said, usage=USAGE, seconds=0.5)

@@ -6,7 +6,21 @@ import sys
 
 import typer
 
-from mindgauge.cli import audit, compare, demo, export, list_, load, rate, reliability, report, reproduce, run, score
+from mindgauge.cli import (
+    audit,
+    compare,
+    demo,
+    export,
+    judges,
+    list_,
+    load,
+    rate,
+    reliability,
+    report,
+    reproduce,
+    run,
+    score,
+)
 from mindgauge.errors import MindgaugeError
 
 app = typer.Typer(
@@ -29,6 +43,7 @@ app.command()(compare.compare)
 app.command()(report.report)
 app.command()(reproduce.reproduce)
 app.command()(export.export)
+app.add_typer(judges.app)
 
 
 def _show_version(wanted: bool) -> None:

@@ -6,8 +6,8 @@ The same code puts a closed question to a model under test, which is then the ra
 from __future__ import annotations
 
 from enum import StrEnum
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -15,6 +15,7 @@ from mindgauge.models.request import Request
 from mindgauge.prompt import Prompt, fence, nonce_for, transcript
 from mindgauge.raters import verdict
 from mindgauge.raters.part import Answer, Part, Walk, worded
+from mindgauge.raters.quotes import Source, chinese
 from mindgauge.raters.shots import Deck
 from mindgauge.records import Exchange, Message, RaterKind, Rating, Reply, Sample, Status, digest
 from mindgauge.rubric import Criterion, Method, Rubric
@@ -96,6 +97,16 @@ def _one_by_one(rubric: Rubric) -> list[Rubric]:
     return [*alone, msgspec.structs.replace(rubric, criteria=vetoes)] if vetoes else alone
 
 
+class _Subject(NamedTuple):
+    """What is judged, written once for all calls about it: the slots that every part has in common."""
+
+    sample: Sample
+    prompt: Prompt
+    nonce: str
+    slots: dict[str, str]
+    source: Source
+
+
 class Judge(msgspec.Struct, frozen=True):
     """A model with an instrument. `ask` reaches the model; whether it is asked or remembered is not known here."""
 
@@ -117,12 +128,14 @@ class Judge(msgspec.Struct, frozen=True):
         A reply that never came is not judged: its ratings carry its status.
         """
         calls: list[str] = []
+        subject = self._subject(sample, reply)
 
         async def put(part: Part) -> Answer:
-            return await self._put(ask, self._request(part, sample, reply, run), part, calls)
+            return await self._put(ask, self._request(part, subject, run), part, calls)
 
         ratings = []
-        source = transcript(sample.messages) + "\n" + (reply.text if reply else "")
+        # Of a walk over nodes, the rationale is ours.
+        asked_in_chinese = None if self.instrument.way is Way.SEQUENTIAL else _in_chinese(subject.prompt.text)
         deck = self.instrument.deck
         shots = {"shots": [shot.id for shot in deck.draw(sample)]} if deck else {}
         for part in self.instrument.parts(protocol):
@@ -145,14 +158,14 @@ class Judge(msgspec.Struct, frozen=True):
                         found.status,
                         found.value,
                         found.rationale,
-                        verdict.check(found.quotes, source),
+                        subject.source.check(found.quotes),
                         self.instrument.name,
                         {
                             **self.provenance,
                             **seen,
                             **shots,
                             **({"protocol": protocol} if protocol else {}),
-                            **_reasoning(found, criterion),
+                            **_reasoning(found, criterion, asked_in_chinese=asked_in_chinese),
                         },
                     )
                 )
@@ -160,28 +173,30 @@ class Judge(msgspec.Struct, frozen=True):
 
     def requests(self, sample: Sample, reply: Reply | None = None, protocol: str | None = None) -> list[Request]:
         """Return every call that rating once may take, repairs aside."""
-        parts = self.instrument.parts(protocol)
-        return [self._request(call, sample, reply, 0) for part in parts for call in part.calls]
+        subject = self._subject(sample, reply)
+        return [self._request(call, subject, 0) for part in self.instrument.parts(protocol) for call in part.calls]
 
-    def _request(self, part: Part, sample: Sample, reply: Reply | None, run: int) -> Request:
-        language = sample.tags.get("language", "en")
-        prompt = worded(self.instrument.prompts, language)
+    def _subject(self, sample: Sample, reply: Reply | None) -> _Subject:
+        prompt = worded(self.instrument.prompts, sample.tags.get("language", "en"))
         # The dialogue's own nonce, so that calls about all replies to it share their beginning.
         nonce = nonce_for(sample.id)
         dialogue, replied = sample.messages, reply.text if reply else ""
         if reply is None and "reply" in prompt.slots:
             dialogue, replied = sample.messages[:-1], sample.messages[-1].content
-        texts = part.slots(language)
-        if self.instrument.deck is not None:
-            texts = {**texts, "rubric": f"{texts['rubric']}\n\n{self.instrument.deck.render(sample)}"}
         slots = {
-            **texts,
             "dialogue": fence("dialogue", transcript(dialogue, nonce), nonce),
             "reply": fence("reply", replied, nonce),
             "nonce": nonce,
         }
-        messages = (Message("user", prompt.fill(slots)),)
-        return Request(messages, run, {**self.parameters, "seed": run}, part.schema, nonce, sample)
+        return _Subject(sample, prompt, nonce, slots, Source.of(transcript(dialogue), replied))
+
+    def _request(self, part: Part, subject: _Subject, run: int) -> Request:
+        sample = subject.sample
+        texts = part.slots(sample.tags.get("language", "en"))
+        if self.instrument.deck is not None:
+            texts = {**texts, "rubric": f"{texts['rubric']}\n\n{self.instrument.deck.render(sample)}"}
+        messages = (Message("user", subject.prompt.fill({**texts, **subject.slots})),)
+        return Request(messages, run, {**self.parameters, "seed": run}, part.schema, subject.nonce, sample)
 
     async def _put(self, ask: Ask, request: Request, part: Part, calls: list[str]) -> Answer:
         """Ask, read, and ask once more where the answer cannot be read; `calls` gains the keys of both."""
@@ -208,15 +223,28 @@ class Judge(msgspec.Struct, frozen=True):
 
     @staticmethod
     def _read(done: Exchange, part: Part) -> dict[str, verdict.Verdict]:
-        if done.status is Status.OK:
-            return verdict.read(done.text, part.rubric.criteria)
-        return {c.name: verdict.Verdict(done.status, problem=done.error) for c in part.rubric.criteria}
+        if done.status is not Status.OK:
+            return {c.name: verdict.Verdict(done.status, problem=done.error) for c in part.rubric.criteria}
+        found = verdict.read(done.text, part.rubric.criteria)
+        if done.finish_reason != "length":
+            return found
+        cut = {name for name, its in found.items() if its.status is Status.UNPARSABLE}
+        return {n: msgspec.structs.replace(v, problem=verdict.CUT) if n in cut else v for n, v in found.items()}
 
 
-def _reasoning(found: verdict.Verdict, criterion: Criterion) -> dict[str, Any]:
-    """Return what a verdict says beside its value, and what follows from its checks."""
+_in_chinese = cache(chinese)
+"""Of prompts, which are few."""
+
+
+def _reasoning(found: verdict.Verdict, criterion: Criterion, *, asked_in_chinese: bool | None) -> dict[str, Any]:
+    """Return what a verdict says beside its value, what follows from its checks, and whether it changed the language."""
     told: dict[str, Any] = {"problem": found.problem, "said": found.said, "checks": found.checks}
     if criterion.checks and found.checks:
         read = {name: _YES_OR_NO.get(answer.strip().casefold()) for name, answer in found.checks.items()}
         told["implied"] = criterion.implied({name: answer for name, answer in read.items() if answer is not None})
-    return {name: value for name, value in told.items() if value} | ({"uncertain": True} if found.uncertain else {})
+    answered = chinese(found.rationale)
+    if None not in (answered, asked_in_chinese) and answered != asked_in_chinese:
+        told["answered_in"] = "Chinese" if answered else "another language"
+    if found.uncertain:
+        told["uncertain"] = True
+    return {name: value for name, value in told.items() if value not in ("", {}, None)}

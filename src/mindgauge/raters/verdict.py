@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-import unicodedata
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +16,9 @@ import msgspec
 from msgspec.structs import replace
 
 from mindgauge.raters import rule
-from mindgauge.records import Evidence, Status, Value
+from mindgauge.records import Status, Value
 from mindgauge.rubric import Method
+from mindgauge.tables import clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +38,7 @@ _TWICE = "\0twice"
 NO_OBJECT = "there is no JSON object with the verdict in it"
 TWICE = "a key stands there twice"
 BROKEN = "the JSON object breaks off"
+CUT = "it was cut off at the longest answer allowed"
 _MOST_OPENINGS = 400
 """How many places a verdict may begin at, counted from the end; bounds the work on a text made to be slow."""
 _MOST_LITERALS = 20
@@ -48,8 +49,8 @@ _LONGEST = 64 * 1024
 class Verdict(msgspec.Struct, frozen=True):
     """What was read for one criterion.
 
-    `problem` says what was wrong where nothing could be read, in words of ours alone; `said` what stood there. `checks` are the answers in a chain
-    of reasoning, `uncertain` whether the judge calls itself so.
+    `problem` says what was wrong where nothing could be read, in words of ours alone; `said` what stood there. `checks`
+    are the answers in a chain of reasoning, `uncertain` whether the judge calls itself so.
     """
 
     status: Status
@@ -141,7 +142,9 @@ def _verdict(found: dict[str, Any], criterion: Criterion) -> Verdict:
         Status.UNPARSABLE,
         rationale=_string(told.get(RATIONALE)),
         quotes=_quotes(told.get(QUOTES)),
-        checks={str(check): _string(answer) for check, answer in checks.items()} if isinstance(checks, dict) else {},
+        checks={clean(str(check)): _string(answer) for check, answer in checks.items()}
+        if isinstance(checks, dict)
+        else {},
         uncertain=told.get(UNCERTAIN) is True,
     )
     if name is None:
@@ -168,7 +171,9 @@ def _inapplicable(answer: object, criterion: Criterion) -> bool:
 
 
 def _string(value: object) -> str:
-    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+    """Write whatever stands in a place for words as text that can be kept."""
+    text = value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+    return clean(text)
 
 
 def _last_object(text: str, names: set[str]) -> tuple[dict[str, Any] | None, str]:
@@ -229,13 +234,3 @@ def _marked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _STRICT = json.JSONDecoder(object_pairs_hook=_marked)
-
-
-def check(quotes: Sequence[str], source: str) -> tuple[Evidence, ...]:
-    """Look each quote up in the text it claims to come from, letter case, width, blanks and quotation marks aside."""
-    folded = _fold(source)
-    return tuple(Evidence(quote, found=bool(_fold(quote)) and _fold(quote) in folded) for quote in quotes)
-
-
-def _fold(text: str) -> str:
-    return "".join(c for c in unicodedata.normalize("NFKC", text).casefold() if c.isalnum())

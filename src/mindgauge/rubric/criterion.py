@@ -98,9 +98,9 @@ class Criterion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Turn an answer into a level's value, strictly: exact value, its spelling, or an alias; otherwise None."""
         if isinstance(answer, float) and answer.is_integer():
             answer = int(answer)
-        if isinstance(answer, bool) or not isinstance(answer, int | str):
+        if not isinstance(answer, int | str):
             return None
-        wanted = str(answer).strip().casefold()
+        wanted = str(answer).strip().casefold()  # true and false are read where a level has them as an alias
         for level in self.levels:
             if wanted == str(level.value).casefold() or wanted in (alias.casefold() for alias in level.aliases):
                 return level.value
