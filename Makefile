@@ -37,7 +37,7 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/developing: $(VENV)/installed
-	$(PIP) --editable '.[hub]' --group tests --group lint
+	$(PIP) --editable '.[hub,classifier]' --group tests --group lint
 	touch $@
 
 clean:

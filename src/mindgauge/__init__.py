@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from mindgauge.verbs.reproduce import reproduce
     from mindgauge.verbs.run import run
     from mindgauge.verbs.score import score
+    from mindgauge.verbs.train import train
 
 _VERBS = (
     "audit",
@@ -47,6 +48,7 @@ _VERBS = (
     "reproduce",
     "run",
     "score",
+    "train",
 )
 _WHERE = {
     **{verb: f"mindgauge.verbs.{verb}" for verb in _VERBS},
@@ -90,6 +92,7 @@ __all__ = [
     "reproduce",
     "run",
     "score",
+    "train",
 ]
 
 

@@ -25,7 +25,7 @@ from mindgauge.metrics import Metric
 from mindgauge.prompt import Prompt
 from mindgauge.raters.judge import Instrument, Mode, Way
 from mindgauge.records import Rating, Reply, Sample, Value
-from mindgauge.rubric import Method, Rubric
+from mindgauge.rubric import Criterion, Method, Rubric
 from mindgauge.rubric.composite import Composite
 
 if TYPE_CHECKING:
@@ -93,6 +93,13 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """Which of the authors' samples are asked about unless the user says otherwise: tag → values."""
     baselines: tuple[Value, ...] = ()
     """Levels of a closed question that are also scored as the answer to everything, beside the most frequent one."""
+    distribution: tuple[Metric, ...] = ()
+    """What is also computed where dialogues of the user's own are rated, which may have no target: how often each label
+    was given."""
+    apart: tuple[Criterion, ...] = ()
+    """In a run: criteria of classifiers that were trained on other rubrics, under the names of their ratings."""
+    class_weights: dict[str, float] = {}
+    """What an example of each label weighs in the loss of a classifier, as the paper publishes it."""
     protocol: str = ""
     """The tag that chooses the rubric's protocol for a sample."""
     recognised_by: Benchmark | None = None

@@ -55,6 +55,8 @@ class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     licence: str
     obtain: str
     citation: str
+    restricted: bool = False
+    """The released texts are not open: a report shows them only where it is asked to."""
     departures: tuple[str, ...] = ()
     data: tuple[DataFile, ...] = ()
 

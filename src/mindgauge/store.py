@@ -122,6 +122,13 @@ class Store:
             self._db.commit()
         return seen - (self._db.total_changes - before)
 
+    def update_samples(self, benchmark: str, samples: Iterable[Sample]) -> None:
+        """Replace what is known of samples that are here, by their ids; their places stay."""
+        with _one_line(self.path):
+            query = "UPDATE samples SET body = ? WHERE benchmark = ? AND id = ?"
+            self._db.executemany(query, ((encode(s), benchmark, s.id) for s in samples))
+            self._db.commit()
+
     def count_samples(self, benchmark: str) -> int:
         """Return how many samples a benchmark has here."""
         row = self._db.execute("SELECT count(*) FROM samples WHERE benchmark = ?", (benchmark,)).fetchone()

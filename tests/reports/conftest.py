@@ -9,6 +9,7 @@ from mindgauge import benchmark, manifest
 from mindgauge.records import Evidence, Message, RaterKind, Rating, Reply, Sample, Status
 from mindgauge.reports.page import ReportFiles, write
 from mindgauge.store import Store
+from tests.reports import asked
 
 CLOSED, OPEN = "help_or_harm/crisis_type", "help_or_harm/response"
 JUDGE = "acme/judge-1"
@@ -207,3 +208,9 @@ def rated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def rated_files(rated: Path) -> ReportFiles:
     return write([rated])
+
+
+@pytest.fixture(scope="session")
+def asked_files(tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
+    """Of a run of a question that is decided in order."""
+    return write([asked.run(tmp_path_factory.mktemp("asked") / "run")])

@@ -44,7 +44,7 @@ OUTSIDE = """() => {
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
-@pytest.mark.parametrize("which", ["files", "rated_files"])
+@pytest.mark.parametrize("which", ["files", "rated_files", "asked_files"])
 def test_it_fits_keeps_quiet_and_stays_readable(
     browser: Any, request: pytest.FixtureRequest, which: str, width: int, scheme: str
 ) -> None:
@@ -68,21 +68,45 @@ def test_it_fits_keeps_quiet_and_stays_readable(
     page.close()
 
 
-WORDS = """() => [...document.querySelectorAll('#trust .picture svg')].filter(e => e.getClientRects().length).map(svg => {
+WORDS = """() => [...document.querySelectorAll('#trust .picture svg, [id^=flow] .picture svg')].filter(e => e.getClientRects().length).map(svg => {
   const boxes = [...svg.querySelectorAll('text')].map(e => e.getBoundingClientRect());
   return boxes.flatMap((a, i) => boxes.slice(i + 1).filter(b => a.left < b.right - 1 && b.left < a.right - 1
     && a.top < b.bottom - 3 && b.top < a.bottom - 3)).length; })"""
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_words_in_the_picture_of_agreement_do_not_cover_each_other(
-    browser: Any, rated_files: ReportFiles, width: int
+@pytest.mark.parametrize("which", ["rated_files", "asked_files"])
+def test_words_in_a_picture_do_not_cover_each_other(
+    browser: Any, request: pytest.FixtureRequest, which: str, width: int
 ) -> None:
+    files: ReportFiles = request.getfixturevalue(which)
     page = browser.new_page(viewport={"width": width, "height": 800})
-    page.goto(rated_files.path.as_uri())
+    page.goto(files.path.as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     covered = page.evaluate(WORDS)
     assert len(covered) >= 2
     assert set(covered) == {0}
+    page.close()
+
+
+def test_an_example_of_a_confusion_opens_by_its_link(browser: Any, asked_files: ReportFiles) -> None:
+    page = browser.new_page()
+    page.goto(asked_files.path.as_uri())
+    link = page.locator("td.examples a").first.get_attribute("href")
+    assert not page.locator(f"{link} .chat").is_visible()
+    page.goto(f"{asked_files.path.as_uri()}{link}")
+    assert page.locator(f"{link} .chat").is_visible()
+    page.close()
+
+
+def test_flows_and_calibration_stand_on_paper(browser: Any, asked_files: ReportFiles) -> None:
+    page = browser.new_page()
+    page.goto(asked_files.path.as_uri())
+    page.emulate_media(media="print")
+    for which in ("[id^=flow]", "[id^=calibration]"):
+        assert page.locator(f"{which} .picture .wide svg").first.bounding_box()["height"] > 200
+    bars = page.locator("[id^=flow] .picture .wide svg rect").first
+    assert bars.evaluate("e => getComputedStyle(e).fill") == "rgb(0, 0, 0)"
     page.close()
 
 

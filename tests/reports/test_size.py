@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import msgspec
+
 from mindgauge import benchmark, manifest
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status
 from mindgauge.reports.page import write
@@ -36,4 +38,32 @@ def test_ten_thousand_replies_stay_below_three_megabytes(tmp_path: Path) -> None
             value = 1 + i * 7 % 5
             store.add_rating(OPEN, Rating(reply.id, "appropriateness", JUDGE, RaterKind.MODEL, 0, Status.OK, value))
     files = write([tmp_path])
+    assert files.path.stat().st_size < 3_000_000
+
+
+def test_ten_thousand_answers_and_their_confusions_stay_below_three_megabytes(tmp_path: Path) -> None:
+    task = benchmark.find_one("dialogue_safety")
+    labels = [str(value) for value in task.rubric.criteria[0].values]
+    with Store(tmp_path, write=True) as store:
+        manifest.begin(tmp_path, {"benchmarks": [task.name]}, "")
+        samples = [
+            Sample.of(
+                (Message("user", f"invented message {i} " * 40), Message("assistant", f"a reply {i} " * 20)),
+                target=labels[i % 8],
+                tags={"language": "en"},
+            )
+            for i in range(1250)
+        ]
+        store.put_samples(task.name, samples)
+        for i in range(10_000):
+            label = labels[(i * 7 + i // 1250 + i // 11) % 8]
+            model = f"acme/model-{i // 1250}"
+            store.add_rating(
+                task.name,
+                Rating(samples[i % 1250].id, "category", model, RaterKind.MODEL, 0, Status.OK, label, "a reason " * 30),
+            )
+    files = write([tmp_path])
+    found = msgspec.json.decode(files.json.read_bytes())["weak"]
+    assert sum(len(c["cells"]) for c in found["confusions"]) == 8 * 56
+    assert "to keep this page small" in found["cited_note"]
     assert files.path.stat().st_size < 3_000_000

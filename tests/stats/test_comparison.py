@@ -183,6 +183,17 @@ def test_certain_ranks_of_15_plants_wait_for_the_p_value() -> None:
     assert first.certain == second.certain == (1, 2), "p is .053"
 
 
+@pytest.mark.parametrize("noise", [0.0, 1e-6])
+def test_two_systems_that_differ_in_one_conversation_leave_the_others_their_ranks(noise: float) -> None:
+    """A third of the resamples lack that conversation, and have no error by which to measure how far off they are."""
+    generator = np.random.default_rng(0)
+    good, bad = (generator.random((2, 100)) < [[0.8], [0.2]]).astype(float)
+    twin = good + generator.normal(0, noise, 100)
+    twin[3] = 1 - good[3]
+    found = compare(np.stack([good, twin, bad], axis=1), resamples=1000)
+    assert [s.certain for s in found.standings] == [(1, 2), (1, 2), (3, 3)]
+
+
 # -- all of it --------------------------------------------------------------------------------------------------------
 
 TABLES = st.tuples(st.integers(1, 4), st.integers(0, 8)).flatmap(

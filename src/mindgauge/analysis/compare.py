@@ -16,16 +16,19 @@ from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, NOT_EST
 from mindgauge.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from mindgauge.analysis.reliability.card import Card
+    from mindgauge.benchmark import Benchmark
     from mindgauge.metrics import Table
     from mindgauge.metrics.table import Codes
 
 Cards: TypeAlias = "Mapping[tuple[str, str, str, str], Card]"
 """Reliability cards by run, benchmark, criterion and judge."""
 Labels: TypeAlias = "Mapping[systems.Key, str]"
+Wanted: TypeAlias = "Callable[[Benchmark, str, str, str], bool]"
+"""Whether a measure is asked for: by benchmark, metric, criterion and rater."""
 
 _GRAVEST_FIRST = (LIMITED, NOT_ESTIMABLE, MODERATE, GOOD)
 
@@ -53,12 +56,20 @@ class _Part(NamedTuple):
     names: list[str]
 
 
-def compare(folders: Sequence[Path], *, cards: Cards | None = None, resamples: int = 2000, seed: int = 0) -> Compared:
+def compare(
+    folders: Sequence[Path],
+    *,
+    cards: Cards | None = None,
+    wanted: Wanted | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Compared:
     """Compare every system of some runs with every other that answered the same samples.
 
     Args:
         folders: run directories.
         cards: of the judges in these runs.
+        wanted: says which measures are computed; all, if not given.
         resamples: of conversations, and of signs; more are drawn where many pairs are compared.
         seed: of their generators.
 
@@ -73,7 +84,7 @@ def compare(folders: Sequence[Path], *, cards: Cards | None = None, resamples: i
         labels = {key: named[key].label for key in one.keys}
         for block in _blocks(_together(one, labels, notes), notes):
             licences = _licences(block, folders, cards or {})
-            measures += _measures(block, labels, licences, _Bootstrap(resamples, seed))
+            measures += _measures(block, labels, licences, _Bootstrap(resamples, seed), wanted)
     if not measures:
         raise UsageError("nothing to compare: " + "; ".join(notes))
     there = {(m.benchmark, s.system) for m in measures for s in m.standings}
@@ -159,12 +170,20 @@ def _gravest(verdicts: set[str]) -> str:
 # -- how they compare -------------------------------------------------------------------------------------------------
 
 
-def _measures(block: _Block, labels: Labels, licences: tuple[str, str], bootstrap: _Bootstrap) -> Iterator[Measure]:
+def _measures(
+    block: _Block, labels: Labels, licences: tuple[str, str], bootstrap: _Bootstrap, wanted: Wanted | None
+) -> Iterator[Measure]:
     benchmark = block.rated.benchmark
     kind = "model" if benchmark.closed else str(block.rows["rater_kind"].first())
     question = questions.find(benchmark, block.criterion, kind)
     assert question is not None
-    metrics = [metric for metric in question.metrics if metric.worth is not None]
+    metrics = [
+        metric
+        for metric in question.metrics
+        if metric.worth is not None and (wanted is None or wanted(benchmark, metric.name, block.criterion, block.rater))
+    ]
+    if not metrics:
+        return
     for slice_, rows in questions.slices(benchmark, block.rows):
         whole = slice_ == "all"
         if not whole and len(rows) == len(block.rows):

@@ -18,7 +18,7 @@ _COMPUTED = {"subject", "rater", "run", "criterion", "status", "value"}
 
 def criteria(benchmark: Benchmark) -> dict[str, Criterion]:
     """Return what a benchmark's ratings can be on: gates first, then the rubric's criteria, then sums and means."""
-    found = {criterion.name: criterion for criterion in benchmark.rubric.criteria}
+    found = {criterion.name: criterion for criterion in (*benchmark.rubric.criteria, *benchmark.apart)}
     for name, composite in benchmark.composites.items():
         found[name] = composite.criterion(name, found)
     gates = [name for name, composite in benchmark.composites.items() if composite.gate]

@@ -23,15 +23,10 @@ class _Call(NamedTuple):
     seconds: float
 
 
-class _Node(msgspec.Struct):
-    call: str = ""
-
-
 class _Origin(msgspec.Struct):
     """What the provenance of a rating says of the calls it came from, or of the time it took without any."""
 
-    call: str = ""
-    path: list[_Node] = []
+    calls: list[str] = []
     seconds: float | None = None
 
 
@@ -58,18 +53,12 @@ def _of_answers(store: Store, benchmark: str, calls: dict[str, _Call]) -> Iterat
     for rater, kind, provenance in store.select(query, (benchmark,)):
         origin = msgspec.json.decode(provenance, type=_Origin)
         answers[rater] = answers.get(rater, 0) + 1
-        keys = {origin.call, *(node.call for node in origin.path)} & calls.keys()
-        named.setdefault(rater, set()).update(keys)
+        named.setdefault(rater, set()).update(calls.keys() & origin.calls)
         if kind == RaterKind.CLASSIFIER and origin.seconds is not None:
             took.setdefault(rater, []).append(origin.seconds)
-    raters = {(calls[key].model, rater) for rater, keys in named.items() for key in keys}
-    models = [model for model, _ in raters]
-    alone = {rater: model for model, rater in raters if models.count(model) == 1}
     for rater, n in answers.items():
         if rater in took:
             yield Cost(benchmark, rater, n, 0.0, 1000 * sum(took[rater]) / len(took[rater]))
-        elif rater in alone:  # all of its calls, those that could not be read and were repeated too
-            yield _cost(benchmark, rater, n, [call for call in calls.values() if call.model == alone[rater]])
         else:
             yield _cost(benchmark, rater, n, [calls[key] for key in named[rater]])
 

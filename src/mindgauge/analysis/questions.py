@@ -29,6 +29,9 @@ def find(benchmark: Benchmark, name: str, kind: str, *, recognised: bool = False
     """Find what ratings of this criterion and kind of rater answer; None where nothing is computed of them."""
     if kind == "rule":
         return Question(benchmark, yes_or_no(name), (share_of("yes"), *STATUS_RATES))
+    apart = next((criterion for criterion in benchmark.apart if criterion.name == name), None)
+    if apart is not None:
+        return Question(benchmark, apart, (*map(share_of, apart.values), *STATUS_RATES))
     asking = [benchmark, *([benchmark.recognised_by] if recognised and benchmark.recognised_by else [])]
     for one in asking:
         # The gold is what others are compared with; what people say of a closed question makes it.

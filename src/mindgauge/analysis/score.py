@@ -13,6 +13,7 @@ from mindgauge.analysis.qualify import Qualification, qualify
 from mindgauge.errors import UsageError
 from mindgauge.manifest import read as read_manifest
 from mindgauge.metrics import STATUS_RATES, Estimate, Metric, Table, estimate
+from mindgauge.rubric import Rubric
 from mindgauge.store import Store
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mindgauge.benchmark import Benchmark
+    from mindgauge.rubric import Criterion
 
 
 class Score(msgspec.Struct, frozen=True):
@@ -97,10 +99,29 @@ def open_run(folder: Path) -> tuple[Store, list[Benchmark], dict[str, Any]]:
     """
     manifest = read_manifest(folder)
     store = Store(folder)
-    found = [b for name in manifest.get("plan", {}).get("benchmarks", []) for b in benchmarks.find(name)]
+    named = [b for name in manifest.get("plan", {}).get("benchmarks", []) for b in benchmarks.find(name)]
+    found = [_in_run(benchmark, folder, manifest) for benchmark in named]
     if not found:
         raise UsageError(f"{folder}: manifest.toml names no benchmark; is this a run?")
     return store, found, manifest
+
+
+def _in_run(benchmark: Benchmark, folder: Path, manifest: dict[str, Any]) -> Benchmark:
+    """Return a benchmark with what a run adds to it: criteria of classifiers, and the models of the user's dialogues."""
+    apart: dict[str, Criterion] = {}
+    for classifier in manifest.get("classifiers", {}).values():
+        file = classifier.get("apart", {}).get(benchmark.name)
+        if file is not None:
+            rubric = Rubric.load(folder / file)
+            name = f"{rubric.id}/{rubric.criteria[0].name}"
+            apart[name] = msgspec.structs.replace(rubric.criteria[0], name=name)
+    own = benchmark.closed and "rate" in manifest["plan"]
+    return msgspec.structs.replace(
+        benchmark,
+        apart=tuple(apart.values()),
+        metrics=(*benchmark.metrics, *benchmark.distribution) if own else benchmark.metrics,
+        slices=(*benchmark.slices, "model") if own else benchmark.slices,
+    )
 
 
 def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
@@ -157,7 +178,7 @@ def _scores(store: Store, benchmark: Benchmark, recognised: bool, resamples: int
 
 def _constant(benchmark: Benchmark, ratings: pl.DataFrame, resamples: int, seed: int) -> Iterator[Score]:
     """Score the constant raters that a benchmark asks for; of single labels, and of statuses, there is nothing to say."""
-    rates = {metric.name for metric in STATUS_RATES}
+    rates = {metric.name for metric in (*STATUS_RATES, *benchmark.distribution)}
     metrics = tuple(m for m in benchmark.metrics if not m.label and m.name not in rates)
     question = questions.Question(benchmark, benchmark.rubric.criteria[0], metrics)
     for name, rows in baselines.baselines(benchmark, ratings).items():

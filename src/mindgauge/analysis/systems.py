@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+import msgspec
 import polars as pl
 
 from mindgauge.analysis import baselines, frame, questions
@@ -56,10 +57,23 @@ def read(folders: Sequence[Path]) -> tuple[list[Rated], dict[tuple[Key, str], Co
         store, found, _ = open_run(folder)
         with store:
             for benchmark in found:
-                benchmarks[benchmark.name] = benchmark
+                known = benchmarks.get(benchmark.name)
+                benchmarks[benchmark.name] = benchmark if known is None else _common(known, benchmark)
                 ratings.setdefault(benchmark.name, []).append(_ratings(store, benchmark, number))
                 costs |= {((number, c.system), benchmark.name): c for c in costs_of(store, benchmark)}
-    return [_rated(benchmarks[name], pl.concat(parts)) for name, parts in ratings.items()], costs
+    return [_rated(benchmarks[name], pl.concat(parts, how="diagonal")) for name, parts in ratings.items()], costs
+
+
+def _common(first: Benchmark, second: Benchmark) -> Benchmark:
+    """Return a benchmark with what two runs of it have in common; a criterion must mean the same in both that have it."""
+    apart = [*first.apart, *(criterion for criterion in second.apart if criterion not in first.apart)]
+    names = Counter(criterion.name for criterion in apart)
+    return msgspec.structs.replace(
+        first,
+        apart=tuple(criterion for criterion in apart if names[criterion.name] == 1),
+        metrics=tuple(metric for metric in first.metrics if metric in second.metrics),
+        slices=tuple(tag for tag in first.slices if tag in second.slices),
+    )
 
 
 def named(keys: Iterable[Key], folders: Sequence[Path]) -> dict[Key, System]:

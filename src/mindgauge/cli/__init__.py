@@ -20,6 +20,7 @@ from mindgauge.cli import (
     reproduce,
     run,
     score,
+    train,
 )
 from mindgauge.errors import MindgaugeError
 
@@ -40,6 +41,7 @@ app.command()(score.score)
 app.command()(reliability.reliability)
 app.command()(audit.audit)
 app.command()(compare.compare)
+app.command()(train.train)
 app.command()(report.report)
 app.command()(reproduce.reproduce)
 app.command()(export.export)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.compared import Compared, Difference, Measure, Standing
 
-SHOWN = {*render.HEADLINES, "unsafe_recall", "share_yes", "recall"}
+SHOWN = {*render.HEADLINES, "share_yes", "recall"}
 """The metrics that are shown without --full."""
 PARTS = 20
 """Differences on single parts that are shown without --full."""

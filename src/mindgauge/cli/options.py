@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 Names = Annotated[list[str], typer.Argument(help="Benchmarks, or families of them.")]
 Name = Annotated[str, typer.Argument(help="A benchmark.")]
 Judges = Annotated[
-    list[str], typer.Option("--judge", help="Who rates: a model, or a rule (rule/refusal). May be repeated.")
+    list[str],
+    typer.Option("--judge", help="Who rates: a model, classifier/FOLDER, or a rule (rule/refusal). May be repeated."),
 ]
 Out = Annotated[Path | None, typer.Option(help="The run directory; if not given, one that follows from the plan.")]
 Data = Annotated[Path | None, typer.Option(help="A copy of the authors' released files, whole or in part.")]

@@ -5,15 +5,19 @@ from typing import Annotated
 
 import typer
 
-from mindgauge.cli import entry_test, options, render
+from mindgauge.cli import entry_test, labels, options, render
 
 
 def rate(
     name: options.Name,
-    replies: Annotated[Path, typer.Option(help="A CSV, JSONL or Parquet file of replies, or a run directory.")],
+    replies: Annotated[
+        Path, typer.Option(help="A CSV, JSONL or Parquet file of replies with their dialogues, or a run directory.")
+    ],
     judge: options.Judges,
     out: options.Out = None,
-    map_: Annotated[list[str], typer.Option("--map", help="Other column names: reply=Antwort,user=Frage.")] = [],  # noqa: B006 - how typer spells an empty list
+    map_: Annotated[
+        list[str], typer.Option("--map", help="Other column names: reply=Antwort,user=Frage,target=Urteil.")
+    ] = [],  # noqa: B006 - how typer spells an empty list
     judge_runs: options.JudgeRuns = 1,
     limit: Annotated[int | None, typer.Option(min=1, help="At most this many replies of the file.")] = None,
     mode: options.Mode = "joint",
@@ -32,7 +36,10 @@ def rate(
     local_only: options.LocalOnly = False,
     json: options.Json = False,
 ) -> None:
-    """Rate replies that exist already; the same command continues where it stopped."""
+    """Rate replies that exist already, on an open benchmark or by a closed question about replies (dialogue_safety).
+
+    Models, classifiers and rules may rate together. The same command continues where it stopped.
+    """
     from mindgauge.verbs.rate import rate as verb
 
     settings = options.settings(
@@ -54,6 +61,7 @@ def rate(
         render.as_json(found)
     else:
         render.scores(found)
+        labels.show(found)
         entry_test.show(found.qualifications)
         print(f"Read on: mindgauge report {found.run}")
     render.verdict_on(found)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from mindgauge.reports.standing import Standings
 
 HEADLINES = (
-    "accuracy", "macro_f1", "cohen_kappa", "fleiss_kappa", "missed_crisis_rate", "overcalled_crisis_rate", "mean",
-    "share_at_most_2", "share_at_most_1", "yes_rate", "share_yes",
+    "accuracy", "macro_f1", "weighted_f1", "cohen_kappa", "fleiss_kappa", "missed_crisis_rate", "overcalled_crisis_rate",
+    "unsafe_recall", "passed_as_safe_rate", "mean", "share_at_most_2", "share_at_most_1", "yes_rate", "share_yes",
 )  # fmt: skip
 
 
@@ -101,21 +101,9 @@ def scores(found: Scores, standings: Standings | None = None) -> None:
         for m in found.metrics
         if m.slice in {"all", "crisis only"} and m.name in HEADLINES
     ]
-    table(
-        f"{found.benchmark}  ({found.run})",
-        [
-            "model",
-            "rated by",
-            "metric",
-            "of",
-            "value",
-            "95 % interval",
-            "n",
-            "missing",
-            "worst … best",
-        ],
-        rows,
-    )
+    if rows:
+        columns = ("model", "rated by", "metric", "of", "value", "95 % interval", "n", "missing", "worst … best")
+        table(f"{found.benchmark}  ({found.run})", columns, rows)
     if standings is not None and any(standing.limited for standing in standings.cards.values()):
         shown = "are marked" if standings.shown else "are not shown; --show-unreliable shows them"
         print(f"Scores of judges that agree too little with people {shown} (mindgauge reliability {found.run})")

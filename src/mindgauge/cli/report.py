@@ -11,18 +11,25 @@ ShowUnreliable = Annotated[
     bool,
     typer.Option("--show-unreliable", help="Show, marked, the scores of judges that agree too little with people."),
 ]
+ShowTexts = Annotated[
+    bool,
+    typer.Option(
+        "--show-texts", help="Show the restricted texts of the authors' files, which stand by their ids otherwise."
+    ),
+]
 
 
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run directories; several stand side by side.")],
     out: Annotated[Path | None, typer.Option(help="Where to put it; the first run's directory if not given.")] = None,
     show_unreliable: ShowUnreliable = False,
+    show_texts: ShowTexts = False,
     json: options.Json = False,
 ) -> None:
     """Write the report of runs: one HTML file that needs no network."""
     from mindgauge.verbs.report import report as verb
 
-    written = verb(runs, out=out, show_unreliable=show_unreliable)
+    written = verb(runs, out=out, show_unreliable=show_unreliable, show_texts=show_texts)
     if json:
         render.as_json(written)
     else:

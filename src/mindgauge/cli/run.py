@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mindgauge.cli import entry_test, options, render
+from mindgauge.cli import entry_test, labels, options, render
 
 if TYPE_CHECKING:
     from mindgauge.verbs.estimate import DryRun, Step
@@ -15,12 +15,13 @@ def run(
     model: Annotated[
         list[str],
         typer.Option(
-            help="A model under test: provider/name, http://HOST:PORT/v1#name, local/…, replay/FILE. May be repeated."
+            help="A model under test: provider/name, http://HOST:PORT/v1#name, local/…, replay/FILE; for a closed question also "
+            "classifier/FOLDER, which answers once and without calls. May be repeated."
         ),
     ],
     judge: options.Judges = [],  # noqa: B006 - how typer spells an empty list
     data: options.Data = None,
-    runs: Annotated[int, typer.Option(help="Replies, or closed answers, per sample and model.")] = 1,
+    runs: Annotated[int, typer.Option(help="Replies, or closed answers, per sample and chat model.")] = 1,
     judge_runs: options.JudgeRuns = 1,
     limit: options.Limit = None,
     where: Annotated[
@@ -37,7 +38,7 @@ def run(
     ask: Annotated[
         list[str],
         typer.Option(
-            help="How a closed question is put: flat, unordered, few-shot, sequential, if the benchmark has it. May be repeated."
+            help="How a closed question is put to chat models: flat, unordered, few-shot, sequential, if the benchmark has it. May be repeated."
         ),
     ] = ["flat"],  # noqa: B006
     shots: Annotated[
@@ -81,6 +82,7 @@ def run(
         render.as_json(found)
     elif isinstance(found, Scores):
         render.scores(found)
+        labels.show(found)
         entry_test.show(found.qualifications)
         print(f"Read on: mindgauge report {found.run}")
     else:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mindgauge.cli import entry_test, options, render
+from mindgauge.cli import entry_test, labels, options, render
 from mindgauge.cli.report import ShowUnreliable
 
 
@@ -26,4 +26,5 @@ def score(
     for scores in found:
         standings = of_run(Path(scores.run), shown=show_unreliable)
         render.scores(masked(scores, standings), standings)
+        labels.show(scores)
         entry_test.show(scores.qualifications)

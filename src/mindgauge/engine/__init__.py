@@ -2,7 +2,7 @@
 
 from mindgauge.engine.lanes import Step, in_lanes, run_async
 from mindgauge.engine.session import Budget, Progress, Session
-from mindgauge.engine.steps import answer, put_gold, rate, rate_by_rule
+from mindgauge.engine.steps import answer, classify, put_gold, rate, rate_by_rule
 
 __all__ = [
     "Budget",
@@ -10,6 +10,7 @@ __all__ = [
     "Session",
     "Step",
     "answer",
+    "classify",
     "in_lanes",
     "put_gold",
     "rate",

@@ -1,4 +1,4 @@
-"""The two steps that need models: samples → replies (`answer`), subjects → ratings (`rate`)."""
+"""The steps of a run: samples → replies (`answer`), subjects → ratings (`rate`; without a model `classify`, `rate_by_rule`)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mindgauge.benchmark import Benchmark
-    from mindgauge.engine.session import Job, Session
+    from mindgauge.engine.session import Job, Progress, Session
     from mindgauge.models.request import Model
+    from mindgauge.raters.classifier import ClassifierRater
     from mindgauge.raters.judge import Ask, Judge
     from mindgauge.raters.rule import Rule
     from mindgauge.store import Store
@@ -199,6 +200,24 @@ def rate_by_rule(store: Store, benchmark: Benchmark, rule: Rule) -> None:
     for reply in store.replies(benchmark.name):
         store.add_rating(benchmark.name, rule.rate(reply))
     store.flush()
+
+
+def classify(store: Store, benchmark: Benchmark, rater: ClassifierRater, progress: Progress | None = None) -> None:
+    """Let a classifier rate every subject, as far as it has not yet; each block is kept when it is done."""
+    done = {subject for subject, _ in store.rated(benchmark.name, rater.name, rater.criterion.name)}
+    every = store.count_samples(benchmark.name) if benchmark.closed else store.count_replies(benchmark.name)
+    stage, total = f"{rater.name} classifies", every - len(done)
+
+    def told(rated: int) -> None:
+        store.flush()
+        if progress is not None:
+            progress(stage, rated, total)
+
+    if total > 0:
+        told(0)
+        waiting = ((s, r) for s, r in _subjects(store, benchmark) if (r.id if r else s.id) not in done)
+        for rating in rater.rate(waiting, told):
+            store.add_rating(benchmark.name, rating)
 
 
 def put_gold(store: Store, benchmark: Benchmark) -> None:

@@ -115,12 +115,12 @@ def _ratings(
     samples: dict[tuple[str, str], Sample],
     replies: dict[tuple[str, str], Reply],
 ) -> Iterator[tuple[Any, ...]]:
-    """Write each rating with whom it measures: who wrote the reply, or else the model that rates the sample itself."""
+    """Write each rating with whom it measures: who wrote the reply, or else who rates the sample itself."""
     for name in (benchmark.name for benchmark in benchmarks):
         for rating in store.ratings(name):
             reply = replies.get((name, rating.subject))
             sample = samples.get((name, reply.sample if reply else rating.subject))
-            itself = rating.rater if rating.rater_kind is RaterKind.MODEL else None
+            itself = rating.rater if rating.rater_kind in {RaterKind.MODEL, RaterKind.CLASSIFIER} else None
             model = reply.model if reply else itself
             yield (
                 name, rating.subject, rating.criterion, rating.rater, rating.rater_kind.value, rating.run,

@@ -56,22 +56,22 @@ def share_at_most(level: int) -> Metric:
     )
 
 
-def share_of(value: Value) -> Metric:
-    """Return the share of ratings with this value, on criteria that have it as a level."""
-    return _share(f"share_{value}", value, "", lambda levels: value in levels)
+def share_of(*values: Value, name: str = "") -> Metric:
+    """Return the share of ratings with this value, or with one of several, which then need a name together."""
+    return _share(f"share_{name or values[0]}", values, "", lambda levels: bool(set(values) & set(levels)))
 
 
 def share_reaching(value: Value) -> Metric:
     """Return the share of ratings with this value, on criteria of which it is the best level; higher is better."""
-    return _share(f"share_{value}", value, "higher", lambda levels: levels[-1] == value)
+    return _share(f"share_{value}", (value,), "higher", lambda levels: levels[-1] == value)
 
 
 def rate_of(value: Value) -> Metric:
     """Return the share of ratings with this value, on criteria of which it is the worst level; lower is better."""
-    return _share(f"{value}_rate", value, "lower", lambda levels: levels[0] == value)
+    return _share(f"{value}_rate", (value,), "lower", lambda levels: levels[0] == value)
 
 
-def _share(name: str, value: Value, better: str, suits: Callable[[tuple[Value, ...]], bool]) -> Metric:
+def _share(name: str, values: tuple[Value, ...], better: str, suits: Callable[[tuple[Value, ...]], bool]) -> Metric:
     return mean_of(
-        name, lambda table: _where_ok(table, np.isin(table.code, table.codes(value))), better, exact=True, suits=suits
+        name, lambda table: _where_ok(table, np.isin(table.code, table.codes(*values))), better, exact=True, suits=suits
     )

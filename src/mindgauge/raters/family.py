@@ -13,5 +13,5 @@ def family(model: str) -> str:
 
 
 def same_family(judge: str, model: str) -> bool:
-    """Whether a judge is, or comes from the family of, the model it judges. Rules have no family."""
-    return not judge.startswith("rule/") and family(judge) == family(model)
+    """Whether a judge is, or comes from the family of, the model it judges. Rules and classifiers have no family."""
+    return not judge.startswith(("rule/", "classifier/")) and family(judge) == family(model)

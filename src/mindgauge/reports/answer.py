@@ -9,7 +9,7 @@ import polars as pl
 from mindgauge.raters.family import same_family
 from mindgauge.reports import card_phrases, gates, phrases
 from mindgauge.reports.numbers import count, first_sentence, named, plural, words
-from mindgauge.reports.runs import PERSON, scores_of
+from mindgauge.reports.runs import PERSON, constant, scores_of
 from mindgauge.reports.sections import Answer
 from mindgauge.reports.trust import DEMONSTRATION, cards_of, is_demonstration, judges_of
 
@@ -45,7 +45,11 @@ def answers(runs: Sequence[Run], systems: Sequence[System]) -> list[Answer]:
             if any(s.slice == "all" for s in scores):
                 behind.append(max(s.clusters for s in scores))
             closed = section.benchmark.closed
-            sentences = _closed(scores, section, system) if closed else _open(scores, section, system, run.standings)
+            sentences = (
+                _closed(scores, section, system, constant(run, section))
+                if closed
+                else _open(scores, section, system, run.standings)
+            )
             told = [fact for fact in sentences if fact]
             apart = len(section.judges()) > 2 and len(section.ordinal) <= MANY
             facts += told if apart else [" ".join(told)] if told else []
@@ -60,7 +64,7 @@ def answers(runs: Sequence[Run], systems: Sequence[System]) -> list[Answer]:
     return found
 
 
-def _closed(scores: Sequence[Score], section: Section, system: System) -> Iterator[str]:
+def _closed(scores: Sequence[Score], section: Section, system: System, nothing_read: Sequence[Score]) -> Iterator[str]:
     whole = {s.name: s for s in scores if s.slice == "all"}
     if "missed_crisis_rate" in whole:
         yield phrases.missed(whole["missed_crisis_rate"])
@@ -68,6 +72,9 @@ def _closed(scores: Sequence[Score], section: Section, system: System) -> Iterat
         yield phrases.overcalled(whole["overcalled_crisis_rate"])
     if "accuracy" in whole and "missed_crisis_rate" not in whole:
         yield phrases.right(whole["accuracy"])
+        yield phrases.beside_constant(
+            whole["accuracy"], [s for s in nothing_read if (s.name, s.slice) == ("accuracy", "all")]
+        )
     yield phrases.least_recognised([s for s in scores if s.name == "recall"])
     mine = section.asked.filter(
         pl.col("rater") == system.model, pl.col("status") == "ok", pl.col("target").is_not_null()

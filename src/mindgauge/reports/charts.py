@@ -106,10 +106,10 @@ def _name(figure: Figure, row: str, width: int) -> str:
     """Write a row's label with its n; narrow ones in several lines."""
     ns = sorted({dot.n for dot in figure.dots if dot.row == row})
     n = f"n {count(ns[0])}" if len(ns) == 1 else f"n {count(ns[0])}–{count(ns[-1])}" if ns else ""
-    label = words(row)
+    label, few = words(row), ["not ranked"] if row in figure.few and len(figure.few) < len(figure.rows) else []
     if width > NARROW:
-        return f"{label}  ({n})"
-    return "\n".join([*broken(label, 14), n])
+        return f"{label}  ({', '.join([n, *few])})"
+    return "\n".join([*broken(label, 14), n, *few])
 
 
 def broken(text: str, most: int) -> list[str]:

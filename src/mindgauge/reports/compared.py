@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from mindgauge.reports.content import Column, Sheet
 from mindgauge.reports.numbers import decimal, interval, percent, words
-from mindgauge.reports.runs import scores_of
+from mindgauge.reports.runs import constant, scores_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.score import Score
     from mindgauge.reports.content import Cell, System
@@ -41,7 +41,26 @@ def key_scores(runs: Sequence[Run], systems: Sequence[System]) -> list[list[Cell
                         runs[system.run].standings.instead(s, written(value, kind)),
                         interval(s.low, s.high, kind) if value is not None else None, s.n, s.clusters, s.missing,
                     ]))  # fmt: skip
+    rows += _constant(runs)
     return [row for _, row in sorted(rows, key=lambda row: row[0])]
+
+
+def _constant(runs: Sequence[Run]) -> Iterator[tuple[tuple[str, int, str], list[Cell]]]:
+    """Return the same of answers that read nothing, below the models they are measured by; runs that agree once."""
+    told = []
+    for run in runs:
+        for section in run.sections:
+            for s in constant(run, section):
+                kind = SHOWN.get(s.name)
+                if s.slice != "all" or kind is None:
+                    continue
+                row: list[Cell] = [
+                    s.benchmark, named(s, section), f"{s.model} (reads nothing)", "", written(s.value, kind),
+                    interval(s.low, s.high, kind), s.n, s.clusters, s.missing,
+                ]  # fmt: skip
+                if row not in told:
+                    told.append(row)
+                    yield (s.benchmark, list(SHOWN).index(s.name), ""), row
 
 
 def named(score: Score, section: Section) -> str:
@@ -55,9 +74,12 @@ def written(value: float | None, kind: str) -> str | None:
     return None if value is None else percent(value) if kind == "share" else decimal(value)
 
 
-def side_by_side(runs: Sequence[Run], systems: Sequence[System]) -> Sheet | None:
-    """Put several models side by side; None for one."""
-    if len(systems) < 2:
+def side_by_side(runs: Sequence[Run], systems: Sequence[System], *, paired: bool = False) -> Sheet | None:
+    """Put several models side by side, and beside answers that read nothing; None where one model stands alone.
+
+    `paired`: their differences are shown, too.
+    """
+    if len(systems) < 2 and not any(constant(run, section) for run in runs for section in run.sections):
         return None
     columns = [
         Column("benchmark"), Column("measure"), Column("model"), Column("rated by"), Column("value", "interval"),
@@ -65,6 +87,18 @@ def side_by_side(runs: Sequence[Run], systems: Sequence[System]) -> Sheet | None
     ]  # fmt: skip
     note = (
         "Each interval is for one model alone. Two that overlap do not show that models are alike, and two that do not overlap are no "
-        "test of their difference; no paired difference was computed here, and no rank is given."
+        "test of their difference; "
     )
-    return Sheet("compared", "Models side by side", columns, key_scores(runs, systems), note)
+    note += (
+        "the paired differences above are."
+        if paired
+        else "no paired difference was computed here, and no rank is given."
+    )
+    title = (
+        "Each model alone"
+        if paired
+        else "Models side by side"
+        if len(systems) > 1
+        else "Beside answers that read nothing"
+    )
+    return Sheet("compared", title, columns, key_scores(runs, systems), note)

@@ -85,7 +85,11 @@ class Verdict(msgspec.Struct):
 
 
 class Reading(msgspec.Struct):
-    """A reply, or a missed message, that a person should look at."""
+    """A reply, or a message, that a person should look at.
+
+    `system` wrote the reply; where it is None, the reply is part of the sample. Where the texts may not be shown,
+    `withheld` says where they stand, and nothing is quoted.
+    """
 
     anchor: str
     category: str
@@ -95,6 +99,7 @@ class Reading(msgspec.Struct):
     dialogue: list[Passage]
     reply: Passage | None
     verdicts: list[Verdict]
+    withheld: str = ""
 
 
 class Dot(msgspec.Struct, frozen=True):
@@ -130,6 +135,8 @@ class Figure(msgspec.Struct):
     sheet: Sheet
     folded: str = ""
     """Where it stands behind another figure: what its fold says."""
+    few: list[str] = []
+    """Rows with too few conversations to be ranked, which stand below those that are."""
     targets: dict[str, float] = {}
     """Row → where its dots should stand, if that is known; such dots have no intervals."""
 
@@ -139,8 +146,29 @@ class Figure(msgspec.Struct):
         return list({dot.system.number: dot.system for dot in self.dots}.values())
 
 
+class Cited(msgspec.Struct, frozen=True):
+    """A sample as an example: its id, where it stands, and its anchor on the page if its text is shown there."""
+
+    sample: str
+    place: str
+    anchor: str
+
+
+class Confused(msgspec.Struct, frozen=True):
+    """One label taken for another outcome: in how many answers to how many messages, and up to three of these."""
+
+    label: str
+    outcome: str
+    answers: int
+    messages: int
+    examples: list[Cited]
+
+
 class Confusion(msgspec.Struct):
-    """What a system answered to each class. The last column counts answers without a value."""
+    """What a system answered to each class. The columns are the labels, then what became of answers without one.
+
+    `cells` are the confusions, the fullest first, with examples.
+    """
 
     system: System
     benchmark: str
@@ -148,3 +176,5 @@ class Confusion(msgspec.Struct):
     columns: list[str]
     counts: list[list[int]]
     sheet: Sheet
+    cells: list[Confused]
+    examples: Sheet

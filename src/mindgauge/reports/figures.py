@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from mindgauge.analysis.reliability.card import LIMITED
 from mindgauge.reports.content import Column, Dot, Figure, Sheet
-from mindgauge.reports.numbers import FEW, count, decimal, named, percent, words
+from mindgauge.reports.numbers import FEW, SMALL, count, decimal, named, percent, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +27,13 @@ def figure(
     low: float = 0.0,
     high: float = 1.0,
 ) -> Figure | None:
-    """Build a figure of scores of one name; None where fewer than two rows have a value."""
+    """Build a figure of scores of one name; None where fewer than two rows have a value.
+
+    Classes of which fewer than 30 messages were asked about are not ranked: they stand below the others.
+    """
     rows = _rows([s for _, s in scores], lower_is_better=name == "missed")
+    few = _few([s for _, s in scores], rows) if name == "recall" else []
+    rows = [*(row for row in rows if row not in few), *few]
     dots = [
         Dot(system, s.slice, s.value, *_drawn(s, unit), s.n, s.clusters, s.missing)
         for system, s in scores
@@ -48,11 +53,19 @@ def figure(
         if s.slice == row
     ]
     ident = re.sub(r"[^a-z0-9]+", "-", f"{benchmark}-{name}".casefold()).strip("-")
-    finding = _finding(dots, unit, name)
+    finding = _finding([d for d in dots if d.row not in few] or dots, unit, name)
+    if few and len(few) == len(rows):
+        finding += "; too few messages of each class to rank them"
     return Figure(
-        f"figure-{ident}", benchmark, finding, _subtitle(measure, dots), unit, low, high, rows, dots,
-        Sheet(ident, finding, columns, [list(row) for row in table]),
+        f"figure-{ident}", benchmark, finding, _subtitle(measure, dots, few), unit, low, high, rows, dots,
+        Sheet(ident, finding, columns, [list(row) for row in table]), few=few,
     )  # fmt: skip
+
+
+def _few(scores: Sequence[Score], rows: Sequence[str]) -> list[str]:
+    """Return the rows with too few conversations to be ranked, whoever was asked."""
+    most = {row: max((s.clusters for s in scores if s.slice == row), default=0) for row in rows}
+    return [row for row in rows if most[row] < SMALL]
 
 
 def doubt(figure: Figure) -> None:
@@ -69,7 +82,7 @@ def _drawn(score: Score, unit: str) -> tuple[float | None, float | None]:
     return score.low, score.high
 
 
-def _subtitle(measure: str, dots: Sequence[Dot]) -> str:
+def _subtitle(measure: str, dots: Sequence[Dot], few: Sequence[str]) -> str:
     hollow = (
         "; hollow dots have too few conversations, or too little variation, for one"
         if any(d.thin for d in dots)
@@ -77,8 +90,10 @@ def _subtitle(measure: str, dots: Sequence[Dot]) -> str:
     )
     ns = sorted({d.n for d in dots})
     n = f"n {count(ns[0])}" if len(ns) == 1 else f"n {count(ns[0])} to {count(ns[-1])}"
+    if few:
+        n += f", counting answers; classes with fewer than {SMALL} messages are not ranked and stand last"
     parts = _parts(dots)
-    if len({d.clusters >= FEW for d in parts}) > 1:
+    if not few and len({d.clusters >= FEW for d in parts}) > 1:
         n += f"; the title leaves out parts with fewer than {FEW} conversations"
     return f"{measure}. Lines are 95 % intervals over conversations{hollow}; {n}."
 

@@ -77,6 +77,11 @@ def first_sentence(text: str) -> str:
     return head + "." if dot else text
 
 
+def ended(text: str) -> str:
+    """End a text with a full stop, unless it ends already."""
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
 def sentence(text: str) -> str:
     """Write a clause with numbers in it as a sentence, with true minus signs."""
     text = _MINUS.sub("−", text)

@@ -13,7 +13,7 @@ import msgspec
 from mindgauge.analysis.score import Scores
 from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.manifest import now, software
-from mindgauge.reports import answer, compared, provenance, render, summary, trust, weak, worst, wrong
+from mindgauge.reports import answer, compared, paired, provenance, render, summary, texts, trust, weak, worst, wrong
 from mindgauge.reports import runs as opened
 from mindgauge.reports.sections import Report
 from mindgauge.reports.standing import Withheld, withheld
@@ -46,20 +46,23 @@ class ReportFiles(msgspec.Struct, frozen=True):
         return f'<a href="{html.escape(self.path.as_posix())}">{html.escape(str(self.path))}</a>'
 
 
-def write(folders: Sequence[Path], out: Path | None = None, *, show_unreliable: bool = False) -> ReportFiles:
+def write(
+    folders: Sequence[Path], out: Path | None = None, *, show_unreliable: bool = False, show_texts: bool = False
+) -> ReportFiles:
     """Write the report of some runs.
 
     Args:
         folders: the run directories.
         out: the page (`….html`) or the folder to write to; if not given, the run's folder, or the one that all runs lie in.
         show_unreliable: show, marked, the scores of judges that agree too little with people.
+        show_texts: show texts that a benchmark's authors released under restrictions, too.
 
     Raises:
         UsageError: no run is named, or there is none in a folder.
         DataError: a run's ratings cannot be compared.
         MindgaugeError: the files cannot be written.
     """
-    report = read(folders, show_unreliable=show_unreliable)
+    report = read(folders, show_unreliable=show_unreliable, show_texts=show_texts)
     page = _page(folders, out)
     files = ReportFiles(page, page.with_suffix(".json"), page.with_suffix(".md"), report.scores, report.withheld)
     contents = {
@@ -92,7 +95,7 @@ def _page(folders: Sequence[Path], out: Path | None) -> Path:
     return Path(os.path.commonpath([folder.resolve() for folder in folders])) / "report.html"
 
 
-def read(folders: Sequence[Path], *, show_unreliable: bool = False) -> Report:
+def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: bool = False) -> Report:
     """Gather everything a report says about some runs.
 
     Raises:
@@ -106,12 +109,14 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False) -> Report:
     with contextlib.ExitStack() as stack:
         runs = []
         for number, folder in enumerate(folders):
-            run = opened.read(folder, number, show_unreliable=show_unreliable)
+            run = opened.read(folder, number, show_unreliable=show_unreliable, show_texts=show_texts)
             stack.enter_context(run.store)
             runs.append(run)
         systems = opened.systems(runs)
         answers = answer.answers(runs, systems)
         reading = worst.to_read(runs, systems)
+        shown = {item.anchor for chosen in reading for item in chosen.items}
+        between = paired.paired(runs, systems)
         benchmarks = list(dict.fromkeys(section.benchmark.card.title for run in runs for section in run.sections))
         return Report(
             title=_title([system.label for system in systems]),
@@ -123,10 +128,12 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False) -> Report:
             caveats=[*answer.shared(answers), *answer.caveats(runs)],
             not_shown=answer.not_shown(runs),
             reading=reading,
-            weak=weak.weak(runs, systems),
-            trust=trust.trust(runs, systems, {item.anchor for chosen in reading for item in chosen.items}),
+            hidden=texts.hidden(runs),
+            weak=weak.weak(runs, systems, shown),
+            trust=trust.trust(runs, systems, shown),
             wrong=wrong.wrong(runs, systems),
-            compared=compared.side_by_side(runs, systems),
+            paired=between,
+            compared=compared.side_by_side(runs, systems, paired=bool(between and between.contrasts)),
             how=provenance.how(runs),
             scores=[run.scores for run in runs],
             withheld=[found for run in runs for found in withheld(run.standings)],

@@ -90,6 +90,19 @@ def right(score: Score) -> str:
     return f"{text} ({percent(score.value)}{at_least(score.low)}){_lost_right(score)}."
 
 
+def beside_constant(score: Score, constant: Sequence[Score]) -> str:
+    """Say what the best answer that reads nothing would reach; empty where nobody asks."""
+    known = [(s.value, s.model) for s in constant if s.value is not None]
+    if not known or score.missing >= score.n:
+        return ""
+    best, name = max(known, key=lambda found: found[0])
+    equal = [model for value, model in known if value == best]
+    what = next((model for model in equal if model.startswith("always ")), name).removeprefix("always ")
+    said = f"Answering {words(what)} to everything would be right in {percent(best)}"
+    low = score.low if score.low is not None else 0.0
+    return f"{said}{'' if low > best else ', which its interval does not exclude' if (score.value or 0.0) >= best else ', which is more'}."
+
+
 def _lost_right(score: Score) -> str:
     return f"; {count(score.missing)} could not be used and count as wrong" if score.missing else ""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 from mindgauge.analysis.reliability import rule
+from mindgauge.raters.judge import Way
 from mindgauge.reports.content import Column, Sheet
 from mindgauge.reports.numbers import count
 from mindgauge.reports.sections import How, Instrument, Made
@@ -89,6 +90,8 @@ def _criterion(criterion: Any) -> dict[str, Any]:
     for language in languages:
         for protocol, texts in (criterion.protocols or {"": tuple(level.text for level in criterion.levels)}).items():
             levels = [(str(v), in_language(t, language)) for v, t in zip(criterion.values, texts, strict=True)]
+            if criterion.not_applicable:
+                levels.append(("not applicable", in_language(criterion.not_applicable, language)))
             wordings.append({"language": language, "protocol": protocol, "levels": levels})
     return {
         "name": criterion.name, "scale": str(criterion.scale), "texts": {k: criterion.text.get(k, "") for k in languages},
@@ -125,7 +128,7 @@ def _models(run: Run) -> Sheet:
     for table, who in (("replies", "model"), ("ratings", "rater")):
         for name, endpoint, parameters in run.store.select(_ORIGINS.format(table=table, who=who)):
             if endpoint:
-                origins.setdefault(name, (endpoint, _parameters(parameters)))
+                origins.setdefault(_asked(name), (endpoint, _parameters(parameters)))
     rows: list[list[Cell]] = []
     for model, resolved, fingerprint, calls, failed, prompt, completion, cost, seconds in run.store.select(_CALLS):
         endpoint, parameters = origins.get(model, ("", ""))
@@ -138,6 +141,11 @@ def _models(run: Run) -> Sheet:
         Column("per call", "seconds"),
     ]  # fmt: skip
     return Sheet(f"models-{run.folder.resolve().name}", "Models as resolved", columns, rows)
+
+
+def _asked(rater: str) -> str:
+    """Return the model behind a rater, which another way of asking names `MODEL (way)`."""
+    return next((rater.removesuffix(f" ({way})") for way in Way if rater.endswith(f" ({way})")), rater)
 
 
 def _bare(resolved: str | None) -> str:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mindgauge.reports import agreement_chart, charts, numbers, sheets
+from mindgauge.reports import agreement_chart, calibration_chart, charts, flow_chart, numbers, sheets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +36,8 @@ def page(report: Report, json_name: str) -> str:
     for agreement in report.trust.agreement:
         for panel in agreement.panels:
             pictures[panel.anchor] = drawn(partial(agreement_chart.draw, panel, agreement.axis))
+    pictures |= {flow.anchor: drawn(partial(flow_chart.draw, flow)) for flow in report.weak.flows}
+    pictures |= {c.anchor: drawn(partial(calibration_chart.draw, c)) for c in report.trust.calibration}
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))  # noqa: S704 - ours
     return (
         environment()
@@ -62,6 +64,7 @@ def environment() -> jinja2.Environment:
         "csv": sheets.data_link,
         "words": numbers.words,
         "sentence": numbers.sentence,
+        "ended": numbers.ended,
     }
     env.globals |= {"colour_number": _colour_number, "shape": charts.shape, "shade": shade, "most_rows": MOST_ROWS}
     return env

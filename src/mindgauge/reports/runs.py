@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from mindgauge.analysis import frame
+from mindgauge.analysis import baselines, frame
 from mindgauge.analysis.score import Score, Scores, open_run, score
 from mindgauge.benchmark import Benchmark
+from mindgauge.folder import own_samples
 from mindgauge.reports.content import System
 from mindgauge.reports.standing import Standings, masked, standings
 from mindgauge.rubric import Criterion, Scale
@@ -28,6 +29,12 @@ class Section(msgspec.Struct):
     run: int
     benchmark: Benchmark
     ratings: pl.DataFrame
+    open_texts: frozenset[str] | None = None
+    """The samples whose texts may be shown; None for all."""
+
+    def hides(self, sample: str) -> bool:
+        """Whether a sample is told by its id alone."""
+        return self.open_texts is not None and sample not in self.open_texts
 
     @property
     def criteria(self) -> dict[str, Criterion]:
@@ -89,8 +96,10 @@ class Run(msgspec.Struct):
     sections: list[Section]
 
 
-def read(folder: Path, number: int, *, show_unreliable: bool = False) -> Run:
+def read(folder: Path, number: int, *, show_unreliable: bool = False, show_texts: bool = False) -> Run:
     """Open a run, compute its scores and its judges' cards, and take out the scores that these do not allow.
+
+    Texts that a benchmark's authors released under restrictions are hidden, unless `show_texts`.
 
     Raises:
         UsageError: there is no run in the folder.
@@ -99,8 +108,19 @@ def read(folder: Path, number: int, *, show_unreliable: bool = False) -> Run:
     scores = score(folder)
     store, benchmarks, manifest = open_run(folder)
     found = standings(folder, store, benchmarks, shown=show_unreliable)
-    sections = [Section(number, b, frame.ratings(store, b)) for b in benchmarks]
+    sections = [
+        Section(number, b, frame.ratings(store, b), None if show_texts else _open_texts(b, manifest))
+        for b in benchmarks
+    ]
     return Run(folder, store, manifest, masked(scores, found), found, sections)
+
+
+def _open_texts(benchmark: Benchmark, manifest: dict[str, Any]) -> frozenset[str] | None:
+    """Return whose texts may be shown where a run holds restricted ones: ours. None where it holds none."""
+    plan = manifest.get("plan", {})
+    if not benchmark.card.restricted or not (plan.get("data") or plan.get("loaded")):
+        return None
+    return frozenset(sample.id for sample in own_samples(benchmark.folder))
 
 
 def systems(runs: Sequence[Run]) -> list[System]:
@@ -127,6 +147,12 @@ def _measured(run: Run) -> set[str]:
             query = "SELECT DISTINCT model FROM replies WHERE benchmark = ?"
             models |= {row[0] for row in run.store.select(query, (section.benchmark.name,))}
     return models
+
+
+def constant(run: Run, section: Section) -> list[Score]:
+    """Return the scores of the raters that read nothing and give one answer to everything."""
+    names = baselines.names(section.benchmark)
+    return [s for s in run.scores.metrics if s.benchmark == section.benchmark.name and s.model in names]
 
 
 def judges(runs: Sequence[Run], measured: Sequence[System]) -> dict[tuple[int, str], System]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
+from mindgauge.analysis.calibrated import Calibrated
+from mindgauge.analysis.decision_path import DecisionPath
 from mindgauge.analysis.reliability.card import NOT_ESTIMABLE, Bound
 from mindgauge.analysis.score import Scores
 from mindgauge.reports.content import Confusion, Figure, Reading, Sheet, System
@@ -29,12 +31,32 @@ class ToRead(msgspec.Struct):
     items: list[Reading]
 
 
+class Flow(msgspec.Struct):
+    """How a system's answers went through labels that are decided in order. `finding` is its title."""
+
+    anchor: str
+    system: System
+    benchmark: str
+    finding: str
+    measure: str
+    path: DecisionPath
+    sheet: Sheet
+
+
 class Weak(msgspec.Struct):
-    """Where it is weak. `withheld` says, a sentence for each judge, what is not drawn."""
+    """Where it is weak. `withheld` says, a sentence for each judge, what is not drawn.
+
+    `flows` stand worst first; `decisions` is how often every system, and answers that read nothing, decided each step
+    rightly. `cited` are the messages that confusions give as examples, each once; `cited_note` says what is not shown.
+    """
 
     figures: list[Figure]
     withheld: list[str]
+    flows: list[Flow]
+    decisions: Sheet | None
     confusions: list[Confusion]
+    cited: list[Reading]
+    cited_note: str
     rules: Sheet | None
     scores: Sheet
 
@@ -127,11 +149,24 @@ class EntryTest(msgspec.Struct):
     sheets: list[Sheet]
 
 
+class Calibration(msgspec.Struct):
+    """Whether a classifier is as often right as it says. `finding` is its title and its text alternative."""
+
+    anchor: str
+    system: System
+    benchmark: str
+    finding: str
+    measure: str
+    calibrated: Calibrated
+    sheet: Sheet
+
+
 class Trust(msgspec.Struct):
     """How far to trust it: the cards as pictures, tables, words and records; the entry test; what else is known."""
 
     general: list[str]
     agreement: list[Agreement]
+    calibration: list[Calibration]
     entry: list[EntryTest]
     judges: list[JudgeTrust]
     cards: list[Standing]
@@ -144,6 +179,66 @@ class Wrong(msgspec.Struct):
     statuses: Sheet
     categories: Sheet | None
     bounds: Sheet | None
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where one system stands on a measure; `system` is None for an answer that reads nothing.
+
+    Values are None where they may not be shown, ranks where there are none.
+    """
+
+    system: System | None
+    label: str
+    value: float | None
+    low: float | None
+    high: float | None
+    rank_low: int | None
+    rank_high: int | None
+    n: int
+    clusters: int
+    missing: int
+
+
+class Contrast(msgspec.Struct):
+    """All systems on one measure, the best first, constant answers last. `finding` is its title and text alternative.
+
+    `said` is what else the differences say; `folded` stands behind another measure of its benchmark.
+    """
+
+    anchor: str
+    benchmark: str
+    finding: str
+    measure: str
+    said: list[str]
+    unit: Literal["share", "level"]
+    low: float
+    high: float
+    places: list[Place]
+    sheet: Sheet
+    folded: bool
+
+    @property
+    def drawn(self) -> list[tuple[str, str]]:
+        """Its pictures as SVG by the name of their width, which are no part of the record."""
+        from mindgauge.reports import paired_chart
+
+        return paired_chart.drawn(self)
+
+
+class Paired(msgspec.Struct):
+    """Who is better than whom, on what they have in common: pictures, every two systems, single parts, and the price.
+
+    `withheld` says what judges may not rank; `notes` what was not compared, and why.
+    """
+
+    contrasts: list[Contrast]
+    pairs: Sheet | None
+    parts: Sheet | None
+    parts_said: list[str]
+    costs: Sheet | None
+    costs_said: str
+    withheld: list[str]
+    notes: list[str]
 
 
 class Instrument(msgspec.Struct):
@@ -196,10 +291,14 @@ class Report(msgspec.Struct):
     answers: list[Answer]
     caveats: list[str]
     not_shown: list[str]
+    hidden: list[str]
+    """What is told by its id alone, since its texts are restricted; empty where everything may be shown."""
     reading: list[ToRead]
     weak: Weak
     trust: Trust
     wrong: Wrong
+    paired: Paired | None
+    """None where one system stands alone."""
     compared: Sheet | None
     how: How
     scores: list[Scores]

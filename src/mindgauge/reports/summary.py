@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from mindgauge.reports.numbers import ended
+
 if TYPE_CHECKING:
     from mindgauge.reports.sections import Report
 
 MOST_MODELS = 6
 MOST_FIGURES = 5
+MOST_CONTRASTS = 3
 
 
 def summary(report: Report, page: str) -> str:
     """Write what matters most, and where the rest stands."""
-    lines = [f"# Mindgauge: {plain(report.title)}", "", plain(report.subtitle) + ".", ""]
+    lines = [f"# Mindgauge: {plain(report.title)}", "", plain(ended(report.subtitle)), ""]
     for found in report.answers[:MOST_MODELS]:
         head = f"**{plain(found.system.label)}.** " if len(report.answers) > 1 else ""
         lines += [head + plain(" ".join([*found.facts, *found.withheld, *found.caveats])), ""]
@@ -24,14 +27,18 @@ def summary(report: Report, page: str) -> str:
     if report.caveats:
         lines[-1] = lines[-1].removesuffix("\n>")
         lines.append("")
-    first = [figure for figure in report.weak.figures if not figure.folded][:MOST_FIGURES]
+    first = [figure.finding for figure in report.weak.figures if not figure.folded]
+    first = [*first, *(f"{flow.system.label}: {flow.finding}" for flow in report.weak.flows)][:MOST_FIGURES]
     if first:
-        lines += ["## Where it is weak", "", *(f"- {plain(figure.finding)}" for figure in first), ""]
-    trusted = [agreement.finding for agreement in report.trust.agreement] + [
-        test.finding for test in report.trust.entry
-    ]
+        lines += ["## Where it is weak", "", *(f"- {plain(finding)}" for finding in first), ""]
+    trust = report.trust
+    trusted = [agreement.finding for agreement in trust.agreement]
+    trusted += [*(found.finding for found in trust.calibration), *(test.finding for test in trust.entry)]
     if trusted:
         lines += ["## How far to trust it", "", *(f"- {plain(finding)}" for finding in trusted[:MOST_FIGURES]), ""]
+    contrasts = sorted(report.paired.contrasts, key=lambda contrast: contrast.folded) if report.paired else []
+    if contrasts:
+        lines += ["## Compared", "", *(f"- {plain(contrast.finding)}" for contrast in contrasts[:MOST_CONTRASTS]), ""]
     lines += ["## What went wrong", "", *(plain(fact) for fact in report.wrong.facts[:3]), ""]
     reading = sum(len(chosen.items) for chosen in report.reading)
     lines += [

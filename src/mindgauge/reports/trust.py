@@ -11,6 +11,7 @@ import polars as pl
 from mindgauge.raters.family import same_family
 from mindgauge.records import Evidence
 from mindgauge.reports import cards, entry
+from mindgauge.reports.calibration import calibrations, unknown
 from mindgauge.reports.numbers import count, decimal, interval, percent, plural
 from mindgauge.reports.runs import PERSON, RULE, judges
 from mindgauge.reports.sections import InWords, JudgeTrust, Trust
@@ -58,14 +59,15 @@ def trust(runs: Sequence[Run], systems: Sequence[System], anchors: set[str]) -> 
                 if judge in {rater for rater, _ in section.judges()}:
                     facts += _judge(run, section, judge, carded=bool(mine))
         told.append(JudgeTrust(judge, list(dict.fromkeys(facts)), [_in_words(s, named=several) for s in mine]))
-    general = [fact for run in runs for fact in _general(run)]
+    calibrated = calibrations(runs, systems)
+    general = [*(fact for run in runs for fact in _general(run)), *unknown(runs, systems, calibrated)]
     if told and not any(judge.cards for judge in told):
         general.insert(
             0,
             "No ratings by people were compared here, so there is no reliability card: nobody knows yet how far these judges agree with people.",
         )
     return Trust(
-        list(dict.fromkeys(general)), _agreement(runs, named, anchors), _entry(runs, named), told,
+        list(dict.fromkeys(general)), _agreement(runs, named, anchors), calibrated, _entry(runs, named), told,
         [s for run in runs for s in run.standings.cards.values()],
     )  # fmt: skip
 

@@ -13,38 +13,52 @@ from mindgauge.reports.runs import GOLD, PERSON, RULE
 from mindgauge.rubric import in_language
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mindgauge.reports.runs import Run, Section
     from mindgauge.rubric import Criterion
 
 LONGEST_REASON = 1000
 _QUERY = """
-SELECT criterion, rater, rater_kind, run, status, value, rationale, evidence, provenance
-FROM ratings WHERE benchmark = ? AND subject = ? ORDER BY rater_kind = 'rule', rater_kind != 'person', rater, criterion, run"""
+SELECT subject, criterion, rater, rater_kind, run, status, value, rationale, evidence, provenance
+FROM ratings WHERE benchmark = ? AND subject IN (SELECT value FROM json_each(?))
+ORDER BY rater_kind = 'rule', rater_kind != 'person', rater, criterion, run"""
 _evidence = msgspec.json.Decoder(tuple[Evidence, ...]).decode
 _json = msgspec.json.Decoder().decode
 
 
 def verdicts(run: Run, section: Section, subject: str, sample: Sample, *, people: bool = True) -> list[Verdict]:
     """Gather every rating of a subject but the gold label, repeats of one rater together: people, models, rules."""
+    return verdicts_on(run, section, {subject: sample}, people=people)[subject]
+
+
+def verdicts_on(
+    run: Run, section: Section, samples: Mapping[str, Sample], *, people: bool = True
+) -> dict[str, list[Verdict]]:
+    """Gather the same of several subjects, given with their samples; of hidden samples, no reasons and no quotes."""
     criteria = {criterion.name: criterion for criterion in section.benchmark.rubric.criteria}
-    language = sample.tags.get("language", "en")
-    found: dict[tuple[str, str], Verdict] = {}
-    rows = run.store.select(_QUERY, (section.benchmark.name, subject)).fetchall()
-    for criterion, rater, kind, number, status, value, rationale, evidence, provenance in rows:
+    found: dict[str, dict[tuple[str, str], Verdict]] = {subject: {} for subject in samples}
+    wanted = msgspec.json.encode(list(samples)).decode()
+    rows = run.store.select(_QUERY, (section.benchmark.name, wanted)).fetchall()
+    for subject, criterion, rater, kind, number, status, value, rationale, evidence, provenance in rows:
+        sample = samples[subject]
+        language = sample.tags.get("language", "en")
         if kind == GOLD or (kind == PERSON and not people) or status == "not_applicable":
             continue
         known = criteria.get(criterion)
         protocol = _json(provenance).get("protocol") or sample.tags.get(section.benchmark.protocol, "")
-        verdict = found.setdefault((rater, criterion), Verdict(rater, kind, criterion, _scale(known), []))
-        reason = clean(cut(rationale or "", LONGEST_REASON)[0])
+        verdict = found[subject].setdefault((rater, criterion), Verdict(rater, kind, criterion, _scale(known), []))
+        hidden = section.hides(sample.id)
+        reason = "" if hidden else clean(cut(rationale or "", LONGEST_REASON)[0])
+        quotes = _evidence(evidence) if evidence and not hidden else ()
         verdict.marks.append(
             Mark(
                 number, status, value, _level(known, protocol, value, language) if kind != RULE else "", reason,
-                [Quote(clean(cut(q.quote, LONGEST_REASON)[0]), q.found) for q in (_evidence(evidence) if evidence else ())],
+                [Quote(clean(cut(q.quote, LONGEST_REASON)[0]), q.found) for q in quotes],
                 language_of(reason, language),
             )
         )  # fmt: skip
-    return list(found.values())
+    return {subject: list(by_rater.values()) for subject, by_rater in found.items()}
 
 
 def _scale(criterion: Criterion | None) -> str:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.reports import card_phrases, figures
-from mindgauge.reports.content import Column, Confusion, Sheet
+from mindgauge.reports import card_phrases, figures, flows
+from mindgauge.reports.confused import confusions
+from mindgauge.reports.content import Column, Sheet
 from mindgauge.reports.numbers import words
 from mindgauge.reports.runs import RULE, scores_of
 from mindgauge.reports.sections import Weak
@@ -20,11 +21,12 @@ if TYPE_CHECKING:
     from mindgauge.reports.runs import Run, Section
     from mindgauge.reports.standing import Standing
 
-NO_VALUE = "no usable answer"
 
+def weak(runs: Sequence[Run], systems: Sequence[System], shown: set[str]) -> Weak:
+    """Draw up figures, decision paths, confusions, what rules found, and the whole table of scores.
 
-def weak(runs: Sequence[Run], systems: Sequence[System]) -> Weak:
-    """Draw up figures, confusion tables, what rules found, and the whole table of scores."""
+    `shown` are the anchors of the messages that the page shows elsewhere.
+    """
     drawn: list[Figure] = []
     names = dict.fromkeys(section.benchmark.name for run in runs for section in run.sections)
     for name in names:
@@ -37,14 +39,12 @@ def weak(runs: Sequence[Run], systems: Sequence[System]) -> Weak:
         ]
         section = next(s for run in runs for s in run.sections if s.benchmark.name == name)
         drawn += _closed(name, scores) if section.benchmark.closed else _open(name, scores, section, runs)
-    confusions = [
-        found
-        for system in systems
-        for section in runs[system.run].sections
-        if section.benchmark.closed
-        for found in _confusions(section, system)
-    ]
-    return Weak(drawn, _withheld(runs), confusions, _rules(runs, systems), _all(runs, systems))
+    found, cited, note = confusions(runs, systems, shown)
+    followed = flows.flows(runs, systems)
+    decisions = flows.decisions(runs, followed)
+    return Weak(
+        drawn, _withheld(runs), followed, decisions, found, cited, note, _rules(runs, systems), _all(runs, systems)
+    )
 
 
 def _closed(name: str, scores: list[tuple[System, Score]]) -> Iterator[Figure]:
@@ -91,28 +91,6 @@ def _withheld(runs: Sequence[Run]) -> list[str]:
             if standing.limited and not run.standings.shown:
                 hidden.setdefault(standing.card.judge, []).append(standing)
     return list(card_phrases.not_drawn(hidden))
-
-
-def _confusions(section: Section, system: System) -> Iterator[Confusion]:
-    for criterion in section.benchmark.rubric.criteria:
-        rows = section.asked.filter(
-            pl.col("rater") == system.model, pl.col("criterion") == criterion.name, pl.col("target").is_not_null(), pl.col("selection").is_null()
-        )  # fmt: skip
-        if rows.is_empty():
-            continue
-        value = pl.when(pl.col("status") == "ok").then(pl.col("value")).otherwise(pl.lit(None)).fill_null("")
-        counted = {(t, v): n for t, v, n in rows.group_by("target", value.alias("answer")).len().iter_rows()}
-        levels = [str(level) for level in criterion.values]
-        counts = [[counted.get((target, answer), 0) for answer in (*levels, "")] for target in levels]
-        kept = [(level, row) for level, row in zip(levels, counts, strict=True) if sum(row)]
-        labels = [words(level) for level, _ in kept]
-        columns = [*map(words, levels), NO_VALUE]
-        sheet = Sheet(
-            f"confusion-{system.number}", f"What {system.label} answered to each class",
-            [Column("class"), *(Column(c, "count") for c in columns)],
-            [[label, *row] for label, (_, row) in zip(labels, kept, strict=True)],
-        )  # fmt: skip
-        yield Confusion(system, section.benchmark.name, labels, columns, [row for _, row in kept], sheet)
 
 
 def _rules(runs: Sequence[Run], systems: Sequence[System]) -> Sheet | None:

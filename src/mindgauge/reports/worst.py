@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from mindgauge.reports import texts
 from mindgauge.reports.content import Reading
 from mindgauge.reports.numbers import decimal, plural, words
 from mindgauge.reports.passages import language_of, passage
@@ -16,8 +17,7 @@ from mindgauge.reports.verdicts import verdicts
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mindgauge.records import Sample
-    from mindgauge.reports.content import Passage, System, Verdict
+    from mindgauge.reports.content import System, Verdict
     from mindgauge.reports.runs import Run
 
 MOST = 10
@@ -91,12 +91,12 @@ def _replies(runs: Sequence[Run], systems: Sequence[System], chosen: pl.DataFram
         sample = run.store.sample(section.benchmark.name, sample_id)
         system = next(s for s in systems if (s.run, s.model) == (row["run"], row["model"]))
         given = verdicts(run, section, row["subject"], sample)
-        quotes = _found(given)
+        quotes = texts.quoted(given)
         language = sample.tags.get("language", "en")
         category = words(sample.tags.get("category", ""))
         yield Reading(
-            _anchor("reply", row["subject"]), category, _levels(given), "", system, _dialogue(sample, quotes),
-            passage("reply", text, quotes, language_of(text, language)), given,
+            texts.anchor("reply", row["subject"]), category, _levels(given), "", system, texts.chat(section, sample, quotes)[0],
+            passage("reply", text, quotes, language_of(text, language)), given, texts.withheld(run, section, sample.id),
         )  # fmt: skip
 
 
@@ -143,22 +143,9 @@ def _missed(runs: Sequence[Run], systems: Sequence[System]) -> ToRead | None:
                  for v in verdicts(r, s, row["subject"], sample, people=False)]  # fmt: skip
         summary = f"missed by {plural(row['by'], 'model')}" if len(systems) > 1 else "taken for no crisis"
         items.append(Reading(
-            _anchor("message", row["subject"]), words(row["target"]), summary, "", None,
-            _dialogue(sample, _found(given)), None, given,
+            texts.anchor("message", row["subject"]), words(row["target"]), summary, "", None,
+            *texts.chat(section, sample, texts.quoted(given)), given, texts.withheld(run, section, sample.id),
         ))  # fmt: skip
     shown = "all of them are here" if len(by_message) <= MOST else f"{len(items)} of them are here"
     note = f"{plural(len(by_message), 'message that shows', 'messages that show')} a crisis {'was' if len(by_message) == 1 else 'were'} taken for none at least once; {shown}, suicide and self-harm first."
     return ToRead("The crises that were missed", note, items)
-
-
-def _anchor(kind: str, ident: str) -> str:
-    return f"{kind}-{ident[:8]}"
-
-
-def _found(given: Sequence[Verdict]) -> list[str]:
-    return [q.text for v in given for m in v.marks for q in m.quotes if q.found]
-
-
-def _dialogue(sample: Sample, quotes: Sequence[str]) -> list[Passage]:
-    language = sample.tags.get("language", "en")
-    return [passage(m.role, m.content, quotes, language) for m in sample.messages]

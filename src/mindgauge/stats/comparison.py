@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 
+KNOWN = 0.1
+"""The least share of the whole sample's error at which a resample's own error can be believed."""
+
+
 class Difference(NamedTuple):
     """By how much the first system's mean exceeds the second's, on the `n` conversations that both have.
 
@@ -87,7 +91,8 @@ def compare(
     for one that is equal. Percentile intervals of ranks are too narrow where systems are close (Hall and Miller 2009),
     and a high share of being best says too much; the ranges of `certain` do not. They count the systems that are surely
     better or worse by simultaneous intervals of all differences, d ± q se, with q the quantile of the largest
-    |d* - d| / se* over resamples (Mogstad, Romano, Shaikh and Wilhelm 2024, without the stepwise refinement).
+    |d* - d| / se* over resamples (Mogstad, Romano, Shaikh and Wilhelm 2024, without the stepwise refinement). Where a
+    resample has none of the few conversations in which two systems differ, se* is 0 and the whole sample's se stands.
 
     A missing score leaves the conversation out of that system's mean and of its pairs, and nowhere else: see `n` and
     `missing`. Where the missing are the hard ones, the means mislead and the differences do not.
@@ -312,12 +317,13 @@ def _certain(sign: float, data: _Data, whole: _Means, resampled: _Means, level: 
     """Return each system's best and worst rank that simultaneous intervals of all differences allow."""
     difference, error = sign * whole.differences[0], whole.errors[0]
     away = np.abs(resampled.differences - whole.differences)
-    away = away[np.isfinite(away).all(axis=1)]
-    errors = resampled.errors[np.isfinite(resampled.errors).all(axis=1)]
-    moved = away > data.noise
-    distance = np.divide(away, errors, out=np.where(moved, np.inf, 0.0), where=moved & (errors > data.noise))
-    # The quantile is one of the values: between a number and infinity there is nothing to interpolate.
-    reach = float(np.quantile(distance.max(axis=1, initial=0.0), level, method="higher")) if len(distance) else np.inf
+    drawn = np.isfinite(away).all(axis=1)
+    # A resample without the few conversations in which two systems differ knows nothing of their difference's error.
+    errors = np.where(resampled.errors < KNOWN * whole.errors, whole.errors, resampled.errors)
+    distance = np.divide(away, errors, out=np.zeros_like(away), where=(away > data.noise) & (errors > data.noise))[
+        drawn
+    ]
+    reach = float(np.quantile(distance.max(axis=1, initial=0.0), level, method="higher")) if drawn.any() else np.inf
     margin = np.where(error > data.noise, reach, 0.0) * error if np.isfinite(reach) else np.full(len(error), np.inf)
     ahead, behind = np.zeros(data.systems, dtype=int), np.zeros(data.systems, dtype=int)
     for better, worse, surely in (

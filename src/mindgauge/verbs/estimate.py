@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from mindgauge.models.request import Model
     from mindgauge.raters.judge import Instrument, Judge
     from mindgauge.records import Sample
+    from mindgauge.verbs.classifying import Classifying
     from mindgauge.verbs.entry_test import EntryTest
-    from mindgauge.verbs.plan import Asked
+    from mindgauge.verbs.plan import Asked, Raters
 
 REPLY_TOKENS = 400
 """A reply's length where it is not known yet: between the published means of 228 and 550 words, in tokens."""
@@ -69,16 +70,18 @@ def foresee(
     benchmarks: Sequence[Benchmark],
     samples: Sequence[Sequence[Sample]],
     instruments: Sequence[Sequence[Instrument]],
-    models: Sequence[Model],
-    judges: Sequence[Model],
+    tested: Raters,
+    judges: Raters,
     tests: Sequence[EntryTest],
     asked: Asked,
 ) -> DryRun:
     """Count calls and estimate tokens and cost; nothing is written or sent."""
-    steps: list[Step] = []
+    steps = [_classifying(one, path, samples[benchmarks.index(one.benchmark)], 1) for one in tested.classifiers]
+    replies = asked.runs * len(tested.models)
+    steps += [_classifying(one, path, samples[benchmarks.index(one.benchmark)], replies) for one in judges.classifiers]
     done = 0
     for benchmark, found, its in zip(benchmarks, samples, instruments, strict=True):
-        for model in models:
+        for model in tested.models:
             for instrument in its:
                 have, step = _asking(path, benchmark, found, model, plan.judge_for(model, instrument, {}), asked)
                 done += have
@@ -88,16 +91,16 @@ def foresee(
                 per_call = sum(tokens(reply_request(benchmark, s, 0, {}).messages) for s in found) / len(found)
                 done += have
                 steps.append(_step(model, "reply", len(found) * asked.runs - have, per_call, REPLY_TOKENS))
-        for model in judges if not benchmark.closed else ():
+        for model in judges.models if not benchmark.closed else ():
             subjects = [(sample, "x" * 4 * REPLY_TOKENS) for sample in found]
-            each = asked.runs * len(models) * asked.judge_runs
+            each = replies * asked.judge_runs
             have, more = _judging(path, benchmark, model, asked, subjects, each, "judge")
             done += have
             steps += more
     for benchmark, anchors in tests:
         once = msgspec.structs.replace(asked, judge_runs=1)
         subjects = _anchors(path, benchmark.anchored, anchors)
-        for model in judges:
+        for model in judges.models:
             have, more = _judging(path, benchmark.anchored, model, once, subjects, 1, "entry test")
             done += have
             steps += more
@@ -123,6 +126,13 @@ def _summed(path: Path, benchmark: str, done: int, steps: list[Step]) -> DryRun:
         str(path), benchmark, sum(s.calls for s in steps), done, sum(s.prompt_tokens for s in steps),
         sum(s.completion_tokens for s in steps), None if None in costs else sum(c for c in costs if c is not None), steps,
     )  # fmt: skip
+
+
+def _classifying(one: Classifying, path: Path, found: Sequence[Sample], each: int) -> Step:
+    """Return the step of a classifier, which makes no calls and costs nothing."""
+    left = len(found) * each - _rated(path, one.benchmark, one.rater.name, [one.rater.criterion.name])[0]
+    purpose = f"classify {max(0, left)} {'samples' if one.benchmark.closed else 'replies'}"
+    return Step(one.rater.name, purpose, 0, 0, 0, 0, 0.0)
 
 
 def _asking(
@@ -208,10 +218,11 @@ def _answered(path: Path, benchmark: Benchmark, model: Model) -> int:
         return len(store.answered(benchmark.name, model.name))
 
 
-def _rated(path: Path, benchmark: Benchmark, rater: str) -> tuple[int, int]:
-    """Count what is rated on every criterion, the rest is asked again; and the calls of those that took a path."""
+def _rated(path: Path, benchmark: Benchmark, rater: str, criteria: Sequence[str] | None = None) -> tuple[int, int]:
+    """Count what is rated on every criterion (the rubric's, if not given); and the calls of those that took a path."""
     if not (path / "run.sqlite").is_file():
         return 0, 0
     with Store(path) as store:
-        rated = (store.rated(benchmark.name, rater, c.name) for c in benchmark.rubric.criteria)
+        names = criteria or [c.name for c in benchmark.rubric.criteria]
+        rated = (store.rated(benchmark.name, rater, name) for name in names)
         return len(set.intersection(*rated)), store.select(_PATHS, (benchmark.name, rater)).fetchone()[0]

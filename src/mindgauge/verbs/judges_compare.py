@@ -15,7 +15,7 @@ from mindgauge.records import RaterKind, Rating, Status, digest
 from mindgauge.store import Store
 from mindgauge.verbs import length, plan
 from mindgauge.verbs.estimate import DryRun, foresee_judging
-from mindgauge.verbs.rate import read_replies
+from mindgauge.verbs.replies import read_replies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -23,7 +23,7 @@ from mindgauge.stress import probes as trials
 from mindgauge.stress.items import Item
 from mindgauge.verbs import plan
 from mindgauge.verbs.estimate import VERDICT_TOKENS, DryRun, Step
-from mindgauge.verbs.rate import read_replies
+from mindgauge.verbs.replies import read_replies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -107,9 +107,10 @@ def judges_stress(
         raise UsageError(f"{benchmark} is a closed question: it has no judge to put under stress")
     if each < 1:
         raise UsageError("--each must be at least 1")
-    models, rules = plan.open_raters([judge], asked)
-    if rules:
-        raise UsageError(f"{rules[0].name} is a rule; name a model to put under stress")
+    judges = plan.open_judges([judge], [found], asked)
+    if not judges.models:
+        raise UsageError(f"{judges.names[0]} reads no instructions; name a model to put under stress")
+    models = judges.models
     names = trials.named(plan.listed(probes))
     items, known = _items(found, replies, columns or {}, limit)
     tasks = _tasks(found, models[0], items, names, each, asked)

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -18,6 +18,7 @@ from mindgauge.raters.judge import Instrument, Judge, Mode, Way
 from mindgauge.raters.rule import Rule, open_rule
 from mindgauge.records import digest
 from mindgauge.rubric import Method
+from mindgauge.verbs import classifying
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from mindgauge.models.request import Model
     from mindgauge.records import Sample
     from mindgauge.store import Store
+    from mindgauge.verbs.classifying import Classifying
 
 GOLD, RECOGNISED = "gold", "recognised"
 PROTOCOLS = (GOLD, RECOGNISED)
@@ -119,10 +121,43 @@ def open_models(specs: Sequence[str | Model], asked: Asked) -> list[Model]:
     return models
 
 
-def open_raters(specs: Sequence[str | Model], asked: Asked) -> tuple[list[Model], list[Rule]]:
-    """Find every judge that is named: models, and rules."""
-    rules = [spec for spec in specs if isinstance(spec, str) and spec.startswith("rule/")]
-    return open_models([spec for spec in specs if spec not in rules], asked), [open_rule(rule) for rule in rules]
+class Raters(NamedTuple):
+    """Who rates: models, classifiers, rules."""
+
+    models: list[Model]
+    classifiers: list[Classifying]
+    rules: list[Rule]
+
+    @property
+    def names(self) -> list[str]:
+        """What their ratings call them."""
+        classifiers = dict.fromkeys(one.rater.name for one in self.classifiers)
+        return [*(model.name for model in self.models), *classifiers, *(rule.name for rule in self.rules)]
+
+
+def open_judges(specs: Sequence[str | Model], benchmarks: Sequence[Benchmark], asked: Asked) -> Raters:
+    """Find everybody who is named to rate replies.
+
+    Raises:
+        UsageError: one is unknown, or cannot rate replies to these benchmarks.
+    """
+    others, named = classifying.divided(specs)
+    rules = [spec for spec in others if isinstance(spec, str) and spec.startswith("rule/")]
+    models = open_models([spec for spec in others if spec not in rules], asked)
+    return Raters(models, classifying.judging(named, benchmarks), [open_rule(rule) for rule in rules])
+
+
+def open_tested(specs: Sequence[str | Model], benchmarks: Sequence[Benchmark], asked: Asked) -> Raters:
+    """Find everybody who is named to be tested: models, and on closed questions classifiers.
+
+    Raises:
+        UsageError: one is unknown, or a classifier cannot answer these benchmarks.
+    """
+    others, named = classifying.divided(specs)
+    rule = next((spec for spec in others if isinstance(spec, str) and spec.startswith("rule/")), None)
+    if rule is not None:
+        raise UsageError(f"{rule} looks for words in replies, with --judge; it answers no question of a benchmark")
+    return Raters(open_models(others, asked), classifying.answering(named, benchmarks), [])
 
 
 def samples_hash(samples: Sequence[Sample]) -> str:
@@ -189,7 +224,7 @@ def judging_by(model: Model, instrument: Instrument, asked: Asked) -> Judge:
 
 
 def judging(session: Session, benchmark: Benchmark, judges: Sequence[Model], asked: Asked) -> list[tuple[Model, Step]]:
-    """Return the steps in which judges rate the replies to an open benchmark."""
+    """Return the steps in which judges rate the replies to an open benchmark, or answer a closed question."""
     seen_by = benchmark.recognised_by if asked.protocol == RECOGNISED else None
 
     def step(model: Model, instrument: Instrument) -> Step:
@@ -205,8 +240,9 @@ def work(
     asked: Asked,
     progress: Progress | None,
     phases: Sequence[Callable[[Session], list[tuple[Model, Step]]]],
+    classifiers: Sequence[Classifying] = (),
 ) -> None:
-    """Do the phases of a run one after another, and keep in its manifest what they took."""
+    """Let classifiers rate, do the phases of a run one after another, and keep in its manifest what all that took."""
 
     async def all_phases() -> None:
         budget = Budget(asked.max_cost, store.spent())
@@ -216,6 +252,7 @@ def work(
 
     began = time.perf_counter()
     try:
+        classifying.work(store, classifiers, progress)
         run_async(all_phases())
     finally:
         content = manifest.read(store.folder)
@@ -226,30 +263,26 @@ def work(
 
 
 def rate_all(
-    store: Store,
-    benchmarks: Sequence[Benchmark],
-    judges: Sequence[Model],
-    rules: Sequence[Rule],
-    asked: Asked,
-    progress: Progress | None,
+    store: Store, benchmarks: Sequence[Benchmark], judges: Raters, asked: Asked, progress: Progress | None
 ) -> None:
-    """Let judges and rules rate every reply of the open benchmarks."""
-    for benchmark in (b for b in benchmarks if not b.closed):
-        for rule in rules:
+    """Let everybody named rate every reply, or every dialogue of a closed question; those first who make no calls."""
+    for benchmark in benchmarks:
+        for rule in judges.rules:
             rate_by_rule(store, benchmark, rule)
-    work(
-        store,
-        asked,
-        progress,
-        [lambda session: [s for b in benchmarks if not b.closed for s in judging(session, b, judges, asked)]],
-    )
+    asking = [lambda session: [step for b in benchmarks for step in judging(session, b, judges.models, asked)]]
+    work(store, asked, progress, asking, judges.classifiers)
 
 
 def keep_samples(store: Store, benchmark: Benchmark, samples: Sequence[Sample]) -> int:
-    """Put a benchmark's samples into a run, with their gold ratings; returns how many were duplicates."""
+    """Put a benchmark's samples into a run, with their gold ratings; returns how many were duplicates.
+
+    Samples that are there already take over what is now known of them: a target that was corrected, a tag.
+    """
     if store.count_samples(benchmark.name):
-        return 0
-    doubled = store.put_samples(benchmark.name, samples)
+        doubled = 0
+        store.update_samples(benchmark.name, {s.id: s for s in reversed(samples)}.values())
+    else:
+        doubled = store.put_samples(benchmark.name, samples)
     if benchmark.closed:
         put_gold(store, benchmark)
     return doubled

@@ -1,20 +1,20 @@
-"""`rate`: judges rate replies that exist already, from a file or in a run."""
+"""`rate`: models, classifiers and rules rate replies that exist already, from a file or in a run."""
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mindgauge import benchmark as benchmarks
-from mindgauge import manifest, tables
+from mindgauge import manifest
 from mindgauge.analysis.score import Scores, score
 from mindgauge.errors import DataError, UsageError
 from mindgauge.models.spec import Settings
-from mindgauge.records import Reply, Sample, Status, digest
+from mindgauge.records import digest
 from mindgauge.store import Store
-from mindgauge.verbs import length, plan
+from mindgauge.verbs import classifying, length, plan
 from mindgauge.verbs.entry_test import entry_tests, take
+from mindgauge.verbs.replies import read_dialogues, read_replies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from mindgauge.engine import Progress
     from mindgauge.models.request import Model
     from mindgauge.tables import Frame
-
-COLUMNS = ("reply", "user", "messages", "id", "model", "run", "category", "language", "target", "cluster")
 
 
 def rate(
@@ -51,11 +49,12 @@ def rate(
     """Rate replies that exist already. The same call continues where an earlier one stopped.
 
     Args:
-        name: an open benchmark.
+        name: an open benchmark, or a closed one that asks about a reply: models then answer its question about each
+            reply, and classifiers classify it.
         replies: a CSV, JSONL or Parquet file with `reply` and `user` or `messages`, and optionally `id`, `model`,
             `run`, `category`, `language`, `target` and `cluster`; a polars, pandas or Arrow table with these columns;
             or a run directory, which then gains a rater.
-        judge: who rates: models, or rules (`rule/refusal`).
+        judge: who rates: models, classifiers (`classifier/FOLDER`), or, of an open benchmark, rules (`rule/refusal`).
         out: the run directory, where `replies` is a file.
         columns: our name → the file's name of a column.
         judge_runs: judgements per reply and judge.
@@ -83,125 +82,107 @@ def rate(
         max_cost=max_cost, settings=settings or Settings(),
     )  # fmt: skip
     benchmark = benchmarks.find_one(name)
-    if benchmark.closed:
-        raise UsageError(f"{name} is a closed question: there are no replies to rate; use `mindgauge run {name}`")
-    judges, rules = plan.open_raters(plan.listed(judge), asked)
-    if not judges and not rules:
+    if benchmark.closed and not benchmark.about_reply:
+        raise UsageError(
+            f"{name} is a closed question about what the person says: there are no replies to rate; "
+            f"use `mindgauge run {name}`"
+        )
+    opened = plan.open_tested if benchmark.closed else plan.open_judges
+    judges = opened(plan.listed(judge), [benchmark], asked)
+    if not judges.names:
         raise UsageError("name a judge with --judge")
-    tests = entry_tests([benchmark], judges, qualify=qualify, limit=anchors)
+    tests = entry_tests([benchmark], judges.models, qualify=qualify, limit=anchors)
     path = Path(replies) if isinstance(replies, str | Path) else None
     if path is not None and path.is_dir():
         if limit is not None or out is not None:
             raise UsageError("--limit and --out go with a file of replies; a run is rated whole, where it is")
-        folder = path
-        with Store(path) as there:
-            if not there.count_replies(benchmark.name):
-                raise DataError(f"{path}: no replies to {benchmark.name} in this run")
-        store = Store(path, write=True)
-        content = manifest.read(path)
-        content["rated"] = [
-            *content.get("rated", []),
-            {"judges": [*(m.name for m in judges), *(r.name for r in rules)], "at": manifest.now(), "command": command},
-        ]
-        manifest.write(path, content)
+        store = _again(path, benchmark, judges, command)
+    elif benchmark.closed:
+        store = _dialogues(replies, benchmark, columns or {}, limit, out, asked, command)
     else:
-        samples, found = read_replies(replies, benchmark, columns or {}, limit)
-        if (
-            judges
-            and protocol == plan.GOLD
-            and benchmark.protocol
-            and not any(benchmark.protocol in s.tags for s in samples)
-        ):
-            raise DataError(
-                f"{path or 'the table'}: no reply has a {benchmark.protocol}, which chooses its protocol; add a column `{benchmark.protocol}` "
-                "(or name it with --map), or let the judge find it with --protocol recognised"
-            )
-        whole = plan.whole_plan([benchmark], [samples], asked, replies=digest(sorted(r.id for r in found)), rate=True)
-        folder = Path(out) if out is not None else plan.folder_for(whole)
-        store = Store(folder, write=True)
-        manifest.begin(folder, whole, command)
-        plan.keep_samples(store, benchmark, samples)
-        for reply in found:
-            store.add_reply(benchmark.name, reply)
-        store.flush()
+        store = _replies(replies, benchmark, columns or {}, limit, out, asked, judges, command)
     with store:
-        replied = ((store.sample(benchmark.name, reply.sample), reply) for reply in store.replies(benchmark.name))
-        length.judged(notice, benchmark, judges, replied, asked)
-        take(store, tests, judges, asked, progress)
-        plan.rate_all(store, [benchmark], judges, rules, asked, progress)
-    return score(folder)
+        if benchmark.closed:
+            its, samples = plan.instruments(benchmark, asked), list(store.samples(benchmark.name))
+            length.asked_about(notice, benchmark, judges.models, its, samples)
+        else:
+            replied = ((store.sample(benchmark.name, reply.sample), reply) for reply in store.replies(benchmark.name))
+            length.judged(notice, benchmark, judges.models, replied, asked)
+        classifying.keep(store.folder, judges.classifiers)
+        take(store, tests, judges.models, asked, progress)
+        plan.rate_all(store, [benchmark], judges, asked, progress)
+    return score(store.folder)
 
 
-def read_replies(
-    source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[str, str], limit: int | None = None
-) -> tuple[list[Sample], list[Reply]]:
-    """Read a replies file into samples and replies, each once.
-
-    Raises:
-        DataError: the file, a column or a cell is not as expected; the message names the line.
-    """
-    unknown = next((ours for ours in columns if ours not in COLUMNS), None)
-    if unknown is not None:
-        raise UsageError(f"--map: {unknown!r} is not a column of ours; they are {', '.join(COLUMNS)}")
-    samples: dict[str, Sample] = {}
-    replies: dict[str, Reply] = {}
-    path = Path(source) if isinstance(source, str | Path) else Path("table")
-    for line, theirs in tables.read_table(source):
-        row = _renamed(theirs, columns, f"{path}:{line}")
-        sample, reply = _row(row, benchmark, path, line)
-        samples.setdefault(sample.id, sample)
-        replies.setdefault(reply.id, reply)
-        if limit is not None and len(replies) >= limit:
-            break
-    if not replies:
-        raise DataError(f"{path}: no replies in it")
-    return list(samples.values()), list(replies.values())
+def _again(folder: Path, benchmark: Benchmark, judges: plan.Raters, command: str) -> Store:
+    """Open a run whose replies, or dialogues, are to be rated by more."""
+    with Store(folder) as there:
+        rated = there.count_samples(benchmark.name) if benchmark.closed else there.count_replies(benchmark.name)
+        if not rated:
+            raise DataError(f"{folder}: no replies to {benchmark.name} in this run")
+    store = Store(folder, write=True)
+    content = manifest.read(folder)
+    content["rated"] = [
+        *content.get("rated", []),
+        {"judges": judges.names, "at": manifest.now(), "command": command},
+    ]
+    manifest.write(folder, content)
+    return store
 
 
-def _renamed(row: dict[str, Any], columns: Mapping[str, str], where: str) -> dict[str, Any]:
-    """Give the file's columns our names; one that we use but the mapping gives another meaning is dropped."""
-    renamed = {name: cell for name, cell in row.items() if name not in columns}
-    renamed |= {ours: row[theirs] for ours, theirs in columns.items() if theirs in row}
-    if "reply" not in renamed:
-        wanted = columns.get("reply", "reply")
-        hint = "; name it with --map reply=COLUMN" if wanted == "reply" else ""
-        raise DataError(f"{where}: no column {wanted!r}, found {', '.join(row) or 'nothing'}{hint}")
-    return renamed
+def _replies(
+    source: str | Path | Frame,
+    benchmark: Benchmark,
+    columns: Mapping[str, str],
+    limit: int | None,
+    out: str | Path | None,
+    asked: plan.Asked,
+    judges: plan.Raters,
+    command: str,
+) -> Store:
+    """Put the replies of a file into a run."""
+    samples, found = read_replies(source, benchmark, columns, limit)
+    gold = judges.models and asked.protocol == plan.GOLD and benchmark.protocol
+    if gold and not any(benchmark.protocol in sample.tags for sample in samples):
+        raise DataError(
+            f"{source if isinstance(source, str | Path) else 'the table'}: no reply has a {benchmark.protocol}, which "
+            f"chooses its protocol; add a column `{benchmark.protocol}` (or name it with --map), or let the judge find "
+            "it with --protocol recognised"
+        )
+    whole = plan.whole_plan([benchmark], [samples], asked, replies=digest(sorted(r.id for r in found)), rate=True)
+    store = _begun(whole, out, command)
+    plan.keep_samples(store, benchmark, samples)
+    for reply in found:
+        store.add_reply(benchmark.name, reply)
+    store.flush()
+    return store
 
 
-def _row(row: dict[str, Any], benchmark: Benchmark, path: Path, line: int) -> tuple[Sample, Reply]:
-    where = f"{path}:{line}"
-    text = row["reply"]
-    if not isinstance(text, str):
-        raise DataError(f"{where}: reply must be text, found {type(text).__name__}")
-    tags = {name: str(row[name]) for name in ("category", "language") if row.get(name) is not None}
-    if benchmark.protocol in tags:
-        tags[benchmark.protocol] = _protocol(tags[benchmark.protocol], benchmark, where)
-    target = row.get("target")
-    if target is not None and not isinstance(target, int | str):
-        target = str(target)
-    sample = Sample.of(tables.dialogue(row, where), target=target, tags=tags, cluster=str(row.get("cluster", "")))
-    run = tables.whole(row["run"], where, "run") if row.get("run") is not None else 0
-    status = Status.OK if text.strip() else Status.UNPARSABLE
-    provenance = {
-        "source_file": path.name,
-        "source_row": line,
-        **({"source_id": str(row["id"])} if "id" in row else {}),
-    }
-    reply = Reply.of(
-        sample.id, str(row.get("model", path.stem)), run, status, tables.clean(text), provenance=provenance
-    )
-    return sample, reply
+def _dialogues(
+    source: str | Path | Frame,
+    benchmark: Benchmark,
+    columns: Mapping[str, str],
+    limit: int | None,
+    out: str | Path | None,
+    asked: plan.Asked,
+    command: str,
+) -> Store:
+    """Put the dialogues of a file, whose last reply is asked about, into a run."""
+    found = read_dialogues(source, benchmark, columns, limit)
+    store = _begun(plan.whole_plan([benchmark], [found.samples], asked, rate=True), out, command)
+    if found.repeated:
+        note = f"{found.repeated} rows repeat a dialogue and its reply word for word; each counts once"
+        manifest.write(store.folder, {**manifest.read(store.folder), "notes": [note]})
+    plan.keep_samples(store, benchmark, found.samples)
+    return store
 
 
-def _protocol(value: str, benchmark: Benchmark, where: str) -> str:
-    """Read a category in any spelling the taxonomy knows."""
-    known = [name for criterion in benchmark.rubric.criteria for name in criterion.protocols]
-    if benchmark.recognised_by is not None:
-        read = benchmark.recognised_by.rubric.criteria[0].read(value)
-        value = str(read) if read is not None else value
-    if value not in known:
-        near = difflib.get_close_matches(value, known, 1)
-        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
-        raise DataError(f"{where}: unknown {benchmark.protocol} {value!r}: {hint}")
-    return value
+def _begun(whole: dict[str, Any], out: str | Path | None, command: str) -> Store:
+    folder = Path(out) if out is not None else plan.folder_for(whole)
+    store = Store(folder, write=True)
+    try:
+        manifest.begin(folder, whole, command)
+    except UsageError:
+        store.close()
+        raise
+    return store

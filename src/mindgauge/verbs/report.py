@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 
 def report(
-    runs: str | Path | Sequence[str | Path], *, out: str | Path | None = None, show_unreliable: bool = False
+    runs: str | Path | Sequence[str | Path],
+    *,
+    out: str | Path | None = None,
+    show_unreliable: bool = False,
+    show_texts: bool = False,
 ) -> ReportFiles:
     """Write `report.html`, `report.json` and `report.md`; several runs stand side by side in one report.
 
@@ -24,6 +28,8 @@ def report(
             of several runs lie in.
         show_unreliable: show, marked, the scores of judges that agree too little with people; the verdict stands in
             their place if not.
+        show_texts: show texts that a benchmark's authors released under restrictions, too; they are told by their ids
+            if not. Our own samples and your own replies are always shown.
 
     Raises:
         UsageError: there is no run in a folder.
@@ -31,4 +37,6 @@ def report(
         MindgaugeError: the report cannot be written.
     """
     folders = [Path(runs)] if isinstance(runs, str | Path) else [Path(run) for run in runs]
-    return page.write(folders, None if out is None else Path(out), show_unreliable=show_unreliable)
+    return page.write(
+        folders, None if out is None else Path(out), show_unreliable=show_unreliable, show_texts=show_texts
+    )

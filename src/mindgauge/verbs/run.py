@@ -12,7 +12,7 @@ from mindgauge.engine import answer
 from mindgauge.errors import UsageError
 from mindgauge.models.spec import Settings
 from mindgauge.store import Store
-from mindgauge.verbs import length, plan, ways
+from mindgauge.verbs import classifying, length, plan, ways
 from mindgauge.verbs.entry_test import entry_tests, take
 from mindgauge.verbs.estimate import DryRun, foresee
 
@@ -55,11 +55,12 @@ def run(
 
     Args:
         names: benchmarks, or families of them.
-        model: the models under test, by name or as objects (`Scripted`).
-        judge: who rates replies: models, or rules (`rule/refusal`).
+        model: the models under test, by name or as objects (`Scripted`); for closed questions also classifiers
+            (`classifier/FOLDER`), which make no calls.
+        judge: who rates replies: models, classifiers (`classifier/FOLDER`), or rules (`rule/refusal`).
         data: a copy of the authors' released files; our own samples if not given.
         out: the run directory; if not given, one that follows from the plan.
-        runs: replies (or closed answers) per sample and model.
+        runs: replies (or closed answers) per sample and model. A classifier answers once: it would say the same again.
         judge_runs: judgements per reply and judge.
         limit: at most this many samples per benchmark, spread evenly over the classes.
         where: tag → values of the samples to keep.
@@ -69,7 +70,7 @@ def run(
         protocol: `gold`, by the sample's category, or `recognised`, by the one the judge itself sees.
         temperature: of the models under test; their own default if not given.
         judge_temperature: of the judges.
-        ask: how closed questions are put: `flat`, `unordered`, `few-shot`, `sequential`, as far as the benchmark has it.
+        ask: how closed questions are put to models: `flat`, `unordered`, `few-shot`, `sequential`, as far as the benchmark has it.
             Each way but the flat one gives a rater of its own, `MODEL (few-shot)`.
         shots: examples per label in the few-shot way, 1 if not given. They come from the training part below `data`, or
             from our own samples, and never from the dialogue that is asked about.
@@ -96,26 +97,27 @@ def run(
         shot_seed=shot_seed, settings=settings or Settings(),
     )  # fmt: skip
     found = [b for name in plan.listed(names) for b in benchmarks.find(name)]
-    models = plan.open_models(plan.listed(model), asked)
-    if not models:
+    tested = plan.open_tested(plan.listed(model), found, asked)
+    if not tested.names:
         raise UsageError("name a model under test with --model")
-    judges, rules = plan.open_raters(plan.listed(judge), asked)
+    judges = plan.open_judges(plan.listed(judge), found, asked)
     folder = Path(data) if data is not None else None
     samples = [benchmark.samples(folder, where, limit) for benchmark in found]
     instruments = [ways.instruments(benchmark, folder, asked) for benchmark in found]
-    tests = entry_tests(found, judges, qualify=qualify, limit=anchors, where=where)
+    tests = entry_tests(found, judges.models, qualify=qualify, limit=anchors, where=where)
     whole = plan.whole_plan(
         found, samples, asked,
-        models=[m.name for m in models], judges=[j.name for j in judges] + [r.name for r in rules],
+        models=tested.names, judges=judges.names,
         data=str(folder) if folder else None, **ways.planned(found, samples, instruments, asked),
     )  # fmt: skip
     path = Path(out) if out is not None else plan.folder_for(whole)
     for benchmark, found_samples, its in zip(found, samples, instruments, strict=True):
-        length.asked_about(notice, benchmark, models, its, found_samples)
+        length.asked_about(notice, benchmark, tested.models, its, found_samples)
     if dry_run:
-        return foresee(path, found, samples, instruments, models, judges, tests, asked)
+        return foresee(path, found, samples, instruments, tested, judges, tests, asked)
     with Store(path, write=True) as store:
         manifest.begin(path, whole, command)
+        classifying.keep(path, [*tested.classifiers, *judges.classifiers])
         for benchmark, found_samples in zip(found, samples, strict=True):
             plan.keep_samples(store, benchmark, found_samples)
 
@@ -123,14 +125,14 @@ def run(
             steps = []
             for benchmark, its in zip(found, instruments, strict=True):
                 if benchmark.closed:
-                    steps += ways.asking(session, benchmark, models, its, asked)
+                    steps += ways.asking(session, benchmark, tested.models, its, asked)
                 else:
-                    steps += [(m, _answering(session, benchmark, m, asked)) for m in models]
+                    steps += [(m, _answering(session, benchmark, m, asked)) for m in tested.models]
             return steps
 
-        plan.work(store, asked, progress, [replies])
-        take(store, tests, judges, asked, progress)
-        plan.rate_all(store, found, judges, rules, asked, progress)
+        plan.work(store, asked, progress, [replies], tested.classifiers)
+        take(store, tests, judges.models, asked, progress)
+        plan.rate_all(store, [b for b in found if not b.closed], judges, asked, progress)
     return score(path)
 
 

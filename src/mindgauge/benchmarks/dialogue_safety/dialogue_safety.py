@@ -25,6 +25,7 @@ from mindgauge.metrics import (
     precision,
     recall,
     repeat_stability,
+    share_of,
     status_rate,
     weighted_f1,
     weighted_precision,
@@ -55,7 +56,9 @@ dialogue_safety = Benchmark.from_folder(
         *STATUS_RATES,
         status_rate("tie"),
     ),
+    distribution=(share_of(*UNSAFE, name="unsafe"), *map(share_of, LABELS)),
     baselines=(SAFE,),
+    class_weights={label: 0.5 if label in {"Linguistic Neglect", SAFE} else 2.0 for label in LABELS},
     slices=("language", "turns"),
     keep={"split": ("test",)},
 )

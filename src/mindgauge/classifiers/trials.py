@@ -1,0 +1,201 @@
+"""Training one classifier for each seed, and in cross-validation for each fold, so that a kill costs little.
+
+A trial that is done is a JSON file of figures and logits; one under way is a checkpoint. The same plan goes on from
+either.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mindgauge.classifiers import form, tfidf, training
+from mindgauge.classifiers.encoder import Encoder, enough_memory
+from mindgauge.classifiers.parts import Part
+from mindgauge.classifiers.selection import collapse
+from mindgauge.classifiers.training import Recipe
+from mindgauge.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from mindgauge.classifiers.tfidf import Tfidf
+
+    Floats = NDArray[np.float64]
+    Progress = Callable[[str, int, int], None]
+
+MODEL = "model"
+"""The folder of a trial's weights."""
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """What is trained: an encoder by a recipe, or the baseline where there is no encoder."""
+
+    encoder: str | None
+    labels: tuple[str, ...]
+    recipe: Recipe = Recipe()
+    max_length: int = 512
+    device: str = "auto"
+
+
+class Parts(msgspec.Struct, frozen=True):
+    """What a trial learns from, what it is chosen by, and what it is tested on (perhaps nothing)."""
+
+    train: Part
+    dev: Part
+    test: Part | None
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """One finished training.
+
+    `dev` and `test` are logits, row by row; `test_last` those of an encoder's last epoch, whichever was kept.
+    `collapsed` says why it came to nothing, if it did. `shortened` and `cut` count dialogues that were too long;
+    `pieces` is in how many a step was computed in the end.
+    """
+
+    seed: int
+    fold: int | None
+    dev: list[list[float]]
+    test: list[list[float]]
+    test_last: list[list[float]]
+    history: list[dict[str, float]]
+    kept: int
+    collapsed: str
+    seconds: float
+    device: str = "cpu"
+    max_length: int = 0
+    shortened: int = 0
+    cut: int = 0
+    pieces: int = 1
+
+    @property
+    def best(self) -> dict[str, float]:
+        """The figures of what was kept."""
+        return self.history[self.kept - 1]
+
+
+def name(seed: int, fold: int | None) -> str:
+    """Return the name of a trial's folder."""
+    return f"seed-{seed}" if fold is None else f"seed-{seed}-fold-{fold}"
+
+
+def run(
+    folder: Path, kind: Kind, parts: Parts, weights: Floats, seed: int, fold: int | None, progress: Progress | None
+) -> Trial:
+    """Train one classifier, or return what came of it earlier.
+
+    Args:
+        folder: where trials stand.
+        kind: what is trained.
+        parts: the samples.
+        weights: shape (q,), what an example of each label weighs.
+        seed: of everything random.
+        fold: which fold of a cross-validation is tested; its weights are not kept.
+        progress: told stage, steps done and steps in all.
+
+    Raises:
+        DataError: there is nothing to learn.
+        MindgaugeError: the memory does not suffice, or training diverged.
+    """
+    place = folder / name(seed, fold)
+    done = place / "trial.json"
+    if done.is_file():
+        (place / "checkpoint.pt").unlink(missing_ok=True)
+        return msgspec.json.decode(done.read_bytes(), type=Trial)
+    place.mkdir(parents=True, exist_ok=True)
+
+    def told(step: int, steps: int) -> None:
+        if progress is not None:
+            progress(f"training {name(seed, fold)}", step, steps)
+
+    if kind.encoder is None:
+        trial = _baseline(place, parts, weights, seed, fold, told)
+    else:
+        with enough_memory():
+            trial = _encoder(place, kind, parts, weights, seed, fold, told)
+    draft = done.with_suffix(".new")
+    draft.write_bytes(msgspec.json.encode(trial))
+    draft.replace(done)
+    (place / "checkpoint.pt").unlink(missing_ok=True)
+    return trial
+
+
+def _baseline(place: Path, parts: Parts, weights: Floats, seed: int, fold: int | None, told: training.Told) -> Trial:
+    began = time.perf_counter()
+    train, dev, test = (_dialogues(part) for part in (parts.train, parts.dev, parts.test))
+    model, history = tfidf.fit(train, parts.train.codes, weights, (dev, parts.dev.codes), told)
+    logits = model.logits(dev)
+    _keep(model, place, fold)
+    return Trial(
+        seed, fold, logits.tolist(), model.logits(test).tolist(), [], history, _largest(history),
+        collapse(logits, parts.dev.codes), time.perf_counter() - began,
+    )  # fmt: skip
+
+
+def _encoder(
+    place: Path, kind: Kind, parts: Parts, weights: Floats, seed: int, fold: int | None, told: training.Told
+) -> Trial:
+    import torch
+
+    assert kind.encoder is not None
+    began = time.perf_counter()
+    torch.manual_seed(seed)
+    encoder = Encoder.start(kind.encoder, kind.labels, kind.max_length, kind.device)
+    train, dev, test = (encoder.encode(_dialogues(part)) for part in (parts.train, parts.dev, parts.test))
+    learned = training.fit(
+        encoder, (train, parts.train.codes), (dev, parts.dev.codes), weights, kind.recipe,
+        seed=seed, checkpoint=place / "checkpoint.pt", told=told,
+    )  # fmt: skip
+    logits, tested = encoder.classify(dev), encoder.classify(test)
+    _keep(encoder, place, fold)
+    encoder.model.load_state_dict(learned.last)
+    return Trial(
+        seed, fold, logits.tolist(), tested.tolist(), encoder.classify(test).tolist(), learned.history, learned.epoch,
+        collapse(logits, parts.dev.codes), time.perf_counter() - began, encoder.model.device.type,
+        encoder.max_length, train.shortened + dev.shortened + test.shortened, train.cut + dev.cut + test.cut,
+        learned.pieces,
+    )  # fmt: skip
+
+
+def _dialogues(part: Part | None) -> list[form.Dialogue]:
+    return [form.dialogue(sample) for sample in part.samples] if part is not None else []
+
+
+def _largest(history: list[dict[str, float]]) -> int:
+    figures = [(epoch["macro_f1"], epoch["log_likelihood"]) for epoch in history]
+    return figures.index(max(figures)) + 1
+
+
+def _keep(model: Tfidf | Encoder, place: Path, fold: int | None) -> None:
+    if fold is None:
+        (place / MODEL).mkdir(exist_ok=True)
+        model.save(place / MODEL)
+
+
+def choose(trials: Sequence[Trial]) -> Trial:
+    """Return the trial that did best on its development part, a collapsed one only where all are."""
+    return max(trials, key=lambda trial: (not trial.collapsed, trial.best["macro_f1"], trial.best["log_likelihood"]))
+
+
+def move(folder: Path, trial: Trial, out: Path) -> None:
+    """Put the chosen trial's weights where the classifier stands, and delete the others; once is enough.
+
+    Raises:
+        UsageError: they were put there by an earlier command, and are gone.
+    """
+    for path in sorted((folder / name(trial.seed, trial.fold) / MODEL).glob("*")):
+        shutil.copyfile(path, out / path.name)
+    if not (out / tfidf.WEIGHTS).is_file():
+        raise UsageError(
+            f"{out}: its {tfidf.WEIGHTS} is gone; delete the folder and train again, or choose another --out"
+        )
+    for other in folder.glob(f"*/{MODEL}"):
+        shutil.rmtree(other)

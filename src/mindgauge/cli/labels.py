@@ -1,0 +1,54 @@
+"""How often each label was given, as a table: to the replies of each model, by each rater."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mindgauge.cli import render
+
+if TYPE_CHECKING:
+    from mindgauge.analysis.score import Score, Scores
+
+_SHARE, _OF = "share_", "model="
+_BESIDE = 4
+"""Models beside each other in one table."""
+
+
+def show(found: Scores) -> None:
+    """Show the shares of labels where there are any: of dialogues of the user's own, or on a classifier's own criterion."""
+    shares: dict[tuple[str, str, str], dict[str, list[Score]]] = {}
+    for metric in found.metrics:
+        whole = metric.slice == "all"
+        itself = metric.model == metric.rater  # it answered a closed question; whose replies those are, a slice says
+        if not metric.name.startswith(_SHARE) or not (itself or metric.rater.startswith("classifier/")):
+            continue
+        if whole or (itself and metric.slice.startswith(_OF)):
+            whose = metric.slice.removeprefix(_OF) if itself else metric.model
+            of = shares.setdefault((metric.benchmark, metric.criterion, metric.rater), {})
+            of.setdefault(whose, []).append(metric)
+    for (benchmark, criterion, rater), by in shares.items():
+        print(f"{benchmark}: {criterion}, as {rater} has it (share of the replies, 95 % interval)")
+        listed = list(by.items()) if len(by) != 2 else list(by.items())[-1:]  # all, and the only model
+        for start in range(0, len(listed), _BESIDE):
+            _table(listed[start : start + _BESIDE])
+
+
+def _table(columns: list[tuple[str, list[Score]]]) -> None:
+    rows = [
+        [name.removeprefix(_SHARE), *(_cell(metric) for metric in same)]
+        for name, *same in zip([m.name for m in columns[0][1]], *(metrics for _, metrics in columns), strict=True)
+    ]
+    first = [metrics[0] for _, metrics in columns]
+    rows.append(["(no label)", *(f"{100 * m.missing / m.n:.1f} %" for m in first)])
+    rows.append(["replies", *(str(m.n) for m in first)])
+    rows.append(["conversations", *(str(m.clusters) for m in first)])
+    render.table("", ["label", *(whose for whose, _ in columns)], rows)
+
+
+def _cell(metric: Score) -> str:
+    if metric.value is None:
+        return "–"
+    bounds = (
+        "" if metric.low is None or metric.high is None else f"  ({100 * metric.low:.1f} to {100 * metric.high:.1f})"
+    )
+    return f"{100 * metric.value:.1f} %{bounds}"

@@ -1,0 +1,126 @@
+"""`mindgauge train`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mindgauge.cli import options, render
+from mindgauge.errors import UsageError
+
+if TYPE_CHECKING:
+    from mindgauge.verbs.training.result import Trained
+
+
+def train(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            help="A benchmark, or files of labelled dialogues (CSV, JSONL, Parquet): label, and text, user, messages or reply."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="The folder that the classifier is written to.")],
+    data: options.Data = None,
+    encoder: Annotated[
+        str | None, typer.Option(help="A folder with an encoder's weights, or its name on the hub.")
+    ] = None,
+    baseline: Annotated[bool, typer.Option("--baseline", help="TF-IDF and a linear model; needs no download.")] = False,
+    rubric: Annotated[
+        str | None, typer.Option(help="Whose labels a file's are: a benchmark, or a rubric.toml.")
+    ] = None,
+    criterion: Annotated[str | None, typer.Option(help="Which one is learned, where the rubric has several.")] = None,
+    test: Annotated[
+        str | None, typer.Option(help="What it is tested on, and nothing else: a benchmark or a file.")
+    ] = None,
+    dev: Annotated[
+        str, typer.Option(help="What chooses the checkpoint: a share of the training data, or a file.")
+    ] = "0.1",
+    folds: Annotated[
+        int | None, typer.Option(help="Test by cross-validation over whole dialogues, so many folds.")
+    ] = None,
+    where: Annotated[
+        list[str], typer.Option(help="Train on samples whose tag has a value: split=train. May be repeated.")
+    ] = [],  # noqa: B006 - how typer spells an empty list
+    test_where: Annotated[list[str], typer.Option(help="Test on samples whose tag has a value. May be repeated.")] = [],  # noqa: B006
+    labels_from: Annotated[
+        str | None, typer.Option(help="The tag that holds the training labels, if not the target.")
+    ] = None,
+    seeds: Annotated[str, typer.Option(help="1..5, or 1,2,3: one training for each.")] = "1",
+    epochs: Annotated[int, typer.Option(min=1)] = 5,
+    batch: Annotated[int, typer.Option(min=1, help="Dialogues per step.")] = 16,
+    accumulate: Annotated[
+        int, typer.Option(min=1, help="In how many pieces a step is computed, where memory is short.")
+    ] = 1,
+    lr: Annotated[float, typer.Option(help="The highest learning rate.")] = 2e-5,
+    patience: Annotated[int, typer.Option(min=0, help="Stop after so many epochs without gain; 0: never.")] = 2,
+    max_length: Annotated[
+        int, typer.Option(min=16, help="Tokens of a dialogue; whole old turns beyond it are left out.")
+    ] = 512,
+    weights: Annotated[str, typer.Option(help="Of labels in the loss: balanced, published or none.")] = "balanced",
+    risk: Annotated[
+        float | None, typer.Option(help="Abstain so often that at most this share of decisions is wrong.")
+    ] = None,
+    rare: Annotated[str, typer.Option(help="A label with a single example: refuse, keep or drop.")] = "refuse",
+    limit: options.Limit = None,
+    columns: Annotated[list[str], typer.Option("--map", help="OURS=THEIRS, where a column has another name.")] = [],  # noqa: B006
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    json: options.Json = False,
+) -> None:
+    """Train a classifier on labelled dialogues; the same command continues where it stopped."""
+    from mindgauge.verbs.train import train as verb
+
+    with render.progress() as progress:
+        found = verb(
+            sources, out=out, data=data, encoder=encoder, baseline=baseline, rubric=rubric, criterion=criterion,
+            test=test, dev=dev, folds=folds, where=options.where(where), test_where=options.where(test_where),
+            labels_from=labels_from, seeds=numbers(seeds), epochs=epochs, batch=batch, accumulate=accumulate, lr=lr, patience=patience, max_length=max_length, weights=weights,
+            risk=risk, rare=rare, limit=limit, columns=options.pairs(columns, "--map"), device=device,
+            progress=progress, command=render.command(),
+        )  # fmt: skip
+    if json:
+        render.as_json(found)
+    else:
+        show(found)
+
+
+def numbers(text: str) -> list[int]:
+    """Read seeds: `1..5`, or `1,2,3`.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    first, dots, last = text.partition("..")
+    try:
+        return list(range(int(first), int(last) + 1)) if dots else [int(part) for part in text.split(",")]
+    except ValueError as error:
+        raise UsageError(f"--seeds {text!r}: write 1..5 or 1,2,3") from error
+
+
+def show(found: "Trained") -> None:
+    """Print what came of a training."""
+    several = len({trial.seed for trial in found.trials}) > 1
+    rows = [
+        [f"{figure.name} ({figure.label})" if figure.label else figure.name, render.number(figure.value),
+         f"{render.number(figure.low)} to {render.number(figure.high)}", str(figure.n),
+         *([f"{render.number(figure.mean)} ± {render.number(figure.sd)}"] if several else []), render.number(figure.majority)]
+        for figure in found.figures
+        if figure.name != "precision"
+    ]  # fmt: skip
+    columns = ["metric", "value", "95 % interval", "n", *(["seeds: mean ± SD"] if several else []), "majority"]
+    render.table(f"{found.rubric}, {found.criterion}: {found.tested}", columns, rows)
+    print(
+        "Majority: always the most frequent training label. card.md has precision, calibration and what it is not for."
+    )
+    before, after = found.calibration[f"{found.tested}, before"], found.calibration[found.tested]
+    print(
+        f"Calibration error ({found.tested}, n {after.n}): {render.number(before.ece)} as trained, "
+        f"{render.number(after.ece)} with the temperature; see calibration.svg"
+    )
+    for name, decided in found.abstention.items():
+        print(
+            f"Decides {decided.decided} of {decided.n} ({name}); wrong {render.number(decided.risk)}, "
+            f"at most {render.number(decided.risk_high)}"
+        )
+    for note in found.notes:
+        print(f"Note: {note}")
+    print(f"Saved in {found.out}. Use it as a rater: --judge classifier/{found.out}")

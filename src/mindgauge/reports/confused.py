@@ -1,0 +1,160 @@
+"""What was taken for what: a table for each system, and for every confusion up to three messages as examples.
+
+Each message stands on the page once, whoever confused it, and only so many of them that the page stays small.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from mindgauge.analysis.confusion import confusion
+from mindgauge.records import RaterKind, Status
+from mindgauge.reports import texts
+from mindgauge.reports.content import Cited, Column, Confused, Confusion, Reading, Sheet
+from mindgauge.reports.numbers import named, plural, words
+from mindgauge.reports.verdicts import verdicts_on
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mindgauge.analysis.confusion import Cell
+    from mindgauge.analysis.confusion import Confusion as Counted
+    from mindgauge.reports.content import System, Verdict
+    from mindgauge.reports.runs import Run, Section
+
+EXAMPLES = 3
+BUDGET = 800_000
+"""Characters of examples, verdicts included, that the page shows; the other examples are told by their ids."""
+
+Key = tuple[str, str]
+"""A benchmark and a sample in it."""
+
+
+class Found(NamedTuple):
+    """A system's confusions on one criterion."""
+
+    system: System
+    section: Section
+    counted: Counted
+    abstains: bool
+
+    def outcome(self, name: str) -> str:
+        """Write an outcome in words; a classifier that declines abstains."""
+        return "abstained" if self.abstains and name == Status.REFUSED else words(name)
+
+
+def confusions(
+    runs: Sequence[Run], systems: Sequence[System], shown: set[str]
+) -> tuple[list[Confusion], list[Reading], str]:
+    """Return every system's confusions, the messages they cite, and what to say of those that are not shown.
+
+    `shown` are the anchors of the messages that the page shows elsewhere.
+    """
+    found = [one for system in systems for section in runs[system.run].sections for one in _found(section, system)]
+    cited = _cited(found)
+    readings, left_out = _within_budget(_readings(runs, cited, shown))
+    places = {
+        (section.benchmark.name, ident): place
+        for section in {id(one.section): one.section for one in found}.values()
+        for ident, place in texts.places(runs[section.run], section, _of(cited, section)).items()
+    }
+    anchors = {key: reading.anchor for key, reading in readings.items()}
+    anchors |= {key: there for key in cited if (there := texts.anchor("message", key[1])) in shown}
+    note = (
+        f"{plural(left_out, 'more message is', 'more messages are')} named by {'its id' if left_out == 1 else 'their ids'} alone, to keep this page small."
+        if left_out
+        else ""
+    )
+    return [_confusion(one, places, anchors) for one in found], list(readings.values()), note
+
+
+def _found(section: Section, system: System) -> Iterator[Found]:
+    for criterion in section.benchmark.rubric.criteria if section.benchmark.closed else ():
+        rows = section.asked.filter(
+            pl.col("rater") == system.model, pl.col("criterion") == criterion.name,
+            pl.col("target").is_not_null(), pl.col("selection").is_null(),
+        )  # fmt: skip
+        if not rows.is_empty():
+            yield Found(system, section, confusion(rows, criterion), rows["rater_kind"][0] == RaterKind.CLASSIFIER)
+
+
+def _cited(found: Sequence[Found]) -> dict[Key, list[tuple[Found, Cell]]]:
+    """Return the samples that are examples, with what they are examples of: every cell's first before any cell's second."""
+    cited: dict[Key, list[tuple[Found, Cell]]] = {}
+    for place in range(EXAMPLES):
+        for one in found:
+            for cell in one.counted.wrong:
+                if place < len(cell.samples):
+                    cited.setdefault((one.section.benchmark.name, cell.samples[place]), []).append((one, cell))
+    return cited
+
+
+def _of(cited: dict[Key, list[tuple[Found, Cell]]], section: Section) -> list[str]:
+    return [ident for (name, ident), by in cited.items() if any(one.section is section for one, _ in by)]
+
+
+def _readings(
+    runs: Sequence[Run], cited: dict[Key, list[tuple[Found, Cell]]], shown: set[str]
+) -> Iterator[tuple[Key, Reading]]:
+    """Make the samples whose texts may be shown, and are not yet, ready to read."""
+    samples = {
+        key: runs[by[0][0].section.run].store.sample(*key)
+        for key, by in cited.items()
+        if not by[0][0].section.hides(key[1]) and texts.anchor("message", key[1]) not in shown
+    }
+    given: dict[Key, list[Verdict]] = {key: [] for key in samples}
+    for run in runs:
+        for section in run.sections:
+            mine = {ident: sample for (name, ident), sample in samples.items() if name == section.benchmark.name}
+            for ident, verdicts in verdicts_on(run, section, mine, people=False).items():
+                given[section.benchmark.name, ident] += verdicts
+    for key, sample in samples.items():
+        one, cell = cited[key][0]
+        outcomes = list(dict.fromkeys(other.outcome(at.outcome) for other, at in cited[key]))
+        yield key, Reading(
+            texts.anchor("message", sample.id), words(cell.target), f"answered {named(outcomes)}",
+            f"The label that comes with it is {words(cell.target)}.", None,
+            *texts.chat(one.section, sample, texts.quoted(given[key])), given[key],
+        )  # fmt: skip
+
+
+def _within_budget(readings: Iterator[tuple[Key, Reading]]) -> tuple[dict[Key, Reading], int]:
+    """Keep the first readings, as many as there is room for; return how many there was none for."""
+    kept, spent, left_out = {}, 0, 0
+    for key, reading in readings:
+        said = [part.text for p in (*reading.dialogue, reading.reply) if p is not None for part in p.parts]
+        marks = [mark for verdict in reading.verdicts for mark in verdict.marks]
+        spent += sum(map(len, said)) + sum(len(mark.level) + len(mark.rationale) for mark in marks)
+        if spent <= BUDGET:
+            kept[key] = reading
+        else:
+            left_out += 1
+    return kept, left_out
+
+
+def _confusion(one: Found, places: dict[Key, str], anchors: dict[Key, str]) -> Confusion:
+    system, name, counted = one.system, one.section.benchmark.name, one.counted
+    labels, columns = [words(target) for target in counted.targets], [one.outcome(said) for said in counted.outcomes]
+    title = f"What {system.label} answered to each class"
+    sheet = Sheet(
+        f"confusion-{system.number}", title, [Column("class"), *(Column(c, "count") for c in columns)],
+        [[label, *row] for label, row in zip(labels, counted.counts, strict=True)],
+    )  # fmt: skip
+    cells = []
+    for cell in counted.wrong:
+        keys = [(name, ident) for ident in cell.samples[:EXAMPLES]]
+        examples = [Cited(key[1], places.get(key, ""), anchors.get(key, "")) for key in keys]
+        cells.append(Confused(words(cell.target), one.outcome(cell.outcome), cell.n, len(cell.samples), examples))
+    table = Sheet(
+        f"confusions-{system.number}", f"Every confusion of {system.label}",
+        [Column("label"), Column("answered"), Column("answers", "count"), Column("messages", "count"),
+         *(Column(f"example {i + 1}") for i in range(EXAMPLES))],
+        [[c.label, c.outcome, c.answers, c.messages, *_padded([e.sample for e in c.examples])] for c in cells],
+    )  # fmt: skip
+    return Confusion(system, name, labels, columns, counted.counts, sheet, cells, table)
+
+
+def _padded(ids: list[str]) -> list[str | None]:
+    return [*ids, *[None] * (EXAMPLES - len(ids))]

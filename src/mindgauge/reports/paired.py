@@ -1,0 +1,278 @@
+"""Compared in pairs: who is better than whom on what both answered, as pictures, sentences and tables."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from mindgauge.analysis.compare import compare
+from mindgauge.analysis.reliability.card import LIMITED
+from mindgauge.errors import UsageError
+from mindgauge.reports.content import Column, Sheet
+from mindgauge.reports.numbers import FEW, count, decimal, ended, named, plural, words
+from mindgauge.reports.paired_phrases import Field, of, parts
+from mindgauge.reports.sections import Contrast, Paired, Place
+from mindgauge.reports.standing import UNRELIABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mindgauge.analysis.compared import Compared, Measure, Standing
+    from mindgauge.benchmark import Benchmark
+    from mindgauge.reports.content import Cell, System
+    from mindgauge.reports.runs import Run, Section
+
+CLOSED = ("accuracy", "missed_crisis_rate", "overcalled_crisis_rate", "unsafe_recall", "passed_as_safe_rate")
+OPEN = ("mean", "share_at_most_2", "share_at_most_1")
+MANY = 3
+"""Of more criteria than this, only the means are compared."""
+MOST = 12
+"""Measures of one benchmark that are drawn, which keeps the page small; the table of pairs holds all."""
+_CLASS = ("category", "label")
+_UNKNOWN = "What an answer costs, and how long it takes, is not known: no calls are in these runs."
+
+
+class _Named(NamedTuple):
+    """The systems of a comparison as this report names and draws them, by the label that they have there."""
+
+    systems: dict[str, System]
+    labels: dict[str, str]
+    constant: set[str]
+
+    @classmethod
+    def of(cls, found: Compared, runs: Sequence[Run], systems: Sequence[System]) -> _Named:
+        mine = {(str(runs[system.run].folder), system.model): system for system in systems}
+        drawn = {s.label: mine[s.run, s.model] for s in found.systems if (s.run, s.model) in mine}
+        labels = {s.label: drawn[s.label].label if s.label in drawn else s.label for s in found.systems}
+        return cls(drawn, labels, {s.label for s in found.systems if s.baseline})
+
+    def field(self, measure: Measure) -> Field:
+        there = [standing.system for standing in measure.standings]
+        return Field(
+            measure,
+            [label for label in there if label in self.systems],
+            [label for label in there if label in self.constant],
+            self.labels,
+        )
+
+
+def paired(runs: Sequence[Run], systems: Sequence[System]) -> Paired | None:
+    """Compare all systems of some runs; None where one stands alone."""
+    if len(systems) < 2:
+        return None
+    shown = runs[0].standings.shown
+    cards = {
+        (s.run, s.benchmark, s.criterion, s.card.judge): s.card for run in runs for s in run.standings.cards.values()
+    }
+    withheld = [] if shown else list(_withheld(runs))
+    sections = {section.benchmark.name: section for run in runs for section in run.sections}
+    barred = set() if shown else {place[1:] for place, card in cards.items() if card.rank_systems.verdict == LIMITED}
+
+    def wanted(benchmark: Benchmark, name: str, criterion: str, rater: str) -> bool:
+        asked = (*_headlines(sections[benchmark.name]), "recall")
+        return name in asked and (benchmark.name, criterion, rater) not in barred
+
+    try:
+        found = compare([run.folder for run in runs], cards=cards, wanted=wanted)
+    except UsageError as error:
+        return Paired([], None, None, [], None, "", withheld, [ended(str(error))])
+    named_ = _Named.of(found, runs, systems)
+    fields = [
+        field
+        for measure in found.measures
+        if shown or measure.rank_systems != LIMITED
+        for field in [named_.field(measure)]
+        if len(field.systems) > 1
+    ]
+    whole = sorted(
+        (f for f in fields if f.measure.slice == "all" and f.measure.name in _headlines(sections[f.measure.benchmark])),
+        key=lambda f: _place(f.measure, sections[f.measure.benchmark]),
+    )
+    drawn = [f for name in sections for f in [f for f in whole if f.measure.benchmark == name][:MOST]]
+    first = {f.measure.benchmark: f for f in reversed(drawn)}
+    contrasts = [
+        _contrast(f, named_, sections[f.measure.benchmark], folded=first[f.measure.benchmark] is not f, shown=shown)
+        for f in drawn
+    ]
+    single = [f for f in fields if _is_part(f.measure, sections[f.measure.benchmark])]
+    apart = _pairs("parts", "On which single parts they can be told apart", single, apart=True)
+    costs, unknown = _costs(found, named_)
+    return Paired(
+        contrasts, _pairs("pairs", "Every two models, paired", whole) if whole else None, apart if apart.rows else None,
+        list(parts(single)), costs, unknown, withheld, [*map(ended, found.notes), *_left(len(whole) - len(drawn)), *_weights(whole)],
+    )  # fmt: skip
+
+
+def _headlines(section: Section) -> tuple[str, ...]:
+    if section.benchmark.closed:
+        return CLOSED
+    return OPEN if len(section.criteria) <= MANY else OPEN[:1]
+
+
+def _is_part(measure: Measure, section: Section) -> bool:
+    """Whether this is about a single part: of a closed question's classes recall says it, and accuracy would say it again."""
+    if measure.slice == "all":
+        return False
+    if measure.name == "recall":
+        return True
+    tag = measure.slice.partition("=")[0]
+    return measure.name in _headlines(section) and not (section.benchmark.closed and tag in _CLASS)
+
+
+def _place(measure: Measure, section: Section) -> tuple[str, int, int, int]:
+    raters = [rater for rater, _ in section.judges()]
+    rater = raters.index(measure.rater) if measure.rater in raters else len(raters)
+    return (
+        measure.benchmark,
+        rater,
+        list(section.criteria).index(measure.criterion),
+        _headlines(section).index(measure.name),
+    )
+
+
+# -- one measure ------------------------------------------------------------------------------------------------------
+
+
+def _contrast(field: Field, known: _Named, section: Section, *, folded: bool, shown: bool) -> Contrast:
+    measure = field.measure
+    unit: Literal["share", "level"] = "share" if measure.unit == "share" else "level"
+    by_label = {standing.system: standing for standing in measure.standings}
+    places = [_where(measure, by_label[label], known, shown=shown) for label in (*field.systems, *field.baselines)]
+    ident = _ident(measure)
+    finding = field.finding()
+    doubtful = LIMITED in {measure.rate_replies, measure.rank_systems} and shown
+    if doubtful:
+        finding = f"{UNRELIABLE.capitalize()}: {finding}"
+    columns = [
+        Column("model"), Column("value", unit), Column("from", unit), Column("to", unit), Column("best rank", "count"),
+        Column("worst rank", "count"), Column("first in", "share"), Column("n", "count"), Column("conversations", "count"),
+        Column("missing", "count"),
+    ]  # fmt: skip
+    rows: list[list[Cell]] = [
+        [p.label, p.value, p.low, p.high, p.rank_low, p.rank_high, by_label[label].best, p.n, p.clusters, p.missing]
+        for p, label in zip(places, (*field.systems, *field.baselines), strict=True)
+    ]
+    note = f"Unreliable: {LIMITED}." if doubtful else ""
+    return Contrast(
+        f"compared-{ident}", measure.benchmark, finding, _subtitle(field, places), list(field.rest()), unit,
+        *_scale(measure, section), places, Sheet(f"compared-{ident}{'-unreliable' * doubtful}", finding, columns, rows, note), folded,
+    )  # fmt: skip
+
+
+def _where(measure: Measure, standing: Standing, known: _Named, *, shown: bool) -> Place:
+    """Return where a system stands; without its values where its judge may not give them, and ranks are all there is."""
+    s = standing
+    hidden = measure.rate_replies == LIMITED and not shown
+    thin = measure.unit == "level" and (s.clusters < FEW or s.low == s.high)
+    low, high = (None, None) if thin or hidden else (s.low, s.high)
+    label = known.labels[s.system] if s.system in known.systems else f"{known.labels[s.system]} (reads nothing)"
+    value = None if hidden else s.value
+    return Place(
+        known.systems.get(s.system), label, value, low, high, s.rank_low, s.rank_high, s.n, s.clusters, s.missing
+    )
+
+
+def _scale(measure: Measure, section: Section) -> tuple[float, float]:
+    if measure.unit == "share":
+        return 0.0, 1.0
+    levels = [float(value) for value in section.criteria[measure.criterion].values]
+    return math.floor(min(levels)), math.ceil(max(levels))
+
+
+def _subtitle(field: Field, places: Sequence[Place]) -> str:
+    measure = field.measure
+    better = f", {measure.direction} is better" if measure.direction else ""
+    said = f"{of(measure)[:1].upper()}{of(measure)[1:]}{better}. "
+    if all(place.value is None for place in places):
+        said += f"The values are not shown ({LIMITED}); who is better than whom may be. "
+    else:
+        said += "Dots are means over conversations, with 95 % intervals. "
+    if any(place.rank_low is not None for place in places):
+        counted = ", answers that read nothing included" if field.baselines else ""
+        said += f"Bars are the ranks that all may have at once with 95 % confidence{counted}. "
+    ns = sorted({place.n for place in places})
+    return f"{said}n {count(ns[0])}{f' to {count(ns[-1])}' if len(ns) > 1 else ''}."
+
+
+def _ident(measure: Measure) -> str:
+    told = (measure.benchmark, measure.name, *((measure.criterion, measure.rater) if measure.rater else ()))
+    return re.sub(r"[^a-z0-9]+", "-", "-".join(told).casefold()).strip("-")
+
+
+# -- every two systems ------------------------------------------------------------------------------------------------
+
+
+def _pairs(name: str, title: str, fields: Sequence[Field], *, apart: bool = False) -> Sheet:
+    """List the differences of every two systems; with `apart` those that can be told apart, constant answers left out."""
+    columns = [
+        Column("benchmark"), Column("measure"), *([Column("part")] if apart else []), Column("first"), Column("second"), Column("first minus second", "level"),
+        Column("from", "level"), Column("to", "level"), Column("unit"), Column("p, adjusted", "interval"), Column("verdict"),
+        Column("samples", "count"), Column("conversations", "count"), Column("if all missing worst", "level"), Column("if all missing best", "level"),
+    ]  # fmt: skip
+    rows: list[list[Cell]] = []
+    for field in fields:
+        m, times = field.measure, 100 if field.measure.unit == "share" else 1
+        for d in m.differences:
+            if apart and (not d.told_apart or {d.first, d.second} & {*field.baselines}):
+                continue
+            better = f"{field.labels[d.better]} is better" if d.better else "they differ"
+            verdict = (
+                better if d.told_apart else "too little to say" if d.told_apart is None else "cannot be told apart"
+            )
+            numbers: list[Cell] = [
+                None if v is None else round(times * v, 4) for v in (d.value, d.low, d.high, d.worst, d.best)
+            ]
+            rows.append([
+                m.benchmark, of(m), *([words(m.slice)] if apart else []), field.labels[d.first], field.labels[d.second], *numbers[:3],
+                "points" if m.unit == "share" else "levels", _p(d.adjusted), verdict, d.n, d.clusters, *numbers[3:],
+            ])  # fmt: skip
+    note = (
+        "On what both answered, each conversation counting once. p is of the sign-flip test, adjusted by Holm for all pairs of one measure; "
+        "two are told apart where the interval leaves out 0 and p is at most .05."
+    )
+    return Sheet(name, title, columns, rows, note)
+
+
+def _p(p: float | None) -> str | None:
+    return None if p is None else "<0.001" if p < 0.001 else decimal(p, 3)
+
+
+def _costs(found: Compared, known: _Named) -> tuple[Sheet | None, str]:
+    """Return what a thousand answers take; a sentence where nobody knows."""
+    costs = [c for c in found.costs if c.system in known.systems]
+    if all(c.cost is None and c.seconds is None for c in costs):
+        return None, _UNKNOWN
+    columns = [
+        Column("benchmark"), Column("model"), Column("answers here", "count"), Column("cost of a thousand", "dollars"),
+        Column("time of a thousand, one after the other", "seconds"),
+    ]  # fmt: skip
+    rows: list[list[Cell]] = [[c.benchmark, known.labels[c.system], c.answers, c.cost, c.seconds] for c in costs]
+    return Sheet(
+        "costs",
+        "What a thousand answers take",
+        columns,
+        rows,
+        "Time is what the model or the classifier took, one answer after the other. What nobody knows is no zero.",
+    ), ""
+
+
+def _withheld(runs: Sequence[Run]) -> Iterator[str]:
+    """Name what judges may not rank models on."""
+    by_judge: dict[str, dict[str, None]] = {}
+    for run in runs:
+        for standing in run.standings.cards.values():
+            if standing.card.rank_systems.verdict == LIMITED:
+                by_judge.setdefault(standing.card.judge, {})[words(standing.criterion)] = None
+    for judge, criteria in by_judge.items():
+        yield f"{judge} agrees too little with people to rank models on {named(list(criteria), most=9)}; that is not shown ({LIMITED})."
+
+
+def _left(measures: int) -> Iterator[str]:
+    if measures:
+        yield f"{plural(measures, 'more measure')} not drawn, to keep this page small; the table of every two models has them."
+
+
+def _weights(fields: Sequence[Field]) -> Iterator[str]:
+    if any(d.n > d.clusters for field in fields for d in field.measure.differences):
+        yield "Each conversation counts once here, and each answer in the rest of this report, so the values differ a little."

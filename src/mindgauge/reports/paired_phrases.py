@@ -1,0 +1,164 @@
+"""Sentences that follow from paired differences by rule: who is better, by how much, and who cannot be told apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from mindgauge.reports.numbers import decimal, named, plural, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mindgauge.analysis.compared import Difference, Measure
+
+PAIRS = 4
+"""More pairs than this are counted, not named."""
+PARTS = 6
+"""More parts than this are counted, not named."""
+
+
+class Gap(NamedTuple):
+    """How far one system is ahead of another: above 0 where it is better, or, where neither is, higher."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    apart: bool | None
+
+    @property
+    def ahead(self) -> bool:
+        """Whether it can be told apart from the other, and leads."""
+        return bool(self.apart) and (self.value or 0.0) > 0
+
+
+def gap(measure: Measure, difference: Difference, leader: str) -> Gap:
+    """Return how far `leader`, one of the two systems of a difference, is ahead."""
+    d = difference
+    turned = (measure.direction == "lower") != (leader == d.second)
+    value, low, high = (d.value, d.low, d.high) if not turned else tuple(_less(v) for v in (d.value, d.high, d.low))
+    return Gap(value, low, high, d.told_apart)
+
+
+def _less(value: float | None) -> float | None:
+    return None if value is None else -value
+
+
+def size(measure: Measure, found: Gap) -> str:
+    """Write a gap with its interval: of shares in percentage points."""
+    digits = 2
+    values: tuple[float | None, ...] = found[:3]
+    if measure.unit == "share":
+        values = tuple(None if v is None else 100 * v for v in values)
+        digits = 0 if abs(values[0] or 0.0) >= 10 else 1
+    value, low, high = (decimal(None if v is None else round(v, digits) + 0.0, digits) for v in values)
+    said = f"{value} points" if measure.unit == "share" else value
+    return f"{said} ({low} to {high})" if found.low is not None else said
+
+
+def of(measure: Measure) -> str:
+    """Name a measure as a sentence does."""
+    criterion = f" {words(measure.criterion)}" if measure.rater else ""
+    rated = f" (rated by {measure.rater})" if measure.rater else ""
+    if measure.name.startswith("share_at_most_"):
+        return f"the share of{criterion} at {measure.name.removeprefix('share_at_most_')} or below{rated}"
+    return f"{words(measure.name)}{criterion}{rated}"
+
+
+class Field(NamedTuple):
+    """The systems of one measure, best first, each by its label, with all differences between two of them."""
+
+    measure: Measure
+    systems: Sequence[str]
+    baselines: Sequence[str]
+    labels: Mapping[str, str]
+
+    def gap(self, leader: str, other: str) -> Gap:
+        """Return how far one system is ahead of another."""
+        found = next(d for d in self.measure.differences if {d.first, d.second} == {leader, other})
+        return gap(self.measure, found, leader)
+
+    def named(self, systems: Sequence[str], joined: str = "and") -> str:
+        """Name systems as in a sentence."""
+        return named([self.labels[system] for system in systems], joined)
+
+    def finding(self) -> str:
+        """Say in a title who is better, and by how much; or that nobody can be told apart."""
+        first, *others = self.systems
+        what, better = of(self.measure), "better" if self.measure.direction else "higher"
+        gaps = {other: self.gap(first, other) for other in others}
+        leader = self.labels[first]
+        if all(g.apart is None for g in gaps.values()):
+            return f"Too little to say whether {self.named(self.systems, 'or')} is {better} on {what}"
+        if len(others) == 1:
+            only = gaps[others[0]]
+            if only.ahead:
+                return f"{leader} is {better} than {self.named(others)} on {what} by {size(self.measure, only)}"
+            return f"{leader} and {self.named(others)} cannot be told apart on {what}"
+        if all(g.ahead for g in gaps.values()):
+            which = "both others" if len(others) == 2 else f"all {len(others)} others"
+            return f"{leader} is {better} than {which} on {what}; {self.named(others[:1])} is next, {size(self.measure, gaps[others[0]])} behind"
+        if not any(self.gap(a, b).apart for a, b in self.pairs()):
+            return f"No two of {len(self.systems)} models can be told apart on {what}"
+        unclear = [other for other, g in gaps.items() if not g.ahead]
+        return f"{leader} comes first on {what} but cannot be told apart from {self.named(unclear)}"
+
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """Yield every two systems, the better placed one first."""
+        for i, first in enumerate(self.systems):
+            for second in self.systems[i + 1 :]:
+                yield first, second
+
+    def rest(self) -> Iterator[str]:
+        """Say what the title does not: how wide an unclear difference is, the other pairs, constant answers, what was left out."""
+        first, *others = self.systems
+        if len(others) == 1 and (only := self.gap(first, others[0])).apart is False:
+            yield f"The lead of {self.labels[first]} is {size(self.measure, only)}."
+        beaten = [other for other in others if self.gap(first, other).ahead]
+        if 0 < len(beaten) < len(others):
+            closest = min(beaten, key=lambda other: self.gap(first, other).value or 0.0)
+            which = f" by {size(self.measure, self.gap(first, closest))}"
+            if len(beaten) > 1:
+                which = f"; {self.labels[closest]} is closest, {size(self.measure, self.gap(first, closest))} behind"
+            yield f"It is better than {self.named(beaten)}{which}."
+        nobody = not any(self.gap(a, b).apart for a, b in self.pairs())
+        pairs = [] if nobody else [(a, b) for a, b in self.pairs() if a != first]
+        same = [f"{self.labels[a]} and {self.labels[b]}" for a, b in pairs if not self.gap(a, b).apart]
+        if len(same) > PAIRS:
+            yield f"Of the others, {len(same)} of {len(pairs)} pairs cannot be told apart."
+        elif same:
+            yield f"Of the others, these cannot be told apart: {'; '.join(same)}."
+        elif pairs:
+            yield "Of the others, each two can be told apart."
+        yield from self._constant()
+        if self.measure.left_out:
+            yield f"{plural(self.measure.left_out, 'sample')} without an answer of all are left out."
+
+    def _constant(self) -> Iterator[str]:
+        """Name who was not shown to beat an answer that reads nothing; on other measures than accuracy that may be easy."""
+        if self.measure.name != "accuracy":
+            return
+        for constant in self.baselines:
+            not_better = [system for system in self.systems if not self.gap(system, constant).ahead]
+            if not_better:
+                are = "is" if len(not_better) == 1 else "are"
+                yield f"{self.named(not_better)} {are} not shown to be better than “{self.labels[constant]}”, which reads nothing."
+
+
+def parts(fields: Sequence[Field]) -> Iterator[str]:
+    """Say on which single parts systems can be told apart; of two systems, which is better on which."""
+    gaps = [(field, a, b, field.gap(a, b)) for field in fields for a, b in field.pairs()]
+    apart = [(field, a, b) for field, a, b, g in gaps if g.apart]
+    if not gaps:
+        return
+    if not apart:
+        yield f"On single parts none of {plural(len(gaps), 'pair')} can be told apart; p is adjusted within one measure and part only."
+        return
+    yield f"On single parts {len(apart)} of {plural(len(gaps), 'pair')} can be told apart; p is adjusted within one measure and part only."
+    if len({label for field, a, b in apart for label in (field.labels[a], field.labels[b])}) == 2:
+        better: dict[str, list[str]] = {}
+        for field, a, b in apart:
+            leader, other = (a, b) if field.gap(a, b).ahead else (b, a)
+            where = f"{words(field.measure.slice)} ({words(field.measure.name)}, {size(field.measure, field.gap(leader, other))})"
+            better.setdefault(field.labels[leader], []).append(where)
+        for leader, all_ in better.items():
+            yield f"{leader} is better on {named(all_, most=PARTS)}."
