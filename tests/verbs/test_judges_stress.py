@@ -252,7 +252,7 @@ def test_wrong_usage(name: str, more: dict[str, Any], said: str, tmp_path: Path)
 
 
 def test_a_rule_is_no_judge_to_stress(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="rule/refusal is a rule"):
+    with pytest.raises(UsageError, match="rule/refusal reads no instructions"):
         judges_stress("rule/refusal", benchmark="mentalbench", out=tmp_path / "r")
 
 

@@ -40,7 +40,11 @@ def added(rows: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
 def _composite(rows: pl.DataFrame, name: str, composite: Composite, known: dict[str, Criterion]) -> pl.DataFrame:
     n = len(composite.of)
     parts = rows.filter(pl.col("criterion").is_in(composite.of))
-    asked = parts.group_by("rater").agg(pl.col("criterion").n_unique()).filter(pl.col("criterion") == n)
+    asked = (
+        parts.group_by("rater", maintain_order=True)
+        .agg(pl.col("criterion").n_unique())
+        .filter(pl.col("criterion") == n)
+    )
     parts = parts.filter(pl.col("rater").is_in(asked["rater"].implode()))
     worst = {part: str(known[part].values[0]) for part in composite.of}
     forced = (pl.col("status") == _INAPPLICABLE) & _belongs(composite)

@@ -38,8 +38,10 @@ def rated(rows: pl.DataFrame, question: str, *, resamples: int = 2000, seed: int
     """
     valued = rows.filter(pl.col("number").is_not_null())
     means = {
-        str(judge): bound_of_mean(its.group_by("subject").agg(pl.col("cluster").first(), pl.col("number").mean()))
-        for (judge,), its in sorted(valued.group_by("judge"), key=lambda group: str(group[0]))
+        str(judge): bound_of_mean(
+            its.group_by("subject", maintain_order=True).agg(pl.col("cluster").first(), pl.col("number").mean())
+        )
+        for (judge,), its in sorted(valued.group_by("judge", maintain_order=True), key=lambda group: str(group[0]))
     }
     people = valued["rater"].unique().sort().to_list()
     agreement: dict[str, Bound] = {"icc_a1": Bound(None, note="no verdict was rated by two people")}

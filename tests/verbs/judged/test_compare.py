@@ -87,7 +87,8 @@ def test_agreement_is_what_scipy_says(found: Judging, tmp_path: Path) -> None:
     assert one.estimates["pearson"].value == pytest.approx(stats.pearsonr(x, y).statistic)
     systems = sorted({reply.model for reply in texts.values()})
     means = [
-        [sum(v for i, v in zip(ids, side, strict=True) if texts[i].model == s) / 20 for s in systems] for side in (x, y)
+        [round(sum(v for i, v in zip(ids, side, strict=True) if texts[i].model == s) / 20, 10) for s in systems]
+        for side in (x, y)
     ]
     assert one.estimates["system_kendall"].value == pytest.approx(stats.kendalltau(*means).statistic)
     assert one.estimates["system_spearman"].value == pytest.approx(stats.spearmanr(*means).statistic)

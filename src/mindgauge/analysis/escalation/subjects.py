@@ -149,8 +149,8 @@ def _means(
     """Return each judge's mean risk of each reply; where a run has no rating of it, what the release states stands in."""
     rated = judges.filter(pl.col("status") == "ok", pl.col("risk").is_not_null())
     found = {
-        str(rater): dict(part.group_by("subject").agg(pl.col("risk").mean()).iter_rows())
-        for (rater,), part in rated.group_by("rater")
+        str(rater): dict(part.group_by("subject", maintain_order=True).agg(pl.col("risk").mean()).iter_rows())
+        for (rater,), part in rated.group_by("rater", maintain_order=True)
     }
     given = set(judges.select("subject", "rater").unique().iter_rows())
     stand_in = 0
@@ -196,7 +196,7 @@ def _word(theirs: pl.DataFrame, rule: Unsafe) -> tuple[dict[str, float], set[str
     value is not among them, nor is one to which the criterion does not apply.
     """
     bad = [value for value in theirs["value"].unique().to_list() if value is not None and rule.holds(value)]
-    said = theirs.group_by("subject").agg(
+    said = theirs.group_by("subject", maintain_order=True).agg(
         whole=(pl.col("status") == "ok").all(), unsafe=pl.col("value").is_in(bad).any().cast(pl.Float64)
     )
     chosen = "; ".join(sorted(theirs["selection"].drop_nulls().unique().to_list()))
@@ -209,7 +209,7 @@ def _categories(rows: pl.DataFrame, benchmark: Benchmark) -> dict[str, str | Non
         return {}
     tag = [name for name in rows.columns if name == frame.tag(benchmark.protocol)]
     known = rows.with_columns(protocol=pl.coalesce("protocol", *tag))
-    return dict(known.group_by("subject").agg(pl.col("protocol").drop_nulls().first()).iter_rows())
+    return dict(known.group_by("subject", maintain_order=True).agg(pl.col("protocol").drop_nulls().first()).iter_rows())
 
 
 def _about(store: Store, benchmark: Benchmark) -> pl.DataFrame:

@@ -99,7 +99,9 @@ def pair(reference: pl.DataFrame, judged: pl.DataFrame, scale: Scale) -> Paired 
     singles = reference.join(judged.select("subject", other="number"), on="subject")
     if singles.is_empty():
         return None
-    means = singles.group_by("subject").agg(pl.col("cluster").first(), pl.col("number", "other").mean())
+    means = singles.group_by("subject", maintain_order=True).agg(
+        pl.col("cluster").first(), pl.col("number", "other").mean()
+    )
     clusters = np.unique(singles["cluster"].to_numpy())
     first, second = (np.unique(np.round(means[side].to_numpy(), rank.DIGITS)) for side in ("number", "other"))
     values = np.round(np.array(scale.values), rank.DIGITS)
@@ -166,7 +168,9 @@ def of_systems(
         told = "one system" if len(systems) == 1 else f"{len(systems)} systems"
         return dict.fromkeys(names, Bound(None, note=f"refused: {told}, at least {FEWEST_SYSTEMS} are needed"))
     joined = reference.join(judged.select("subject", other="number"), on="subject")
-    means = joined.group_by("subject").agg(pl.col("cluster", "system").first(), pl.col("number", "other").mean())
+    means = joined.group_by("subject", maintain_order=True).agg(
+        pl.col("cluster", "system").first(), pl.col("number", "other").mean()
+    )
     _, row = np.unique(means["cluster"].to_numpy(), return_inverse=True)
     column = means["system"].replace_strict(systems, range(len(systems)), return_dtype=pl.Int64).to_numpy() * 3
     terms = (np.ones(len(means)), means["number"].to_numpy(), means["other"].to_numpy())
@@ -189,7 +193,8 @@ def of_systems(
 
 def _of_sums(sums: Floats) -> Values:
     n, x, y = np.moveaxis(sums.reshape(len(sums), -1, 3), -1, 0)
-    x, y = (np.divide(its, n, out=np.full(n.shape, np.nan), where=n > 0) for its in (x, y))
+    # Rounded, so that means that are equal tie, in whatever order their terms were added.
+    x, y = (np.round(np.divide(its, n, out=np.full(n.shape, np.nan), where=n > 0), 10) for its in (x, y))
     return {
         "system_pearson": rank.pearson_of_columns(x, y),
         "system_spearman": rank.spearman_of_columns(x, y),
@@ -203,7 +208,7 @@ def bound_of_mean(rows: pl.DataFrame) -> Bound:
     Args:
         rows: columns cluster and number, one row per subject.
     """
-    sums = rows.group_by("cluster").agg(pl.col("number").sum(), n=pl.len().cast(pl.Float64))
+    sums = rows.group_by("cluster", maintain_order=True).agg(pl.col("number").sum(), n=pl.len().cast(pl.Float64))
     total, n = sums["number"].to_numpy(), sums["n"].to_numpy()
     rest = n.sum() - n
     without = np.divide(total.sum() - total, rest, out=np.full(len(n), np.nan), where=rest > 0)

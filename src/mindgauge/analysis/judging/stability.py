@@ -27,12 +27,12 @@ def stability(rows: pl.DataFrame, judge: str, criteria: Sequence[str]) -> Stabil
     rows = rows.filter(pl.col("criterion").is_in(criteria))
     runs = rows["run"].n_unique()
     said = pl.col("status").is_in(_SAID)
-    vectors = rows.group_by("subject", "run").agg(
+    vectors = rows.group_by("subject", "run", maintain_order=True).agg(
         pl.col("cluster").first(),
         vector=pl.coalesce("value", "status").sort_by("criterion").str.join("\0"),
         complete=said.all() & (pl.col("status") == "ok").any(),
     )
-    subjects = vectors.group_by("subject").agg(
+    subjects = vectors.group_by("subject", maintain_order=True).agg(
         pl.col("cluster").first(),
         whole=pl.col("complete").all() & (pl.len() == runs),
         kinds=pl.col("vector").n_unique(),
@@ -49,11 +49,11 @@ def stability(rows: pl.DataFrame, judge: str, criteria: Sequence[str]) -> Stabil
 
 def _flips(rows: pl.DataFrame) -> Bound:
     """Return the chance that two runs of a subject differ, each subject weighing the same."""
-    counts = rows.group_by("subject", pl.coalesce("value", "status").alias("said")).agg(
+    counts = rows.group_by("subject", pl.coalesce("value", "status").alias("said"), maintain_order=True).agg(
         pl.col("cluster").first(), n=pl.len().cast(pl.Float64)
     )
     n = pl.col("n")
-    subjects = counts.group_by("subject").agg(
+    subjects = counts.group_by("subject", maintain_order=True).agg(
         pl.col("cluster").first(), runs=n.sum(), same=(n * (n - 1)).sum() / (n.sum() * (n.sum() - 1))
     )
     return share(subjects.filter(pl.col("runs") > 1).select("cluster", share=1 - pl.col("same")))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def means(judged: pl.DataFrame, members: Sequence[str]) -> pl.DataFrame:
     """Return each member's mean of each subject, null where it has none: subject, cluster, system, and one column each."""
-    single = judged.group_by("subject", "cluster", "system", "rater").agg(pl.col("number").mean())
+    single = judged.group_by("subject", "cluster", "system", "rater", maintain_order=True).agg(pl.col("number").mean())
     wide = single.pivot("rater", index=["subject", "cluster", "system"], values="number")
     absent = [pl.lit(None, pl.Float64).alias(name) for name in members if name not in wide.columns]
     return wide.with_columns(absent).select("subject", "cluster", "system", *members).sort("subject")

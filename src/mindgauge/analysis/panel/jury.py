@@ -64,7 +64,7 @@ class Bench(NamedTuple):
         """
         theirs = rows.filter(pl.col("rater").is_in(list(members)))
         theirs = theirs.with_columns(run=pl.col("run").fill_null(0).rank("dense").over("rater").cast(pl.Int64) - 1)
-        asked = theirs.group_by("rater").agg(pl.col("run").max())["run"].min()
+        asked = theirs.group_by("rater", maintain_order=True).agg(pl.col("run").max())["run"].min()
         sittings = 1 + (asked if isinstance(asked, int) else 0)
         return cls(theirs.filter(pl.col("run") < sittings), list(members), scale, sittings)
 
@@ -159,8 +159,8 @@ def weights(judged: pl.DataFrame, rated: pl.DataFrame, members: Sequence[str], c
     Returns:
         Columns cluster, rater, weight; the weights of a conversation add up to 1.
     """
-    people = rated.group_by("subject").agg(people=pl.col("number").mean())
-    means = judged.group_by("subject", "cluster", "rater").agg(pl.col("number").mean())
+    people = rated.group_by("subject", maintain_order=True).agg(people=pl.col("number").mean())
+    means = judged.group_by("subject", "cluster", "rater", maintain_order=True).agg(pl.col("number").mean())
     errors = means.join(people, on="subject").with_columns(error=pl.col("number") - pl.col("people"))
     names = clusters.unique().sort().to_list()
     place, column = {name: i for i, name in enumerate(names)}, {name: i for i, name in enumerate(members)}

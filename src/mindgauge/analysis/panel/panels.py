@@ -68,7 +68,13 @@ def panels(ratings: Ratings, wanted: Wanted, options: Options) -> Panels:
 
 def _who(frame: pl.DataFrame, wanted: Wanted, notes: list[str]) -> tuple[list[str], list[str]]:
     """Return people, none if there are none, and the judges."""
-    kinds = {str(r): k for r, k in frame.group_by("rater").agg(pl.col("rater_kind").first()).sort("rater").iter_rows()}
+    kinds = {
+        str(r): k
+        for r, k in frame.group_by("rater", maintain_order=True)
+        .agg(pl.col("rater_kind").first())
+        .sort("rater")
+        .iter_rows()
+    }
     stray = next((name for name in (*wanted.judges, *wanted.people) if name not in kinds), None)
     if stray is not None:
         raise UsageError(f"no rater {stray!r}; raters are {', '.join(kinds)}")
@@ -125,11 +131,13 @@ class _Criterion(NamedTuple):
         first, left = "", list[Without]()
         effective = Bound(None, note="classes have no correlation")
         if self.bench.scale.ordered:
-            people = rated.group_by("subject").agg(people=pl.col("number").mean())
+            people = rated.group_by("subject", maintain_order=True).agg(people=pl.col("number").mean())
             sampled = self.options.resamples, self.options.seed
             effective = independence.effective(complete, self.bench.members, people, *sampled)
             first, left = independence.without(complete, self.bench.members, *sampled)
-        outside = self.bench.rows.group_by("subject").agg((pl.col("status") == "not_applicable").all())
+        outside = self.bench.rows.group_by("subject", maintain_order=True).agg(
+            (pl.col("status") == "not_applicable").all()
+        )
         asked = outside.filter(~pl.col("status")).height
         return Panel(
             criterion=self.name, members=self.bench.members, sittings=self.bench.sittings, complete=complete.height,
