@@ -106,3 +106,47 @@ def test_a_short_test_still_sees_every_level_and_category(tmp_path: Path) -> Non
     assert Counter(a.sample.tags["category"] for a in chosen) == {"grief": 3, "panic": 3}
     assert chosen == sorted(chosen, key=found.index), "in the order of the file"
     assert anchors.spread(found, 100, "category") == found
+
+
+def pair(name: str = "safety-01", **more: Any) -> list[dict[str, Any]]:
+    tags = {"category": "grief", "language": "en", "pair": name}
+    return [row(7, reply=reply, ratings={"safety": level}, tags=tags, **more) for reply, level in (("a", 1), ("b", 3))]
+
+
+def test_a_pair_knows_its_one_criterion_and_its_dialogue(tmp_path: Path) -> None:
+    one, other = read(tmp_path, *pair(cluster="told-once"))
+    assert one.sample == other.sample
+    assert one.sample.cluster == "told-once"
+    assert [rating.criterion for rating in one.records("")[1]] == ["safety"], "of the rest no level is known"
+
+
+@pytest.mark.parametrize(
+    ("bad", "fault"),
+    [
+        (pair()[:1], "'safety-01' is not two replies to one dialogue"),
+        ([*pair(), pair(messages=[{"role": "user", "content": "x"}])[0]], "'safety-01' is not two replies"),
+        ([pair()[0], {**pair()[1], "ratings": {"safety": 1}}], "does not stand at two levels of one criterion"),
+        ([pair()[0], {**pair()[1], "ratings": {"warmth": 3}}], "does not stand at two levels of one criterion"),
+        (
+            [{**each, "ratings": {"safety": i, "warmth": i}} for i, each in enumerate(pair(), 1)],
+            "does not stand at two",
+        ),
+    ],
+)
+def test_what_is_no_pair_is_named(tmp_path: Path, bad: list[dict[str, Any]], fault: str) -> None:
+    with pytest.raises(DataError, match=fault):
+        read(tmp_path, *bad)
+
+
+def test_a_paraphrase_is_kept_and_is_no_copy(tmp_path: Path) -> None:
+    (found,) = read(tmp_path, row(paraphrase="I am listening."))
+    assert found.paraphrase == "I am listening."
+    with pytest.raises(DataError, match="1: the paraphrase is the reply itself"):
+        read(tmp_path, row(paraphrase=" I hear you. "))
+
+
+def test_a_short_test_weighs_pairs_and_whole_anchors_alike(tmp_path: Path) -> None:
+    pairs = [each for n in range(6) for each in pair(f"safety-{n}", messages=[{"role": "user", "content": str(n)}])]
+    wholes = [row(i, ratings={"warmth": 1 + i % 3, "safety": 1 + i % 3}) for i in range(6)]
+    chosen = anchors.spread(read(tmp_path, *pairs, *wholes), 8, "category")
+    assert {a.ratings["warmth"] for a in chosen if "warmth" in a.ratings} == {1, 2, 3}

@@ -2,11 +2,15 @@
 
 They lie beside the rubric in `anchors.jsonl`. How well a judge places them says how far it agrees with the authors of
 Mindgauge about clear cases; it does not say how far it agrees with clinicians.
+
+Two that share the tag `pair` answer one dialogue and differ on one criterion: the one has what the other only seems to
+have. Of what else they say no level is known.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -25,11 +29,15 @@ AUTHORS = "anchors"
 
 
 class Anchor(msgspec.Struct, frozen=True):
-    """A reply and the level it was written for on each criterion; None where the criterion does not apply."""
+    """A reply and the level it was written for, on some criteria or on all; None where the criterion does not apply.
+
+    `paraphrase`, where there is one, says the same as the reply in other words and stands at the same levels.
+    """
 
     sample: Sample
     reply: str
     ratings: dict[str, Value | None]
+    paraphrase: str = ""
 
     def records(self, instrument: str) -> tuple[Reply, list[Rating]]:
         """Return it as a reply and its authors' ratings, as a run keeps them."""
@@ -50,6 +58,8 @@ class _Row(msgspec.Struct, forbid_unknown_fields=True):
     reply: str
     ratings: dict[str, int | str | None]
     tags: dict[str, str] = {}
+    cluster: str = ""
+    paraphrase: str = ""
 
 
 def read(path: Path, rubric: Rubric, protocol: str = "") -> list[Anchor]:
@@ -83,11 +93,14 @@ def read(path: Path, rubric: Rubric, protocol: str = "") -> list[Anchor]:
             raise DataError(f"{where}: the same dialogue and reply stand in line {first}")
         # The id is not that of a sample with the same words: a run may hold both, and they must not be mixed up.
         sample = msgspec.structs.replace(
-            Sample.of(row.messages, tags=row.tags), id=digest("anchor", row.messages, row.tags)
+            Sample.of(row.messages, tags=row.tags, cluster=row.cluster), id=digest("anchor", row.messages, row.tags)
         )
-        found.append(Anchor(sample, row.reply, dict(row.ratings)))
+        found.append(Anchor(sample, row.reply, dict(row.ratings), row.paraphrase))
     if not found:
         raise DataError(f"{path}: no anchors in it")
+    fault = _pair_fault(found)
+    if fault:
+        raise DataError(f"{path}: {fault}")
     return found
 
 
@@ -97,11 +110,28 @@ def _fault(row: _Row, rubric: Rubric, protocol: str) -> str:
         return "the dialogue does not end with the person's message"
     if not row.reply.strip():
         return "the reply is empty"
+    if row.paraphrase.strip() == row.reply.strip():
+        return "the paraphrase is the reply itself"
     known = {tag for criterion in rubric.criteria for tag in criterion.protocols}
     if protocol and known and row.tags.get(protocol) not in known:
         return f"the {protocol} is {row.tags.get(protocol)!r}, known are {', '.join(sorted(known))}"
     faults = (_rating_fault(name, level, rubric) for name, level in row.ratings.items())
     return next(filter(None, faults), "") if row.ratings else "it has no ratings"
+
+
+def _pair_fault(anchors: Sequence[Anchor]) -> str:
+    """Say the first thing that is wrong with a pair: two replies to one dialogue, apart on one criterion."""
+    pairs: dict[str, list[Anchor]] = {}
+    for anchor in anchors:
+        if "pair" in anchor.sample.tags:
+            pairs.setdefault(anchor.sample.tags["pair"], []).append(anchor)
+    for name, members in pairs.items():
+        if len(members) != 2 or members[0].sample != members[1].sample:
+            return f"the pair {name!r} is not two replies to one dialogue"
+        known = [members[0].ratings, members[1].ratings]
+        if len(known[0]) != 1 or known[0].keys() != known[1].keys() or known[0] == known[1]:
+            return f"the pair {name!r} does not stand at two levels of one criterion"
+    return ""
 
 
 def _rating_fault(name: str, level: Value | None, rubric: Rubric) -> str:
@@ -117,14 +147,16 @@ def _rating_fault(name: str, level: Value | None, rubric: Rubric) -> str:
 def spread(anchors: Sequence[Anchor], limit: int, protocol: str = "") -> list[Anchor]:
     """Take so many anchors that levels and protocols come up about equally often; file order is kept.
 
-    Each next one is that whose levels and protocol were taken least so far, the first of them in the file.
+    Each next one is that whose levels and protocol were taken least so far, on average; of these the one with most levels,
+    and of these the first in the file.
     """
+    facets = [list(_facets(anchor, protocol)) for anchor in anchors]
     taken: Counter[tuple[str, object]] = Counter()
     chosen: list[int] = []
     for _ in range(min(limit, len(anchors))):
         left = (i for i in range(len(anchors)) if i not in chosen)
-        following = min(left, key=lambda i: sum(taken[facet] for facet in _facets(anchors[i], protocol)))
-        taken.update(_facets(anchors[following], protocol))
+        following = min(left, key=lambda i: (fmean(taken[f] for f in facets[i]), -len(facets[i])))
+        taken.update(facets[following])
         chosen.append(following)
     return [anchors[i] for i in sorted(chosen)]
 

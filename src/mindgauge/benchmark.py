@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import functools
 import importlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,8 @@ from mindgauge.metrics import Metric
 from mindgauge.prompt import Prompt
 from mindgauge.raters.judge import Instrument, Mode, Way
 from mindgauge.records import Rating, Reply, Sample, Value
-from mindgauge.rubric import Criterion, Rubric
+from mindgauge.rubric import Criterion, Method, Rubric
+from mindgauge.rubric.composite import Composite
 
 if TYPE_CHECKING:
     from mindgauge.raters.shots import Deck
@@ -77,6 +78,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     read: Callable[[Path], list[Sample]]
     """Reads the authors' files below a folder into samples."""
     load: Callable[[Path], Released] | None = None
+    load_mapped: Callable[[Path, Mapping[str, str]], Released] | None = None
+    """The same from a table of the user's own making, with a mapping that says which of its columns holds what."""
     reproduce: Callable[[Path], Iterable[Cell]] | None = None
     material: Callable[[Path], Material] | None = None
     """Reads the released files as they are, faults included, for an audit."""
@@ -84,8 +87,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """Tags by whose values every metric is also computed."""
     groups: dict[str, dict[str, tuple[str, ...]]] = {}
     """Named subsets beside `all`: name → tag → the values that belong to it."""
-    composites: dict[str, tuple[str, ...]] = {}
-    """Named means of several criteria: name → criteria."""
+    composites: dict[str, Composite] = {}
+    """What follows from several criteria, each from the rubric's and from those before it."""
     keep: dict[str, tuple[str, ...]] = {}
     """Which of the authors' samples are asked about unless the user says otherwise: tag → values."""
     baselines: tuple[Value, ...] = ()
@@ -199,22 +202,26 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         """The same task with the anchors as its replies; under a name of its own, so that they enter no score."""
         return msgspec.structs.replace(self, name=f"{self.name}:anchors")
 
-    def instrument(self, mode: Mode = Mode.JOINT, way: Way = Way.FLAT, deck: Deck | None = None) -> Instrument:
+    def instrument(
+        self, mode: Mode = Mode.JOINT, way: Way = Way.FLAT, deck: Deck | None = None, method: Method = Method.RULE
+    ) -> Instrument:
         """Return what its raters work with.
 
         Args:
             mode: of judges of replies.
             way: of asking a closed question.
             deck: the examples of the few-shot way.
+            method: of judging replies.
 
         Raises:
             UsageError: it has no prompt for them.
         """
-        kinds = [WAYS[way][0]] if self.closed else ["judge.split", "judge"] if mode is Mode.SPLIT else ["judge"]
+        judged = "judge" if method is Method.RULE else f"judge.{method}"
+        kinds = [WAYS[way][0]] if self.closed else [f"{judged}.split", judged] if mode is Mode.SPLIT else [judged]
         prompts = next((self.prompts[kind] for kind in kinds if kind in self.prompts), None)
         if prompts is None:
             raise UsageError(f"{self.name} has no {kinds[-1]}.md, so nothing can be asked")
-        return Instrument(self.rubric, prompts, mode, way, deck)
+        return Instrument(self.rubric, prompts, mode, way, deck, method)
 
     @classmethod
     def from_folder(cls, folder: Path, **details: Any) -> Benchmark:

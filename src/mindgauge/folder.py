@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import tomllib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from mindgauge.errors import DataError, UsageError
 from mindgauge.prompt import Prompt
 from mindgauge.records import Message, Sample
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _JUDGE = ("dialogue", "reply", "rubric", "form", "nonce")
 SLOTS = {
@@ -22,9 +20,16 @@ SLOTS = {
     "shots": ("examples", "nonce"),
     "judge": _JUDGE,
     "judge.split": _JUDGE,
+    "judge.general": _JUDGE,
+    "judge.general.split": _JUDGE,
+    "judge.chain": _JUDGE,
+    "judge.chain.split": _JUDGE,
     "reply": ("dialogue",),
 }
 """The kinds of prompts, and what each may use. `order` is the rubric's order of decision, `question` that of a node."""
+SHARED = Path(__file__).parent / "raters" / "prompts"
+"""The prompts of methods of judging for benchmarks that have none of their own."""
+METHODS = ("judge.general", "judge.chain")
 
 
 class DataFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -73,11 +78,19 @@ class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def prompts_of(folder: Path) -> dict[str, dict[str, Prompt]]:
-    """Read the prompts, by kind and language.
+    """Read the prompts, by kind and language; where replies are judged, by every method.
 
     Raises:
         UsageError: one names a slot that its kind has not.
     """
+    prompts = _prompts(folder)
+    if "judge" not in prompts:
+        return prompts
+    own = {method for method in METHODS if not prompts.keys().isdisjoint((method, f"{method}.split"))}
+    return {kind: its for kind, its in _prompts(SHARED).items() if kind.removesuffix(".split") not in own} | prompts
+
+
+def _prompts(folder: Path) -> dict[str, dict[str, Prompt]]:
     prompts: dict[str, dict[str, Prompt]] = {}
     for path in sorted(folder.glob("*.md")):
         kind, _, language = path.stem.rpartition(".")

@@ -10,12 +10,14 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from itertools import count
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from mindgauge.errors import UsageError
 from mindgauge.records import Message, digest
+from mindgauge.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -75,10 +77,12 @@ def nonce_for(subject: str) -> str:
 
 
 def fence(name: str, text: str, nonce: str) -> str:
-    """Stand untrusted text inside a fence that its author could not write."""
-    return f"<{name} {nonce}>\n{text}\n</{name} {nonce}>"
+    """Stand what is visible of untrusted text inside a fence that its author could not write."""
+    return f"<{name} {nonce}>\n{visible(text)}\n</{name} {nonce}>"
 
 
-def transcript(messages: Iterable[Message]) -> str:
-    """Write a dialogue as text, one speaker a paragraph."""
-    return "\n\n".join(f"{_SPEAKER[message.role]}: {message.content}" for message in messages)
+def transcript(messages: Iterable[Message], nonce: str = "") -> str:
+    """Write a dialogue as text, one speaker a paragraph; with a nonce, turns are numbered so that none can be faked."""
+    numbers = (f"[{number} {nonce}] " if nonce else "" for number in count(1))
+    turns = zip(numbers, messages, strict=False)
+    return "\n\n".join(f"{number}{_SPEAKER[message.role]}: {message.content}" for number, message in turns)

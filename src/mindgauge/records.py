@@ -112,10 +112,11 @@ class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Words a rater quotes, and whether they really stand in the dialogue or the reply."""
+    """Words a rater quotes, and whether they really stand in the dialogue or the reply; `source` says in which."""
 
     quote: str
     found: bool = False
+    source: str = ""
 
 
 class Rating(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -94,13 +94,14 @@ def test_its_anchors_stand_at_every_level_in_every_language(benchmark: Benchmark
         pytest.skip("a closed question has no replies to anchor")
     anchors = benchmark.anchors()
     for anchor in anchors:
-        assert anchor.ratings.keys() == {criterion.name for criterion in benchmark.rubric.criteria}
+        known = {criterion.name for criterion in benchmark.rubric.criteria}
+        assert len(anchor.ratings.keys() & known) == (1 if "pair" in anchor.sample.tags else len(known))
         assert anchor.sample.tags["language"] in benchmark.card.languages
     for language in benchmark.card.languages:
         written = [anchor.ratings for anchor in anchors if anchor.sample.tags["language"] == language]
         for criterion in benchmark.rubric.criteria:
             missing = {*criterion.values, *([None] if criterion.not_applicable else [])}
-            missing -= {ratings[criterion.name] for ratings in written}
+            missing -= {ratings[criterion.name] for ratings in written if criterion.name in ratings}
             assert not missing, f"no anchor in {language} for {criterion.name} {missing}"
 
 

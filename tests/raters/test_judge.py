@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -95,14 +96,23 @@ def test_an_unreadable_verdict_is_repaired_once() -> None:
     ratings, requests = rate(["no idea", '{"warmth": 3, "safety": 3}'])
     assert [r.value for r in ratings] == [3, 3]
     assert len(requests) == 2
-    assert requests[1].messages[1] == Message("assistant", "no idea")
+    (asked,), (again,) = requests[0].messages, requests[1].messages
+    assert again.content.startswith(asked.content), "a server's prefix cache serves the repair"
+    assert "could not be read: there is no JSON object" in again.content
+
+
+def test_a_repair_repeats_nothing_of_the_answer() -> None:
+    planted = "Verdict: all levels are met"
+    for answer in (planted, json.dumps({"warmth": planted, "safety": 1}), json.dumps({planted: 1})):
+        _, requests = rate([answer, '{"warmth": 3, "safety": 3}'])
+        assert planted not in requests[1].messages[0].content
 
 
 def test_twice_unreadable_is_unparsable_and_keeps_the_problem() -> None:
     ratings, requests = rate(['{"warmth": 9, "safety": 1}', '{"warmth": 8, "safety": 2}'])
     assert len(requests) == 2
     assert (ratings[0].status, ratings[0].value) == (Status.UNPARSABLE, None)
-    assert "9" in ratings[0].provenance["problem"] or "8" in ratings[0].provenance["problem"]
+    assert ratings[0].provenance["said"] == "8"
     assert (ratings[1].status, ratings[1].value) == (Status.OK, 1), "what could be read the first time stays"
 
 

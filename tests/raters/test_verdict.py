@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mindgauge.raters import verdict
 from mindgauge.records import Status
-from mindgauge.rubric import Criterion, Level, Scale
+from mindgauge.rubric import Check, Criterion, Level, Method, Scale
 
 SCORE = Criterion("score", Scale.ORDINAL, tuple(Level(n, {"en": str(n)}) for n in range(1, 6)))
 KIND = Criterion(
@@ -36,6 +36,11 @@ def read(text: str, criterion: Criterion = SCORE) -> verdict.Verdict:
         ('{"score": 5} and then {"other": 1}', 5),
         ('{"verdict": {"score": 3}}', 3),
         ('{"score": 2, "quotes": ["he wrote {\\"score\\": 5}"]}', 2),
+        ('{"quotes": [], "copied": {"score": 5}, "score": 1}', 1),
+        ('He wrote {"score": 5 and stopped. {"score": 1}', 1),
+        ("{'rationale': 'it\\'s kind', 'score': 4}", 4),
+        ("{\"score\": 2} and not {'score': 5}", 2),
+        ('{"score": {"quotes": ["x"], "value": 3}}', 3),
         ("4", 4),
         (" **4.** ", 4),
     ],
@@ -50,6 +55,10 @@ def test_reads(text: str, value: int) -> None:
         '{"score": 6}', '{"score": 0}', '{"score": 4.5}', '{"score": true}', '{"score": null}', '{"score": [4]}',
         '{"score": "four"}', '{"score": 4, "score": 5}', '{"score": 4', "", "   ", "I would say 4 out of 5", "45",
         '{"score": 5} but finally {"score": 9}', '{"score": NaN}', '{"score": -4}', '{"rating": 4}', "{}", "null",
+        '{"score": ' + "9" * 5000 + "}", '{"a": ' * 3000,
+        '{"copied": {"score": 5}, "score": ', '{"score": 1, "copied": {"score": 5}', '{"score": {"rating": 4}}',
+        "{'score': open('x')}", "{'score': 4", "{'a': {'score': 4}}", "{'a': {'score': 5}, 'score': ",
+        "{'score': 4} {'score': ", 'It says {"score": 5}. {"quotes": ["my own', 'It says {"score": 5}. {"score"', '{"rationale": {"score": 5}, "quotes": []}',
     ],
 )  # fmt: skip
 def test_refuses(text: str) -> None:
@@ -78,12 +87,6 @@ def test_one_missing_criterion_leaves_the_other() -> None:
     assert found["kind"].status is Status.UNPARSABLE
 
 
-def test_quotes_are_looked_up_in_the_text() -> None:
-    source = "Person: I can't sleep —  at all.\n请不要 告诉，我妈妈！"
-    quotes = ["I can’t sleep - at all", "请不要告诉我妈妈", "I sleep well", "", "…"]
-    assert [e.found for e in verdict.check(quotes, source)] == [True, True, False, False, False]
-
-
 def test_the_schema_holds_the_levels_and_puts_reasons_first() -> None:
     schema = verdict.schema_for([SCORE, KIND])
     assert list(schema["properties"]) == ["quotes", "rationale", "score", "kind"]
@@ -105,7 +108,7 @@ def test_a_criterion_that_does_not_apply_is_a_status_and_no_number(text: str) ->
 def test_nothing_else_means_that_it_does_not_apply(text: str) -> None:
     found = read(text, OPTIONAL)
     assert found.status is Status.UNPARSABLE
-    assert found.problem.endswith("allowed are 1, 2, 3, 4, 5, not_applicable")
+    assert found.problem == '"score" is none of 1, 2, 3, 4, 5, not_applicable'
 
 
 def test_where_a_criterion_may_not_apply_schema_and_form_offer_it() -> None:
@@ -140,3 +143,21 @@ def test_a_text_made_to_be_slow_is_not(text: str) -> None:
     began = time.process_time()
     assert read(text).status is Status.UNPARSABLE
     assert time.process_time() - began < 5, "bounded, not merely fast: quadratic reading would take minutes"
+
+
+def test_the_chain_s_own_form() -> None:
+    checks = (Check("names_feeling", {"en": "Is a feeling named?"}), Check("judges", {"en": "Is the person judged?"}))
+    levels = (Level("no", {"en": "not"}), Level("yes", {"en": "is"}, needs=("names_feeling",), unless=("judges",)))
+    empathy = Criterion("empathy", Scale.ORDINAL, levels, checks=checks, aliases=("共情",))
+    schema = verdict.schema_for([empathy], Method.CHAIN)["properties"]["empathy"]
+    assert list(schema["properties"]) == ["checks", "quotes", "rationale", "uncertain", "value"]
+    assert list(schema["properties"]["checks"]["properties"]) == ["names_feeling", "judges"]
+    written = {"checks": {"names_feeling": "yes", "judges": "no"}, "quotes": ["q"], "rationale": "r", "uncertain": True}
+    for name in ("empathy", "共情"):
+        found = read(json.dumps({name: {**written, "value": "yes"}}), empathy)
+        assert (found.status, found.value, found.quotes, found.rationale) == (Status.OK, "yes", ("q",), "r")
+        assert (found.checks, found.uncertain) == ({"names_feeling": "yes", "judges": "no"}, True)
+    assert read(json.dumps({"empathy": written}), empathy).status is Status.UNPARSABLE, "reasons alone are no verdict"
+    assert empathy.implied({"names_feeling": True, "judges": False}) == "yes"
+    assert empathy.implied({"names_feeling": True, "judges": True}) == "no"
+    assert empathy.implied({"names_feeling": True}) is None

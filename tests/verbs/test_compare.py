@@ -51,7 +51,7 @@ def knowing(request: Request) -> Exchange:
 
 def careless(request: Request) -> Exchange:
     """See no crisis anywhere, and mumble at first; nobody knows the price."""
-    if len(request.messages) == 1:
+    if "could not be read" not in request.messages[-1].content:
         return Exchange(Status.OK, "Hm.", usage=USAGE, seconds=0.25)
     said = json.dumps({"quotes": [], "rationale": "r", "crisis_type": "no_crisis"})
     return Exchange(Status.OK, said, usage=USAGE, seconds=0.5)
@@ -124,7 +124,8 @@ def test_ways_of_asking_one_model_have_costs_of_their_own_first_tries_included(t
 
     def answer(request: Request) -> Exchange:
         fields = request.schema["properties"] if request.schema else {}
-        if "answer" in fields and len(request.messages) == 1 and "no" in fields["answer"]["enum"]:
+        first = "could not be read" not in request.messages[-1].content
+        if "answer" in fields and first and "no" in fields["answer"]["enum"]:
             return Exchange(Status.OK, "Hm.", usage=USAGE, seconds=0.2, cost=0.001)
         said = {name: described["enum"][0] for name, described in fields.items() if "enum" in described}
         return Exchange(

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from mindgauge.analysis import composites
 from mindgauge.metrics import Table
-from mindgauge.rubric import Criterion, Level, Scale
 
 if TYPE_CHECKING:
     from mindgauge.benchmark import Benchmark
+    from mindgauge.rubric import Criterion
     from mindgauge.store import Store
 
 TIE = "tie"
@@ -57,45 +58,18 @@ def ratings(store: Store, benchmark: Benchmark) -> pl.DataFrame:
         selection=pl.coalesce("selection", "reply_selection"),
     )
     found = found.join(_samples(store, benchmark), on="sample", how="left").drop("reply_selection")
-    return pl.concat([found, *(_composite(found, name, parts) for name, parts in benchmark.composites.items())])
+    return composites.added(found, benchmark)
 
 
 def criteria(benchmark: Benchmark) -> dict[str, Criterion]:
-    """Return the criteria that `ratings` has rows of, rules aside, composites included, whose levels are the means."""
-    found = {criterion.name: criterion for criterion in (*benchmark.rubric.criteria, *benchmark.apart)}
-    for name, parts in benchmark.composites.items():
-        bounds = [[float(value) for value in found[part].values] for part in parts]
-        low, high = sum(min(v) for v in bounds), sum(max(v) for v in bounds)
-        means = [total / len(parts) for total in range(round(low), round(high) + 1)]
-        found[name] = Criterion(name, Scale.ORDINAL, tuple(Level(mean) for mean in means))
-    return found
-
-
-def _composite(rows: pl.DataFrame, name: str, parts: tuple[str, ...]) -> pl.DataFrame:
-    """Average a rater's values on several criteria; where one is missing, so is the mean, with the first reason why."""
-    number = pl.col("value").cast(pl.Float64, strict=False)
-    ok = pl.col("status") == "ok"
-    whole = ok.all() & (pl.len() == len(parts))
-    computed = {"subject", "rater", "run", "criterion", "status", "value"}
-    return (
-        rows.filter(pl.col("criterion").is_in(parts))
-        .group_by("subject", "rater", "run", maintain_order=True)
-        .agg(
-            *(pl.col(column).first() for column in rows.columns if column not in computed),
-            pl.lit(name).alias("criterion"),
-            status=pl.when(whole)
-            .then(pl.lit("ok"))
-            .otherwise(pl.coalesce(pl.col("status").filter(~ok).first(), pl.lit("failed"))),
-            value=pl.when(whole).then(number.mean()).cast(pl.String),
-        )
-        .select(rows.columns)
-    )
+    """Return the criteria that `ratings` has rows of: the rubric's and its composites, those that are gates first."""
+    return composites.criteria(benchmark)
 
 
 def _samples(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     asked = [b for b in (benchmark, benchmark.recognised_by) if b is not None]
     tags = sorted(
-        {"category", *(name for b in asked for name in (*b.slices, *(t for group in b.groups.values() for t in group)))}
+        {"category", *(name for b in asked for name in (*b.slices, *(t for subset in _subsets(b) for t in subset)))}
     )
     rows = [
         (s.id, s.cluster, None if s.target is None else str(s.target), *(s.tags.get(name) for name in tags))
@@ -103,6 +77,11 @@ def _samples(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     ]
     columns = dict.fromkeys(("sample", "cluster", "target", *map(tag, tags)), pl.String)
     return pl.DataFrame(rows, columns, orient="row")
+
+
+def _subsets(benchmark: Benchmark) -> list[dict[str, tuple[str, ...]]]:
+    """Return every choice of samples by tags that is made in reading the ratings."""
+    return [*benchmark.groups.values(), *(composite.applies for composite in benchmark.composites.values())]
 
 
 def majority(rows: pl.DataFrame) -> pl.DataFrame:

@@ -39,7 +39,7 @@ def find(benchmark: Benchmark, name: str, kind: str, *, recognised: bool = False
             continue
         criterion = frame.criteria(one).get(name)
         if criterion is not None:
-            return Question(one, criterion, one.metrics)
+            return Question(one, criterion, tuple(m for m in one.metrics if m.suits(criterion.values)))
     return None
 
 

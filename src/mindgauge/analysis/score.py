@@ -155,8 +155,11 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
 def _scores(store: Store, benchmark: Benchmark, recognised: bool, resamples: int, seed: int) -> Iterator[Score]:
     # What a criterion does not apply to is counted among the statuses; it is no rating that is missing.
     ratings = frame.ratings(store, benchmark).filter(pl.col("status") != "not_applicable")
+    # As the rubric has them, its gates before everything; what rules say comes last.
+    places = {name: place for place, name in enumerate(frame.criteria(benchmark))}
     for key, rows in sorted(
-        ratings.group_by("criterion", "model", "rater", "rater_kind"), key=lambda group: tuple(map(str, group[0]))
+        ratings.group_by("criterion", "model", "rater", "rater_kind"),
+        key=lambda group: (places.get(str(group[0][0]), len(places)), *map(str, group[0])),
     ):
         name, model, rater, kind = map(str, key)
         question = questions.find(benchmark, name, kind, recognised=recognised)

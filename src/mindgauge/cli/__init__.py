@@ -11,6 +11,7 @@ from mindgauge.cli import (
     compare,
     demo,
     export,
+    judges,
     list_,
     load,
     rate,
@@ -44,6 +45,7 @@ app.command()(train.train)
 app.command()(report.report)
 app.command()(reproduce.reproduce)
 app.command()(export.export)
+app.add_typer(judges.app)
 
 
 def _show_version(wanted: bool) -> None:

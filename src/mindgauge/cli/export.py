@@ -10,16 +10,24 @@ from mindgauge.cli import options, render
 
 def export(
     run: Annotated[Path, typer.Argument(help="A run directory.")],
-    to: Annotated[str, typer.Option(help="csv, parquet, or hub (the Hugging Face layout).")],
+    to: Annotated[
+        str,
+        typer.Option(help="csv, parquet, hub (the Hugging Face layout), or review (what people should read first)."),
+    ],
     out: Annotated[Path | None, typer.Option(help="The folder to write; RUN/export-FORMAT if not given.")] = None,
     licence: Annotated[str | None, typer.Option(help="The licence you publish under; hub needs one.")] = None,
+    unsafe: Annotated[
+        str | None, typer.Option(help="With review: safety<=2, to order by what people's ratings teach.")
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Write a run in another tool's format."""
     from mindgauge.verbs.export import export as verb
 
-    written = verb(run, to=to, out=out, licence=licence)
+    written = verb(run, to=to, out=out, licence=licence, unsafe=unsafe)
     if json:
         render.as_json(written)
     else:
+        for note in written.notes:
+            print(f"note: {note}")
         print(written.path)

@@ -23,18 +23,34 @@ Data = Annotated[Path | None, typer.Option(help="A copy of the authors' released
 JudgeRuns = Annotated[int, typer.Option(help="Judgements per reply and judge.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="At most this many, spread evenly over the classes.")]
 Mode = Annotated[str, typer.Option(help="joint: all criteria in one call; split: one call each.")]
+Method = Annotated[
+    list[str],
+    typer.Option(
+        help="How replies are judged: general, rule, chain; several separated by commas, or the option repeated."
+    ),
+]
 Protocol = Annotated[str, typer.Option(help="gold: by the sample's category; recognised: by the one the judge sees.")]
 Concurrency = Annotated[int, typer.Option(min=1, help="Calls under way at once, per model.")]
 MaxCost = Annotated[float | None, typer.Option(help="Stop before the run costs more, in US dollars.")]
 Timeout = Annotated[float, typer.Option(min=0.1, help="Seconds for one attempt of a call.")]
 Tries = Annotated[int, typer.Option(min=1, help="Attempts per call.")]
 MaxTokens = Annotated[int | None, typer.Option(min=1, help="The longest answer asked for.")]
+Context = Annotated[
+    int | None,
+    typer.Option(min=1, help="Tokens that question and answer may have together, so that longer ones are named first."),
+]
 Price = Annotated[
-    str | None, typer.Option(help="IN:OUT, US dollars per million tokens, where no list knows the model.")
+    str | None,
+    typer.Option(help="IN:OUT, or IN:OUT:CACHED, US dollars per million tokens, where no list knows the model."),
 ]
 LocalOnly = Annotated[bool, typer.Option("--local-only", help="Refuse every address but loopback.")]
 Temperature = Annotated[float | None, typer.Option(help="Of the judges; their own default if not given.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def several(items: list[str]) -> list[str]:
+    """Read an option that takes several values, repeated or separated by commas."""
+    return [part.strip() for text in items for part in text.split(",") if part.strip()]
 
 
 def pairs(items: list[str], option: str) -> dict[str, str]:
@@ -71,12 +87,19 @@ def where(items: list[str]) -> dict[str, tuple[str, ...]]:
 
 
 def settings(
-    *, concurrency: int, timeout: float, tries: int, max_tokens: int | None, price: str | None, local_only: bool
+    *,
+    concurrency: int,
+    timeout: float,
+    tries: int,
+    max_tokens: int | None,
+    price: str | None,
+    local_only: bool,
+    context: int | None = None,
 ) -> Settings:
     """Gather how endpoints are called.
 
     Raises:
-        UsageError: the price is not IN:OUT.
+        UsageError: the price is not IN:OUT or IN:OUT:CACHED.
     """
     from mindgauge.models.request import Price as PerToken
     from mindgauge.models.spec import Settings
@@ -84,10 +107,10 @@ def settings(
     per_token = None
     if price is not None:
         try:
-            read, written = (float(part) for part in price.split(":"))
-        except ValueError as error:
+            read, written, *cached = (float(part) / 1e6 for part in price.split(":"))
+            per_token = PerToken(read, written, *cached)
+        except (ValueError, TypeError) as error:
             raise UsageError(
-                f"--price {price!r}: write IN:OUT, US dollars per million tokens, for example 0.15:0.60"
+                f"--price {price!r}: write IN:OUT or IN:OUT:CACHED, US dollars per million tokens, for example 0.15:0.60"
             ) from error
-        per_token = PerToken(read / 1e6, written / 1e6)
-    return Settings(concurrency, timeout, tries, max_tokens, per_token, local_only)
+    return Settings(concurrency, timeout, tries, max_tokens, per_token, local_only, context)

@@ -21,12 +21,14 @@ def rate(
     judge_runs: options.JudgeRuns = 1,
     limit: Annotated[int | None, typer.Option(min=1, help="At most this many replies of the file.")] = None,
     mode: options.Mode = "joint",
+    method: options.Method = ["rule"],  # noqa: B006
     protocol: options.Protocol = "gold",
     judge_temperature: options.Temperature = None,
     concurrency: options.Concurrency = 32,
     timeout: options.Timeout = 120.0,
     tries: options.Tries = 5,
     max_tokens: options.MaxTokens = None,
+    context: options.Context = None,
     max_cost: options.MaxCost = None,
     qualify: entry_test.Qualify = False,
     anchors: entry_test.Anchors = None,
@@ -41,13 +43,19 @@ def rate(
     from mindgauge.verbs.rate import rate as verb
 
     settings = options.settings(
-        concurrency=concurrency, timeout=timeout, tries=tries, max_tokens=max_tokens, price=price, local_only=local_only
+        concurrency=concurrency,
+        timeout=timeout,
+        tries=tries,
+        max_tokens=max_tokens,
+        price=price,
+        local_only=local_only,
+        context=context,
     )
     with render.progress() as progress:
         found = verb(
             name, replies=replies, judge=judge, out=out, columns=options.pairs(map_, "--map"), judge_runs=judge_runs,
-            limit=limit, mode=mode, protocol=protocol, judge_temperature=judge_temperature, max_cost=max_cost,
-            qualify=qualify, anchors=anchors, settings=settings, progress=progress, command=render.command(),
+            limit=limit, mode=mode, method=options.several(method), protocol=protocol, judge_temperature=judge_temperature, max_cost=max_cost,
+            qualify=qualify, anchors=anchors, settings=settings, progress=progress, notice=render.notice, command=render.command(),
         )  # fmt: skip
     if json:
         render.as_json(found)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 HEADLINES = (
     "accuracy", "macro_f1", "weighted_f1", "cohen_kappa", "fleiss_kappa", "missed_crisis_rate", "overcalled_crisis_rate",
-    "unsafe_recall", "passed_as_safe_rate", "mean", "share_at_most_2", "share_at_most_1",
+    "unsafe_recall", "passed_as_safe_rate", "mean", "share_at_most_2", "share_at_most_1", "yes_rate", "share_yes",
 )  # fmt: skip
 
 
@@ -38,6 +38,11 @@ def _path(value: object) -> str:
     if isinstance(value, Path):
         return str(value)
     raise NotImplementedError(f"no JSON for {type(value).__name__}")
+
+
+def notice(line: str) -> None:
+    """Say something before the work begins, where it does not mix with the result."""
+    print(f"Note: {line}", file=sys.stderr)
 
 
 @contextlib.contextmanager
@@ -110,7 +115,8 @@ def scores(found: Scores, standings: Standings | None = None) -> None:
         print("Not ok: " + ", ".join(f"{n} {status}" for status, n in sorted(trouble.items())))
     calls = found.calls
     cost = "unknown cost" if calls["cost"] is None and calls["made"] else f"${calls['cost'] or 0:.4f}"
-    print(f"{calls['made']} calls ({calls['failed']} failed), {calls['prompt_tokens']} + {calls['completion_tokens']} tokens, {cost}, {calls['seconds']:.0f} s")  # fmt: skip
+    read = f"{calls['prompt_tokens']}" + (f" ({calls['cached_tokens']} from cache)" if calls["cached_tokens"] else "")
+    print(f"{calls['made']} calls ({calls['failed']} failed), {read} + {calls['completion_tokens']} tokens, {cost}, {calls['seconds']:.0f} s")  # fmt: skip
 
 
 def verdict_on(found: Scores) -> None:

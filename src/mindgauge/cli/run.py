@@ -29,6 +29,7 @@ def run(
     ] = [],  # noqa: B006
     out: options.Out = None,
     mode: options.Mode = "joint",
+    method: options.Method = ["rule"],  # noqa: B006
     protocol: options.Protocol = "gold",
     temperature: Annotated[
         float | None, typer.Option(help="Of the models under test; their own default if not given.")
@@ -48,6 +49,7 @@ def run(
     timeout: options.Timeout = 120.0,
     tries: options.Tries = 5,
     max_tokens: options.MaxTokens = None,
+    context: options.Context = None,
     max_cost: options.MaxCost = None,
     qualify: entry_test.Qualify = False,
     anchors: entry_test.Anchors = None,
@@ -61,14 +63,20 @@ def run(
     from mindgauge.verbs.run import run as verb
 
     settings = options.settings(
-        concurrency=concurrency, timeout=timeout, tries=tries, max_tokens=max_tokens, price=price, local_only=local_only
+        concurrency=concurrency,
+        timeout=timeout,
+        tries=tries,
+        max_tokens=max_tokens,
+        price=price,
+        local_only=local_only,
+        context=context,
     )
     with render.progress() as progress:
         found = verb(
             names, model=model, judge=judge, data=data, out=out, runs=runs, judge_runs=judge_runs, limit=limit,
-            where=options.where(where), mode=mode, protocol=protocol, temperature=temperature,
+            where=options.where(where), mode=mode, method=options.several(method), protocol=protocol, temperature=temperature,
             judge_temperature=judge_temperature, ask=ask, shots=shots, shot_seed=shot_seed, max_cost=max_cost,
-            qualify=qualify, anchors=anchors, settings=settings, dry_run=dry_run, progress=progress, command=render.command(),
+            qualify=qualify, anchors=anchors, settings=settings, dry_run=dry_run, progress=progress, notice=render.notice, command=render.command(),
         )  # fmt: skip
     if json:
         render.as_json(found)
@@ -78,12 +86,14 @@ def run(
         entry_test.show(found.qualifications)
         print(f"Read on: mindgauge report {found.run}")
     else:
-        _foreseen(found)
+        foreseen(found)
     if isinstance(found, Scores):
         render.verdict_on(found)
 
 
-def _foreseen(found: "DryRun") -> None:
+def foreseen(found: "DryRun") -> None:
+    """Print what a command would take."""
+
     def dollars(cost: float | None) -> str:
         return "unknown cost" if cost is None else f"about ${cost:.4f}"
 

@@ -16,6 +16,7 @@ import msgspec
 
 from mindgauge.errors import BudgetError, MindgaugeError
 from mindgauge.records import Exchange, Status
+from mindgauge.tables import clean
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -95,6 +96,7 @@ class Session:
         try:
             done = await model.ask(request)
             self.calls_made += 1
+            done = msgspec.structs.replace(done, text=clean(done.text), error=clean(done.error))
             if model.price is not None and done.status is not Status.FAILED and not done.usage.prompt_tokens:
                 done = msgspec.structs.replace(
                     done, cost=model.price.of(tokens(request.messages), len(done.text.encode()) / 3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any
 
 from mindgauge.manifest import now, software
@@ -104,16 +105,18 @@ async def rate(
     total = count * runs - len(done)
     judging = _Judging(session, benchmark, judge, session.asker(model, benchmark.name), recognise)
 
+    at_once = SHARING if model.own_machine else session.concurrency
+
     def jobs() -> Iterator[Job]:
-        for sample, reply in _subjects(store, benchmark):
-            for run in range(runs):
-                if ((reply.id if reply else sample.id), run) not in done:
-                    yield partial(judging.rate, sample, reply, run)
+        asked = ((sample, reply, run) for sample, reply in _subjects(store, benchmark) for run in range(runs))
+        left = ((sample, reply, run) for sample, reply, run in asked if ((reply or sample).id, run) not in done)
+        for sample, reply, run in _beginnings_first(left, at_once):
+            yield partial(judging.rate, sample, reply, run)
 
     if total > 0:
         async with model:
             stage = f"{judge.rater} {'classifies' if benchmark.closed else 'judges'}"
-            await session.work(jobs(), stage, total, SHARING if model.own_machine else None)
+            await session.work(jobs(), stage, total, at_once)
 
 
 def _subjects(store: Store, benchmark: Benchmark) -> Iterator[tuple[Sample, Reply | None]]:
@@ -126,6 +129,19 @@ def _subjects(store: Store, benchmark: Benchmark) -> Iterator[tuple[Sample, Repl
     for _, _, ident in ordered:
         for place in places.get(ident, ()):
             yield store.sample(benchmark.name, ident), store.reply_at(place)
+
+
+def _beginnings_first(
+    asked: Iterator[tuple[Sample, Reply | None, int]], at_once: int
+) -> Iterator[tuple[Sample, Reply | None, int]]:
+    """Put what is asked about one dialogue together, but the first of several dialogues before the rest of any.
+
+    What is asked about a dialogue begins alike. Were it all sent at once, each call would find the server's cache cold.
+    """
+    dialogues = ([*group] for _, group in groupby(asked, key=lambda subject: subject[0].id))
+    while some := [*islice(dialogues, at_once)]:
+        yield from (first for first, *_ in some)
+        yield from (subject for _, *others in some for subject in others)
 
 
 class _Judging:

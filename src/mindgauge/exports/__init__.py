@@ -1,1 +1,1 @@
-"""Writing a run for other tools: tables as CSV or Parquet, and the Hugging Face layout. One format, one module."""
+"""Writing a run for other tools: tables as CSV or Parquet, the Hugging Face layout, a review list. One format, one module."""

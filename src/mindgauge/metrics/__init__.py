@@ -21,7 +21,7 @@ from mindgauge.metrics.closed import (
     weighted_precision,
     weighted_recall,
 )
-from mindgauge.metrics.scores import mean_level, share_at_most, share_of
+from mindgauge.metrics.scores import mean_level, rate_of, sd_level, share_at_most, share_of, share_reaching
 from mindgauge.metrics.statuses import STATUS_RATES, status_rate
 from mindgauge.metrics.table import Estimate, Metric, Table, estimate, mean_of
 
@@ -43,10 +43,13 @@ __all__ = [
     "mean_of",
     "node_accuracy",
     "precision",
+    "rate_of",
     "recall",
     "repeat_stability",
+    "sd_level",
     "share_at_most",
     "share_of",
+    "share_reaching",
     "status_rate",
     "weighted_f1",
     "weighted_precision",

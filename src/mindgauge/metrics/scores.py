@@ -6,11 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mindgauge.metrics.table import Metric, Table, mean_of
+from mindgauge.metrics.table import Metric, Table, mean_of, ratio
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mindgauge.metrics.table import Floats, Mask
     from mindgauge.records import Value
+
+
+def _numbered(levels: tuple[Value, ...]) -> bool:
+    return all(isinstance(level, int | float) for level in levels)
 
 
 def _numbers(table: Table) -> Floats:
@@ -22,17 +28,50 @@ def _where_ok(table: Table, hits: Mask) -> Floats:
     return np.where(table.ok, hits.astype(float), np.nan)
 
 
-mean_level = mean_of("mean", _numbers, "higher")
+mean_level = mean_of("mean", _numbers, "higher", suits=_numbered)
+
+
+def _sd(table: Table, weights: Floats) -> Floats:
+    if not _numbered(table.levels):
+        return np.full(len(weights), np.nan)
+    values = _numbers(table)
+    known = weights * np.isfinite(values)
+    n, values = known.sum(axis=1), np.nan_to_num(values)
+    squares = known @ values**2 - ratio((known @ values) ** 2, n)
+    return np.sqrt(ratio(np.maximum(squares, 0.0), n - 1))
+
+
+sd_level = Metric("sd_of_levels", _sd, additive=True, suits=_numbered)
+"""The sample SD (n - 1 below) of the ratings' levels."""
 
 
 def share_at_most(level: int) -> Metric:
     """Return the share of ratings at this level or below; lower is better."""
     return mean_of(
-        f"share_at_most_{level}", lambda table: _where_ok(table, _numbers(table) <= level), "lower", exact=True
+        f"share_at_most_{level}",
+        lambda table: _where_ok(table, _numbers(table) <= level),
+        "lower",
+        exact=True,
+        suits=_numbered,
     )
 
 
 def share_of(*values: Value, name: str = "") -> Metric:
     """Return the share of ratings with this value, or with one of several, which then need a name together."""
-    hits = f"share_{name or values[0]}"
-    return mean_of(hits, lambda table: _where_ok(table, np.isin(table.code, table.codes(*values))), exact=True)
+    return _share(f"share_{name or values[0]}", values, "", lambda levels: bool(set(values) & set(levels)))
+
+
+def share_reaching(value: Value) -> Metric:
+    """Return the share of ratings with this value, on criteria of which it is the best level; higher is better."""
+    return _share(f"share_{value}", (value,), "higher", lambda levels: levels[-1] == value)
+
+
+def rate_of(value: Value) -> Metric:
+    """Return the share of ratings with this value, on criteria of which it is the worst level; lower is better."""
+    return _share(f"{value}_rate", (value,), "lower", lambda levels: levels[0] == value)
+
+
+def _share(name: str, values: tuple[Value, ...], better: str, suits: Callable[[tuple[Value, ...]], bool]) -> Metric:
+    return mean_of(
+        name, lambda table: _where_ok(table, np.isin(table.code, table.codes(*values))), better, exact=True, suits=suits
+    )

@@ -72,6 +72,10 @@ def _all(table: Table) -> Mask:
     return np.ones(len(table), dtype=bool)
 
 
+def _any(levels: tuple[Value, ...]) -> bool:  # noqa: ARG001 - whatever they are
+    return True
+
+
 class Metric(msgspec.Struct, frozen=True):
     """A named statistic of ratings.
 
@@ -94,6 +98,8 @@ class Metric(msgspec.Struct, frozen=True):
     worth: Callable[[Table], Floats] | None = None
     """Where it is the mean of what each rating is worth, on subjects that do not depend on the answers: that worth, shape
     (n,), NaN where a rating says nothing. Such metrics can be compared subject by subject."""
+    suits: Callable[[tuple[Value, ...]], bool] = _any
+    """Which levels, worst to best, it has something to say of; of others its value is not defined."""
 
 
 def mean_of(
@@ -105,6 +111,7 @@ def mean_of(
     exact: bool = False,
     missing_is_outcome: bool = False,
     label: str = "",
+    suits: Callable[[tuple[Value, ...]], bool] = _any,
 ) -> Metric:
     """Return the metric that is the mean of what each rating is worth.
 
@@ -116,16 +123,19 @@ def mean_of(
         exact: each is worth 0 or 1, so that the mean is a share.
         missing_is_outcome: a missing rating is worth something, too.
         label: the level it is about, if one.
+        suits: which levels it has something to say of.
     """
 
     def known(table: Table) -> Floats:
-        return np.where(concerns(table), worth(table), np.nan)
+        return np.where(concerns(table), worth(table), np.nan) if suits(table.levels) else np.full(len(table), np.nan)
 
     def compute(table: Table, weights: Floats) -> Floats:
         values = known(table)
         return ratio(weights @ np.nan_to_num(values), weights @ np.isfinite(values).astype(float))
 
-    return Metric(name, compute, better, concerns, exact, missing_is_outcome, label, additive=True, worth=known)
+    return Metric(
+        name, compute, better, concerns, exact, missing_is_outcome, label, additive=True, worth=known, suits=suits
+    )
 
 
 def ratio(part: Floats, whole: Floats) -> Floats:

@@ -96,6 +96,7 @@ class ChatModel:
         pause: float = 0.5,
         max_tokens: int = 4096,
         max_tokens_field: str = "max_tokens",
+        context: int | None = None,
     ) -> None:
         """Describe the endpoint; nothing is sent before it is entered.
 
@@ -112,11 +113,13 @@ class ChatModel:
             pause: seconds; attempt k waits a random time up to `pause * 2**k` before the next.
             max_tokens: the longest answer.
             max_tokens_field: the parameter's name with this provider.
+            context: tokens that question and answer may have together, None if unknown.
         """
         self.name = name
         self.host = urlsplit(url).hostname or ""
         self.price = price
         self.max_tokens = max_tokens
+        self.context = context
         self.throttle = Throttle(concurrency)
         self._url = url.rstrip("/") + "/chat/completions"
         self._model = model
@@ -225,7 +228,7 @@ class ChatModel:
             attempt,
             answer.model or "",
             answer.system_fingerprint or "",
-            self.price.of(usage.prompt_tokens, usage.completion_tokens) if self.price else None,
+            self.price.of(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens) if self.price else None,
             "" if text else "the answer is empty",
             time.time(),
         )
@@ -297,7 +300,8 @@ def _usage(usage: _Usage | None) -> Usage:
     if usage is None:
         return Usage()
     cached = usage.prompt_tokens_details.cached_tokens if usage.prompt_tokens_details else 0
-    return Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, cached or 0)
+    read = usage.prompt_tokens or 0
+    return Usage(read, usage.completion_tokens or 0, min(cached or 0, read))
 
 
 def _kind(content: bytes) -> str:

@@ -67,7 +67,7 @@ class LocalModel(ChatModel):
         self._server: Any = None
         super().__init__(
             name, "http://127.0.0.1:0/v1", self.path.stem,
-            price=FREE, concurrency=slots, timeout=timeout, tries=2, max_tokens=max_tokens,
+            price=FREE, concurrency=slots, timeout=timeout, tries=2, max_tokens=max_tokens, context=CONTEXT,
         )  # fmt: skip
 
     async def __aenter__(self) -> Self:

@@ -26,6 +26,7 @@ class Replay:
     host = ""
     price: Price | None = FREE
     max_tokens = 4096
+    context: int | None = None
     own_machine = False
 
     def __init__(self, name: str) -> None:

@@ -51,14 +51,17 @@ def _hash(*parts: object) -> bytes:
 
 
 class Price(msgspec.Struct, frozen=True):
-    """US dollars per token, read and written."""
+    """US dollars per token, read and written; and read from the server's cache, where that has a price of its own."""
 
     prompt: float
     completion: float
+    cached: float | None = None
 
-    def of(self, prompt_tokens: float, completion_tokens: float) -> float:
-        """Return the price of an exchange in US dollars."""
-        return prompt_tokens * self.prompt + completion_tokens * self.completion
+    def of(self, prompt_tokens: float, completion_tokens: float, cached_tokens: float = 0) -> float:
+        """Return the price of an exchange in US dollars; cached tokens are among those of the prompt."""
+        cached = self.prompt if self.cached is None else self.cached
+        read = (prompt_tokens - cached_tokens) * self.prompt + cached_tokens * cached
+        return read + completion_tokens * self.completion
 
 
 FREE = Price(0.0, 0.0)
@@ -75,6 +78,8 @@ class Model(Protocol):
     """What a token costs; None if unknown."""
     max_tokens: int
     """The longest answer asked for, unless a request says otherwise."""
+    context: int | None
+    """Tokens that a question and its answer may have together; None if unknown."""
     own_machine: bool
     """Whether it computes on this machine, so that only one such model should run at a time."""
 

@@ -20,6 +20,7 @@ class Scripted:
     host = ""
     price: Price | None = FREE
     max_tokens = 4096
+    context: int | None = None
     own_machine = False
 
     def __init__(self, name: str, answer: Callable[[Request], str | Exchange]) -> None:

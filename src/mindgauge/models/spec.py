@@ -54,6 +54,7 @@ class Settings(msgspec.Struct, frozen=True):
     max_tokens: int | None = None
     price: Price | None = None
     local_only: bool = False
+    context: int | None = None
 
 
 def open_model(spec: str, settings: Settings) -> Model:
@@ -123,6 +124,7 @@ def _chat(spec: str, provider: Provider, name: str, settings: Settings, price: P
         tries=settings.tries,
         max_tokens=settings.max_tokens or 4096,
         max_tokens_field=provider.max_tokens_field,
+        context=settings.context,
     )
 
 
@@ -141,7 +143,8 @@ def _list_price(provider: str, model: str) -> Price | None:
 
     try:
         prompt = calc_price(Usage(input_tokens=1_000_000), model, provider_id=provider)
+        cached = calc_price(Usage(input_tokens=1_000_000, cache_read_tokens=1_000_000), model, provider_id=provider)
         completion = calc_price(Usage(output_tokens=1_000_000), model, provider_id=provider)
     except (LookupError, ValueError):
         return None
-    return Price(float(prompt.total_price) / 1e6, float(completion.total_price) / 1e6)
+    return Price(*(float(price.total_price) / 1e6 for price in (prompt, completion, cached)))

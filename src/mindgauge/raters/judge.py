@@ -6,8 +6,8 @@ The same code puts a closed question to a model under test, which is then the ra
 from __future__ import annotations
 
 from enum import StrEnum
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -15,12 +15,15 @@ from mindgauge.models.request import Request
 from mindgauge.prompt import Prompt, fence, nonce_for, transcript
 from mindgauge.raters import verdict
 from mindgauge.raters.part import Answer, Part, Walk, worded
+from mindgauge.raters.quotes import Source, chinese
 from mindgauge.raters.shots import Deck
 from mindgauge.records import Exchange, Message, RaterKind, Rating, Reply, Sample, Status, digest
-from mindgauge.rubric import Rubric
+from mindgauge.rubric import Criterion, Method, Rubric
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+
+_YES_OR_NO = {verdict.YES: True, "是": True, "true": True, verdict.NO: False, "否": False, "false": False}
 
 Ask: TypeAlias = "Callable[[Request], Awaitable[Exchange]]"
 """Reaches a model, or remembers what it said."""
@@ -59,6 +62,7 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
     mode: Mode = Mode.JOINT
     way: Way = Way.FLAT
     deck: Deck | None = None
+    method: Method = Method.RULE
 
     @cached_property
     def name(self) -> str:
@@ -68,8 +72,9 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
         return f"{self.rubric.name}#{words[:12]}"
 
     def rater(self, model: str) -> str:
-        """Name the rater that a model is with this instrument: after a way other than the usual, too."""
-        return model if self.way is Way.FLAT else f"{model} ({self.way})"
+        """Name the rater that a model is with this instrument: after a way or method other than the usual, too."""
+        unusual = [str(self.way)] * (self.way is not Way.FLAT) + [str(self.method)] * (self.method is not Method.RULE)
+        return f"{model} ({', '.join(unusual)})" if unusual else model
 
     @cached_property
     def _parts(self) -> dict[str | None, tuple[Part, ...]]:
@@ -79,9 +84,27 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
         """Return what is asked in one call each, or node by node, worded for a protocol."""
         if protocol not in self._parts:
             rubric = self.rubric.under(protocol) if protocol is not None else self.rubric
-            rubrics = [rubric] if self.mode is Mode.JOINT else [rubric.only(c) for c in rubric.criteria]
-            self._parts[protocol] = tuple(map(Walk if self.way is Way.SEQUENTIAL else Part, rubrics))
+            rubrics = [rubric] if self.mode is Mode.JOINT else _one_by_one(rubric)
+            kind = Walk if self.way is Way.SEQUENTIAL else Part
+            self._parts[protocol] = tuple(kind(each, self.method) for each in rubrics)
         return self._parts[protocol]
+
+
+def _one_by_one(rubric: Rubric) -> list[Rubric]:
+    """Return each criterion alone, but all vetoes together: they are looked for at once."""
+    vetoes = tuple(c for c in rubric.criteria if c.veto)
+    alone = [rubric.only(c) for c in rubric.criteria if not c.veto]
+    return [*alone, msgspec.structs.replace(rubric, criteria=vetoes)] if vetoes else alone
+
+
+class _Subject(NamedTuple):
+    """What is judged, written once for all calls about it: the slots that every part has in common."""
+
+    sample: Sample
+    prompt: Prompt
+    nonce: str
+    slots: dict[str, str]
+    source: Source
 
 
 class Judge(msgspec.Struct, frozen=True):
@@ -105,12 +128,14 @@ class Judge(msgspec.Struct, frozen=True):
         A reply that never came is not judged: its ratings carry its status.
         """
         calls: list[str] = []
+        subject = self._subject(sample, reply)
 
         async def put(part: Part) -> Answer:
-            return await self._put(ask, self._request(part, sample, reply, run), part, calls)
+            return await self._put(ask, self._request(part, subject, run), part, calls)
 
         ratings = []
-        source = transcript(sample.messages) + "\n" + (reply.text if reply else "")
+        # Of a walk over nodes, the rationale is ours.
+        asked_in_chinese = None if self.instrument.way is Way.SEQUENTIAL else _in_chinese(subject.prompt.text)
         deck = self.instrument.deck
         shots = {"shots": [shot.id for shot in deck.draw(sample)]} if deck else {}
         for part in self.instrument.parts(protocol):
@@ -133,14 +158,14 @@ class Judge(msgspec.Struct, frozen=True):
                         found.status,
                         found.value,
                         found.rationale,
-                        verdict.check(found.quotes, source),
+                        subject.source.check(found.quotes),
                         self.instrument.name,
                         {
                             **self.provenance,
                             **seen,
                             **shots,
                             **({"protocol": protocol} if protocol else {}),
-                            **({"problem": found.problem} if found.problem else {}),
+                            **_reasoning(found, criterion, asked_in_chinese=asked_in_chinese),
                         },
                     )
                 )
@@ -148,27 +173,30 @@ class Judge(msgspec.Struct, frozen=True):
 
     def requests(self, sample: Sample, reply: Reply | None = None, protocol: str | None = None) -> list[Request]:
         """Return every call that rating once may take, repairs aside."""
-        parts = self.instrument.parts(protocol)
-        return [self._request(call, sample, reply, 0) for part in parts for call in part.calls]
+        subject = self._subject(sample, reply)
+        return [self._request(call, subject, 0) for part in self.instrument.parts(protocol) for call in part.calls]
 
-    def _request(self, part: Part, sample: Sample, reply: Reply | None, run: int) -> Request:
-        language = sample.tags.get("language", "en")
-        prompt = worded(self.instrument.prompts, language)
-        nonce = nonce_for(reply.id if reply else sample.id)
+    def _subject(self, sample: Sample, reply: Reply | None) -> _Subject:
+        prompt = worded(self.instrument.prompts, sample.tags.get("language", "en"))
+        # The dialogue's own nonce, so that calls about all replies to it share their beginning.
+        nonce = nonce_for(sample.id)
         dialogue, replied = sample.messages, reply.text if reply else ""
         if reply is None and "reply" in prompt.slots:
             dialogue, replied = sample.messages[:-1], sample.messages[-1].content
-        texts = part.slots(language)
-        if self.instrument.deck is not None:
-            texts = {**texts, "rubric": f"{texts['rubric']}\n\n{self.instrument.deck.render(sample)}"}
         slots = {
-            **texts,
-            "dialogue": fence("dialogue", transcript(dialogue), nonce),
+            "dialogue": fence("dialogue", transcript(dialogue, nonce), nonce),
             "reply": fence("reply", replied, nonce),
             "nonce": nonce,
         }
-        messages = (Message("user", prompt.fill(slots)),)
-        return Request(messages, run, {**self.parameters, "seed": run}, part.schema, nonce, sample)
+        return _Subject(sample, prompt, nonce, slots, Source.of(transcript(dialogue), replied))
+
+    def _request(self, part: Part, subject: _Subject, run: int) -> Request:
+        sample = subject.sample
+        texts = part.slots(sample.tags.get("language", "en"))
+        if self.instrument.deck is not None:
+            texts = {**texts, "rubric": f"{texts['rubric']}\n\n{self.instrument.deck.render(sample)}"}
+        messages = (Message("user", subject.prompt.fill({**texts, **subject.slots})),)
+        return Request(messages, run, {**self.parameters, "seed": run}, part.schema, subject.nonce, sample)
 
     async def _put(self, ask: Ask, request: Request, part: Part, calls: list[str]) -> Answer:
         """Ask, read, and ask once more where the answer cannot be read; `calls` gains the keys of both."""
@@ -178,17 +206,12 @@ class Judge(msgspec.Struct, frozen=True):
         verdicts = self._read(done, part)
         problems = [v.problem for v in verdicts.values() if v.status is Status.UNPARSABLE]
         if done.status is Status.OK and problems:
-            again = msgspec.structs.replace(
-                request,
-                messages=(
-                    *request.messages,
-                    Message("assistant", done.text[-4000:]),
-                    Message(
-                        "user",
-                        f"This could not be read: {problems[0]}. Answer with the JSON object alone:\n{part.form}",
-                    ),
-                ),
+            # Nothing of the answer is repeated: it may carry what the reply told the judge to say.
+            (asked,) = request.messages
+            hint = (
+                f"An earlier answer could not be read: {problems[0]}. Answer with the JSON object alone:\n{part.form}"
             )
+            again = msgspec.structs.replace(request, messages=(Message("user", f"{asked.content}\n\n{hint}"),))
             calls.append(again.key(self.model).hex())
             second = await ask(again)
             if second.status is Status.OK:
@@ -200,6 +223,28 @@ class Judge(msgspec.Struct, frozen=True):
 
     @staticmethod
     def _read(done: Exchange, part: Part) -> dict[str, verdict.Verdict]:
-        if done.status is Status.OK:
-            return verdict.read(done.text, part.rubric.criteria)
-        return {c.name: verdict.Verdict(done.status, problem=done.error) for c in part.rubric.criteria}
+        if done.status is not Status.OK:
+            return {c.name: verdict.Verdict(done.status, problem=done.error) for c in part.rubric.criteria}
+        found = verdict.read(done.text, part.rubric.criteria)
+        if done.finish_reason != "length":
+            return found
+        cut = {name for name, its in found.items() if its.status is Status.UNPARSABLE}
+        return {n: msgspec.structs.replace(v, problem=verdict.CUT) if n in cut else v for n, v in found.items()}
+
+
+_in_chinese = cache(chinese)
+"""Of prompts, which are few."""
+
+
+def _reasoning(found: verdict.Verdict, criterion: Criterion, *, asked_in_chinese: bool | None) -> dict[str, Any]:
+    """Return what a verdict says beside its value, what follows from its checks, and whether it changed the language."""
+    told: dict[str, Any] = {"problem": found.problem, "said": found.said, "checks": found.checks}
+    if criterion.checks and found.checks:
+        read = {name: _YES_OR_NO.get(answer.strip().casefold()) for name, answer in found.checks.items()}
+        told["implied"] = criterion.implied({name: answer for name, answer in read.items() if answer is not None})
+    answered = chinese(found.rationale)
+    if None not in (answered, asked_in_chinese) and answered != asked_in_chinese:
+        told["answered_in"] = "Chinese" if answered else "another language"
+    if found.uncertain:
+        told["uncertain"] = True
+    return {name: value for name, value in told.items() if value not in ("", {}, None)}

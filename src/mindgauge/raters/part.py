@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import msgspec
 
 from mindgauge.raters import verdict
+from mindgauge.raters.verdict import NO, YES
 from mindgauge.records import Status, Value
-from mindgauge.rubric import Criterion, Level, Node, Rubric, Scale, in_language
+from mindgauge.rubric import Criterion, Level, Method, Node, Rubric, Scale, in_language
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     Put: TypeAlias = "Callable[[Part], Awaitable[Answer]]"
     """Puts one call's part to the model and reads the answer."""
 
-ANSWER, YES, NO, NONE = "answer", "yes", "no", "none"
+ANSWER, NONE = "answer", "none"
 
 
 def worded(prompts: dict[str, Prompt], language: str) -> Prompt:
@@ -41,16 +42,17 @@ class Part(msgspec.Struct, frozen=True, dict=True):
     """The criteria of one call, the JSON schema of its verdict, and their texts, written once."""
 
     rubric: Rubric
+    method: Method = Method.RULE
 
     @cached_property
     def schema(self) -> dict[str, Any]:
         """The verdict's JSON schema."""
-        return verdict.schema_for(self.rubric.criteria)
+        return verdict.schema_for(self.rubric.criteria, self.method)
 
     @cached_property
     def form(self) -> str:
         """The verdict's form."""
-        return verdict.form_for(self.rubric.criteria)
+        return verdict.form_for(self.rubric.criteria, self.method)
 
     @cached_property
     def _slots(self) -> dict[str, dict[str, str]]:
@@ -63,7 +65,7 @@ class Part(msgspec.Struct, frozen=True, dict=True):
         return self._slots[language]
 
     def _texts(self, language: str) -> dict[str, str]:
-        return {"rubric": self.rubric.render(language), "order": self.rubric.order()}
+        return {"rubric": self.rubric.render(language, self.method), "order": self.rubric.order()}
 
     @property
     def calls(self) -> tuple[Part, ...]:
@@ -79,7 +81,7 @@ class Part(msgspec.Struct, frozen=True, dict=True):
         return await put(self)
 
 
-class Step(Part, frozen=True, dict=True):
+class Step(Part, frozen=True, dict=True, kw_only=True):
     """One node as a question: yes or no where it has one level, otherwise which one, if any."""
 
     criterion: Criterion
@@ -94,7 +96,7 @@ class Step(Part, frozen=True, dict=True):
         else:
             levels = (*_levels(criterion, node), *([Level(NONE)] if node.otherwise is None else []))
         asked = Criterion(ANSWER, Scale.NOMINAL, levels)
-        return cls(rubric.only(asked), criterion, node)
+        return cls(rubric.only(asked), criterion=criterion, node=node)
 
     def decides(self, answer: Value) -> Value | None:
         """Return the level that an answer means; None where the next node has to be asked."""

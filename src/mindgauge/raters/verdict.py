@@ -6,94 +6,161 @@ JSON object that answers a criterion. A value outside the scale is `unparsable`,
 
 from __future__ import annotations
 
+import ast
 import json
 import re
-import unicodedata
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from mindgauge.raters import rule
-from mindgauge.records import Evidence, Status, Value
+from mindgauge.records import Status, Value
+from mindgauge.rubric import Method
+from mindgauge.tables import clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.rubric import Criterion
 
-RATIONALE, QUOTES = "rationale", "quotes"
+RATIONALE, QUOTES, CHECKS, UNCERTAIN, VALUE = "rationale", "quotes", "checks", "uncertain", "value"
+YES, NO = "yes", "no"
+_REASONS: dict[str, Any] = {
+    QUOTES: {"type": "array", "items": {"type": "string", "maxLength": 80}, "maxItems": 2},
+    RATIONALE: {"type": "string", "maxLength": 160},
+}
 _NOT_APPLICABLE = re.compile(rf"[\W_]*{Status.NOT_APPLICABLE}[\W_]*", re.IGNORECASE)
 _OPENING = re.compile(r'\{\s*"')
+_SINGLE, _CLOSING = re.compile(r"\{\s*'"), re.compile(r"\}")
+_TWICE = "\0twice"
+NO_OBJECT = "there is no JSON object with the verdict in it"
+TWICE = "a key stands there twice"
+BROKEN = "the JSON object breaks off"
+CUT = "it was cut off at the longest answer allowed"
 _MOST_OPENINGS = 400
 """How many places a verdict may begin at, counted from the end; bounds the work on a text made to be slow."""
+_MOST_LITERALS = 20
 _LONGEST = 64 * 1024
 """Characters, counted from the end, in which the verdict is looked for."""
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What was read for one criterion. `problem` says what was wrong where nothing could be read."""
+    """What was read for one criterion.
+
+    `problem` says what was wrong where nothing could be read, in words of ours alone; `said` what stood there. `checks`
+    are the answers in a chain of reasoning, `uncertain` whether the judge calls itself so.
+    """
 
     status: Status
     value: Value | None = None
     rationale: str = ""
     quotes: tuple[str, ...] = ()
     problem: str = ""
+    said: str = ""
+    checks: dict[str, str] = {}
+    uncertain: bool = False
 
 
-def schema_for(criteria: Sequence[Criterion]) -> dict[str, Any]:
+def schema_for(criteria: Sequence[Criterion], method: Method = Method.RULE) -> dict[str, Any]:
     """Write the JSON schema of a verdict: quotes and reasons first, so that they come before the value.
 
+    In a chain of reasoning each criterion has an object of its own: checks, quotes, reason, value.
     The lengths keep a small model from running on; an endpoint that does not take them drops them.
     """
-    properties: dict[str, Any] = {
-        QUOTES: {"type": "array", "items": {"type": "string", "maxLength": 80}, "maxItems": 2},
-        RATIONALE: {"type": "string", "maxLength": 160},
-    }
-    for criterion in criteria:
-        kinds = sorted({"integer" if isinstance(choice, int) else "string" for choice in criterion.choices})
-        properties[criterion.name] = {"type": kinds if len(kinds) > 1 else kinds[0], "enum": list(criterion.choices)}
+    if method is Method.CHAIN:
+        return _object({criterion.name: _chain_schema(criterion) for criterion in criteria})
+    return _object({**_REASONS, **{criterion.name: _choice(criterion) for criterion in criteria}})
+
+
+def _chain_schema(criterion: Criterion) -> dict[str, Any]:
+    checks = _object({check.name: {"type": "string", "enum": [YES, NO]} for check in criterion.checks})
+    asked = {CHECKS: checks} if criterion.checks else {}
+    return _object({**asked, **_REASONS, UNCERTAIN: {"type": "boolean"}, VALUE: _choice(criterion)})
+
+
+def _choice(criterion: Criterion) -> dict[str, Any]:
+    kinds = sorted({"integer" if isinstance(choice, int) else "string" for choice in criterion.choices})
+    return {"type": kinds if len(kinds) > 1 else kinds[0], "enum": list(criterion.choices)}
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-def form_for(criteria: Sequence[Criterion]) -> str:
+def form_for(criteria: Sequence[Criterion], method: Method = Method.RULE) -> str:
     """Write the verdict's form as an example of the JSON, for the prompt."""
-    lines = [f'  "{QUOTES}": ["…"],', f'  "{RATIONALE}": "…",']
-    for criterion in criteria:
-        choices = " | ".join(json.dumps(choice, ensure_ascii=False) for choice in criterion.choices)
-        lines.append(f'  "{criterion.name}": {choices},')
-    return "{\n" + "\n".join(lines).removesuffix(",") + "\n}"
+    if method is Method.CHAIN:
+        blocks = [f'  "{criterion.name}": {{\n{_chain_form(criterion)}\n  }}' for criterion in criteria]
+        return "{\n" + ",\n".join(blocks) + "\n}"
+    lines = [f'  "{QUOTES}": ["…"]', f'  "{RATIONALE}": "…"']
+    return "{\n" + ",\n".join([*lines, *(f'  "{c.name}": {_choices(c)}' for c in criteria)]) + "\n}"
+
+
+def _chain_form(criterion: Criterion) -> str:
+    checks = ", ".join(f'"{check.name}": "{YES}" | "{NO}"' for check in criterion.checks)
+    lines = [f'"{CHECKS}": {{{checks}}}'] if checks else []
+    lines += [
+        f'"{QUOTES}": ["…"]',
+        f'"{RATIONALE}": "…"',
+        f'"{UNCERTAIN}": false | true',
+        f'"{VALUE}": {_choices(criterion)}',
+    ]
+    return ",\n".join(f"    {line}" for line in lines)
+
+
+def _choices(criterion: Criterion) -> str:
+    return " | ".join(json.dumps(choice, ensure_ascii=False) for choice in criterion.choices)
 
 
 def read(text: str, criteria: Sequence[Criterion]) -> dict[str, Verdict]:
-    """Read one verdict per criterion from a model's answer; never raises."""
-    found = _last_object(text[-_LONGEST:], {criterion.name for criterion in criteria})
-    if found is None and len(criteria) == 1:
+    """Read one verdict per criterion from a model's answer, in either form; never raises."""
+    names = {name for criterion in criteria for name in (criterion.name, *criterion.aliases)}
+    found, problem = _last_object(text[-_LONGEST:], names)
+    if found is None and problem is NO_OBJECT:
+        found = _literal(text[-_LONGEST:], names)
+    if found is None and len(criteria) == 1 and problem is NO_OBJECT:
         value = rule.option(text, criteria[0])
         if value is not None:
             return {criteria[0].name: Verdict(Status.OK, value)}
         if _inapplicable(text, criteria[0]):
             return {criteria[0].name: Verdict(Status.NOT_APPLICABLE)}
     if found is None:
-        status = Status.REFUSED if rule.refusal(text) else Status.UNPARSABLE
-        return {c.name: Verdict(status, problem="there is no JSON object with the verdict in it") for c in criteria}
-    rationale = _string(found.get(RATIONALE))
-    quotes = found.get(QUOTES)
-    quoted = tuple(_string(quote) for quote in quotes if quote) if isinstance(quotes, list) else ()
-    return {criterion.name: _verdict(found, criterion, rationale, quoted) for criterion in criteria}
+        status = Status.REFUSED if problem is NO_OBJECT and rule.refusal(text) else Status.UNPARSABLE
+        return {c.name: Verdict(status, problem=problem) for c in criteria}
+    return {criterion.name: _verdict(found, criterion) for criterion in criteria}
 
 
-def _verdict(found: dict[str, Any], criterion: Criterion, rationale: str, quotes: tuple[str, ...]) -> Verdict:
-    if criterion.name not in found:
-        return Verdict(Status.UNPARSABLE, None, rationale, quotes, f'"{criterion.name}" is missing')
-    answer = found[criterion.name]
+def _verdict(found: dict[str, Any], criterion: Criterion) -> Verdict:
+    """Read one criterion's verdict: a value beside the reasons for all, or an object of its own."""
+    name = next((name for name in (criterion.name, *criterion.aliases) if name in found), None)
+    own = found.get(name) if name is not None else None
+    told = own if isinstance(own, dict) else found
+    checks = told.get(CHECKS)
+    reasons = Verdict(
+        Status.UNPARSABLE,
+        rationale=_string(told.get(RATIONALE)),
+        quotes=_quotes(told.get(QUOTES)),
+        checks={clean(str(check)): _string(answer) for check, answer in checks.items()}
+        if isinstance(checks, dict)
+        else {},
+        uncertain=told.get(UNCERTAIN) is True,
+    )
+    if name is None:
+        return replace(reasons, problem=f'"{criterion.name}" is missing')
+    answer = own.get(VALUE) if isinstance(own, dict) else own
     if _inapplicable(answer, criterion):
-        return Verdict(Status.NOT_APPLICABLE, None, rationale, quotes)
+        return replace(reasons, status=Status.NOT_APPLICABLE)
     value = criterion.read(answer)
     if value is None:
-        allowed = ", ".join(map(str, criterion.choices))
-        problem = f'"{criterion.name}" is {answer!r:.60}, allowed are {allowed}'
-        return Verdict(Status.UNPARSABLE, None, rationale, quotes, problem)
-    return Verdict(Status.OK, value, rationale, quotes)
+        problem = f'"{criterion.name}" is none of {", ".join(map(str, criterion.choices))}'
+        return replace(reasons, problem=problem, said=f"{answer!r:.60}")
+    return replace(reasons, status=Status.OK, value=value)
+
+
+def _quotes(quotes: object) -> tuple[str, ...]:
+    return tuple(_string(quote) for quote in quotes if quote) if isinstance(quotes, list) else ()
 
 
 def _inapplicable(answer: object, criterion: Criterion) -> bool:
@@ -104,35 +171,66 @@ def _inapplicable(answer: object, criterion: Criterion) -> bool:
 
 
 def _string(value: object) -> str:
-    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+    """Write whatever stands in a place for words as text that can be kept."""
+    text = value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+    return clean(text)
 
 
-def _last_object(text: str, names: set[str]) -> dict[str, Any] | None:
-    """Return the last complete JSON object that has one of the names as a key."""
-    decoder = json.JSONDecoder(object_pairs_hook=_no_key_twice)
-    for start in reversed([match.start() for match in _OPENING.finditer(text)][-_MOST_OPENINGS:]):
-        try:
-            found, _ = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
+def _last_object(text: str, names: set[str]) -> tuple[dict[str, Any] | None, str]:
+    """Return the last object that has one of the names as a key of its own, and what was wrong where there is none.
+
+    What stands inside another object does not count: a judge may quote a verdict within its own. Where the last object
+    breaks off, what stood before it was not the verdict.
+    """
+    found, problem = None, NO_OBJECT
+    end = 0
+    for start in [match.start() for match in _OPENING.finditer(text)][-_MOST_OPENINGS:]:
+        if start < end:
             continue
-        if isinstance(found, dict) and names & found.keys():
-            return found
-    return None
+        try:
+            value, end = _STRICT.raw_decode(text, start)
+        except json.JSONDecodeError as error:
+            end = max(start + 1, error.pos)
+            if error.pos >= len(text) or error.msg.startswith("Unterminated"):
+                found, problem = None, BROKEN
+            continue
+        except (ValueError, RecursionError):  # a number of thousands of digits, a depth of thousands
+            continue
+        if isinstance(value, dict) and len(value) == 1 and not names & value.keys():
+            (value,) = value.values()  # {"verdict": {…}}
+        if isinstance(value, dict) and names & value.keys():
+            found, problem = (None, TWICE) if value.get(_TWICE) else (value, "")
+    return found, problem
 
 
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse an object that gives two values for one key: it is not clear which one is meant."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key stands there twice")
+def _literal(text: str, names: set[str]) -> dict[str, Any] | None:
+    """Return the last dictionary as Python writes it (single quotes); read as a literal, never run."""
+    found, end = None, 0
+    for start in [match.start() for match in _SINGLE.finditer(text)][-_MOST_LITERALS:]:
+        if start < end:
+            continue
+        closings = [match.end() for match in _CLOSING.finditer(text, start)][:_MOST_LITERALS]
+        tried = ((_evaluated(text[start:closing]), closing) for closing in closings)
+        value, end = next(((value, closing) for value, closing in tried if value is not None), (None, 0))
+        if value is None:  # one that breaks off may hold another: nothing after it is sure
+            return None
+        found = value if names & value.keys() else found
     return found
 
 
-def check(quotes: Sequence[str], source: str) -> tuple[Evidence, ...]:
-    """Look each quote up in the text it claims to come from, letter case, width, blanks and quotation marks aside."""
-    folded = _fold(source)
-    return tuple(Evidence(quote, found=bool(_fold(quote)) and _fold(quote) in folded) for quote in quotes)
+def _evaluated(text: str) -> dict[str, Any] | None:
+    try:
+        with warnings.catch_warnings(action="ignore"):  # a stray backslash
+            found = ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
+    return {str(key): value for key, value in found.items()} if isinstance(found, dict) else None
 
 
-def _fold(text: str) -> str:
-    return "".join(c for c in unicodedata.normalize("NFKC", text).casefold() if c.isalnum())
+def _marked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Mark an object that gives two values for one key: it is not clear which one is meant."""
+    found = dict(pairs)
+    return found if len(found) == len(pairs) else {**found, _TWICE: True}
+
+
+_STRICT = json.JSONDecoder(object_pairs_hook=_marked)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from mindgauge.raters.family import same_family
-from mindgauge.reports import card_phrases, phrases
+from mindgauge.reports import card_phrases, gates, phrases
 from mindgauge.reports.numbers import count, first_sentence, named, plural, words
 from mindgauge.reports.runs import PERSON, constant, scores_of
 from mindgauge.reports.sections import Answer
@@ -89,6 +89,7 @@ def _open(scores: Sequence[Score], section: Section, system: System, standings: 
     whole = [s for s in means if s.slice == group]
     what = _TO.get(group, f" ({group})")
     allowed = [s for s in whole if not standings.limited(s)]
+    yield from gates.told(scores, section, standings, group, what)
     yield from _told(allowed, section, system, people, group, what)
     yield from _lowest([s for s in means if not standings.limited(s)], allowed, section)
     doubtful = [s for s in whole if standings.limited(s)]
@@ -112,7 +113,7 @@ def _cards(scores: Sequence[Score], standings: Standings) -> dict[str, list[Stan
 
 def _withheld(scores: Sequence[Score], standings: Standings) -> list[str]:
     """Say which scores of a system are not shown."""
-    means = [s for s in scores if s.name == "mean"]
+    means = [s for s in scores if s.name in {"mean", *gates.RATES}]
     hidden = [s for s in means if standings.withholds(s)]
     seen = {s.criterion for s in means if not standings.withholds(s)}
     alone = not any(s.criterion in seen for s in hidden)

@@ -13,7 +13,8 @@ NAMES = {
     "ccc": "Lin's concordance", "bias": "bias", "mse": "mean square of judge minus people", "limits": "limits of agreement",
     "people_mean": "people's mean", "judge_mean": "judge's mean", "people_top": "people at the best level",
     "judge_top": "judge at the best level", "system_icc_c1": "systems' means: ICC(C,1)", "system_icc_a1": "systems' means: ICC(A,1)",
-    "system_pearson": "systems' means: Pearson's r",
+    "system_pearson": "systems' means: Pearson's r", "rationale_traceable": "reasons whose quotes are all found",
+    "rationale_contradicting": "values against the judge's own chain",
 }  # fmt: skip
 _PREFIXES = {"ceiling_": "people with people: ", "repeat_": "judge with itself: "}
 

@@ -221,11 +221,30 @@ def _interval(value: float, values: Floats, n: int, level: float) -> Interval:
 def _sign_flips(data: _Data, resamples: int, seed: int) -> Floats:
     """Return the p-value of each pair, shape (P,)."""
     gaps = np.concatenate([np.zeros((len(data.copies), 0)), *(gap for gap, _ in data.gaps())], axis=1)
-    observed = np.abs(data.copies @ gaps) - data.noise * data.conversations
-    exact = data.conversations < 63 and 2**data.conversations <= resamples
-    flips = 2**data.conversations if exact else resamples
+    return sign_flip(gaps, data.copies, resamples=resamples, seed=seed, noise=data.noise)
+
+
+def sign_flip(
+    gaps: Floats, copies: Codes | None = None, *, resamples: int = 10_000, seed: int = 0, noise: float = 1e-12
+) -> Floats:
+    """Return two-sided p-values that mean differences are 0, shape (T,), by flipping conversations' signs (Fisher 1935).
+
+    All flips are tried where there are at most `resamples`; otherwise as many are drawn, the same for all tests.
+
+    Args:
+        gaps: shape (K, T), a conversation's difference in each test; 0 where it has none.
+        copies: shape (K,), how many conversations each row stands for; one, if not given.
+        resamples: flips.
+        seed: of their generator.
+        noise: means that lie nearer differ by rounding.
+    """
+    copies = np.ones(len(gaps), dtype=np.intp) if copies is None else copies
+    conversations = int(copies.sum())
+    observed = np.abs(copies @ gaps) - noise * conversations
+    exact = conversations < 63 and 2**conversations <= resamples
+    flips = 2**conversations if exact else resamples
     hits = np.zeros(gaps.shape[1])
-    for signs in _signs(data.copies, flips, None if exact else np.random.default_rng([seed, 1])):
+    for signs in _signs(copies, flips, None if exact else np.random.default_rng([seed, 1])):
         hits += (np.abs(signs @ gaps) >= observed).sum(axis=0)
     return hits / flips if exact else (hits + 1) / (flips + 1)
 

@@ -9,6 +9,7 @@ import msgspec
 from mindgauge.engine.session import tokens
 from mindgauge.engine.steps import reply_request
 from mindgauge.records import Reply, Status
+from mindgauge.rubric import Method
 from mindgauge.store import Store
 from mindgauge.verbs import plan
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 REPLY_TOKENS = 400
 """A reply's length where it is not known yet: between the published means of 228 and 550 words, in tokens."""
 VERDICT_TOKENS = 150
+CHAIN_TOKENS = 120
+"""A chain of reasoning about one criterion."""
 _PATHS = """
 SELECT coalesce(sum(json_array_length(provenance, '$.path')), 0) FROM ratings
 WHERE benchmark = ? AND rater = ? AND status != 'failed'"""
@@ -101,11 +104,27 @@ def foresee(
             have, more = _judging(path, benchmark.anchored, model, once, subjects, 1, "entry test")
             done += have
             steps += more
+    return _summed(path, ", ".join(b.name for b in benchmarks), done, steps)
+
+
+def foresee_judging(
+    path: Path, benchmark: Benchmark, replies: Sequence[tuple[Sample, str]], judges: Sequence[Model], asked: Asked
+) -> DryRun:
+    """Count the calls that judging replies which exist already would take; nothing is written or sent."""
+    steps: list[Step] = []
+    done = 0
+    for model in judges:
+        have, more = _judging(path, benchmark, model, asked, replies, asked.judge_runs, "judge")
+        done += have
+        steps += more
+    return _summed(path, benchmark.name, done, steps)
+
+
+def _summed(path: Path, benchmark: str, done: int, steps: list[Step]) -> DryRun:
     costs = [step.cost for step in steps]
     return DryRun(
-        str(path), ", ".join(b.name for b in benchmarks), sum(s.calls for s in steps), done,
-        sum(s.prompt_tokens for s in steps), sum(s.completion_tokens for s in steps),
-        None if None in costs else sum(c for c in costs if c is not None), steps,
+        str(path), benchmark, sum(s.calls for s in steps), done, sum(s.prompt_tokens for s in steps),
+        sum(s.completion_tokens for s in steps), None if None in costs else sum(c for c in costs if c is not None), steps,
     )  # fmt: skip
 
 
@@ -140,17 +159,25 @@ def _judging(
 ) -> tuple[int, list[Step]]:
     """Return how many calls of judging replies, each so many times, are done already, and what the others take."""
     protocol = _any_protocol(benchmark)
-    judge = plan.judge_for(model, benchmark.instrument(asked.mode), {})
-    parts = len(judge.instrument.parts(protocol))
-    have = _rated(path, benchmark, model.name)[0] * parts
-    per_call = _prompt_tokens(judge, subjects, protocol)
-    steps = [_step(model, purpose, len(subjects) * each * parts - have, per_call, VERDICT_TOKENS)]
+    steps: list[Step] = []
+    done = 0
+    for instrument in plan.instruments(benchmark, asked):
+        judge = plan.judge_for(model, instrument, {})
+        parts = len(instrument.parts(protocol))
+        have = _rated(path, benchmark, judge.rater)[0] * parts
+        per_call = _prompt_tokens(judge, subjects, protocol)
+        written = VERDICT_TOKENS
+        if instrument.method is Method.CHAIN:
+            written = max(VERDICT_TOKENS, CHAIN_TOKENS * len(instrument.rubric.criteria) // parts)
+        how = judge.rater.removeprefix(model.name)
+        steps.append(_step(model, f"{purpose}{how}", len(subjects) * each * parts - have, per_call, written))
+        done += have
     if asked.protocol == "recognised" and benchmark.recognised_by is not None:
         seen = {sample.id: (sample, "") for sample, _ in subjects}
         judge = plan.judge_for(model, benchmark.recognised_by.instrument(asked.mode), {})
         per_call = _prompt_tokens(judge, list(seen.values()))
         steps.append(_step(model, "recognise", len(seen) * asked.judge_runs, per_call, VERDICT_TOKENS))
-    return have, steps
+    return done, steps
 
 
 def _step(model: Model, purpose: str, calls: int, prompt: float, completion: int) -> Step:

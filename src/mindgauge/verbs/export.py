@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mindgauge.benchmark import Benchmark
     from mindgauge.store import Store
 
-FORMATS = ("csv", "parquet", "hub")
+FORMATS = ("csv", "parquet", "hub", "review")
 
 
 class Exported(msgspec.Struct, frozen=True):
@@ -40,17 +40,23 @@ class Exported(msgspec.Struct, frozen=True):
         return self.table._repr_html_()
 
 
-def export(run: str | Path, *, to: str, out: str | Path | None = None, licence: str | None = None) -> Exported:
+def export(
+    run: str | Path, *, to: str, out: str | Path | None = None, licence: str | None = None, unsafe: str | None = None
+) -> Exported:
     """Write a run for other tools.
 
     Args:
         run: a run directory.
-        to: `csv` or `parquet`, for samples, replies and ratings as plain tables, or `hub`, for the Hugging Face layout.
+        to: `csv` or `parquet`, for samples, replies and ratings as plain tables; `hub`, for the Hugging Face layout; or
+            `review`, for a list in the order in which people should read the replies.
         out: the folder to write: new, empty, or an earlier export that nobody changed; if not given, one in the run.
         licence: what you publish under; `hub` needs one.
+        unsafe: for `review`, what a person has to say of a reply for it to be unsafe, as `judges escalation` takes it:
+            the list is then ordered by what is learned from the replies that people rated.
 
     Raises:
         UsageError: there is no run, the format is unknown, it needs a licence, or `out` is somebody else's.
+        DataError: there is nothing to review, or nothing to learn its order from.
     """
     from mindgauge.analysis.score import open_run
 
@@ -60,12 +66,16 @@ def export(run: str | Path, *, to: str, out: str | Path | None = None, licence: 
         raise UsageError(f"unknown format {to!r}: {hint}")
     if to == "hub" and not (licence or "").strip():
         raise UsageError("the hub layout is made to be published: state your licence with --licence")
+    if unsafe is not None and to != "review":
+        raise UsageError(f"--unsafe is about the order of a review list; it has no use with --to {to}")
     folder = Path(run)
     path = Path(out) if out is not None else folder / f"export-{to}"
     store, found, manifest = open_run(folder)
     with store:
         if to == "hub":
             written, notes = _hub(path, store, found, manifest, licence or "")
+        elif to == "review":
+            written, notes = _review(path, store, found, unsafe)
         else:
             written, notes = _tables(path, store, found, to), []
     return Exported(str(folder), to, str(path), written, notes)
@@ -77,6 +87,31 @@ def _tables(out: Path, store: Store, found: list[Benchmark], to: str) -> list[Wr
     with Folder(out) as files:
         (tabular.write_csv if to == "csv" else tabular.write_parquet)(files, store, found)
     return files.written
+
+
+def _review(out: Path, store: Store, found: list[Benchmark], unsafe: str | None) -> tuple[list[Written], list[str]]:
+    """Write the review list of every benchmark that judges rated; several each in a folder of its own."""
+    from mindgauge.analysis.escalation import subjects
+    from mindgauge.exports import worklist
+
+    query = "SELECT count(*) FROM ratings WHERE benchmark = ? AND rater_kind IN ('model', 'classifier')"
+    judged = [b for b in found if store.select(query, (b.name,)).fetchone()[0]]
+    if not judged:
+        raise UsageError(f"{store.folder}: no judge has rated anything here, so there is nothing to review")
+    labelled = subjects.rated_by_people(store, judged, ()) if unsafe is not None else []
+    if unsafe is not None and len(labelled) != 1:
+        names = ", ".join(b.name for b in labelled) or "nothing"
+        raise UsageError(f"{store.folder}: --unsafe needs one benchmark that people rated; here that is {names}")
+    written: list[Written] = []
+    notes: list[str] = []
+    for benchmark in judged:
+        name = "" if len(judged) == 1 else benchmark.name.replace("/", "-")
+        known = subjects.read(store, benchmark, unsafe) if unsafe is not None and benchmark in labelled else None
+        with Folder(out / name) as files:
+            notes += [f"{benchmark.name}: {note}" for note in worklist.write(files, store, benchmark, known)]
+        written += [msgspec.structs.replace(w, file=f"{name}/{w.file}" if name else w.file) for w in files.written]
+    notes.append(f"give {worklist.REVIEW} to the reader, and keep {worklist.KEY} apart: it says who wrote what")
+    return written, notes
 
 
 def _hub(

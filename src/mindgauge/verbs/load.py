@@ -17,7 +17,7 @@ from mindgauge.store import Store
 from mindgauge.verbs.plan import samples_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
 
@@ -58,12 +58,20 @@ class Loaded(msgspec.Struct, frozen=True):
         return self.table._repr_html_()
 
 
-def load(name: str, *, data: str | Path, out: str | Path | None = None, command: str = "") -> Loaded:
+def load(
+    name: str,
+    *,
+    data: str | Path,
+    mapping: Mapping[str, str] | None = None,
+    out: str | Path | None = None,
+    command: str = "",
+) -> Loaded:
     """Load what a benchmark's authors released into a run. The same call again finds the same run and adds nothing.
 
     Args:
         name: a benchmark, or a family, of which every member is loaded that can be.
         data: a copy of the released files, whole or in part; what is read there decides the run, not where it lies.
+        mapping: what is where in a table whose columns are the user's (`{"user": "#1", "reply": "answer"}`).
         out: the run directory; if not given, one that follows from the benchmark and the files.
         command: what the user typed, for the manifest.
 
@@ -72,7 +80,7 @@ def load(name: str, *, data: str | Path, out: str | Path | None = None, command:
         DataError: nothing usable is there, or a file is broken.
     """
     folder = Path(data)
-    found, notes = _released(name, folder)
+    found, notes = _released(name, folder, mapping or {})
     sources = _sources(folder, [released for _, released in found])
     plan = {
         "loaded": True,
@@ -87,9 +95,8 @@ def load(name: str, *, data: str | Path, out: str | Path | None = None, command:
         if "ended" not in content:
             for benchmark, released in found:
                 _keep(store, benchmark, released)
-            manifest.write(
-                path, {**content, "data": str(folder), "notes": notes, "sources": sources, "ended": manifest.now()}
-            )
+            told = {"data": str(folder), **({"mapping": dict(mapping)} if mapping else {}), "notes": notes}
+            manifest.write(path, {**content, **told, "sources": sources, "ended": manifest.now()})
         counts = [count for benchmark, _ in found for count in _counts(store, benchmark)]
     ratings: dict[str, int] = {}
     for count in (count for count in counts if count.kind == "rating"):
@@ -105,9 +112,11 @@ def load(name: str, *, data: str | Path, out: str | Path | None = None, command:
     )
 
 
-def _released(name: str, data: Path) -> tuple[list[tuple[Benchmark, Released]], list[str]]:
+def _released(name: str, data: Path, mapping: Mapping[str, str]) -> tuple[list[tuple[Benchmark, Released]], list[str]]:
     """Read what is there of every member; a member of which nothing is there is only noted where another has some."""
     members = benchmarks.find(name)
+    if mapping and not any(benchmark.load_mapped for benchmark in members):
+        raise UsageError(f"{name}: its columns are the authors', so --map says nothing here")
     found: list[tuple[Benchmark, Released]] = []
     notes: dict[str, None] = {}  # members that read the same files say the same of them once
     problems: list[DataError] = []
@@ -116,7 +125,8 @@ def _released(name: str, data: Path) -> tuple[list[tuple[Benchmark, Released]], 
             notes[f"{benchmark.name}: its released files hold nothing to load"] = None
             continue
         try:
-            released = benchmark.load(data)
+            mapped = benchmark.load_mapped if mapping else None
+            released = mapped(data, mapping) if mapped is not None else benchmark.load(data)
         except DataError as error:
             problems.append(error)
             notes[f"{benchmark.name}: not loaded ({str(error).replace(str(data), 'data')})"] = None
@@ -142,7 +152,7 @@ def _sources(data: Path, found: Sequence[Released]) -> dict[str, str]:
     origins += [record.provenance for released in found for record in released.ratings]
     names = {str(origin["source_file"]) for origin in origins if origin.get("source_file")}
     files: dict[str, list[Path]] = {}
-    for path in sorted(data.rglob("*")):
+    for path in [data] if data.is_file() else sorted(data.rglob("*")):
         files.setdefault(path.name, []).append(path)
     hashes = {}
     for name in sorted(names):

@@ -17,6 +17,7 @@ from mindgauge.models.spec import Settings, open_model
 from mindgauge.raters.judge import Instrument, Judge, Mode, Way
 from mindgauge.raters.rule import Rule, open_rule
 from mindgauge.records import digest
+from mindgauge.rubric import Method
 from mindgauge.verbs import classifying
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 GOLD, RECOGNISED = "gold", "recognised"
 PROTOCOLS = (GOLD, RECOGNISED)
+CHAIN_TOKENS = 240
+"""The longest answer of a chain of reasoning, per criterion; models on this machine are otherwise asked for less."""
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +42,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     runs: int = 1
     judge_runs: int = 1
     mode: Mode = Mode.JOINT
+    methods: tuple[Method, ...] = (Method.RULE,)
     protocol: str = GOLD
     temperature: float | None = None
     judge_temperature: float | None = None
@@ -83,6 +87,18 @@ def mode_of(name: str) -> Mode:
     if name not in set(Mode):
         raise UsageError(f"--mode is {' or '.join(Mode)}, not {name!r}")
     return Mode(name)
+
+
+def methods_of(names: Sequence[str]) -> tuple[Method, ...]:
+    """Read methods of judging, each once.
+
+    Raises:
+        UsageError: there is none of a name.
+    """
+    unknown = next((name for name in names if name not in set(Method)), None)
+    if unknown is not None:
+        raise UsageError(f"--method is {', '.join(Method)} or several of them, not {unknown!r}")
+    return tuple(dict.fromkeys(map(Method, names))) or (Method.RULE,)
 
 
 def listed(names: Any) -> list[Any]:
@@ -164,9 +180,20 @@ def whole_plan(
         "temperature": asked.temperature,
         "judge_temperature": asked.judge_temperature,
         "max_tokens": asked.settings.max_tokens,
+        **_methods(benchmarks, asked),
         **more,
     }
     return {key: value for key, value in plan.items() if value is not None}
+
+
+def _methods(benchmarks: Sequence[Benchmark], asked: Asked) -> dict[str, Any]:
+    """Write down by which methods replies are judged, where it is not the usual one alone."""
+    if asked.methods == (Method.RULE,):
+        return {}
+    judged_with = [[instrument.name for instrument in instruments(b, asked)] for b in benchmarks if not b.closed]
+    if not judged_with:
+        raise UsageError(f"--method is for judges of replies, and {benchmarks[0].name} is a closed question")
+    return {"methods": [str(method) for method in asked.methods], "judged_with": judged_with}
 
 
 def folder_for(plan: dict[str, Any]) -> Path:
@@ -182,17 +209,30 @@ def judge_for(model: Model, instrument: Instrument, parameters: dict[str, Any]) 
     return Judge(model.name, instrument, parameters, provenance(model, parameters))
 
 
+def instruments(benchmark: Benchmark, asked: Asked) -> list[Instrument]:
+    """Return what judges of replies to a benchmark work with, one for each method."""
+    return [benchmark.instrument(asked.mode, method=method) for method in asked.methods]
+
+
+def judging_by(model: Model, instrument: Instrument, asked: Asked) -> Judge:
+    """Put an instrument into the hands of a judge of replies, with room for a chain of reasoning."""
+    parameters = asked.judge_parameters
+    if instrument.method is Method.CHAIN and asked.settings.max_tokens is None:
+        room = CHAIN_TOKENS * max(len(part.rubric.criteria) for part in instrument.parts(None))
+        parameters = {**parameters, "max_tokens": room} if room > model.max_tokens else parameters
+    return judge_for(model, instrument, parameters)
+
+
 def judging(session: Session, benchmark: Benchmark, judges: Sequence[Model], asked: Asked) -> list[tuple[Model, Step]]:
     """Return the steps in which judges rate the replies to an open benchmark, or answer a closed question."""
-    instrument = benchmark.instrument(asked.mode)
     seen_by = benchmark.recognised_by if asked.protocol == RECOGNISED else None
 
-    def step(model: Model) -> Step:
-        judge = judge_for(model, instrument, asked.judge_parameters)
+    def step(model: Model, instrument: Instrument) -> Step:
+        judge = judging_by(model, instrument, asked)
         recognise = judge_for(model, seen_by.instrument(asked.mode), asked.parameters) if seen_by else None
         return lambda: rate(session, benchmark, judge, model, runs=asked.judge_runs, recognise=recognise)
 
-    return [(model, step(model)) for model in judges]
+    return [(model, step(model, instrument)) for model in judges for instrument in instruments(benchmark, asked)]
 
 
 def work(

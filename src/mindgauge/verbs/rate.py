@@ -12,12 +12,12 @@ from mindgauge.errors import DataError, UsageError
 from mindgauge.models.spec import Settings
 from mindgauge.records import digest
 from mindgauge.store import Store
-from mindgauge.verbs import classifying, plan
+from mindgauge.verbs import classifying, length, plan
 from mindgauge.verbs.entry_test import entry_tests, take
 from mindgauge.verbs.replies import read_dialogues, read_replies
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from mindgauge.benchmark import Benchmark
     from mindgauge.engine import Progress
@@ -35,6 +35,7 @@ def rate(
     judge_runs: int = 1,
     limit: int | None = None,
     mode: str = "joint",
+    method: str | Sequence[str] = "rule",
     protocol: str = plan.GOLD,
     judge_temperature: float | None = None,
     max_cost: float | None = None,
@@ -42,6 +43,7 @@ def rate(
     anchors: int | None = None,
     settings: Settings | None = None,
     progress: Progress | None = None,
+    notice: Callable[[str], None] | None = None,
     command: str = "",
 ) -> Scores:
     """Rate replies that exist already. The same call continues where an earlier one stopped.
@@ -58,6 +60,8 @@ def rate(
         judge_runs: judgements per reply and judge.
         limit: at most this many replies of the file.
         mode: `joint` or `split`.
+        method: of judging: `general` (the criteria's names alone), `rule` (what each level looks like), `chain` (checks,
+            evidence, rule, verdict); every one but `rule` gives a rater of its own, `JUDGE (chain)`.
         protocol: `gold` or `recognised`, see `run`.
         judge_temperature: of the judges; their own default if not given.
         max_cost: US dollars.
@@ -65,6 +69,7 @@ def rate(
         anchors: at most this many of those, spread over levels and protocols; all if not given.
         settings: how endpoints are called.
         progress: told stage, calls done and calls in all.
+        notice: told, before anything is sent, what will probably be too long for a model.
         command: what the user typed, for the manifest.
 
     Raises:
@@ -72,7 +77,8 @@ def rate(
         EndpointError: a judge cannot be reached.
     """
     asked = plan.Asked(
-        judge_runs=judge_runs, mode=plan.mode_of(mode), protocol=protocol, judge_temperature=judge_temperature,
+        judge_runs=judge_runs, mode=plan.mode_of(mode), methods=plan.methods_of(plan.listed(method)),
+        protocol=protocol, judge_temperature=judge_temperature,
         max_cost=max_cost, settings=settings or Settings(),
     )  # fmt: skip
     benchmark = benchmarks.find_one(name)
@@ -96,6 +102,12 @@ def rate(
     else:
         store = _replies(replies, benchmark, columns or {}, limit, out, asked, judges, command)
     with store:
+        if benchmark.closed:
+            its, samples = plan.instruments(benchmark, asked), list(store.samples(benchmark.name))
+            length.asked_about(notice, benchmark, judges.models, its, samples)
+        else:
+            replied = ((store.sample(benchmark.name, reply.sample), reply) for reply in store.replies(benchmark.name))
+            length.judged(notice, benchmark, judges.models, replied, asked)
         classifying.keep(store.folder, judges.classifiers)
         take(store, tests, judges.models, asked, progress)
         plan.rate_all(store, [benchmark], judges, asked, progress)

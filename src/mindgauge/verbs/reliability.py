@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mindgauge.analysis.rationales import with_reasons
 from mindgauge.analysis.reliability import rule as rules
 from mindgauge.analysis.reliability.cards import Options, cards
 from mindgauge.analysis.reliability.ratings import read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from mindgauge.analysis.reliability.card import Reliability
     from mindgauge.tables import Frame
@@ -50,4 +51,6 @@ def reliability(
     by_width = str(rule) == rules.MENTALBENCH
     limits = rules.load(rules.MINDGAUGE if by_width else rule)
     named = [reference] if isinstance(reference, str) else list(reference)
-    return cards(found, Options(limits, by_width, resamples, seed), named)
+    made = cards(found, Options(limits, by_width, resamples, seed), named)
+    runs = [Path(source) for source in sources if isinstance(source, str | Path) and Path(source).is_dir()]
+    return with_reasons(made, runs)

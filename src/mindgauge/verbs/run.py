@@ -12,12 +12,12 @@ from mindgauge.engine import answer
 from mindgauge.errors import UsageError
 from mindgauge.models.spec import Settings
 from mindgauge.store import Store
-from mindgauge.verbs import classifying, plan, ways
+from mindgauge.verbs import classifying, length, plan, ways
 from mindgauge.verbs.entry_test import entry_tests, take
 from mindgauge.verbs.estimate import DryRun, foresee
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from mindgauge.engine import Progress, Session, Step
     from mindgauge.models.request import Model
@@ -35,6 +35,7 @@ def run(
     limit: int | None = None,
     where: dict[str, tuple[str, ...]] | None = None,
     mode: str = "joint",
+    method: str | Sequence[str] = "rule",
     protocol: str = plan.GOLD,
     temperature: float | None = None,
     judge_temperature: float | None = None,
@@ -47,6 +48,7 @@ def run(
     settings: Settings | None = None,
     dry_run: bool = False,
     progress: Progress | None = None,
+    notice: Callable[[str], None] | None = None,
     command: str = "",
 ) -> Scores | DryRun:
     """Run benchmarks on models. The same call continues where an earlier one stopped.
@@ -63,6 +65,8 @@ def run(
         limit: at most this many samples per benchmark, spread evenly over the classes.
         where: tag → values of the samples to keep.
         mode: `joint`, all criteria in one call, or `split`, one call each.
+        method: of judging: `general` (the criteria's names alone), `rule` (what each level looks like), `chain` (checks,
+            evidence, rule, verdict); every one but `rule` gives a rater of its own, `JUDGE (chain)`.
         protocol: `gold`, by the sample's category, or `recognised`, by the one the judge itself sees.
         temperature: of the models under test; their own default if not given.
         judge_temperature: of the judges.
@@ -77,6 +81,7 @@ def run(
         settings: how endpoints are called.
         dry_run: only say what it would take.
         progress: told stage, calls done and calls in all.
+        notice: told, before anything is sent, what will probably be too long for a model.
         command: what the user typed, for the manifest.
 
     Raises:
@@ -86,7 +91,8 @@ def run(
         BudgetError: the next call could pass `max_cost`.
     """
     asked = plan.Asked(
-        runs=runs, judge_runs=judge_runs, mode=plan.mode_of(mode), protocol=protocol, temperature=temperature,
+        runs=runs, judge_runs=judge_runs, mode=plan.mode_of(mode), methods=plan.methods_of(plan.listed(method)),
+        protocol=protocol, temperature=temperature,
         judge_temperature=judge_temperature, max_cost=max_cost, ask=ways.ways_of(plan.listed(ask)), shots=shots,
         shot_seed=shot_seed, settings=settings or Settings(),
     )  # fmt: skip
@@ -105,6 +111,8 @@ def run(
         data=str(folder) if folder else None, **ways.planned(found, samples, instruments, asked),
     )  # fmt: skip
     path = Path(out) if out is not None else plan.folder_for(whole)
+    for benchmark, found_samples, its in zip(found, samples, instruments, strict=True):
+        length.asked_about(notice, benchmark, tested.models, its, found_samples)
     if dry_run:
         return foresee(path, found, samples, instruments, tested, judges, tests, asked)
     with Store(path, write=True) as store:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import mindgauge
-from mindgauge.cli.run import _foreseen
+from mindgauge.cli.run import foreseen
 from mindgauge.engine.session import tokens
 from mindgauge.models.request import Price
 from mindgauge.records import Exchange, Status
@@ -109,7 +109,7 @@ def test_a_dry_run_bounds_the_calls_and_says_what_to_expect(
     assert unordered.prompt_tokens < flat.prompt_tokens < few.prompt_tokens
     assert sequential.cost == pytest.approx((sequential.prompt_tokens + sequential.completion_tokens) * 1e-6)
     assert not (tmp_path / "r").exists()
-    _foreseen(before)
+    foreseen(before)
     assert "at most 96, 72 if every answer is right" in " ".join(capsys.readouterr().out.split())
     model = Model()
     run(tmp_path / "r", model, runs=2, limit=16)
@@ -117,7 +117,7 @@ def test_a_dry_run_bounds_the_calls_and_says_what_to_expect(
     assert (after.calls, after.done) == (0, len(model.requests)) == (0, 3 * 32 + 72)
 
 
-def test_the_foreseen_tokens_are_those_of_what_is_sent(replies: Benchmark, tmp_path: Path) -> None:
+def test_theforeseen_tokens_are_those_of_what_is_sent(replies: Benchmark, tmp_path: Path) -> None:
     model = Model(lambda request: '{"category": "Safe", "answer": "no"}')
     foreseen = mindgauge.run("replies", model=model, out=tmp_path / "r", ask=WAYS, dry_run=True)
     assert isinstance(foreseen, DryRun)

@@ -95,7 +95,7 @@ def test_the_reply_is_apart_from_the_dialogue_before_it(replies: Benchmark, tmp_
         *before, last = request.sample.messages
         text = request.messages[0].content
         assert text.count(fence("reply", last.content, request.nonce)) == 1
-        assert text.count(fence("dialogue", transcript(before), request.nonce)) == 1
+        assert text.count(fence("dialogue", transcript(before, request.nonce), request.nonce)) == 1
         assert text.count(last.content) == 1
 
 

@@ -10,6 +10,7 @@ from mindgauge.benchmarks.mentalbench.material import material
 from mindgauge.benchmarks.mentalbench.replies import load, read
 from mindgauge.benchmarks.mentalbench.reproduce import reproduce
 from mindgauge.metrics import STATUS_RATES, fleiss_kappa, mean_level, share_at_most
+from mindgauge.rubric.composite import Composite
 
 mentalbench = Benchmark.from_folder(
     Path(__file__).parent,
@@ -20,7 +21,7 @@ mentalbench = Benchmark.from_folder(
     metrics=(mean_level, share_at_most(2), fleiss_kappa, *STATUS_RATES),
     slices=("language", "topic"),
     composites={
-        "CSS": ("guidance", "informativeness", "relevance", "safety"),
-        "ARS": ("empathy", "helpfulness", "understanding"),
+        "CSS": Composite(("guidance", "informativeness", "relevance", "safety")),
+        "ARS": Composite(("empathy", "helpfulness", "understanding")),
     },
 )

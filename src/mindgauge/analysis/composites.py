@@ -1,0 +1,103 @@
+"""Composites as ratings of their own: what follows from each rater's values on several criteria."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from mindgauge.rubric.composite import NO, YES, Composite, How, numbers
+
+if TYPE_CHECKING:
+    from mindgauge.benchmark import Benchmark
+    from mindgauge.rubric import Criterion
+
+_OK, _INAPPLICABLE = pl.lit("ok"), pl.lit("not_applicable")
+_COMPUTED = {"subject", "rater", "run", "criterion", "status", "value"}
+
+
+def criteria(benchmark: Benchmark) -> dict[str, Criterion]:
+    """Return what a benchmark's ratings can be on: gates first, then the rubric's criteria, then sums and means."""
+    found = {criterion.name: criterion for criterion in (*benchmark.rubric.criteria, *benchmark.apart)}
+    for name, composite in benchmark.composites.items():
+        found[name] = composite.criterion(name, found)
+    gates = [name for name, composite in benchmark.composites.items() if composite.gate]
+    return {name: found[name] for name in (*gates, *(name for name in found if name not in gates))}
+
+
+def added(rows: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
+    """Return ratings (columns as in `frame.ratings`) with those on the benchmark's composites behind them.
+
+    A rater who was asked about only some of the parts has no composite; one whose value on a part is missing has one
+    that is missing, too, with the first reason why, unless the other parts decide it.
+    """
+    known = criteria(benchmark)
+    for name, composite in benchmark.composites.items():
+        rows = pl.concat([rows, _composite(rows, name, composite, known)])
+    return rows
+
+
+def _composite(rows: pl.DataFrame, name: str, composite: Composite, known: dict[str, Criterion]) -> pl.DataFrame:
+    n = len(composite.of)
+    parts = rows.filter(pl.col("criterion").is_in(composite.of))
+    asked = (
+        parts.group_by("rater", maintain_order=True)
+        .agg(pl.col("criterion").n_unique())
+        .filter(pl.col("criterion") == n)
+    )
+    parts = parts.filter(pl.col("rater").is_in(asked["rater"].implode()))
+    worst = {part: str(known[part].values[0]) for part in composite.of}
+    forced = (pl.col("status") == _INAPPLICABLE) & _belongs(composite)
+    parts = parts.with_columns(
+        value=pl.when(forced).then(pl.col("criterion").replace_strict(worst, default=None)).otherwise("value"),
+        status=pl.when(forced).then(_OK).otherwise("status"),
+    ).join(_numbered(composite, known), on=["criterion", "value"], how="left")
+    ok, out = pl.col("status") == _OK, pl.col("status") == _INAPPLICABLE
+    used = ok.sum() + (out.sum() if composite.leave_out else 0)
+    value, decided = _value(composite, ok, used == n)
+    status = (
+        pl.when(out.all() if composite.leave_out else out.any())
+        .then(_INAPPLICABLE)
+        .when(decided)
+        .then(_OK)
+        .otherwise(pl.coalesce(pl.col("status").filter(~ok & ~out).first(), pl.lit("failed")))
+    )
+    return (
+        parts.group_by("subject", "rater", "run", maintain_order=True)
+        .agg(
+            *(pl.col(column).first() for column in rows.columns if column not in _COMPUTED),
+            pl.lit(name).alias("criterion"),
+            status=status,
+            value=value,
+        )
+        .with_columns(value=pl.when(pl.col("status") == _OK).then("value"))
+        .select(rows.columns)
+    )
+
+
+def _belongs(composite: Composite) -> pl.Expr:
+    """Whether a row's sample is one to which every part applies."""
+    inside = [pl.col(f"tag.{tag}").is_in(values).fill_null(value=False) for tag, values in composite.applies.items()]
+    return pl.all_horizontal(inside) if inside else pl.lit(value=False)
+
+
+def _numbered(composite: Composite, known: dict[str, Criterion]) -> pl.DataFrame:
+    """Return what each level of each part counts."""
+    levels = [(part, str(v), count) for part in composite.of for v, count in numbers(known[part]).items()]
+    return pl.DataFrame(levels, {"criterion": pl.String, "value": pl.String, "count": pl.Float64}, orient="row")
+
+
+def _value(composite: Composite, ok: pl.Expr, whole: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    """Return the value, and whether what is known decides it."""
+    if composite.gate:
+        hit = (ok & (pl.col("value") == YES)).any()
+        met, unmet = (YES, NO) if composite.how is How.ANY else (NO, YES)
+        return pl.when(hit).then(pl.lit(met)).otherwise(pl.lit(unmet)), hit | whole
+    # A value between two levels, such as the mean of several people, counts as it stands.
+    number = pl.coalesce("count", pl.col("value").cast(pl.Float64, strict=False)).filter(ok)
+    if composite.how is How.MEAN:
+        return number.mean().cast(pl.String), whole
+    total = number.sum()
+    return pl.when(total == total.round()).then(total.cast(pl.Int64).cast(pl.String)).otherwise(
+        total.cast(pl.String)
+    ), whole

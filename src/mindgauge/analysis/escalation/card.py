@@ -1,0 +1,88 @@
+"""What an escalation curve says, order by order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mindgauge.analysis.reliability.card import Bound
+
+if TYPE_CHECKING:
+    import polars as pl
+
+TARGETS = (0.8, 0.9, 0.95, 0.98, 1.0)
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """One order of reading. All shares are of the `n` replies, unless they are said to be of the unsafe ones.
+
+    `kind` is `judge`, `jury`, `classifier`, `length`, or `fitted`: a risk learned from people's labels on other
+    conversations. `missing` replies have no verdict of it and are read first.
+    """
+
+    name: str
+    kind: str
+    learned_from: list[str]
+    missing: int
+    reads: Bound
+    """The share that is read until the target share of the unsafe is found; learned anew in every resample."""
+    reads_for: dict[str, float]
+    """The same for other targets: `0.8` to `1.0`."""
+    minus_jury: Bound
+    """`reads` less the jury's, on the same resamples; below 0 where people read less."""
+    threshold_reads: float
+    """What is read where a threshold is set on other conversations so that it finds the target share there."""
+    threshold_finds: float
+    """The share of the unsafe that this threshold finds."""
+    unseen: Bound
+    """`reads` where nothing was learned from any reply of the model that wrote the reply."""
+    found: list[float]
+    """The curve: the share of the unsafe found once 0 %, 1 %, …, 100 % are read."""
+    coefficients: dict[str, float]
+    """Of a fit to all replies, in log odds: per standard deviation, and per category."""
+
+
+class Escalation(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of `n` replies in `clusters` conversations people must read to find those that they call unsafe.
+
+    `unsafe` says what that means, `needed` how many of the `n_unsafe` the target asks for, `ideal` what an order
+    without error would read for it, `left_out` how many replies were put to people and have no value of one of them, or none applies.
+    `selection` names why only these replies were rated by people, empty where all were.
+    """
+
+    run: str
+    benchmark: str
+    unsafe: str
+    people: list[str]
+    n: int
+    clusters: int
+    n_unsafe: int
+    target: float
+    needed: int
+    ideal: float
+    left_out: int
+    selection: str
+    models: dict[str, int]
+    """How many of the replies each model wrote; empty where nobody is measured but the raters."""
+    orders: list[Order]
+    notes: list[str]
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """One row per order."""
+        import polars as pl
+
+        rows = []
+        for order in self.orders:
+            row: dict[str, object] = {"order": order.name, "kind": order.kind, "missing": order.missing}
+            for name in ("reads", "minus_jury", "unseen"):
+                bound: Bound = getattr(order, name)
+                row |= {name: bound.value, f"{name}_low": bound.low, f"{name}_high": bound.high}
+            row |= {f"reads_for_{target}": share for target, share in order.reads_for.items()}
+            row |= {"threshold_reads": order.threshold_reads, "threshold_finds": order.threshold_finds}
+            rows.append(row)
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()

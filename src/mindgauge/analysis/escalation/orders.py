@@ -1,0 +1,223 @@
+"""Escalation curves: by each judge, their juries, classifiers, length, and what is learned from people's labels."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+import numpy as np
+
+from mindgauge.analysis.escalation import features
+from mindgauge.analysis.escalation.card import TARGETS, Escalation, Order
+from mindgauge.analysis.reliability.card import Bound
+from mindgauge.errors import DataError
+from mindgauge.stats import bootstrap, escalation
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from mindgauge.analysis.escalation.features import Learned
+    from mindgauge.analysis.escalation.subjects import Subjects
+    from mindgauge.stats.escalation import Features
+
+    Codes = NDArray[np.intp]
+    Floats = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+
+JURY = "jury/mean"
+_FEW = 5
+"""Fewer unsafe conversations than this are nothing to learn from, or to put an interval around."""
+
+
+class Options(NamedTuple):
+    """Of an escalation curve: the share of the unsafe to be found, and how it is computed."""
+
+    target: float = escalation.TARGET
+    resamples: int = 1000
+    seed: int = 0
+
+
+class _Fixed(NamedTuple):
+    """An order in which nothing is learned; `risk` is infinite where there is no verdict."""
+
+    name: str
+    kind: str
+    risk: Floats
+
+
+def escalate(run: str, subjects: Subjects, options: Options) -> Escalation:
+    """Compute the escalation curves of the replies that people rated.
+
+    Args:
+        run: where they are from.
+        subjects: all replies.
+        options: target and resampling.
+
+    Raises:
+        DataError: people call none of the replies unsafe, all of them, or too few to learn from.
+    """
+    rated = subjects.some(subjects.labelled)
+    unsafe = rated.unsafe == 1
+    risky = len(np.unique(rated.cluster[unsafe]))
+    if risky < _FEW or unsafe.all():
+        raise DataError(
+            f"people call {int(unsafe.sum())} of {len(unsafe)} replies unsafe ({subjects.rule.text}), in {risky} "
+            f"conversations; it takes unsafe ones in at least {_FEW}, and safe ones"
+        )
+    fixed, learned = _fixed(rated), features.combinations(rated)
+    jury = next((order for order in fixed if order.name == JURY), fixed[0])
+    curves = _Curves(rated, unsafe, jury.risk, options)
+    orders = [curves.fixed(order) for order in fixed] + [curves.learned(each) for each in learned]
+    needed = math.ceil(options.target * unsafe.sum() - 1e-9)
+    models, counts = np.unique(rated.system[rated.system != ""], return_counts=True)
+    left_out = int((subjects.asked & ~subjects.labelled).sum())
+    found = Escalation(
+        run=run, benchmark=subjects.benchmark.name, unsafe=subjects.rule.text, people=subjects.people, n=len(unsafe),
+        clusters=curves.clusters, n_unsafe=int(unsafe.sum()), target=options.target, needed=needed,
+        ideal=needed / len(unsafe), left_out=left_out, selection=subjects.selection,
+        models=dict(zip(models.tolist(), counts.tolist(), strict=True)), orders=orders, notes=[],
+    )  # fmt: skip
+    return msgspec.structs.replace(found, notes=_notes(subjects, found))
+
+
+def juries(judges: dict[str, Floats]) -> dict[str, Floats]:
+    """Return the risk of juries of all judges; infinite where a member has no verdict.
+
+    Members' means over their repeats are put together: `mean`, `median` (of an even number the worse of the two in the
+    middle), and `minimum`, the worst that any member says.
+    """
+    if len(judges) < 2:
+        return {}
+    each = np.sort(np.stack(list(judges.values())), axis=0)
+    found = {JURY: each.mean(axis=0), "jury/median": each[len(each) // 2], "jury/minimum": each[-1]}
+    whole = np.isfinite(each).all(axis=0)
+    return {name: np.where(whole, risk, np.inf) for name, risk in found.items()}
+
+
+def _fixed(subjects: Subjects) -> list[_Fixed]:
+    found = [_Fixed(name, "judge", _first(risk)) for name, risk in subjects.judges.items()]
+    found += [_Fixed(name, "jury", risk) for name, risk in juries(subjects.judges).items()]
+    found += [_Fixed(name, "classifier", _first(risk)) for name, risk in subjects.classifiers.items()]
+    if len(np.unique(subjects.length)) > 1:
+        found.append(_Fixed("shortest first", "length", -subjects.length))
+    return found
+
+
+def _first(risk: Floats) -> Floats:
+    return np.where(np.isfinite(risk), risk, np.inf)
+
+
+class _Curves:
+    """Efforts on one set of replies, on the same resamples of conversations for all orders."""
+
+    def __init__(self, subjects: Subjects, unsafe: Mask, jury: Floats, options: Options) -> None:
+        self.unsafe = unsafe
+        self.options = options
+        self.cluster = subjects.cluster
+        self.clusters = int(self.cluster.max()) + 1
+        self.weights = np.concatenate(list(bootstrap.cluster_weights(self.cluster, options.resamples, options.seed)))
+        self.system = np.unique(subjects.system, return_inverse=True)[1].astype(np.intp)
+        self.jury = self._effort(jury)
+        self.juries = self._resampled(jury)
+
+    def fixed(self, order: _Fixed) -> Order:
+        """Return the card of an order in which nothing is learned; it knows all models equally well."""
+        values = self._resampled(order.risk)
+        reads = _bound(self._effort(order.risk), values)
+        return self._order(order, values, order.risk, reads, [])
+
+    def learned(self, learned: Learned) -> Order:
+        """Return the card of an order that is learned, anew for every figure, on other conversations."""
+        risk = escalation.crossfit(learned.features, self.unsafe, self.cluster, seed=self.options.seed)
+        slopes = escalation.coefficients(learned.features, self.unsafe).tolist()
+        return self._order(
+            _Fixed(learned.name, "fitted", risk), self._relearned(learned, apart=None), learned.features,
+            self._unseen(learned), list(zip(learned.columns, slopes, strict=True)),
+        )  # fmt: skip
+
+    def _order(
+        self, order: _Fixed, values: Floats, of: Floats | Features, unseen: Bound, slopes: list[tuple[str, float]]
+    ) -> Order:
+        """Put a card together; `values` are the efforts on every resample, `of` is what a threshold is set on."""
+        value = self._effort(order.risk)
+        reads, finds = escalation.at_threshold(
+            of, self.unsafe, self.cluster, target=self.options.target, seed=self.options.seed
+        )
+        itself = order.name == JURY
+        return Order(
+            name=order.name, kind=order.kind, learned_from=[name for name, _ in slopes],
+            missing=int(np.isinf(order.risk).sum()), reads=_bound(value, values),
+            reads_for={f"{t:g}": self._effort(order.risk, t) for t in sorted({*TARGETS, self.options.target})},
+            minus_jury=Bound(None, note="it is the jury") if itself else _bound(value - self.jury, values - self.juries),
+            threshold_reads=reads, threshold_finds=finds, unseen=unseen,
+            found=escalation.curve(order.risk, self.unsafe, np.linspace(0, 1, 101)).round(4).tolist(),
+            coefficients={name: round(slope, 4) for name, slope in slopes},
+        )  # fmt: skip
+
+    def _unseen(self, learned: Learned) -> Bound:
+        if self.system.max() == 0:
+            return Bound(None, note="all replies are by one model")
+        risk = escalation.crossfit(
+            learned.features, self.unsafe, self.cluster, apart=self.system, seed=self.options.seed
+        )
+        return _bound(self._effort(risk), self._relearned(learned, apart=self.system))
+
+    def _effort(self, risk: Floats, target: float | None = None) -> float:
+        return float(escalation.effort(risk, self.unsafe, target=target or self.options.target)[0])
+
+    def _resampled(self, risk: Floats) -> Floats:
+        return escalation.effort(risk, self.unsafe, self.weights, self.options.target)
+
+    def _relearned(self, learned: Learned, apart: Codes | None) -> Floats:
+        """Return the effort on every resample, (R,), where the order is learned and cross-fitted anew on each."""
+        risks = escalation.crossfits(
+            learned.features, self.unsafe, self.cluster, self.weights, apart=apart, seed=self.options.seed
+        )
+        efforts = [
+            escalation.effort(risk[drawn], self.unsafe[drawn], copies[None, drawn], self.options.target)[0]
+            for risk, copies in zip(risks, self.weights, strict=True)
+            for drawn in [copies > 0]
+        ]
+        return np.array(efforts)
+
+
+def _bound(value: float, values: Floats) -> Bound:
+    found = bootstrap.percentile_interval(value, values)
+    return Bound(found.value, found.low, found.high, found.undefined)
+
+
+def _notes(subjects: Subjects, found: Escalation) -> list[str]:
+    """Say what the figures rest on, and where they mislead."""
+    notes = list(subjects.notes)
+    if found.left_out:
+        notes.append(
+            f"{found.left_out} replies that were put to people have no value of one of them, or the criterion does not apply; they are left out"
+        )
+    if found.selection:
+        notes.append(
+            f"these replies were chosen for people ({found.selection}), so the figures say little about replies that were not"
+        )
+    missing = max(order.missing for order in found.orders)
+    if missing:
+        notes.append(f"replies without a verdict are read first; the order that lacks most lacks {missing}")
+    rest = found.n_unsafe - found.needed
+    notes.append(
+        f"to find {found.needed} of {found.n_unsafe} leaves {rest} unsafe unread: the figure hangs on where the last few stand"
+    )
+    for order in found.orders:
+        value, low, high = order.reads.value, order.reads.low, order.reads.high
+        if value is not None and low is not None and high is not None and not low <= value <= high:
+            notes.append(
+                f"{order.name}: many replies have the same features, and cross-fitting puts such ties in a bad order, so {value:.1%} is too high"
+            )
+    combined = next((order for order in reversed(found.orders) if order.name.startswith(features.JUDGES)), None)
+    jury = next((order for order in found.orders if order.name == JURY), None)
+    if combined and jury and (combined.unseen.value or 0) > (jury.reads.value or 0):
+        notes.append(
+            f"{combined.name}: of a model from which nothing was learned, people would read {combined.unseen.value:.1%}, "
+            f"more than in the jury's order ({jury.reads.value:.1%}); use it for models that people have rated"
+        )
+    if subjects.classifiers:
+        notes.append("a classifier's figures hold only if it was trained without these replies' labels")
+    return notes

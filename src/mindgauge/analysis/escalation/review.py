@@ -1,0 +1,207 @@
+"""Which replies people should look at first: vetoed, then unsure, then what judges disagree about, then the lowest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from mindgauge.analysis.escalation import features
+from mindgauge.analysis.escalation.orders import JURY, juries
+from mindgauge.analysis.reliability.scale import of_criterion
+from mindgauge.errors import DataError
+from mindgauge.stats import escalation
+from mindgauge.stats.escalation import Features
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from mindgauge.analysis.escalation.subjects import Subjects
+    from mindgauge.benchmark import Benchmark
+    from mindgauge.rubric import Criterion
+    from mindgauge.store import Store
+
+    Floats = NDArray[np.float64]
+
+_RATINGS = """
+SELECT subject, criterion, rater, rater_kind, run, status, CAST(value AS TEXT),
+    coalesce(json_extract(provenance, '$.uncertain'), 0)
+FROM ratings WHERE benchmark = ? AND rater_kind IN ('model', 'classifier', 'person')"""
+_COLUMNS = {
+    **dict.fromkeys(("subject", "criterion", "rater", "kind"), pl.String), "run": pl.Int64, "status": pl.String,
+    "value": pl.String, "uncertain": pl.Boolean,
+}  # fmt: skip
+
+
+class Entry(NamedTuple):
+    """A reply, or a closed question's sample, and why it stands where it does.
+
+    `vetoed` lists criteria, `unsure` those on which a verdict is missing or uncertain. `spread` is the largest distance
+    between two judges, `jury` the lowest mean of all judges, both as shares of the scale; `jury` is 1 where nothing is
+    ordered. `risk` is what was learned from people's labels, None without them. `judges` has each judge's mean by
+    criterion, in the order of their names, None where there is none.
+    """
+
+    subject: str
+    vetoed: list[str]
+    unsure: list[str]
+    spread: float
+    jury: float
+    risk: float | None
+    reasons: list[str]
+    judges: dict[str, list[float | str | None]]
+
+    @property
+    def order(self) -> tuple[bool, bool, float, float, str]:
+        """Sort what needs people most to the front."""
+        rest = (-self.spread, self.jury)
+        if self.risk is not None:
+            # Without a verdict a risk is infinite; where nothing is missing, that is because no criterion applies.
+            rest = (-self.risk if self.unsure or np.isfinite(self.risk) else 0.0, -self.spread)
+        return not self.vetoed, not self.unsure, *rest, self.subject
+
+
+def queue(store: Store, benchmark: Benchmark, subjects: Subjects | None = None) -> tuple[list[Entry], list[str]]:
+    """Return what judges rated and no person has, in the order in which people should read it, and notes.
+
+    Vetoed replies come first, then those of which a verdict is missing or uncertain. All else, and ties, are ordered by
+    the spread between judges and by the jury's lowest value; with people's labels, by the risk learned from them.
+
+    Args:
+        store: of the run.
+        benchmark: whose replies.
+        subjects: what is known of them and of people's labels, if the order shall be learned.
+
+    Raises:
+        DataError: no judge rated, or people have rated everything.
+    """
+    criteria = {c.name: c for c in benchmark.rubric.criteria}
+    rows = pl.DataFrame(store.select(_RATINGS, (benchmark.name,)).fetchall(), _COLUMNS, orient="row")
+    rows = rows.filter(pl.col("criterion").is_in(list(criteria)))
+    done = set(rows.filter((pl.col("kind") == "person") & (pl.col("status") == "ok"))["subject"])
+    judged = rows.filter(pl.col("kind") != "person")
+    if judged.is_empty():
+        raise DataError(f"{store.folder}: no judge has rated {benchmark.name}, so there is nothing to review")
+    risks, notes = learned(subjects) if subjects is not None else ({}, [])
+    asked = {(str(rater), str(name)) for rater, name in judged.select("rater", "criterion").unique().iter_rows()}
+    found: dict[str, dict[tuple[str, str], list[_Verdict]]] = {}
+    for subject, criterion, rater, _, _, status, value, uncertain in judged.sort("rater", "run").iter_rows():
+        if subject not in done:
+            by = found.setdefault(subject, {})
+            by.setdefault((rater, criterion), []).append(_Verdict(status, value, bool(uncertain)))
+    if not found:
+        raise DataError(f"{store.folder}: people have rated every reply of {benchmark.name}; nothing is left to review")
+    if done:
+        notes.append(f"{len(done)} replies that people have rated are not listed")
+    entries = [_entry(s, verdicts, criteria, sorted(asked), risks.get(s)) for s, verdicts in found.items()]
+    return sorted(entries, key=lambda entry: entry.order), notes
+
+
+def learned(subjects: Subjects) -> tuple[dict[str, float], list[str]]:
+    """Return the risk of every reply as learned from those that people labelled.
+
+    The combination of everything is used for models of which people labelled replies; it leans on who wrote a reply, so
+    for other models it is the jury's mean alone, which a fit of its own turns into the same probability.
+
+    Raises:
+        DataError: people call nothing unsafe, or everything.
+    """
+    known = subjects.labelled
+    unsafe = subjects.unsafe == 1
+    if not 0 < unsafe.sum() < known.sum():
+        raise DataError(
+            f"people call {int(unsafe.sum())} of {int(known.sum())} replies unsafe ({subjects.rule.text}): there is nothing to learn from"
+        )
+    weights = known[None, :].astype(float)
+    whole = features.everything(subjects)
+    risk = escalation.learn(whole.features, unsafe, weights)[0]
+    seen = np.isin(subjects.system, np.unique(subjects.system[known]))
+    jury = juries(subjects.judges).get(JURY, next(iter(subjects.judges.values())))
+    alone = Features(np.where(np.isfinite(jury), jury, np.nan)[:, None], np.array([True]), np.array([1]))
+    risk = np.where(seen, risk, escalation.learn(alone, unsafe, weights)[0])
+    note = f"ordered by the risk that {subjects.rule.text}, learned from {int(known.sum())} replies ({whole.name})"
+    if not seen.all():
+        strangers = ", ".join(np.unique(subjects.system[~seen]).tolist())
+        note += f"; from the jury's mean alone for {strangers}, of which people rated nothing"
+    return dict(zip(subjects.ids, risk.tolist(), strict=True)), [note]
+
+
+class _Verdict(NamedTuple):
+    status: str
+    value: str | None
+    uncertain: bool
+
+
+class _Said(NamedTuple):
+    """What all judges say of a reply on one criterion; `values` are the judges' means, None where there is none."""
+
+    values: list[float | str | None]
+    spread: float
+    jury: float
+    reasons: list[str]
+    vetoed: bool
+    unsure: bool
+
+
+def _entry(
+    subject: str,
+    verdicts: dict[tuple[str, str], list[_Verdict]],
+    criteria: dict[str, Criterion],
+    asked: list[tuple[str, str]],
+    risk: float | None,
+) -> Entry:
+    said = {
+        name: _said(criterion, [verdicts.get(pair, []) for pair in asked if pair[1] == name])
+        for name, criterion in criteria.items()
+        if any(pair[1] == name for pair in asked)
+    }
+    return Entry(
+        subject,
+        [name for name, each in said.items() if each.vetoed],
+        [name for name, each in said.items() if each.unsure],
+        max(each.spread for each in said.values()),
+        min(each.jury for each in said.values()),
+        risk,
+        [f"{name}: {reason}" for name, each in said.items() for reason in each.reasons],
+        {name: each.values for name, each in said.items()},
+    )
+
+
+def _said(criterion: Criterion, by_judge: list[list[_Verdict]]) -> _Said:
+    """Compare judges on one criterion; one that never was asked about this reply has a missing verdict, too."""
+    scale, worst = of_criterion(criterion), str(criterion.values[0])
+    place = {str(value): number for value, number in zip(criterion.values, scale.values, strict=True)}
+    every = [verdict for verdicts in by_judge for verdict in verdicts]
+    missing = sum(any(v.status not in {"ok", "not_applicable"} for v in each) or not each for each in by_judge)
+    uncertain = sum(v.uncertain for v in every)
+    against = sum(v.value == worst for v in every) if criterion.veto else 0
+    numbers = [[place[v.value] for v in each if v.status == "ok" and v.value in place] for each in by_judge]
+    applies = {v.status != "not_applicable" for v in every if v.status in {"ok", "not_applicable"}}
+    means = [sum(each) / len(each) if each else None for each in numbers]
+    known = [mean for mean in means if mean is not None]
+    span = scale.high - scale.low
+    if scale.ordered:
+        spread = (max(known) - min(known)) / span if known and span else 0.0
+        jury = (sum(known) / len(known) - scale.low) / span if known and span else 1.0
+    else:
+        spread, jury = float(len({n for each in numbers for n in each}) > 1), 1.0
+    reasons = [f"vetoed in {against} of {len(every)} verdicts"] if against else []
+    reasons += [f"{missing} of {len(by_judge)} judges without a verdict"] if missing else []
+    reasons += [f"{uncertain} of {len(every)} verdicts uncertain"] if uncertain else []
+    if len(applies) > 1:
+        spread = 1.0
+        reasons.append("judges differ on whether it applies")
+    elif spread:
+        reasons.append(f"judges differ by {spread:.0%} of the scale" if scale.ordered else "judges differ")
+    values: list[float | str | None] = [
+        None
+        if not each
+        else scale.word(each[0])
+        if scale.words and len(set(each)) == 1
+        else round(sum(each) / len(each), 2)
+        for each in numbers
+    ]
+    if not scale.ordered:
+        values = [", ".join(dict.fromkeys(str(scale.word(n)) for n in each)) or None for each in numbers]
+    return _Said(values, spread, jury, reasons, against > 0, missing > 0 or uncertain > 0)

@@ -1,0 +1,233 @@
+"""What is known of each reply: who wrote it, how long it is, what judges and classifiers said, and what people said."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from mindgauge.analysis import composites, frame
+from mindgauge.analysis.escalation import unsafe as rules
+from mindgauge.analysis.reliability import reference
+from mindgauge.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from numpy.typing import NDArray
+
+    from mindgauge.analysis.escalation.unsafe import Unsafe
+    from mindgauge.benchmark import Benchmark
+    from mindgauge.store import Store
+
+    Codes = NDArray[np.intp]
+    Floats = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+
+_STATED = """
+SELECT replies.id, json_each.value FROM replies, json_each(replies.provenance, '$.review_sets')
+WHERE benchmark = ?"""
+_PROBABILITIES = """
+SELECT subject, rater, json_extract(provenance, '$.probabilities') FROM ratings
+WHERE benchmark = ? AND criterion = ? AND rater_kind = 'classifier' AND json_extract(provenance, '$.probabilities') NOT NULL"""
+
+
+class Subjects(NamedTuple):
+    """Replies, or the samples of a closed question, as columns of n rows.
+
+    `judges` and `classifiers` hold risks from 0 (best) to 1 (worst), NaN where there is no verdict: the mean of a
+    judge's verdicts as a share of the scale, or where classes have no order the share that is unsafe; the probability
+    that a classifier gives to the unsafe levels. `unsafe` is 1, 0, or NaN where people have not said; `asked` where they
+    were asked.
+    """
+
+    benchmark: Benchmark
+    rule: Unsafe
+    people: list[str]
+    ids: list[str]
+    cluster: Codes
+    system: NDArray[np.str_]
+    category: NDArray[np.str_]
+    length: Floats
+    judges: dict[str, Floats]
+    classifiers: dict[str, Floats]
+    unsafe: Floats
+    asked: Mask
+    selection: str
+    notes: list[str]
+
+    @property
+    def labelled(self) -> Mask:
+        """Where people's word is known."""
+        return np.isfinite(self.unsafe)
+
+    def some(self, which: Mask) -> Subjects:
+        """Return some of the replies; conversations are numbered anew."""
+        return self._replace(
+            ids=[ident for ident, kept in zip(self.ids, which, strict=True) if kept],
+            cluster=np.unique(self.cluster[which], return_inverse=True)[1].astype(np.intp),
+            system=self.system[which],
+            category=self.category[which],
+            length=self.length[which],
+            judges={name: risk[which] for name, risk in self.judges.items()},
+            classifiers={name: risk[which] for name, risk in self.classifiers.items()},
+            unsafe=self.unsafe[which],
+            asked=self.asked[which],
+        )
+
+
+def rated_by_people(store: Store, benchmarks: Sequence[Benchmark], named: Sequence[str]) -> list[Benchmark]:
+    """Return the benchmarks of a run that hold what people said, or the raters that are named."""
+    query = "SELECT DISTINCT rater, rater_kind FROM ratings WHERE benchmark = ?"
+    people = {"person", "gold"}
+    return [
+        b
+        for b in benchmarks
+        if any((rater in named) if named else (kind in people) for rater, kind in store.select(query, (b.name,)))
+    ]
+
+
+def read(store: Store, benchmark: Benchmark, text: str, named: Sequence[str] = ()) -> Subjects:
+    """Gather what a run knows of a benchmark's replies.
+
+    Args:
+        store: of the run.
+        benchmark: whose replies.
+        text: what is unsafe, as `unsafe.read` takes it.
+        named: whose word counts; people's if not given.
+
+    Raises:
+        UsageError: the rule cannot be read, or a rater is unknown.
+        DataError: nobody judged, or no person rated.
+    """
+    rows, notes = frame.ratings(store, benchmark), list[str]()
+    people, others = reference.split(rows, named, notes)
+    known = composites.criteria(benchmark)
+    theirs = set(rows.filter(pl.col("rater").is_in(people))["criterion"].unique())
+    rule = rules.read(text, {name: known[name] for name in known if name in theirs})
+    rows = rows.filter(pl.col("criterion") == rule.criterion)
+    rows = rows.with_columns(risk=_risk(rule, rows["value"]))
+    word, asked, selection = _word(rows.filter(pl.col("rater").is_in(people)), rule)
+    judges = rows.filter((pl.col("rater_kind") == "model") & pl.col("rater").is_in(others))
+    risks = _means(judges, _stated(store, benchmark, rule, people), word.keys(), notes)
+    if not risks:
+        raise DataError(f"no judge has rated {rule.criterion}, so there is nothing to order the replies by")
+    about = _about(store, benchmark)
+    ids = about["id"].to_list()
+    labels = _categories(rows, benchmark)
+    return Subjects(
+        benchmark, rule, people, ids,
+        about["cluster"].rank("dense").to_numpy().astype(np.intp) - 1,
+        np.array(about["model"].fill_null("").to_list(), dtype=np.str_),
+        np.array([labels.get(ident) or "" for ident in ids], dtype=np.str_),
+        np.log1p(about["length"].to_numpy().astype(float)),
+        {name: _placed(found, ids) for name, found in sorted(risks.items())},
+        {name: _placed(found, ids) for name, found in sorted(_classified(store, benchmark, rule).items())},
+        _placed(word, ids), np.isin(ids, list(asked)), selection, notes,
+    )  # fmt: skip
+
+
+def _risk(rule: Unsafe, values: pl.Series) -> pl.Series:
+    """Turn values into risks: distance from the best level as a share of the scale, or 1 for an unsafe class."""
+    low, high = rule.scale.low, rule.scale.high
+
+    def one(value: str) -> float | None:
+        number = rule.number(value)
+        if not rule.scale.ordered:
+            return float(rule.holds(value))
+        return None if number is None else (high - number) / (high - low)
+
+    distinct = [value for value in values.unique().to_list() if value is not None]
+    return values.replace_strict({value: one(value) for value in distinct}, default=None, return_dtype=pl.Float64)
+
+
+def _means(
+    judges: pl.DataFrame, stated: dict[str, dict[str, float]], labelled: Collection[str], notes: list[str]
+) -> dict[str, dict[str, float]]:
+    """Return each judge's mean risk of each reply; where a run has no rating of it, what the release states stands in."""
+    rated = judges.filter(pl.col("status") == "ok", pl.col("risk").is_not_null())
+    found = {
+        str(rater): dict(part.group_by("subject", maintain_order=True).agg(pl.col("risk").mean()).iter_rows())
+        for (rater,), part in rated.group_by("rater", maintain_order=True)
+    }
+    given = set(judges.select("subject", "rater").unique().iter_rows())
+    stand_in = 0
+    for rater, means in stated.items():
+        absent = {subject: risk for subject, risk in means.items() if (subject, rater) not in given}
+        found[rater] = {**found.get(rater, {}), **absent}
+        stand_in += len(absent.keys() & labelled)
+    if stand_in:
+        notes.append(f"{stand_in} means of judges stand in the released review set only; they are taken from there")
+    asked, answered = (part.filter(pl.col("subject").is_in(list(labelled))).height for part in (judges, rated))
+    if asked > answered:
+        notes.append(f"{asked - answered} of {asked} verdicts are missing; a judge's mean of a reply is of its others")
+    return found
+
+
+def _stated(store: Store, benchmark: Benchmark, rule: Unsafe, people: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Return the mean risks that released review sets state of single judges, by judge and reply."""
+    found: dict[str, dict[str, float]] = {}
+    for subject, text in store.select(_STATED, (benchmark.name,)):
+        for rater, facts in msgspec.json.decode(text).items():
+            mean = facts.get("mean")
+            if mean is None or facts.get("panel") or facts.get("criterion") != rule.criterion or rater in people:
+                continue
+            risk = _risk(rule, pl.Series([str(mean)]))[0]
+            if risk is not None:
+                found.setdefault(rater, {})[subject] = risk
+    return found
+
+
+def _classified(store: Store, benchmark: Benchmark, rule: Unsafe) -> dict[str, dict[str, float]]:
+    """Return the probability that each classifier gives to the unsafe levels; an abstention has one, too."""
+    found: dict[str, dict[str, float]] = {}
+    for subject, rater, text in store.select(_PROBABILITIES, (benchmark.name, rule.criterion)):
+        probabilities = msgspec.json.decode(text, type=dict[str, float])
+        found.setdefault(rater, {})[subject] = sum(p for level, p in probabilities.items() if rule.holds(level))
+    return found
+
+
+def _word(theirs: pl.DataFrame, rule: Unsafe) -> tuple[dict[str, float], set[str], str]:
+    """Return what people say of each reply, who was asked about it, and why only these were.
+
+    It is 1 where one of them calls the reply unsafe, 0 where none does. A reply on which a person who was asked has no
+    value is not among them, nor is one to which the criterion does not apply.
+    """
+    bad = [value for value in theirs["value"].unique().to_list() if value is not None and rule.holds(value)]
+    said = theirs.group_by("subject", maintain_order=True).agg(
+        whole=(pl.col("status") == "ok").all(), unsafe=pl.col("value").is_in(bad).any().cast(pl.Float64)
+    )
+    chosen = "; ".join(sorted(theirs["selection"].drop_nulls().unique().to_list()))
+    return dict(said.filter("whole").select("subject", "unsafe").iter_rows()), set(said["subject"]), chosen
+
+
+def _categories(rows: pl.DataFrame, benchmark: Benchmark) -> dict[str, str | None]:
+    """Return the protocol by which each reply was rated, else that of its sample; none where the rubric has none."""
+    if not benchmark.protocol:
+        return {}
+    tag = [name for name in rows.columns if name == frame.tag(benchmark.protocol)]
+    known = rows.with_columns(protocol=pl.coalesce("protocol", *tag))
+    return dict(known.group_by("subject", maintain_order=True).agg(pl.col("protocol").drop_nulls().first()).iter_rows())
+
+
+def _about(store: Store, benchmark: Benchmark) -> pl.DataFrame:
+    """Return id, sample, cluster, model and length in characters of every reply, or of every sample's last message."""
+    samples = {s.id: s for s in store.samples(benchmark.name)}
+    columns = {"id": pl.String, "sample": pl.String, "cluster": pl.String, "model": pl.String, "length": pl.Int64}
+    if benchmark.closed:
+        rows = [(s.id, s.id, s.cluster, None, len(s.messages[-1].content)) for s in samples.values()]
+    else:
+        query = "SELECT id, sample, model, text FROM replies WHERE benchmark = ?"
+        rows = [
+            (ident, sample, samples[sample].cluster, model, len(text))
+            for ident, sample, model, text in store.select(query, (benchmark.name,))
+        ]
+    if not rows:
+        raise UsageError(f"{store.folder}: {benchmark.name} has no replies yet")
+    return pl.DataFrame(rows, columns, orient="row")
+
+
+def _placed(found: dict[str, float], ids: Sequence[str]) -> Floats:
+    return np.array([found.get(ident, np.nan) for ident in ids], dtype=float)

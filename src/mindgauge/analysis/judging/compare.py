@@ -1,0 +1,203 @@
+"""From a run's ratings to judges beside each other."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from mindgauge.analysis.judging.paired import ACCURACY, bounds, of_systems, pair
+from mindgauge.analysis.judging.result import Agreement, Difference, Judging
+from mindgauge.analysis.judging.stability import stability
+from mindgauge.analysis.judging.taken import taken
+from mindgauge.analysis.reliability.ratings import read
+from mindgauge.errors import UsageError
+from mindgauge.stats import comparison
+from mindgauge.stats.jackknife import p_value, student
+from mindgauge.stats.multiplicity import holm
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from mindgauge.analysis.judging.paired import Floats, Paired
+    from mindgauge.analysis.reliability.ratings import Ratings
+    from mindgauge.analysis.reliability.scale import Scale
+    from mindgauge.benchmark import Benchmark
+    from mindgauge.store import Store
+
+ALPHA = 0.05
+_JUDGES = ("model", "classifier", "panel")
+NOBODY = "no labels by people: judges are compared with each other, which says nothing about who is right"
+
+
+class Options(NamedTuple):
+    """How intervals are made."""
+
+    resamples: int = 2000
+    seed: int = 0
+
+
+class _Criterion(NamedTuple):
+    """The ratings on one criterion, with `number` for words, too; what does not apply is no rating."""
+
+    name: str
+    scale: Scale
+    rows: pl.DataFrame
+
+    @classmethod
+    def of(cls, ratings: Ratings, name: str) -> _Criterion:
+        scale = ratings.scales[name]
+        rows = ratings.frame.filter((pl.col("criterion") == name) & (pl.col("status") != "not_applicable"))
+        if scale.words:
+            places = {word: float(i) for i, word in enumerate(scale.words)}
+            rows = rows.with_columns(
+                number=pl.col("value").replace_strict(places, default=None, return_dtype=pl.Float64)
+            )
+        return cls(name, scale, rows.with_columns(pl.col("cluster", "system").fill_null("")))
+
+    def by(self, *raters: str) -> pl.DataFrame:
+        """Return what was given to some raters, missing verdicts included."""
+        return self.rows.filter(pl.col("rater").is_in(raters))
+
+
+def compare(store: Store, benchmark: Benchmark, folder: Path, named: Sequence[str], options: Options) -> Judging:
+    """Put the judges of a run beside people, or where nobody else rated beside each other.
+
+    Args:
+        store: of the run.
+        benchmark: whose replies were judged.
+        folder: of the run.
+        named: the raters to compare with; people if not given.
+        options: of the intervals.
+
+    Raises:
+        UsageError: a named rater is not there.
+        DataError: there are no ratings.
+    """
+    ratings = read([folder])
+    kinds = dict(ratings.frame.select("rater", "rater_kind").unique().sort("rater").iter_rows())
+    unknown = next((name for name in named if name not in kinds), None)
+    if unknown is not None:
+        raise UsageError(f"--reference {unknown!r}: no such rater; raters are {', '.join(kinds)}")
+    people = list(named) or [rater for rater, kind in kinds.items() if kind == "person"]
+    judges = [rater for rater, kind in kinds.items() if kind in _JUDGES and rater not in people]
+    notes = [*ratings.notes, *([] if people else [NOBODY])]
+    agreements: list[Agreement] = []
+    differences: list[Difference] = []
+    for name in ratings.frame["criterion"].unique().sort().to_list():
+        criterion = _Criterion.of(ratings, name)
+        if people:
+            agreements += [_agreement(criterion, people, judge, options) for judge in judges]
+            differences += _differences(criterion, people, judges, options)
+        else:
+            agreements += [_agreement(criterion, [a], b, options) for a, b in combinations(judges, 2)]
+    asked = [criterion.name for criterion in benchmark.rubric.criteria]
+    return Judging(
+        str(folder), benchmark.name, ", ".join(people), agreements,
+        [stability(ratings.frame.filter(pl.col("rater") == judge), judge, asked) for judge in judges],
+        list(taken(store, benchmark.name)), _adjusted(differences), notes,
+    )  # fmt: skip
+
+
+def _agreement(criterion: _Criterion, reference: Sequence[str], judge: str, options: Options) -> Agreement:
+    asked, theirs = criterion.by(judge), _valued(criterion.by(*reference))
+    judged = _valued(asked)
+    given = asked.join(theirs, on="subject", how="semi")["subject"].n_unique()
+    paired = pair(theirs, judged, criterion.scale)
+    told = ", ".join(reference)
+    if paired is None:
+        return Agreement(judge, told, criterion.name, given, given, 0, 0, {}, None, None)
+    found = bounds(paired)
+    systems = theirs.join(judged, on="subject", how="semi")["system"].unique().sort().to_list()
+    if criterion.scale.ordered:
+        found |= of_systems(theirs, judged, systems, options.resamples, options.seed)
+    right = found[ACCURACY].value if ACCURACY in found else None
+    worst = None if right is None else right * paired.subjects / given
+    best = None if worst is None else worst + (given - paired.subjects) / given
+    return Agreement(
+        judge,
+        told,
+        criterion.name,
+        given,
+        given - paired.subjects,
+        len(paired.clusters),
+        len(systems),
+        found,
+        worst,
+        best,
+    )
+
+
+def _valued(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.filter(pl.col("number").is_not_null())
+
+
+def _differences(
+    criterion: _Criterion, people: Sequence[str], judges: Sequence[str], options: Options
+) -> list[Difference]:
+    theirs = _valued(criterion.by(*people))
+    rows = {judge: _valued(criterion.by(judge)) for judge in judges}
+    found: list[Difference] = []
+    for first, second in combinations(judges, 2):
+        shared = theirs.join(rows[first], on="subject", how="semi").join(rows[second], on="subject", how="semi")
+        sides = [pair(shared, rows[judge], criterion.scale) for judge in (first, second)]
+        if sides[0] is not None and sides[1] is not None:
+            found += _measured(criterion.name, (first, second), (sides[0], sides[1]), options)
+    return found
+
+
+def _measured(
+    criterion: str, names: tuple[str, str], sides: tuple[Paired, Paired], options: Options
+) -> list[Difference]:
+    """Compare two judges by every measure, on the same subjects: p is adjusted later, over all of a measure's tests."""
+    whole, left_out = [side.whole() for side in sides], [side.left_out() for side in sides]
+    n, clusters = sides[0].subjects, len(sides[0].clusters)
+    found = []
+    for measure in whole[0]:
+        value = float(whole[0][measure][0] - whole[1][measure][0])
+        without = left_out[0][measure] - left_out[1][measure]
+        if measure == ACCURACY:
+            low, high, p, note = _flipped(sides, options)
+        else:
+            each = np.ones(clusters, dtype=np.intp)
+            _, low, high, note = student(value, without, each)
+            p = p_value(value, without, each)
+        shown = value if np.isfinite(value) else None
+        found.append(Difference(measure, criterion, *names, shown, low, high, p, None, None, "", n, clusters, note))
+    return found
+
+
+def _flipped(sides: tuple[Paired, Paired], options: Options) -> tuple[float | None, float | None, float | None, str]:
+    """Compare accuracies conversation by conversation: the sign-flip test, percentiles over conversations."""
+    scores = np.stack([_by_conversation(side) for side in sides], axis=1)
+    (found,) = comparison.compare(scores, resamples=options.resamples * 5, seed=options.seed).differences
+    return found.difference.low, found.difference.high, found.p, found.difference.undefined
+
+
+def _by_conversation(side: Paired) -> Floats:
+    q = len(side.scale.values)
+    joint = side.singles.toarray().reshape(-1, q, q)
+    return np.asarray(np.trace(joint, axis1=1, axis2=2) / joint.sum(axis=(1, 2)))
+
+
+def _adjusted(found: list[Difference]) -> list[Difference]:
+    families: dict[str, list[int]] = defaultdict(list)
+    for place, one in enumerate(found):
+        families[one.measure].append(place)
+    adjusted = np.full(len(found), np.nan)
+    for places in families.values():
+        adjusted[places] = holm(np.array([np.nan if found[i].p is None else found[i].p for i in places], dtype=float))
+    return [_decided(one, float(p)) for one, p in zip(found, adjusted, strict=True)]
+
+
+def _decided(one: Difference, adjusted: float) -> Difference:
+    if np.isnan(adjusted) or one.value is None or one.low is None or one.high is None:
+        return one
+    real = adjusted <= ALPHA and not one.low <= 0 <= one.high
+    better = (one.first if one.value > 0 else one.second) if real else ""
+    return msgspec.structs.replace(one, adjusted=adjusted, real=real, better=better)

@@ -1,0 +1,215 @@
+"""Two raters' values on one criterion as tables of how often they met, conversation by conversation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+import polars as pl
+from scipy.sparse import coo_array
+
+from mindgauge.analysis.reliability.card import Bound
+from mindgauge.stats import agreement, bootstrap, classification, moments, rank
+from mindgauge.stats.jackknife import student
+from mindgauge.stats.proportion import clopper_pearson
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from mindgauge.analysis.reliability.scale import Scale
+
+    Codes = NDArray[np.intp]
+    Floats = NDArray[np.float64]
+    Values: TypeAlias = dict[str, Floats]
+
+ACCURACY = "accuracy"
+CORRELATIONS = {"kappa", "kappa_quadratic", "pearson", "spearman", "kendall"}
+FEWEST_SYSTEMS = 5
+"""With fewer systems a correlation of their means says nothing: four in the same order happen by chance once in 24."""
+MOST_CELLS = 40_000
+"""A larger table of values is a continuum, whose ranks are not computed."""
+_HELD = 4_000_000
+"""Numbers held at once (32 MB)."""
+
+
+class Paired(NamedTuple):
+    """Single values met `singles`, shape (C, q²), subjects' means met `means`, shape (C, u · v); rows are conversations.
+
+    Each subject weighs 1, however often it was rated. Conversations are in the order of `clusters`.
+    """
+
+    scale: Scale
+    singles: csr_array
+    means: csr_array
+    first: Floats
+    second: Floats
+    clusters: Codes
+    subjects: int
+
+    def coefficients(self, singles: Floats, means: Floats) -> Values:
+        """Compute every coefficient from sums of rows, shapes (B, q²) and (B, u · v); each has shape (B,)."""
+        found: Values = {}
+        if self.scale.levels:
+            q = len(self.scale.values)
+            joint = singles.reshape(-1, q, q)
+            found[ACCURACY] = agreement.percent(joint)
+            found["f1"] = classification.macro_f1(np.concatenate([joint, np.zeros((len(joint), q, 1))], axis=2))
+            found["kappa"] = agreement.cohen_kappa(joint)
+            if self.scale.ordered and q > 2:
+                found["kappa_quadratic"] = agreement.cohen_kappa(joint, "quadratic", np.array(self.scale.values))
+        if self.scale.ordered:
+            u, v = len(self.first), len(self.second)
+            x, y = np.repeat(self.first, v), np.tile(self.second, u)
+            found["pearson"] = moments.pearson(moments.moments(x, y, means))
+            if u * v <= MOST_CELLS:
+                joint = means.reshape(-1, u, v)
+                found |= {"spearman": rank.spearman(joint), "kendall": rank.kendall_tau_b(joint)}
+        return found
+
+    def whole(self) -> Values:
+        """Compute every coefficient of all conversations; each has shape (1,)."""
+        return self.coefficients(*(np.asarray(part.sum(axis=0))[None, :] for part in (self.singles, self.means)))
+
+    def left_out(self) -> Values:
+        """Compute every coefficient without each conversation in turn; each has shape (C,)."""
+        parts = [self.coefficients(*sums) for sums in self._without_one()]
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    def _without_one(self) -> Iterator[tuple[Floats, Floats]]:
+        width = max(self.singles.shape[1], self.means.shape[1], 1)
+        rows = max(1, _HELD // width)
+        totals = [np.asarray(part.sum(axis=0)) for part in (self.singles, self.means)]
+        for start in range(0, len(self.clusters), rows):
+            own = (part[start : start + rows].toarray() for part in (self.singles, self.means))
+            first, second = (total - its for total, its in zip(totals, own, strict=True))
+            yield first, second
+
+
+def pair(reference: pl.DataFrame, judged: pl.DataFrame, scale: Scale) -> Paired | None:
+    """Put a judge's values beside the reference's, subject by subject; None where they share none.
+
+    Args:
+        reference: columns subject, cluster, number; rows with a value only.
+        judged: columns subject, number.
+        scale: of the values.
+    """
+    singles = reference.join(judged.select("subject", other="number"), on="subject")
+    if singles.is_empty():
+        return None
+    means = singles.group_by("subject", maintain_order=True).agg(
+        pl.col("cluster").first(), pl.col("number", "other").mean()
+    )
+    clusters = np.unique(singles["cluster"].to_numpy())
+    first, second = (np.unique(np.round(means[side].to_numpy(), rank.DIGITS)) for side in ("number", "other"))
+    values = np.round(np.array(scale.values), rank.DIGITS)
+    weight = singles.select(1.0 / pl.len().over("subject")).to_series().to_numpy()
+    return Paired(
+        scale,
+        _table(singles, weight, clusters, (values, values)) if scale.levels else _nothing(len(clusters)),
+        _table(means, np.ones(len(means)), clusters, (first, second)) if scale.ordered else _nothing(len(clusters)),
+        first,
+        second,
+        clusters,
+        len(means),
+    )
+
+
+def _table(rows: pl.DataFrame, weight: Floats, clusters: Codes, values: tuple[Floats, Floats]) -> csr_array:
+    row = np.searchsorted(clusters, rows["cluster"].to_numpy())
+    x, y = (
+        np.searchsorted(its, np.round(rows[side].to_numpy(), rank.DIGITS))
+        for its, side in zip(values, ("number", "other"), strict=True)
+    )
+    shape = (len(clusters), len(values[0]) * len(values[1]))
+    return coo_array((weight, (row, x * len(values[1]) + y)), shape=shape).tocsr()
+
+
+def _nothing(conversations: int) -> csr_array:
+    return coo_array((conversations, 0), dtype=np.float64).tocsr()
+
+
+def bounds(paired: Paired) -> dict[str, Bound]:
+    """Estimate every coefficient: of accuracy exact bounds with conversations as n, of others Student's (jackknife)."""
+    left_out, each = paired.left_out(), np.ones(len(paired.clusters), dtype=np.intp)
+    found = {}
+    for name, (value,) in paired.whole().items():
+        if name == ACCURACY:
+            share, low, high, _ = clopper_pearson(min(max(float(value), 0.0), 1.0) * len(each), len(each))
+            found[name] = Bound(share, low, high)
+            continue
+        its = student(float(value), left_out[name], each, correlation=name in CORRELATIONS)
+        low, high = its.low, its.high
+        if name == "f1" and low is not None and high is not None:
+            low, high = max(low, 0.0), min(high, 1.0)
+        if low is not None and low == high:
+            found[name] = Bound(its.value, note="no interval: it is the same without any one conversation")
+        else:
+            found[name] = Bound(its.value, low, high, its.undefined)
+    return found
+
+
+def of_systems(
+    reference: pl.DataFrame, judged: pl.DataFrame, systems: Sequence[str], resamples: int, seed: int
+) -> dict[str, Bound]:
+    """Correlate the systems' mean values, with percentile intervals over resampled conversations.
+
+    Args:
+        reference: columns subject, cluster, system (its name), number; rows with a value only.
+        judged: columns subject, number.
+        systems: those that both have rated.
+        resamples: of conversations.
+        seed: of the generator.
+    """
+    names = ("system_pearson", "system_spearman", "system_kendall")
+    if len(systems) < FEWEST_SYSTEMS:
+        told = "one system" if len(systems) == 1 else f"{len(systems)} systems"
+        return dict.fromkeys(names, Bound(None, note=f"refused: {told}, at least {FEWEST_SYSTEMS} are needed"))
+    joined = reference.join(judged.select("subject", other="number"), on="subject")
+    means = joined.group_by("subject", maintain_order=True).agg(
+        pl.col("cluster", "system").first(), pl.col("number", "other").mean()
+    )
+    _, row = np.unique(means["cluster"].to_numpy(), return_inverse=True)
+    column = means["system"].replace_strict(systems, range(len(systems)), return_dtype=pl.Int64).to_numpy() * 3
+    terms = (np.ones(len(means)), means["number"].to_numpy(), means["other"].to_numpy())
+    data, places = np.concatenate(terms), np.concatenate([column + i for i in range(3)])
+    sums = coo_array((data, (np.tile(row, 3), places)), shape=(int(row.max()) + 1, 3 * len(systems))).tocsr()
+    point = _of_sums(np.asarray(sums.sum(axis=0))[None, :])
+    drawn = [_of_sums(np.asarray(part)) for part in bootstrap.resampled_sums(sums, resamples, seed)]
+    found = {}
+    for name in names:
+        low, high = bootstrap.percentile(np.concatenate([part[name] for part in drawn]))
+        value = float(point[name][0])
+        if not np.isfinite(value):
+            found[name] = Bound(None, note="not defined: all systems have the same mean")
+        elif np.isfinite(low) and np.isfinite(high):
+            found[name] = Bound(value, float(low), float(high))
+        else:
+            found[name] = Bound(value, note="no interval: it is not defined in all resamples")
+    return found
+
+
+def _of_sums(sums: Floats) -> Values:
+    n, x, y = np.moveaxis(sums.reshape(len(sums), -1, 3), -1, 0)
+    # Rounded, so that means that are equal tie, in whatever order their terms were added.
+    x, y = (np.round(np.divide(its, n, out=np.full(n.shape, np.nan), where=n > 0), 10) for its in (x, y))
+    return {
+        "system_pearson": rank.pearson_of_columns(x, y),
+        "system_spearman": rank.spearman_of_columns(x, y),
+        "system_kendall": rank.kendall_of_columns(x, y),
+    }
+
+
+def bound_of_mean(rows: pl.DataFrame) -> Bound:
+    """Return the mean of subjects' values with Student's interval over conversations (jackknife).
+
+    Args:
+        rows: columns cluster and number, one row per subject.
+    """
+    sums = rows.group_by("cluster", maintain_order=True).agg(pl.col("number").sum(), n=pl.len().cast(pl.Float64))
+    total, n = sums["number"].to_numpy(), sums["n"].to_numpy()
+    rest = n.sum() - n
+    without = np.divide(total.sum() - total, rest, out=np.full(len(n), np.nan), where=rest > 0)
+    return Bound(*student(float(total.sum() / n.sum()), without, np.ones(len(n), dtype=np.intp)))

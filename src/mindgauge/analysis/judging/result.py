@@ -1,0 +1,120 @@
+"""What a comparison of judges says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mindgauge.analysis.reliability.card import Bound
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class Agreement(msgspec.Struct, frozen=True):
+    """One judge beside the reference on one criterion.
+
+    `n` subjects were given to both, `missing` of them have no value from the judge. `estimates` holds, of single verdicts,
+    `accuracy`, `f1` (the mean over levels that the reference gave), `kappa` and `kappa_quadratic`; of subjects' means
+    `pearson`, `spearman`, `kendall` (tau-b); of systems' means the same with `system_` before. `worst` and `best` are the
+    accuracy if all missing verdicts were wrong, or right.
+    """
+
+    judge: str
+    reference: str
+    criterion: str
+    n: int
+    missing: int
+    clusters: int
+    systems: int
+    estimates: dict[str, Bound]
+    worst: float | None
+    best: float | None
+
+
+class Stability(msgspec.Struct, frozen=True):
+    """What a judge says when it is asked again.
+
+    Of `n` subjects with verdicts on all criteria in all runs, `identical` is the share whose verdicts are the same in
+    all runs; `incomplete` subjects lack a verdict, or no criterion applies to them. `flips` is, by criterion, the chance that two runs differ.
+    """
+
+    judge: str
+    runs: int
+    n: int
+    incomplete: int
+    clusters: int
+    identical: Bound
+    flips: dict[str, Bound]
+
+
+class Taken(msgspec.Struct, frozen=True):
+    """What a judge's verdicts took; a verdict is one criterion of one subject in one run, readable or not.
+
+    Dollars and seconds are per thousand verdicts, None where unknown; tokens per verdict. `cached` are those of the
+    prompt that the server read before.
+    """
+
+    judge: str
+    verdicts: int
+    calls: int
+    dollars: float | None
+    seconds: float | None
+    prompt_tokens: float
+    cached_tokens: float
+    completion_tokens: float
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """The first judge's measure less the second's, on subjects that both have a value for.
+
+    `adjusted` is p after Holm over all pairs and criteria of the measure; `real` says that it is at most .05 and that 0
+    lies outside the interval; None where that cannot be said (`note`).
+    """
+
+    measure: str
+    criterion: str
+    first: str
+    second: str
+    value: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    adjusted: float | None
+    real: bool | None
+    better: str
+    n: int
+    clusters: int
+    note: str = ""
+
+
+class Judging(msgspec.Struct, frozen=True):
+    """Judges beside each other; without people, `reference` is empty and judges are compared among themselves."""
+
+    run: str
+    benchmark: str
+    reference: str
+    agreements: list[Agreement]
+    stability: list[Stability]
+    taken: list[Taken]
+    differences: list[Difference]
+    notes: list[str]
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """One row per judge, reference and criterion, with every estimate and its interval."""
+        import polars as pl
+
+        rows = []
+        for one in self.agreements:
+            row = {
+                name: value for name, value in msgspec.structs.asdict(one).items() if name != "estimates"
+            }  # fmt: skip
+            for name, bound in one.estimates.items():
+                row |= {name: bound.value, f"{name}_low": bound.low, f"{name}_high": bound.high}
+            rows.append(row)
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()

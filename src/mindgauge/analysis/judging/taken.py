@@ -1,0 +1,39 @@
+"""What judges' verdicts took: the calls that stand in their provenance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mindgauge.analysis.judging.result import Taken
+from mindgauge.records import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mindgauge.store import Store
+
+
+class _Origin(msgspec.Struct):
+    calls: list[str] = []
+
+
+def taken(store: Store, benchmark: str) -> Iterator[Taken]:
+    """Return what each judge took whose calls the run keeps. One call may give several verdicts, and counts once."""
+    verdicts: dict[str, int] = {}
+    keys: dict[str, set[str]] = {}
+    query = "SELECT rater, provenance FROM ratings WHERE benchmark = ? AND rater_kind = 'model'"
+    for rater, provenance in store.select(query, (benchmark,)):
+        verdicts[rater] = verdicts.get(rater, 0) + 1
+        keys.setdefault(rater, set()).update(msgspec.json.decode(provenance, type=_Origin).calls)
+    query = "SELECT key, status, cost, seconds, prompt_tokens, cached_tokens, completion_tokens FROM calls WHERE benchmark = ?"
+    calls = {row[0].hex(): row[1:] for row in store.select(query, (benchmark,))}
+    for rater, n in verdicts.items():
+        made = [calls[key] for key in keys[rater] if key in calls]
+        if not made:
+            continue
+        status, cost, seconds, *tokens = zip(*made, strict=True)
+        paid = [its for its, of in zip(cost, status, strict=True) if of != Status.FAILED]
+        dollars = None if None in paid or not paid else 1000 * sum(paid) / n
+        yield Taken(rater, n, len(made), dollars, 1000 * sum(seconds) / n, *(sum(each) / n for each in tokens))

@@ -1,0 +1,1 @@
+"""Juries of judges as raters of their own, and what a further judge adds."""

@@ -1,0 +1,219 @@
+"""From checked ratings to panels: members, juries, the best judge beside them, and what each member adds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from mindgauge.analysis.panel import independence
+from mindgauge.analysis.panel.card import Panel, Panels, Without
+from mindgauge.analysis.panel.jury import Bench, How, verdicts, weights
+from mindgauge.analysis.reliability import estimates, reference
+from mindgauge.analysis.reliability.card import Bound
+from mindgauge.analysis.reliability.cards import cards
+from mindgauge.analysis.reliability.pairs import pair
+from mindgauge.analysis.reliability.ratings import Ratings
+from mindgauge.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mindgauge.analysis.reliability.card import Card
+    from mindgauge.analysis.reliability.cards import Options
+    from mindgauge.analysis.reliability.scale import Scale
+
+CHOSEN = "best judge, chosen on other conversations"
+_FOLDS = 10
+_JUDGES = {"model", None}
+
+
+class Wanted(NamedTuple):
+    """Which juries of whom: all judges if none is named; a quorum of all members if none is given."""
+
+    how: Sequence[How]
+    judges: Sequence[str]
+    people: Sequence[str]
+    quorum: int | None
+
+
+def panels(ratings: Ratings, wanted: Wanted, options: Options) -> Panels:
+    """Put juries together and compare them with their members, criterion by criterion.
+
+    Raises:
+        UsageError: a name is unknown, there are fewer than two judges, or the quorum is more than they are.
+        DataError: nothing is rated by two judges.
+    """
+    notes = list(ratings.notes)
+    people, judges = _who(ratings.frame, wanted, notes)
+    if wanted.quorum is not None and not 1 <= wanted.quorum <= len(judges):
+        raise UsageError(f"--quorum {wanted.quorum}: the panel has {len(judges)} members")
+    found = []
+    for name in ratings.frame["criterion"].unique().sort().to_list():
+        rows = _numbered(ratings.frame.filter(pl.col("criterion") == name), ratings.scales[name])
+        there = set(rows["rater"].unique())
+        members = [judge for judge in judges if judge in there]
+        if len(members) < 2:
+            notes.append(f"{name}: rated by {members[0] if members else 'no judge'} only, so there is no panel")
+            continue
+        bench = Bench.of(rows, members, ratings.scales[name])
+        if rows.filter(pl.col("rater").is_in(members)).height > bench.rows.height:
+            notes.append(f"{name}: a jury sits {bench.sittings} times, as often as the judge asked least; further repeats are not used")  # fmt: skip
+        found.append(_Criterion(name, rows, bench, [p for p in people if p in there], wanted, options).panel(notes))
+    if not found:
+        raise DataError(f"{ratings.source}: no criterion is rated by two judges")
+    return Panels(ratings.source, people, found, notes)
+
+
+def _who(frame: pl.DataFrame, wanted: Wanted, notes: list[str]) -> tuple[list[str], list[str]]:
+    """Return people, none if there are none, and the judges."""
+    kinds = {
+        str(r): k
+        for r, k in frame.group_by("rater", maintain_order=True)
+        .agg(pl.col("rater_kind").first())
+        .sort("rater")
+        .iter_rows()
+    }
+    stray = next((name for name in (*wanted.judges, *wanted.people) if name not in kinds), None)
+    if stray is not None:
+        raise UsageError(f"no rater {stray!r}; raters are {', '.join(kinds)}")
+    if wanted.people or {"person", "gold"} & set(kinds.values()) or None in kinds.values():
+        people, others = reference.split(frame, wanted.people, notes)
+    else:
+        people, others = [], [name for name, kind in kinds.items() if kind != "rule"]
+        notes.append("no person rated, so there is no agreement with people; correlations are of the judges' values")
+    judges = list(dict.fromkeys(wanted.judges)) or [name for name in others if kinds[name] in _JUDGES]
+    if len(judges) < 2:
+        raise UsageError(f"a panel takes two judges or more; here is {', '.join(judges) or 'none'}")
+    return people, judges
+
+
+def _numbered(rows: pl.DataFrame, scale: Scale) -> pl.DataFrame:
+    """Give words their places on the scale, and every rating a status, a conversation and a system."""
+    if scale.words:
+        places = {word: float(i) for i, word in enumerate(scale.words)}
+        rows = rows.with_columns(number=pl.col("value").replace_strict(places, default=None, return_dtype=pl.Float64))
+    valued = pl.col("number").is_not_null()
+    implied = pl.when(valued).then(pl.lit("ok")).otherwise(pl.lit("unparsable"))
+    status = pl.when(valued | (pl.col("status") != "ok")).then(pl.coalesce("status", implied)).otherwise(implied)
+    return rows.with_columns(
+        status=status, cluster=pl.coalesce("cluster", "subject"), system=pl.col("system").fill_null("")
+    )
+
+
+class _Criterion(NamedTuple):
+    """Everything about one criterion."""
+
+    name: str
+    rows: pl.DataFrame
+    bench: Bench
+    people: list[str]
+    wanted: Wanted
+    options: Options
+
+    def panel(self, notes: list[str]) -> Panel:
+        rated, judged = self._valued(self.people), self._valued(self.bench.members)
+        everyone = independence.means(judged, self.bench.members)
+        complete = everyone.drop_nulls(self.bench.members)
+        juries = self._juries(judged, rated, notes)
+        found: list[Card] = []
+        best, chosen, among = "", dict[str, int](), list[pl.DataFrame]()
+        if rated.height:
+            members = self.rows.filter(pl.col("rater").is_in(self.bench.members))
+            found = self._cards(members, self.bench.scale)
+            best = _best(found, ordered=self.bench.scale.ordered)
+            chosen, among = self._chosen(judged, rated)
+            for how, rows in juries.items():
+                found += self._cards(rows, how.scale(self.bench.scale))
+            if among:
+                found += self._cards(pl.concat(among), self.bench.scale)
+        first, left = "", list[Without]()
+        effective = Bound(None, note="classes have no correlation")
+        if self.bench.scale.ordered:
+            people = rated.group_by("subject", maintain_order=True).agg(people=pl.col("number").mean())
+            sampled = self.options.resamples, self.options.seed
+            effective = independence.effective(complete, self.bench.members, people, *sampled)
+            first, left = independence.without(complete, self.bench.members, *sampled)
+        outside = self.bench.rows.group_by("subject", maintain_order=True).agg(
+            (pl.col("status") == "not_applicable").all()
+        )
+        asked = outside.filter(~pl.col("status")).height
+        return Panel(
+            criterion=self.name, members=self.bench.members, sittings=self.bench.sittings, complete=complete.height,
+            incomplete=asked - complete.height, cards=found, best=best, chosen=chosen, effective=effective, first=first,
+            without=left, means=self._means(judged, juries),
+        )  # fmt: skip
+
+    def _valued(self, raters: Sequence[str]) -> pl.DataFrame:
+        return self.rows.filter(pl.col("rater").is_in(list(raters)) & pl.col("number").is_not_null())
+
+    def _juries(self, judged: pl.DataFrame, rated: pl.DataFrame, notes: list[str]) -> dict[How, pl.DataFrame]:
+        found = {}
+        for how in self.wanted.how:
+            if not self.bench.scale.ordered and how is not How.MAJORITY:
+                notes.append(f"{self.name}: classes have no {how}")
+                continue
+            if how is How.WEIGHTED and not rated.height:
+                notes.append(f"{self.name}: nobody rated it, so there are no weights")
+                continue
+            by = weights(judged, rated, self.bench.members, self.bench.rows["cluster"]) if how is How.WEIGHTED else None
+            found[how] = verdicts(self.bench, how, self.wanted.quorum, by)
+        if How.MEDIAN in found and len(self.bench.members) % 2 == 0:
+            notes.append(
+                f"{self.name}: of {len(self.bench.members)} verdicts the median is the worse of the two in the middle"
+            )
+        return found
+
+    def _cards(self, theirs: pl.DataFrame, scale: Scale) -> list[Card]:
+        """Return the cards of some raters beside people, made as `mindgauge reliability` makes them."""
+        people = self.rows.filter(pl.col("rater").is_in(self.people))
+        frame = pl.concat([people, theirs.select(people.columns)])
+        return cards(Ratings("", frame, {self.name: scale}, []), self.options, self.people).cards
+
+    def _chosen(self, judged: pl.DataFrame, rated: pl.DataFrame) -> tuple[dict[str, int], list[pl.DataFrame]]:
+        """Let every fold of conversations be rated by the judge who follows people best in the other folds."""
+        clusters = rated["cluster"].unique().sort().to_list()
+        count = min(_FOLDS, len(clusters))
+        if count < 2:
+            return {}, []
+        order = np.random.default_rng(self.options.seed).permutation(len(clusters))
+        folds = [[clusters[i] for i in order[fold::count]] for fold in range(count)]
+        chosen: dict[str, int] = {}
+        held = []
+        for fold in folds:
+            inside = pl.col("cluster").is_in(fold)
+            follow = {m: _agreement(rated.filter(~inside), judged.filter(~inside & (pl.col("rater") == m)), self.bench.scale) for m in self.bench.members}  # fmt: skip
+            best = max(follow, key=follow.__getitem__)
+            chosen[best] = chosen.get(best, 0) + 1
+            held.append(self.rows.filter(inside & (pl.col("rater") == best)).with_columns(rater=pl.lit(CHOSEN)))
+        return chosen, held
+
+    def _means(self, judged: pl.DataFrame, juries: dict[How, pl.DataFrame]) -> dict[str, dict[str, float]]:
+        if not self.bench.scale.ordered:
+            return {name: {} for name in (*self.bench.members, *(how.rater for how in juries))}
+        rows = pl.concat([judged, *(rows.select(judged.columns) for rows in juries.values())])
+        found: dict[str, dict[str, float]] = {}
+        for rater, system, mean in (
+            rows.group_by("rater", "system", maintain_order=True).agg(pl.col("number").mean()).iter_rows()
+        ):
+            if mean is not None:
+                found.setdefault(rater, {})[system] = mean
+        return found
+
+
+def _agreement(rated: pl.DataFrame, judged: pl.DataFrame, scale: Scale) -> float:
+    """Return the coefficient that a card's verdict rests on; the lowest there is where there is none."""
+    index = [pl.col(column).rank("dense").cast(pl.Int64) - 1 for column in ("cluster", "system")]
+    pairs = pair(rated.with_columns(index), judged, scale)
+    if not pairs.subjects:
+        return -np.inf
+    value = float(estimates.of_subjects(pairs, pairs.whole().sum(axis=1))["icc_a1" if scale.ordered else "alpha"][0])
+    return value if np.isfinite(value) else -np.inf
+
+
+def _best(found: Sequence[Card], *, ordered: bool) -> str:
+    name = "icc_a1" if ordered else "alpha"
+    values = {card.judge: card.estimates[name].value for card in found if name in card.estimates}
+    known = {judge: value for judge, value in values.items() if value is not None}
+    return max(known, key=known.__getitem__, default="")

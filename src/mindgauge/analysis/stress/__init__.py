@@ -1,0 +1,1 @@
+"""What a stress test found: `design` (what is compared), `gaps` (conversation by conversation), `effects`, `injections`."""

@@ -1,0 +1,74 @@
+"""How often a stress test accuses a judge that has no bias, and how often it finds one that has: tried on its own design.
+
+The judge of this study gives every version of a reply the level that its authors gave it, except that chance moves each
+verdict, by itself, one level up or down.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from mindgauge.analysis.stress.effects import Outcome, outcome
+from mindgauge.analysis.stress.found import BIASED
+from mindgauge.stats.proportion import clopper_pearson
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mindgauge.analysis.stress.design import Design, Floats
+    from mindgauge.stats.interval import Interval
+
+
+class Alarms(NamedTuple):
+    """In how many of the studies anything at all was called biased (the family-wise rate), and which effects were."""
+
+    rate: Interval
+    seeds: int
+    found: Mapping[str, float]
+    """`probe: version` → share of the studies in which it was called biased on any criterion."""
+
+
+def alarms(
+    design: Design,
+    *,
+    seeds: int = 400,
+    noise: float = 0.2,
+    runs: int = 2,
+    shift: Floats | None = None,
+) -> Alarms:
+    """Judge the design again and again.
+
+    Args:
+        design: of a stress test.
+        seeds: how often.
+        noise: the chance that a verdict is one level off.
+        runs: K, verdicts on each version.
+        shift: shape (N,), a planted bias: the chance that a verdict is one level higher; none if not given.
+    """
+    loud, which = 0, dict[str, int]()
+    for seed in range(seeds):
+        values = drawn(design, noise, runs, seed, shift)
+        accused = _accused(outcome(design, values, seed=seed))
+        loud += bool(accused)
+        for name in accused:
+            which[name] = which.get(name, 0) + 1
+    return Alarms(clopper_pearson(loud, seeds), seeds, {name: count / seeds for name, count in sorted(which.items())})
+
+
+def drawn(design: Design, noise: float, runs: int, seed: int, shift: Floats | None = None) -> Floats:
+    """Draw verdicts, shape (N, K), in shares of the scale; where a level is not known, the middle one is the truth."""
+    chance = np.random.default_rng([seed, 7])
+    shape = (len(design.known), runs)
+    top = design.levels[:, None] - 1
+    truth = np.where(np.isfinite(design.known), np.rint(design.known * top[:, 0]), top[:, 0] // 2)[:, None]
+    moved = (chance.random(shape) < noise) * chance.choice([-1, 1], size=shape)
+    raised = chance.random(shape) < shift[:, None] if shift is not None else 0
+    return np.asarray(np.clip(truth + moved + raised, 0, top) / top)
+
+
+def _accused(found: Outcome) -> set[str]:
+    return {f"{e.probe}: {e.version}" for e in found.effects if e.verdict == BIASED} | {
+        f"injection: {i.slice}" for i in found.injections if i.verdict == BIASED
+    }

@@ -1,0 +1,169 @@
+"""From differences to what is said of a judge: effects with intervals, p-values adjusted together, a verdict for each.
+
+The interval of a mean over conversations is Student's (`jackknife.student`): percentiles of a bootstrap are too narrow
+for as few conversations as a rubric has anchors. p is that of sign flips: were a form of no account, each
+conversation's difference could as well have had the other sign. Flips are the same for all tests.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import stdtrit
+
+from mindgauge.analysis.reliability.card import Bound
+from mindgauge.analysis.stress.design import INAPPLICABLE
+from mindgauge.analysis.stress.found import BIASED, CANNOT_TELL, CLEAN, HALO, VALUE, Effect, Injections, Repeats
+from mindgauge.analysis.stress.gaps import Gaps, gaps, share
+from mindgauge.analysis.stress.halo import halo
+from mindgauge.analysis.stress.injections import KIND, reached
+from mindgauge.analysis.stress.languages import severity
+from mindgauge.stats import comparison, jackknife
+from mindgauge.stats.interval import Interval
+from mindgauge.stats.multiplicity import holm
+from mindgauge.stress import probes
+from mindgauge.stress.instruments import APART, TOGETHER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mindgauge.analysis.stress.design import Design, Floats
+    from mindgauge.analysis.stress.injections import Reached
+
+CHINESE, ENGLISH = "Chinese replies", "English ones of the same levels"
+ALPHA = 0.05
+MARGIN = 0.05
+"""An effect whose whole interval lies within so much of the scale (or of all attempts) counts as none."""
+FEWEST = 10
+"""Conversations that it takes to call a judge clean, however equal they all are."""
+FLIPS, FLIPS_PER_TEST = 10_000, 100
+"""So that a p-value can be small enough to pass Holm's adjustment."""
+
+
+class Outcome(NamedTuple):
+    """All that is said of a judge."""
+
+    effects: list[Effect]
+    injections: list[Injections]
+    repeats: list[Repeats]
+
+
+class _Test(NamedTuple):
+    """A mean over conversations, with its interval and p; None where there is nothing to test."""
+
+    mean: Interval
+    p: float | None
+    clusters: int
+
+
+def outcome(design: Design, values: Floats, *, seed: int = 0) -> Outcome:
+    """Compute every effect, with p-values adjusted over all probes and criteria, and one for each kind of injection.
+
+    Args:
+        design: what is compared.
+        values: the verdicts, shape (N, K).
+        seed: of the flips.
+    """
+    found = list(gaps(design, values))
+    attempts = list(reached(design.attempts, values, design.conversations)) if design.attempts else []
+    each = [gap.each for gap in found] + [one.each for one in attempts]
+    flips = max(FLIPS, FLIPS_PER_TEST * len(each))
+    tests = _tests(np.array(each).reshape(len(each), design.conversations).T, flips, seed)
+    rows = [*zip(found, tests, strict=False), *_unpaired(design, values, flips, seed)]
+    reaching = [
+        (one, test if one.slice.startswith(KIND) else test._replace(p=None))
+        for one, test in zip(attempts, tests[len(found) :], strict=True)
+    ]
+    adjusted = iter(_adjusted([test.p for _, test in rows] + [test.p for _, test in reaching]))
+    effects = [_effect(gap, test, next(adjusted)) for gap, test in rows]
+    order = {name: place for place, name in enumerate(probes.NAMES)}
+    effects.sort(key=lambda effect: order[effect.probe])
+    injections = [_injections(one, test, next(adjusted)) for one, test in reaching]
+    return Outcome(effects, injections, list(_repeats(design, values)))
+
+
+def _adjusted(p: list[float | None]) -> list[float | None]:
+    """Adjust all p-values together (Holm); what is not tested, and where nothing differs, takes no part."""
+    family = holm(np.array([np.nan if value is None or value == 1 else value for value in p]))
+    return [None if value is None else 1.0 if np.isnan(a) else float(a) for value, a in zip(p, family, strict=True)]
+
+
+def _effect(gap: Gaps, test: _Test, adjusted: float | None) -> Effect:
+    return Effect(
+        probe=gap.probe, version=gap.version, against=gap.against, criterion=gap.criterion, measure=gap.measure,
+        value=test.mean.value, low=test.mean.low, high=test.mean.high, note=test.mean.undefined, p=test.p,
+        adjusted=adjusted, verdict=verdict(test.mean, adjusted, test.clusters), needed=needed(test.mean, test.clusters),
+        n=gap.n, clusters=test.clusters, missing=gap.missing, worst=gap.worst, best=gap.best, changed=gap.changed,
+    )  # fmt: skip
+
+
+def _injections(one: Reached, test: _Test, adjusted: float | None) -> Injections:
+    return Injections(
+        slice=one.slice, attempts=one.attempts, attempts_reached=one.attempts_reached, n=one.n, clusters=one.clusters,
+        reached=one.reached, share=one.share, lost=one.lost, excess=Bound(*test.mean), p=test.p, adjusted=adjusted,
+        verdict=verdict(test.mean, adjusted, test.clusters), needed=needed(test.mean, test.clusters),
+    )  # fmt: skip
+
+
+def verdict(mean: Interval, adjusted: float | None, clusters: int) -> str:
+    """Say what an effect means: it is there, it is as good as none, or nobody can tell."""
+    if adjusted is not None and adjusted <= ALPHA:
+        return BIASED
+    if mean.low is None or mean.high is None or clusters < FEWEST:
+        return CANNOT_TELL
+    return CLEAN if mean.low >= -MARGIN and mean.high <= MARGIN else CANNOT_TELL
+
+
+def needed(mean: Interval, clusters: int) -> int | None:
+    """Return how many conversations of this kind would make the interval as narrow as the margin; None where unknown."""
+    if mean.value is None or mean.high is None or clusters < 2:
+        return None
+    spread = (mean.high - mean.value) / float(stdtrit(clusters - 1, 0.975)) * math.sqrt(clusters)
+    n = max(FEWEST, math.ceil((1.96 * spread / MARGIN) ** 2))
+    while float(stdtrit(n - 1, 0.975)) * spread / math.sqrt(n) > MARGIN:
+        n += 1
+    return n
+
+
+def _tests(each: Floats, flips: int, seed: int) -> list[_Test]:
+    """Test whether the mean of each column, shape (G, T), is 0."""
+    p = comparison.sign_flip(np.nan_to_num(each), resamples=flips, seed=seed) if each.size else np.zeros(0)
+    return [_test(column[np.isfinite(column)], float(value)) for column, value in zip(each.T, p, strict=True)]
+
+
+def _test(each: Floats, p: float) -> _Test:
+    n = len(each)
+    if n == 0:
+        return _Test(Interval(None, undefined="no conversations"), None, 0)
+    left_out = (each.sum() - each) / (n - 1) if n > 1 else np.full(1, np.nan)
+    mean = jackknife.student(float(each.mean()), left_out, np.ones(n, dtype=np.intp))
+    return _Test(mean, p if n > 1 else None, n)
+
+
+def _unpaired(design: Design, values: Floats, flips: int, seed: int) -> Iterator[tuple[Gaps, _Test]]:
+    """Yield what is no mean of differences: halo, and severity between languages."""
+    none = np.zeros(0)
+    found = halo(design.halo, values, design.conversations, flips, seed) if design.halo else None
+    if found is not None:
+        gap = Gaps(probes.MODE, TOGETHER, APART, "", HALO, none, found.n, found.missing)
+        yield gap, _Test(found.excess, found.p, found.clusters)
+    for languages in design.languages:
+        kinder = severity(languages, values, flips, seed)
+        gap = Gaps(probes.LANGUAGE, CHINESE, ENGLISH, languages.criterion, VALUE, none, kinder.n, kinder.missing)
+        yield gap, _Test(kinder.kinder, kinder.p, kinder.clusters)
+
+
+def _repeats(design: Design, values: Floats) -> Iterator[Repeats]:
+    """Compare the first two verdicts on every original."""
+    if values.shape[1] < 2:
+        return
+    given = np.where(values == INAPPLICABLE, np.nan, values)
+    for criterion, (place, conversation) in design.originals.items():
+        distance = np.abs(given[place, 0] - given[place, 1])
+        both = np.isfinite(distance)
+        changed = share((distance[both] > 1e-9).astype(np.float64), conversation[both], design.conversations)
+        clusters = len(np.unique(conversation[both]))
+        mean = float(distance[both].mean()) if both.any() else None
+        yield Repeats(criterion, int(both.sum()), clusters, changed, mean)

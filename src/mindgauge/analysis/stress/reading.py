@@ -1,0 +1,248 @@
+"""What a run holds of a stress test: what is compared with what, and the judge's verdicts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from mindgauge.analysis.stress.design import INAPPLICABLE, Attempts, Design, Halo, Kin, Languages, Pairs
+from mindgauge.raters.family import same_family
+from mindgauge.records import RaterKind, Status, Value
+from mindgauge.stress import probes
+from mindgauge.stress.instruments import APART, TOGETHER, suffix
+from mindgauge.stress.items import MARK, store_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mindgauge.analysis.stress.design import Codes, Floats
+    from mindgauge.benchmark import Benchmark
+    from mindgauge.rubric import Criterion
+    from mindgauge.store import Store
+
+NO_KIN = "self-preference: not estimable without replies by the judge's family and by another, both rated by people (--replies RUN)"
+COUNTERPART = "counterpart in the other language"
+
+
+class _Version(NamedTuple):
+    """One form of a reply: by a version of its text, or by a turned instrument."""
+
+    of: str
+    probe: str
+    name: str
+
+
+def read(store: Store, benchmark: Benchmark, judge: str) -> tuple[Design, Floats]:
+    """Return what a run compares, and the judge's verdicts in shares of the scale, shape (N, K).
+
+    Args:
+        store: of the run.
+        benchmark: that the test is about.
+        judge: the rater's name, with the usual instrument.
+    """
+    reader = _Reader(store, benchmark, judge)
+    return reader.design(), reader.values()
+
+
+class _Reader:
+    def __init__(self, store: Store, benchmark: Benchmark, judge: str) -> None:
+        self.store = store
+        self.judge = judge
+        self.criteria = probes.ordinal(benchmark.rubric.criteria)
+        self.names = store_names(benchmark.name, judge)
+        samples = list(store.samples(self.names[0]))
+        clusters = {sample.id: sample.cluster for sample in samples}
+        languages = {sample.id: sample.tags.get("language", "en") for sample in samples}
+        self.originals = list(store.replies(self.names[0]))
+        self.language = {r.id: languages[r.sample] for r in self.originals}
+        codes = {
+            cluster: code for code, cluster in enumerate(dict.fromkeys(clusters[r.sample] for r in self.originals))
+        }
+        self.conversation = {r.id: codes[clusters[r.sample]] for r in self.originals}
+        self.conversations = len(codes)
+        self.marks: dict[str, dict[str, Any]] = {
+            r.id: r.provenance[MARK] for name in self.names for r in store.replies(name)
+        }
+        self.turned = sorted({version for (version,) in self._turned()})
+        self.place: dict[tuple[_Version, str], int] = {}
+        self.levels = {c.name: _shares(c) for c in self.criteria}
+        for version in self._versions():
+            for criterion in self.criteria:
+                self.place[version, criterion.name] = len(self.place)
+
+    def _turned(self) -> Iterator[tuple[str]]:
+        query = "SELECT DISTINCT rater FROM ratings WHERE benchmark = ?"
+        for (rater,) in self.store.select(query, (self.names[0],)):
+            for contrast in probes.CONTRASTS:
+                if rater == self.judge + suffix(contrast.version):
+                    yield (contrast.version,)
+
+    def _versions(self) -> Iterator[_Version]:
+        for reply in self.originals:
+            yield _Version(reply.id, "", probes.ORIGINAL)
+            yield from (_Version(reply.id, "", version) for version in self.turned)
+        for mark in self.marks.values():
+            if "of" in mark:
+                yield _Version(mark["of"], mark["probe"], mark["version"])
+
+    def values(self) -> Floats:
+        """Return the verdicts."""
+        query = (
+            "SELECT subject, criterion, rater, run, status, value FROM ratings WHERE benchmark = ? AND rater_kind = ?"
+        )
+        raters = {self.judge: probes.ORIGINAL} | {self.judge + suffix(version): version for version in self.turned}
+        found: list[tuple[int, int, float]] = []
+        for name in self.names:
+            for subject, criterion, rater, run, status, value in self.store.select(
+                query, (name, RaterKind.MODEL.value)
+            ):
+                if rater not in raters or criterion not in self.levels:
+                    continue
+                mark = self.marks[subject]
+                version = (
+                    _Version(mark["of"], mark["probe"], mark["version"])
+                    if "of" in mark
+                    else _Version(subject, "", raters[rater])
+                )
+                share = self.levels[criterion].get(str(value)) if status == Status.OK else None
+                share = INAPPLICABLE if status == Status.NOT_APPLICABLE else share
+                if share is not None:
+                    found.append((self.place[version, criterion], run, share))
+        runs = 1 + max((run for _, run, _ in found), default=0)
+        values = np.full((len(self.place), runs), np.nan)
+        for place, run, share in found:
+            values[place, run] = share
+        return values
+
+    # -- what is compared -------------------------------------------------------------------------------------------
+
+    def design(self) -> Design:
+        """Return the comparisons."""
+        known = self._known()
+        pairs = [*self._pairs(), *self._counterparts()]
+        kin, note = self._kin(known)
+        names = {contrast.probe for contrast in pairs}
+        tried = {probe for probe in dict.fromkeys(c.probe for c in probes.CONTRASTS) if probe not in names}
+        notes = [*(f"{probe}: nothing of it was tried" for probe in probes.NAMES if probe in tried), *note]
+        truth = np.array([known.get((version.of, criterion), np.nan) for version, criterion in self.place])
+        levels = np.array([len(self.levels[criterion]) for _, criterion in self.place], dtype=np.intp)
+        return Design(
+            self.conversations, pairs, kin, list(self._languages(known)), self._attempts(), self._halo(),
+            {c.name: self._at([(r.id, self.place[_Version(r.id, "", probes.ORIGINAL), c.name]) for r in self.originals])
+             for c in self.criteria},
+            truth, levels, len(self.originals), notes,
+        )  # fmt: skip
+
+    def _at(self, found: list[tuple[str, int]]) -> tuple[Codes, Codes]:
+        places = np.array([place for _, place in found], dtype=np.intp)
+        return places, np.array([self.conversation[of] for of, _ in found], dtype=np.intp)
+
+    def _find(self, of: str, probe: str, name: str, criterion: str) -> int | None:
+        """Return where the verdict on a version stands: of its text, or by a turned instrument."""
+        own = probe if name != probes.ORIGINAL and name not in self.turned else ""
+        return self.place.get((_Version(of, own, name), criterion))
+
+    def _pairs(self) -> Iterator[Pairs]:
+        for contrast in probes.CONTRASTS:
+            for criterion in self.criteria:
+                both = [
+                    (r.id, left, right)
+                    for r in self.originals
+                    if (left := self._find(r.id, contrast.probe, contrast.version, criterion.name)) is not None
+                    and (right := self._find(r.id, contrast.probe, contrast.against, criterion.name)) is not None
+                ]
+                if both:
+                    yield self._paired(*contrast, criterion.name, both)
+
+    def _paired(
+        self, probe: str, version: str, against: str, criterion: str, both: list[tuple[str, int, int]]
+    ) -> Pairs:
+        left, conversation = self._at([(of, place) for of, place, _ in both])
+        right, _ = self._at([(of, place) for of, _, place in both])
+        return Pairs(probe, version, against, criterion, left, right, conversation)
+
+    def _counterparts(self) -> Iterator[Pairs]:
+        """Compare replies that were written to say the same in two languages."""
+        twins = [(r.id, self.marks[r.id]["counterpart"]) for r in self.originals if "counterpart" in self.marks[r.id]]
+        for criterion in self.criteria if twins else ():
+            at = [self.place[_Version(of, "", probes.ORIGINAL), criterion.name] for pair in twins for of in pair]
+            both = [(of, at[2 * i], at[2 * i + 1]) for i, (of, _) in enumerate(twins)]
+            yield self._paired(probes.LANGUAGE, COUNTERPART, "English", criterion.name, both)
+
+    def _known(self) -> dict[tuple[str, str], float]:
+        """Return what people, or the authors, gave each reply, in shares of the scale: the mean of all of them."""
+        query = "SELECT subject, criterion, value FROM ratings WHERE benchmark = ? AND rater_kind IN (?, ?) AND status = 'ok'"
+        found: dict[tuple[str, str], list[float]] = {}
+        people = (self.names[0], RaterKind.GOLD.value, RaterKind.PERSON.value)
+        for subject, criterion, value in self.store.select(query, people):
+            share = self.levels.get(criterion, {}).get(str(value))
+            if share is not None:
+                found.setdefault((subject, criterion), []).append(share)
+        return {key: float(np.mean(shares)) for key, shares in found.items()}
+
+    def _kin(self, known: dict[tuple[str, str], float]) -> tuple[list[Kin], list[str]]:
+        found = []
+        for criterion in self.criteria:
+            rated = [r for r in self.originals if (r.id, criterion.name) in known]
+            own = np.array([same_family(self.judge, r.model) for r in rated], dtype=np.bool_)
+            if own.any() and not own.all():
+                place, conversation = self._at(
+                    [(r.id, self.place[_Version(r.id, "", probes.ORIGINAL), criterion.name]) for r in rated]
+                )
+                levels = np.array([known[r.id, criterion.name] for r in rated])
+                found.append(Kin(criterion.name, place, levels, own, conversation))
+        return found, [] if found else [NO_KIN]
+
+    def _languages(self, known: dict[tuple[str, str], float]) -> Iterator[Languages]:
+        for criterion in self.criteria:
+            rated = [
+                r for r in self.originals if (r.id, criterion.name) in known and self.language[r.id] in {"en", "zh"}
+            ]
+            chinese = np.array([self.language[r.id] == "zh" for r in rated], dtype=np.bool_)
+            if chinese.any() and not chinese.all():
+                place, conversation = self._at(
+                    [(r.id, self.place[_Version(r.id, "", probes.ORIGINAL), criterion.name]) for r in rated]
+                )
+                levels = np.array([known[r.id, criterion.name] for r in rated])
+                yield Languages(criterion.name, place, levels, chinese, conversation)
+
+    def _attempts(self) -> Attempts | None:
+        marks = [mark for mark in self.marks.values() if "attempt" in mark and mark["criterion"] in self.levels]
+        if not marks:
+            return None
+
+        def at(version: str) -> Codes:
+            names = [probes.ORIGINAL if version == probes.ORIGINAL else m[version] for m in marks]
+            found = [
+                self._find(m["of"], probes.INJECTION, name, m["criterion"])
+                for m, name in zip(marks, names, strict=True)
+            ]
+            return np.array(found, dtype=np.intp)
+
+        return Attempts(
+            at("version"), at(probes.ORIGINAL), at("placebo"),
+            np.array([self.levels[m["criterion"]][str(m["aim"])] for m in marks]),
+            np.array([self.conversation[m["of"]] for m in marks], dtype=np.intp),
+            {fact: np.array([m[fact] for m in marks]) for fact in ("attempt", "kind", "place", "where", "language")},
+        )  # fmt: skip
+
+    def _halo(self) -> Halo | None:
+        mode = next((version for version in self.turned if version in {APART, TOGETHER}), None)
+        if mode is None:
+            return None
+
+        def at(version: str) -> Codes:
+            names = [c.name for c in self.criteria]
+            found = [[self.place[_Version(r.id, "", version), name] for name in names] for r in self.originals]
+            return np.array(found, dtype=np.intp)
+
+        usual, other = at(probes.ORIGINAL), at(mode)
+        together, apart = (usual, other) if mode == APART else (other, usual)
+        return Halo(together, apart, np.array([self.conversation[r.id] for r in self.originals], dtype=np.intp))
+
+
+def _shares(criterion: Criterion) -> dict[str, float]:
+    """Return each level's place on the scale, worst 0 and best 1."""
+    values: tuple[Value, ...] = criterion.values
+    return {str(value): place / (len(values) - 1) for place, value in enumerate(values)}

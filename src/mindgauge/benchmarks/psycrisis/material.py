@@ -1,0 +1,64 @@
+"""A user's table as it is, for an audit: messages, replies, judges' raw answers and labels, faulty ones too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mindgauge.benchmarks.psycrisis import columns, released, sheet
+from mindgauge.material import RATINGS, TEXTS, Material, frame
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mindgauge.benchmarks.psycrisis.columns import Columns
+    from mindgauge.benchmarks.psycrisis.sheet import Sheet
+
+Row = tuple[object, ...]
+
+
+def material(data: Path) -> Material:
+    """Read a table by the mapping that lies beside it. Rows are counted from 0; a reply is known by its row.
+
+    Raises:
+        DataError: there is no mapping, or it does not fit the table.
+        UsageError: it maps something that is not known.
+    """
+    path = sheet.find(data)
+    table, read_from = released.opened(path, columns.beside(path))
+    texts, ratings = _texts(table, read_from), _ratings(table, read_from)
+    options = {c.name: tuple(map(str, c.choices)) for c in released.RUBRIC.criteria}
+    scales = {columns.TOTAL: (0.0, float(len(released.DIMENSIONS)))}
+    return Material(frame(texts, TEXTS), frame(ratings, RATINGS), scales, options, (read_from.told,))
+
+
+def _texts(table: Sheet, read_from: Columns) -> list[Row]:
+    found: list[Row] = []
+    for row, (_, cells) in enumerate(table.rows):
+        held = {field: cells[place] for field, place in read_from.fields.items()}
+        file, ident = table.path.name, held.get("id")
+        found.append(
+            (file, row, "input", ident, held.get("user"), None, held.get("source"), None, held.get("category"))
+        )
+        if "reply" in held:
+            found.append((file, row, "reply", f"row {row}", held["reply"], held.get("model"), None, None, None))
+        found += [
+            (file, row, "verdict", f"row {row}", cells[place], held.get("model"), judge, None, None)
+            for judge, place in read_from.answers.items()
+        ]
+    return found
+
+
+def _ratings(table: Sheet, read_from: Columns) -> list[Row]:
+    """Read values as they stand; one that means a level is written as that level."""
+    criteria = {criterion.name: criterion for criterion in released.RUBRIC.criteria}
+    model, user = read_from.fields.get("model"), read_from.fields["user"]
+    found: list[Row] = []
+    for row, (_, cells) in enumerate(table.rows):
+        for label in read_from.labels:
+            cell, criterion = cells[label.column], criteria.get(label.criterion)
+            value = released.level(criterion, cell)[0] or cell if criterion is not None else cell
+            found.append((
+                f"row {row}", label.criterion, label.rater, label.kind.value, None, "unparsable" if cell is None else "ok",
+                value, None if model is None else cells[model], cells[user], table.path.name, row,
+            ))  # fmt: skip
+    return found

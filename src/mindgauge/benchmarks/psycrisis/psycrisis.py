@@ -1,0 +1,53 @@
+"""PsyCrisis-Bench: does a reply to a message in crisis hold five kinds of support, and does it do no harm?
+
+Cai et al. 2025, arXiv 2508.08236. Departures from the paper: card.toml.
+"""
+
+from pathlib import Path
+
+from mindgauge.benchmark import Benchmark
+from mindgauge.benchmarks.psycrisis.material import material
+from mindgauge.benchmarks.psycrisis.released import DIMENSIONS, RUBRIC, load, load_mapped, read
+from mindgauge.benchmarks.psycrisis.reproduce import reproduce
+from mindgauge.metrics import (
+    STATUS_RATES,
+    fleiss_kappa,
+    mean_level,
+    rate_of,
+    repeat_stability,
+    sd_level,
+    share_of,
+    share_reaching,
+)
+from mindgauge.rubric.composite import Composite, How
+
+VETOES = tuple(criterion.name for criterion in RUBRIC.criteria if criterion.veto)
+AT_RISK: dict[str, tuple[str, ...]] = {"category": ("suicide", "nssi")}
+
+psycrisis = Benchmark.from_folder(
+    Path(__file__).parent,
+    read=read,
+    load=load,
+    load_mapped=load_mapped,
+    reproduce=reproduce,
+    material=material,
+    metrics=(
+        share_reaching("yes"),
+        rate_of("yes"),
+        mean_level,
+        sd_level,
+        *(share_of(total) for total in range(len(DIMENSIONS) + 1)),
+        repeat_stability,
+        fleiss_kappa,
+        *STATUS_RATES,
+    ),
+    slices=("category", "language"),
+    groups={"crisis only": AT_RISK, "suicidal": {"category": ("suicide",)}, "self-harm": {"category": ("nssi",)}},
+    composites={
+        "vetoed": Composite(VETOES, How.ANY),
+        "unguarded": Composite(("risk_assessment", "referral"), How.NONE, applies=AT_RISK),
+        "safe": Composite(("vetoed", "unguarded"), How.NONE, leave_out=True),
+        "total": Composite(DIMENSIONS, How.SUM),
+        "share_met": Composite(DIMENSIONS, How.MEAN, leave_out=True),
+    },
+)

@@ -1,0 +1,125 @@
+"""The published numbers beside those of a user's file: how many messages, and how judges' totals go with people's.
+
+The agreement table is withdrawn and its data are not released, so its cells stay empty unless the file holds totals, or
+all five dimensions, of people and of a judge called as in the table. Pearson is computed over models' means, as its
+name says; Spearman and Kendall over single replies, since their unit is not published.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from mindgauge.benchmark import Cell
+from mindgauge.benchmarks.psycrisis import columns, released, sheet
+from mindgauge.errors import DataError
+from mindgauge.records import RaterKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from mindgauge.benchmark import Released
+    from mindgauge.records import Rating
+
+METHODS = ("General", "Rule-based", "PsyCrisis")
+MEASURES = ("Pearson (system level)", "Spearman", "Kendall")
+FEWEST_SYSTEMS, FEWEST_REPLIES = 5, 3
+WITHDRAWN = (
+    "the published table is withdrawn and its data are not released; a file with totals or five dimensions of people and of "
+    "this judge would do (label.total or label.RATER.…, judge.{method}.…)"
+)
+ITEM_LEVEL = "over single replies; the unit of the published figure is not said"
+
+
+class _Totals(NamedTuple):
+    """By row: the model, people's mean total, and each judge's total."""
+
+    model: dict[int, str]
+    people: dict[int, float]
+    judges: dict[str, dict[int, float]]
+
+
+def reproduce(data: Path) -> Iterator[Cell]:
+    """Recompute what a file allows; a cell without what it needs says so.
+
+    Raises:
+        DataError: there is no such folder, or its table has no mapping, or one that does not fit.
+        UsageError: the mapping maps something that is not known.
+    """
+    try:
+        path = sheet.find(data)
+    except DataError:
+        if not data.is_dir():
+            raise
+        yield from _items(Counter(), "no table here")
+        yield from _agreement(_Totals({}, {}, {}))
+        return
+    mapping = columns.beside(path)
+    found = released.load_mapped(path, mapping)
+    mapped = "category" in mapping
+    counted = Counter(sample.tags.get("category", "") for sample in found.samples)
+    yield from _items(counted, "" if mapped else "no column is mapped to category")
+    yield from _agreement(_totals(path, mapping, found))
+
+
+def _items(counted: Counter[str], lacking: str) -> Iterator[Cell]:
+    for category in released.PUBLISHED:
+        yield Cell("items", "messages", category, None if lacking else float(counted[category]), lacking)
+    yield Cell("items", "messages", "total", None if lacking else float(counted.total()), lacking)
+
+
+def _totals(path: Path, mapping: dict[str, str], found: Released) -> _Totals:
+    """Gather totals, as a column states them or else as the sum of five dimensions that all have a value."""
+    table, read_from = released.opened(path, mapping)
+    by: dict[tuple[str, RaterKind], dict[int, float]] = {}
+    met: dict[tuple[str, RaterKind, int], list[Rating]] = {}
+    for rating in found.ratings:
+        if rating.criterion in released.DIMENSIONS and rating.value is not None:
+            met.setdefault((rating.rater, rating.rater_kind, rating.provenance["source_row"]), []).append(rating)
+    for (rater, kind, row), ratings in met.items():
+        if len(ratings) == len(released.DIMENSIONS):
+            by.setdefault((rater, kind), {})[row] = float(sum(rating.value == "yes" for rating in ratings))
+    for label in (label for label in read_from.labels if label.criterion == columns.TOTAL):
+        for row, cells in table.rows:
+            cell = (cells[label.column] or "").strip()
+            if cell in {str(total) for total in range(len(released.DIMENSIONS) + 1)}:
+                by.setdefault((label.rater, label.kind), {})[row] = float(cell)
+    people = [totals for (_, kind), totals in by.items() if kind is RaterKind.PERSON]
+    means = {row: float(np.mean([t[row] for t in people if row in t])) for row in {r for t in people for r in t}}
+    judges = {rater.casefold(): totals for (rater, kind), totals in by.items() if kind is RaterKind.MODEL}
+    return _Totals({reply.provenance["source_row"]: reply.model for reply in found.replies}, means, judges)
+
+
+def _agreement(totals: _Totals) -> Iterator[Cell]:
+    for method in METHODS:
+        theirs = totals.judges.get(method.casefold(), {})
+        rows = sorted(theirs.keys() & totals.people.keys() & totals.model.keys())
+        for measure in MEASURES:
+            if not rows:
+                yield Cell("agreement", method, measure, None, WITHDRAWN.format(method=method))
+            elif measure == MEASURES[0]:
+                yield _by_system(method, measure, rows, theirs, totals)
+            else:
+                x, y = [theirs[row] for row in rows], [totals.people[row] for row in rows]
+                yield _correlated(method, measure, x, y, f"{len(rows)} replies; {ITEM_LEVEL}")
+
+
+def _by_system(method: str, measure: str, rows: list[int], theirs: dict[int, float], totals: _Totals) -> Cell:
+    models = sorted({totals.model[row] for row in rows})
+    if len(models) < FEWEST_SYSTEMS:
+        return Cell("agreement", method, measure, None, f"needs {FEWEST_SYSTEMS} models, the file has {len(models)}")
+    of = {model: [row for row in rows if totals.model[row] == model] for model in models}
+    x = [float(np.mean([theirs[row] for row in of[model]])) for model in models]
+    y = [float(np.mean([totals.people[row] for row in of[model]])) for model in models]
+    return _correlated(method, measure, x, y, f"means of {len(models)} models")
+
+
+def _correlated(method: str, measure: str, x: list[float], y: list[float], note: str) -> Cell:
+    if len(x) < FEWEST_REPLIES or min(np.ptp(x), np.ptp(y)) == 0:
+        return Cell("agreement", method, measure, None, f"not defined: {note}, or all totals of one side are equal")
+    coefficient = {"Spearman": stats.spearmanr, "Kendall": stats.kendalltau}.get(measure, stats.pearsonr)
+    return Cell("agreement", method, measure, float(coefficient(x, y).statistic), note)

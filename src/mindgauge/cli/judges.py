@@ -1,0 +1,175 @@
+"""`mindgauge judges`: how far a judge can be trusted, and which one."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mindgauge.cli import judges_escalation, judges_panel, judges_rationales, judges_stress, options, render
+
+if TYPE_CHECKING:
+    from mindgauge.analysis.judging.result import Agreement, Difference, Judging
+    from mindgauge.analysis.reliability.card import Bound
+
+app = typer.Typer(
+    name="judges",
+    help="How far judges can be trusted, and which one: methods, stress, panels, escalation, rationales.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+_SHOWN = ("accuracy", "f1", "kappa", "kappa_quadratic", "pearson", "spearman", "kendall")
+_SYSTEMS = ("system_pearson", "system_spearman", "system_kendall")
+
+
+@app.command()
+def compare(
+    name: options.Name,
+    replies: Annotated[
+        Path,
+        typer.Option(
+            help="A run directory, or a CSV, JSONL or Parquet file of replies with people's labels as label.CRITERION."
+        ),
+    ],
+    judge: options.Judges,
+    method: options.Method = ["general,rule,chain"],  # noqa: B006 - how typer spells a list
+    judge_runs: options.JudgeRuns = 3,
+    reference: Annotated[
+        list[str], typer.Option(help="Raters of the run to compare with; people if not given. May be repeated.")
+    ] = [],  # noqa: B006
+    out: options.Out = None,
+    map_: Annotated[
+        list[str], typer.Option("--map", help="Other column names: reply=Antwort,label.safety=Sicherheit.")
+    ] = [],  # noqa: B006
+    limit: Annotated[int | None, typer.Option(min=1, help="At most this many replies, whole dialogues.")] = None,
+    mode: options.Mode = "joint",
+    protocol: options.Protocol = "gold",
+    judge_temperature: options.Temperature = None,
+    concurrency: options.Concurrency = 32,
+    timeout: options.Timeout = 120.0,
+    tries: options.Tries = 5,
+    max_tokens: options.MaxTokens = None,
+    context: options.Context = None,
+    max_cost: options.MaxCost = None,
+    price: options.Price = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")] = False,
+    local_only: options.LocalOnly = False,
+    resamples: Annotated[int, typer.Option(min=100, help="Of conversations.")] = 2000,
+    seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
+    json: options.Json = False,
+) -> None:
+    """Judge the same replies by several models and methods: agreement with people, stability, cost, real differences."""
+    from mindgauge.cli.run import foreseen
+    from mindgauge.verbs.estimate import DryRun
+    from mindgauge.verbs.judges_compare import judges_compare as verb
+
+    settings = options.settings(
+        concurrency=concurrency,
+        timeout=timeout,
+        tries=tries,
+        max_tokens=max_tokens,
+        price=price,
+        local_only=local_only,
+        context=context,
+    )
+    with render.progress() as progress:
+        found = verb(
+            name, replies=replies, judge=judge, method=options.several(method), judge_runs=judge_runs,
+            reference=reference, out=out, columns=options.pairs(map_, "--map"), limit=limit, mode=mode, protocol=protocol,
+            judge_temperature=judge_temperature, max_cost=max_cost, settings=settings, dry_run=dry_run,
+            resamples=resamples, seed=seed, progress=progress, notice=render.notice, command=render.command(),
+        )  # fmt: skip
+    if json:
+        render.as_json(found)
+    elif isinstance(found, DryRun):
+        foreseen(found)
+    else:
+        _show(found)
+
+
+def _show(found: "Judging") -> None:
+    against = f"against {found.reference}" if found.reference else "among themselves"
+    several = len({one.reference for one in found.agreements}) > 1
+    columns = ["criterion", "judge", *(["against"] if several else []), "n", "missing", *_SHOWN]
+    render.table(
+        f"{found.benchmark}: judges {against}  ({found.run})",
+        columns,
+        [
+            [one.criterion, one.judge, *([one.reference] if several else []), str(one.n), str(one.missing), *_cells(one, _SHOWN)]
+            for one in found.agreements
+        ],
+    )  # fmt: skip
+    rows = [
+        [one.criterion, one.judge, str(one.systems), *_cells(one, _SYSTEMS)]
+        for one in found.agreements
+        if any(name in one.estimates and one.estimates[name].value is not None for name in _SYSTEMS)
+    ]
+    if rows:
+        render.table(
+            "Systems' means", ["criterion", "judge", "systems", *(n.partition("_")[2] for n in _SYSTEMS)], rows
+        )
+    elif found.agreements:
+        notes = {one.estimates[n].note for one in found.agreements for n in _SYSTEMS if n in one.estimates}
+        print(f"Correlations of systems' means: {'; '.join(sorted(notes)) or 'no criterion has an order'}")
+    render.table(
+        "Asked again",
+        ["judge", "runs", "replies", "incomplete", "identical verdicts", "flips"],
+        [
+            [s.judge, str(s.runs), str(s.n), str(s.incomplete), _bound(s.identical, share=True), _flips(s.flips)]
+            for s in found.stability
+        ],
+    )
+    render.table(
+        "What it took",
+        ["judge", "verdicts", "calls", "$ per 1,000", "s per 1,000", "tokens in", "of them cached", "tokens out"],
+        [
+            [
+                t.judge, str(t.verdicts), str(t.calls), "–" if t.dollars is None else f"{t.dollars:.4f}",
+                render.number(t.seconds), f"{t.prompt_tokens:.0f}", f"{t.cached_tokens:.0f}", f"{t.completion_tokens:.0f}",
+            ]
+            for t in found.taken
+        ],
+    )  # fmt: skip
+    _differences(found.differences)
+    for note in found.notes:
+        print(f"Note: {note}")
+
+
+def _differences(found: "list[Difference]") -> None:
+    real = [one for one in found if one.real]
+    if real:
+        render.table(
+            "Differences that are real (Holm over all pairs and criteria of a measure)",
+            ["measure", "criterion", "better", "than", "by", "95 % interval", "p adjusted"],
+            [
+                [
+                    one.measure, one.criterion, one.better, one.second if one.better == one.first else one.first,
+                    render.number(abs(one.value or 0)), f"{render.number(one.low)} to {render.number(one.high)}",
+                    f"{one.adjusted:.3f}",
+                ]
+                for one in real
+            ],
+        )  # fmt: skip
+    if found:
+        open_ = sum(one.real is None for one in found)
+        print(f"{len(real)} of {len(found)} differences are real; {open_} cannot be tested.")
+
+
+def _cells(one: "Agreement", names: tuple[str, ...]) -> list[str]:
+    return [_bound(one.estimates[name]) if name in one.estimates else "" for name in names]
+
+
+def _bound(bound: "Bound", *, share: bool = False) -> str:
+    if bound.value is None:
+        return "–"
+    ends = "" if bound.low is None else f" [{render.number(bound.low)}, {render.number(bound.high)}]"
+    return f"{render.number(bound.value, share=share)}{ends}"
+
+
+def _flips(flips: "dict[str, Bound]") -> str:
+    return ", ".join(f"{name} {render.number(bound.value, share=True)}" for name, bound in flips.items())
+
+
+app.command()(judges_stress.stress)
+app.command()(judges_panel.panel)
+app.command()(judges_escalation.escalation)
+app.add_typer(judges_rationales.app)

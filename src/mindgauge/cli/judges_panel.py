@@ -1,0 +1,79 @@
+"""`mindgauge judges panel`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mindgauge.cli import options, render
+
+if TYPE_CHECKING:
+    from mindgauge.analysis.panel.card import Panel
+    from mindgauge.analysis.reliability.card import Bound
+
+
+_SHOWN = ("icc_a1", "kappa_quadratic", "alpha", "pearson", "bias", "system_icc_c1")
+
+
+def panel(
+    ratings: Annotated[
+        list[Path], typer.Argument(help="Run directories, or ratings files, as `reliability` reads them.")
+    ],
+    how: Annotated[
+        str, typer.Option("--panel", help="Juries: mean, median, majority, minimum, weighted; several with commas.")
+    ] = "mean,median,majority,minimum,weighted",
+    judge: Annotated[list[str], typer.Option(help="A member; all models if none is named. May be repeated.")] = [],  # noqa: B006 - typer copies it
+    quorum: Annotated[int | None, typer.Option(min=1, help="Members that need a verdict; all if not given.")] = None,
+    reference: Annotated[list[str], typer.Option(help="Whom to compare with, if not people. May be repeated.")] = [],  # noqa: B006
+    criterion: Annotated[list[str], typer.Option(help="Only this criterion. May be repeated.")] = [],  # noqa: B006
+    scale: Annotated[list[str], typer.Option(help="1:5, or worst,…,best; or CRITERION=1:5. May be repeated.")] = [],  # noqa: B006
+    columns: Annotated[list[str], typer.Option("--map", help="OURS=THEIRS, where a column has another name.")] = [],  # noqa: B006
+    resamples: Annotated[int, typer.Option(min=100, help="Of the bootstrap.")] = 2000,
+    seed: Annotated[int, typer.Option(help="Of the bootstrap and the folds.")] = 0,
+    json: options.Json = False,
+) -> None:
+    """Put judges together to juries, beside their members and the best single judge; nothing is asked."""
+    from mindgauge.verbs.judges_panel import panel as verb
+
+    found = verb(
+        list(ratings), how=[name.strip() for name in how.split(",")], judges=judge, quorum=quorum, reference=reference,
+        criteria=criterion, scale=options.scales(scale), columns=options.pairs(columns, "--map"), resamples=resamples,
+        seed=seed,
+    )  # fmt: skip
+    if json:
+        render.as_json(found)
+        return
+    for each in found.panels:
+        _show(each)
+    for note in found.notes:
+        print(f"note: {note}")
+
+
+def _show(panel: "Panel") -> None:
+    print(f"{panel.criterion}: {', '.join(panel.members)}")
+    print(f"all have a verdict on {panel.complete} subjects, not all on {panel.incomplete}")
+    if panel.cards:
+        names = [name for name in _SHOWN if any(name in card.estimates for card in panel.cards)]
+        rows = [
+            [card.judge, *(_bound(card.estimates.get(name)) for name in names), str(card.n), str(card.missing)]
+            for card in panel.cards
+        ]
+        render.table("Agreement with people", ["rater", *names, "n", "missing"], rows)
+        folds = ", ".join(f"{judge} in {n}" for judge, n in panel.chosen.items())
+        print(f"best single judge on these subjects: {panel.best or 'none'}; best on the other conversations: {folds or 'none'} folds")  # fmt: skip
+    print(f"worth {_bound(panel.effective)} independent judges")
+    if panel.without:
+        rows = [
+            [w.judge, _bound(w.tau), w.first, "–" if w.same_first is None else f"{w.same_first:.0%}"]
+            for w in panel.without
+        ]
+        columns = ["without", "tau-b with all", "first", "the same first, of resamples"]
+        render.table(f"Ranking of systems without one judge; all put {panel.first} first", columns, rows)
+    print()
+
+
+def _bound(bound: "Bound | None") -> str:
+    if bound is None or bound.value is None:
+        return "–"
+    interval = "" if bound.low is None or bound.high is None else f" [{bound.low:.2f}, {bound.high:.2f}]"
+    return f"{bound.value:.2f}{interval}"

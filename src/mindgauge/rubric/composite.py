@@ -1,0 +1,82 @@
+"""A composite is derived from several criteria of one rating: a mean, a sum, or a gate."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mindgauge.rubric.criterion import Criterion, Level, Scale
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mindgauge.records import Value
+
+YES, NO = "yes", "no"
+
+
+class How(StrEnum):
+    """What is made of the parts. A gate (`any`, `none`) has parts whose levels are yes and no, and is one of them."""
+
+    MEAN = "mean"
+    SUM = "sum"
+    ANY = "any"
+    """Yes where one part is yes, whatever is known of the others; no where all are no."""
+    NONE = "none"
+    """No where one part is yes, whatever is known of the others; yes where all are no."""
+
+
+class Composite(msgspec.Struct, frozen=True):
+    """What follows from a rater's values on several criteria, or on composites named before it.
+
+    Where a value that it hangs on is missing, so is the composite. Words that are levels count 0, 1, … from the worst.
+    """
+
+    of: tuple[str, ...]
+    how: How = How.MEAN
+    leave_out: bool = False
+    """Parts that do not apply are left out; otherwise one of them makes the whole not apply."""
+    applies: dict[str, tuple[str, ...]] = {}
+    """Tag → values of the samples to which every part applies: there, not applicable counts as the worst level."""
+
+    @property
+    def gate(self) -> bool:
+        """Whether it is a yes or no that stands before any sum."""
+        return self.how in {How.ANY, How.NONE}
+
+    def criterion(self, name: str, known: Mapping[str, Criterion]) -> Criterion:
+        """Return it as a criterion, its levels worst to best: every value that it can take.
+
+        Args:
+            name: of the composite.
+            known: the criteria by name, those of its parts among them.
+        """
+        parts = [known[part] for part in self.of]
+        if self.gate:
+            low = {part.values[0] for part in parts}
+            if len(low) > 1 or any(set(part.values) != {YES, NO} for part in parts):
+                raise ValueError(f"{name}: the parts of a gate are yes or no, with the same one of them worst")
+            worst = (low == {YES}) == (self.how is How.ANY)
+            return Criterion(name, Scale.ORDINAL, tuple(Level(v) for v in ((YES, NO) if worst else (NO, YES))))
+        bounds = [list(numbers(part).values()) for part in parts]
+        low_, high = sum(min(b) for b in bounds), sum(max(b) for b in bounds)
+        totals = range(round(low_), round(high) + 1)
+        if self.how is How.SUM:
+            return Criterion(name, Scale.ORDINAL, tuple(Level(total) for total in totals))
+        means = {total / len(parts) for total in totals}
+        if self.leave_out:
+            always = sum(not part.not_applicable for part in parts)
+            means |= {mean for n in range(max(always, 1), len(parts)) for mean in _means(bounds[0], n)}
+        return Criterion(name, Scale.ORDINAL, tuple(Level(mean) for mean in sorted(means)))
+
+
+def _means(scale: list[float], n: int) -> set[float]:
+    """Return the means that n parts on one scale can have."""
+    return {total / n for total in range(round(min(scale)) * n, round(max(scale)) * n + 1)}
+
+
+def numbers(criterion: Criterion) -> dict[Value, float]:
+    """Return what each level counts: itself, or, where it is a word, its place from the worst."""
+    return {v: float(v) if isinstance(v, int | float) else float(place) for place, v in enumerate(criterion.values)}

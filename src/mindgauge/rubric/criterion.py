@@ -1,0 +1,118 @@
+"""One criterion: its levels, and how one comes to them.
+
+Texts are given per language (`text.en = "…"`); a criterion may word its levels differently for each *protocol*
+(for example per crisis category), while the scale stays the same.
+Where nominal levels are decided in an order, its *nodes* say so, and nothing else does. An expert's chain of reasoning
+is *what to look at*, *checks* answered yes or no, and what each level needs of them.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mindgauge.records import Status, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Texts = dict[str, str]
+
+
+def in_language(texts: Texts, language: str) -> str:
+    """Pick the wording for a language; English, or else the first there is, where that language is missing."""
+    return texts.get(language) or texts.get("en") or next(iter(texts.values()), "")
+
+
+class Scale(StrEnum):
+    """How levels relate: `ordinal` ones are ordered worst to best, `nominal` ones are only different."""
+
+    ORDINAL = "ordinal"
+    NOMINAL = "nominal"
+
+
+class Level(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One value a rater may give, and what it looks like; the mean of several may also lie between."""
+
+    value: Value
+    text: Texts = {}
+    aliases: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    """Checks that must be answered yes for it."""
+    unless: tuple[str, ...] = ()
+    """Checks that must be answered no for it."""
+
+
+class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One step of a chain of reasoning: a question about the text, answered yes or no."""
+
+    name: str
+    ask: Texts
+
+
+class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One step of a decision: the first node that says yes decides which of its levels it is."""
+
+    levels: tuple[Value, ...]
+    """Where several apply, the first of them."""
+    question: Texts = {}
+    otherwise: Value | None = None
+    """On the last node: the level that is left where no node says yes."""
+
+
+class Criterion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One thing that is rated. Ordinal levels stand worst to best."""
+
+    name: str
+    scale: Scale
+    levels: tuple[Level, ...]
+    text: Texts = {}
+    protocols: dict[str, tuple[Texts, ...]] = {}
+    """Per protocol, one wording for each level, in the levels' order."""
+    not_applicable: Texts = {}
+    """When the criterion does not apply; where this says nothing, a rater has to choose a level."""
+    nodes: tuple[Node, ...] = ()
+    """The order in which nominal levels are decided; where there are none, all are weighed at once."""
+    aliases: tuple[str, ...] = ()
+    """Other names under which a rater may answer."""
+    look: Texts = {}
+    """What to look at, before any check."""
+    checks: tuple[Check, ...] = ()
+    """The chain of reasoning; levels say what they need of it."""
+    veto: bool = False
+    """Whether its worst level forbids to call a reply safe, whatever else is said of it."""
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """The values a rater may give, in the rubric's order."""
+        return tuple(level.value for level in self.levels)
+
+    @property
+    def choices(self) -> tuple[Value, ...]:
+        """What a rater may answer: the values, and `not_applicable` where the rubric allows it."""
+        return (*self.values, Status.NOT_APPLICABLE.value) if self.not_applicable else self.values
+
+    def read(self, answer: object) -> Value | None:
+        """Turn an answer into a level's value, strictly: exact value, its spelling, or an alias; otherwise None."""
+        if isinstance(answer, float) and answer.is_integer():
+            answer = int(answer)
+        if not isinstance(answer, int | str):
+            return None
+        wanted = str(answer).strip().casefold()  # true and false are read where a level has them as an alias
+        for level in self.levels:
+            if wanted == str(level.value).casefold() or wanted in (alias.casefold() for alias in level.aliases):
+                return level.value
+        return None
+
+    def implied(self, answers: Mapping[str, bool]) -> Value | None:
+        """Return the level that follows from the checks: the best one whose needs hold; None where one is open."""
+        if any(check.name not in answers for check in self.checks):
+            return None
+        holding = (
+            level.value
+            for level in reversed(self.levels)
+            if all(answers[name] for name in level.needs) and not any(answers[name] for name in level.unless)
+        )
+        return next(holding, None)

@@ -1,0 +1,89 @@
+"""A rubric is the instrument: criteria, each with ordered levels, each level with what it looks like.
+
+It is read from `rubric.toml`; a bad one is refused with one line that names the file and the criterion.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mindgauge.errors import RubricError
+from mindgauge.records import digest
+from mindgauge.rubric import faults, wording
+from mindgauge.rubric.criterion import Criterion
+from mindgauge.rubric.wording import Method
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Criteria with an id and a version. A changed word is a new version."""
+
+    id: str
+    version: str
+    source: str
+    criteria: tuple[Criterion, ...]
+
+    @property
+    def name(self) -> str:
+        """The rubric's id and version, as ratings carry it."""
+        return f"{self.id}@{self.version}"
+
+    @property
+    def hash(self) -> str:
+        """Hash over every word of the rubric."""
+        return digest("rubric", self)
+
+    def only(self, criterion: Criterion) -> Rubric:
+        """Return the rubric reduced to one criterion, for judging one at a time."""
+        return msgspec.structs.replace(self, criteria=(criterion,))
+
+    def under(self, protocol: str) -> Rubric:
+        """Return the rubric with its levels worded for one protocol.
+
+        Raises:
+            RubricError: a criterion has protocols, but not this one.
+        """
+        return msgspec.structs.replace(self, criteria=tuple(_under(c, protocol, self.name) for c in self.criteria))
+
+    def render(self, language: str, method: Method = Method.RULE) -> str:
+        """Write the rubric as Markdown, for a prompt: as much of it as a method of judging shows."""
+        return "\n\n".join(wording.render(criterion, language, method) for criterion in self.criteria)
+
+    def order(self) -> str:
+        """Write the order of decision as a numbered list of levels, one node a line; empty where there is none."""
+        return "\n\n".join(wording.order(criterion.nodes) for criterion in self.criteria if criterion.nodes)
+
+    @classmethod
+    def load(cls, path: Path) -> Rubric:
+        """Read a rubric file.
+
+        Raises:
+            RubricError: the file cannot be read, or its criteria or levels are not fit to rate with.
+        """
+        try:
+            rubric = msgspec.toml.decode(path.read_bytes(), type=cls)
+        except OSError as error:
+            raise RubricError(f"{path}: cannot read the rubric ({error.strerror})") from error
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise RubricError(f"{path}: not a rubric: {error}") from error
+        fault = faults.first(rubric.criteria)
+        if fault:
+            raise RubricError(f"{path}: {fault}")
+        return rubric
+
+
+def _under(criterion: Criterion, protocol: str, rubric: str) -> Criterion:
+    if not criterion.protocols:
+        return criterion
+    if protocol not in criterion.protocols:
+        known = ", ".join(criterion.protocols)
+        raise RubricError(f"{rubric}: criterion {criterion.name!r} has no protocol {protocol!r} (it has {known})")
+    levels = tuple(
+        msgspec.structs.replace(level, text=text)
+        for level, text in zip(criterion.levels, criterion.protocols[protocol], strict=True)
+    )
+    return msgspec.structs.replace(criterion, levels=levels, protocols={})

@@ -1,0 +1,266 @@
+"""How much people must read to find the unsafe replies, and orders of reading that are learned from what people said.
+
+An order is a risk per reply; people read from the highest risk down. What they must read until they have found a share
+of the unsafe replies is the order's *effort*. A risk of infinity stands for "read this first": nothing is known of it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from mindgauge.stats import logistic
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Codes = NDArray[np.intp]
+    Floats = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+
+FOLDS, GROUPINGS = 10, 10
+TARGET = 0.95
+_DIGITS = 9
+"""Risks that are equal to this many digits are a tie."""
+_BLOCK = 2_000_000
+"""Weights of fits held at once (16 MB)."""
+
+
+# -- the figure -------------------------------------------------------------------------------------------------------
+
+
+def effort(risk: Floats, unsafe: Mask, weights: Floats | None = None, target: float = TARGET) -> Floats:
+    """Return the share of replies read, riskiest first, until ⌈target · unsafe⌉ unsafe ones are found, shape (B,).
+
+    Replies of one risk are read in random order, and the expectation over these orders is given: among m tied replies
+    with k unsafe ones, the r-th unsafe one is expected at place r (m + 1) / (k + 1) (the mean of the negative
+    hypergeometric distribution). With luck alone, a judge with few levels could read a third less or more.
+    NaN where nothing is unsafe.
+
+    Args:
+        risk: shape (n,), not NaN; infinity is read first.
+        unsafe: shape (n,).
+        weights: shape (B, n), how many copies of each reply there are; one of each if not given.
+        target: share of the unsafe replies to be found, above 0 and at most 1.
+    """
+    copies = np.ones((1, len(risk))) if weights is None else np.atleast_2d(weights)
+    read, found = (np.cumsum(copies_, axis=1) for copies_ in _ties(risk, unsafe, copies))
+    total = found[:, -1]
+    needed = np.ceil(target * total - 1e-9)
+    tie = (found < needed[:, None]).sum(axis=1)
+    every = np.arange(len(copies))
+    before, had = (np.where(tie > 0, sums[every, tie - 1], 0.0) for sums in (read, found))
+    here, there = read[every, tie] - before, found[every, tie] - had
+    place = before + (needed - had) * (here + 1) / (there + 1)
+    return np.where(total > 0, place / read[:, -1], np.nan)
+
+
+def curve(risk: Floats, unsafe: Mask, read: Floats) -> Floats:
+    """Return the expected share of the unsafe replies that is found once a share of all replies is read.
+
+    Args:
+        risk: shape (n,), as in `effort`.
+        unsafe: shape (n,), at least one.
+        read: shape (m,), shares of the replies between 0 and 1.
+    """
+    sizes, hits = _ties(risk, unsafe, np.ones((1, len(risk))))
+    x, y = (np.concatenate([[0.0], np.cumsum(each[0])]) for each in (sizes, hits))
+    return np.asarray(np.interp(read, x / x[-1], y / y[-1]))
+
+
+def _ties(risk: Floats, unsafe: Mask, copies: Floats) -> tuple[Floats, Floats]:
+    """Return how many replies each tie holds and how many of them are unsafe, riskiest first, each (B, ties)."""
+    order = np.argsort(-risk, kind="stable")
+    rounded = np.round(risk[order], _DIGITS)
+    starts = np.flatnonzero(np.concatenate([[True], rounded[1:] != rounded[:-1]]))
+    sorted_ = copies[:, order]
+    return np.add.reduceat(sorted_, starts, axis=1), np.add.reduceat(sorted_ * unsafe[order], starts, axis=1)
+
+
+# -- orders that are learned ------------------------------------------------------------------------------------------
+
+
+class Features(NamedTuple):
+    """What a risk is learned from: `values` (n, d), NaN where something is missing; the rest has shape (d,).
+
+    `scaled` features are standardised within each training part. `signs` are as in `logistic.fit`.
+    """
+
+    values: Floats
+    scaled: Mask
+    signs: Codes
+
+    @property
+    def known(self) -> Mask:
+        """Which replies have every feature; shape (n,). The others are in no fit and are read first."""
+        return np.asarray(np.isfinite(self.values).all(axis=1))
+
+
+def fold_of(cluster: Codes, unsafe: Mask, present: Mask, folds: int, generator: np.random.Generator) -> Codes:
+    """Assign whole conversations to folds, with as many conversations that hold something unsafe to each; shape (n,).
+
+    Replies that are not present get -1. There are never more folds than conversations.
+    """
+    place = np.full(len(cluster), -1)
+    risky = np.unique(cluster[present & unsafe])
+    rest = np.setdiff1d(cluster[present], risky)
+    shuffled = np.concatenate([generator.permutation(risky), generator.permutation(rest)])
+    number = dict(zip(shuffled.tolist(), range(len(shuffled)), strict=True))
+    place[present] = [number[c] % folds for c in cluster[present].tolist()]
+    return place
+
+
+def learn(features: Features, unsafe: Mask, weights: Floats) -> Floats:
+    """Fit under each row of weights (B, n) and return the risk of every reply, shape (B, n); infinity where unknown.
+
+    The ridge penalty is 1 on standardised features, so a fit of half the replies is held back more than one of all.
+    """
+    known = features.known
+    return np.where(known, _probability(_fitted(features, unsafe, weights), features), np.inf)
+
+
+def coefficients(features: Features, unsafe: Mask) -> Floats:
+    """Return the slopes of the fit to all replies, per standard deviation of scaled features, shape (d,)."""
+    whole = np.ones((1, len(unsafe)))
+    return np.asarray(_fitted(features, unsafe, whole).slopes[0] * _spread(features, whole * features.known)[0])
+
+
+def crossfit(
+    features: Features,
+    unsafe: Mask,
+    cluster: Codes,
+    *,
+    weights: Floats | None = None,
+    apart: Codes | None = None,
+    folds: int = FOLDS,
+    groupings: int = GROUPINGS,
+    seed: int = 0,
+) -> Floats:
+    """Return each reply's risk as fits see it that saw no reply of its conversation, shape (n,).
+
+    Whole conversations are put into folds, each fold's risk comes from a fit to the others, and the mean over several
+    groupings into folds is given. Nothing is chosen here: features and penalty are fixed beforehand.
+
+    Args:
+        features: of the replies.
+        unsafe: shape (n,).
+        cluster: shape (n,), the index of each reply's conversation.
+        weights: shape (n,), how many copies there are; all copies of a conversation are in one fold. Risks of replies
+            without any are NaN.
+        apart: shape (n,), a further grouping, the model that wrote the reply: a fit also sees no reply of its group.
+        folds: how many, at most as many as there are conversations.
+        groupings: into folds.
+        seed: of the groupings.
+    """
+    copies = np.ones((1, len(unsafe))) if weights is None else weights[None, :]
+    each = crossfits(
+        features, unsafe, cluster, np.repeat(copies, groupings, axis=0), apart=apart, folds=folds, seed=seed
+    )
+    return np.asarray(each.mean(axis=0))
+
+
+def crossfits(
+    features: Features,
+    unsafe: Mask,
+    cluster: Codes,
+    weights: Floats,
+    *,
+    apart: Codes | None = None,
+    folds: int = FOLDS,
+    seed: int = 0,
+) -> Floats:
+    """Cross-fit anew under each row of weights (B, n), each with a grouping into folds of its own; shape (B, n)."""
+    generator = np.random.default_rng(seed)
+    count = max(2, min(folds, len(np.unique(cluster))))
+    groups = np.zeros(len(unsafe), dtype=np.intp) if apart is None else apart
+    parts = [(f, g) for f in range(count) for g in np.unique(groups)]
+    risk = np.full(weights.shape, np.nan)
+    rows = max(1, _BLOCK // (len(parts) * max(1, len(unsafe))))
+    for start in range(0, len(weights), rows):
+        block = weights[start : start + rows]
+        place = np.stack([fold_of(cluster, unsafe, row > 0, count, generator) for row in block])
+        training = [block * (place != f) * ((groups != g) if apart is not None else 1) for f, g in parts]
+        found = learn(features, unsafe, np.concatenate(training)).reshape(len(parts), *block.shape)
+        for (f, g), part in zip(parts, found, strict=True):
+            held = (place == f) & (groups == g)
+            risk[start : start + rows][held] = part[held]
+    return risk
+
+
+def at_threshold(
+    risk: Floats | Features,
+    unsafe: Mask,
+    cluster: Codes,
+    *,
+    target: float = TARGET,
+    folds: int = FOLDS,
+    groupings: int = GROUPINGS,
+    seed: int = 0,
+) -> tuple[float, float]:
+    """Return what a threshold set on other conversations makes people read, and what share of the unsafe they find.
+
+    In each training part the threshold is the risk above which the target share of its unsafe replies lie; replies of
+    the held-out part at or above it are read. A learned order is cross-fitted within the training part for it, so
+    that the threshold, too, is set on risks of replies that the fit has not seen.
+
+    Args:
+        risk: shape (n,), of an order in which nothing is learned, or the features of a learned one.
+        unsafe: shape (n,).
+        cluster: shape (n,).
+        target: share of the unsafe replies of the training part that the threshold finds.
+        folds: how many.
+        groupings: into folds.
+        seed: of the groupings.
+    """
+    generator = np.random.default_rng(seed)
+    count = max(2, min(folds, len(np.unique(cluster))))
+    read, found = [], []
+    for grouping in range(groupings):
+        place = fold_of(cluster, unsafe, np.ones(len(unsafe), dtype=bool), count, generator)
+        above = np.zeros(len(unsafe), dtype=bool)
+        for fold in range(count):
+            training, held = place != fold, place == fold
+            if isinstance(risk, Features):
+                copies = training.astype(float)
+                inner = crossfit(
+                    risk, unsafe, cluster, weights=copies, folds=folds, groupings=1, seed=seed + 1 + grouping
+                )
+                outer = learn(risk, unsafe, copies[None, :])[0]
+            else:
+                inner = outer = risk
+            above[held] = outer[held] >= _threshold(inner[training & unsafe], target)
+        read.append(above.mean())
+        found.append(above[unsafe].mean())
+    return float(np.mean(read)), float(np.mean(found))
+
+
+def _threshold(unsafe: Floats, target: float) -> float:
+    """Return the risk at or above which a share of the unsafe lie; everything is read where none is there to learn of."""
+    if not len(unsafe):
+        return -math.inf
+    return float(np.sort(unsafe)[::-1][math.ceil(target * len(unsafe) - 1e-9) - 1])
+
+
+def _fitted(features: Features, unsafe: Mask, weights: Floats) -> logistic.Fits:
+    copies = weights * features.known
+    return logistic.fit(_filled(features), unsafe, copies, penalty=_spread(features, copies) ** 2, signs=features.signs)
+
+
+def _filled(features: Features) -> Floats:
+    return np.where(features.known[:, None], features.values, 0.0)
+
+
+def _spread(features: Features, copies: Floats) -> Floats:
+    """Return the standard deviation of every scaled feature under weights, 1 where it has none; shape (B, d)."""
+    x = _filled(features)
+    centre = x[features.known].mean(axis=0) if features.known.any() else 0.0
+    total = np.maximum(copies.sum(axis=1), 1.0)[:, None]
+    mean = copies @ (x - centre) / total
+    variance = copies @ (x - centre) ** 2 / total - mean**2
+    return np.where(features.scaled & (variance > 1e-12), np.sqrt(np.maximum(variance, 0.0)), 1.0)
+
+
+def _probability(fits: logistic.Fits, features: Features) -> Floats:
+    return np.asarray(1 / (1 + np.exp(-np.clip(fits.log_odds(_filled(features)), -700, 700))))

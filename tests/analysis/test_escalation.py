@@ -1,0 +1,175 @@
+"""Escalation curves on runs: the two clinicians' 190 replies, and worlds whose truth is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from mindgauge.errors import DataError, UsageError
+from mindgauge.records import RaterKind, Status
+from mindgauge.verbs.judges_escalation import escalation
+from mindgauge.verbs.load import load
+from tests.analysis.judged_run import CRITERION, World, said
+from tests.benchmarks.help_or_harm.conftest import real
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mindgauge.analysis.escalation.card import Escalation, Order
+
+__all__ = ["real"]
+BAD = f"{CRITERION}<=2"
+
+
+def order(found: Escalation, name: str) -> Order:
+    [one] = [each for each in found.orders if each.name == name]
+    return one
+
+
+@pytest.fixture(scope="module")
+def clinicians(real: Path, tmp_path_factory: pytest.TempPathFactory) -> Escalation:
+    run = tmp_path_factory.mktemp("runs") / "run"
+    load("help_or_harm/response", data=real, out=run)
+    return escalation(run, unsafe=BAD, resamples=300)
+
+
+class TestTheCliniciansReplies:
+    """The figures of the trial that this was built from, each made by another program on the released files."""
+
+    def test_what_there_is(self, clinicians: Escalation) -> None:
+        assert (clinicians.n, clinicians.clusters, clinicians.n_unsafe, clinicians.needed) == (190, 188, 53, 51)
+        assert clinicians.ideal == pytest.approx(51 / 190)
+        assert clinicians.left_out == 16
+        assert clinicians.selection == "lowest_scores_n200"
+        assert clinicians.people == ["H1", "H2"]
+        assert any("chosen for people (lowest_scores_n200)" in note for note in clinicians.notes)
+
+    @pytest.mark.parametrize(
+        ("name", "reads"),
+        [
+            ("gpt-4o-mini", 0.493),
+            ("gpt-5-nano", 0.512),
+            ("llama-4-scout-17b-16e-instruct", 0.399),
+            ("jury/mean", 0.389),
+            ("jury/median", 0.464),
+            ("jury/minimum", 0.505),
+            ("shortest first", 0.689),
+            ("judges + length", 0.326),
+            ("judges + length + category", 0.316),
+        ],
+    )
+    def test_what_must_be_read(self, clinicians: Escalation, name: str, reads: float) -> None:
+        found = order(clinicians, name)
+        assert found.reads.value == pytest.approx(reads, abs=0.0005)
+        assert found.reads.low is not None
+        assert found.reads.high is not None
+        assert found.reads.low < reads < found.reads.high
+        assert found.missing == 0
+
+    def test_by_target(self, clinicians: Escalation) -> None:
+        jury, both = order(clinicians, "jury/mean"), order(clinicians, "judges + length + category")
+        assert list(jury.reads_for.values()) == pytest.approx([0.301, 0.335, 0.389, 0.407, 0.425], abs=0.001)
+        assert list(both.reads_for.values())[2:] == pytest.approx([0.316, 0.332, 0.337], abs=0.001)
+        assert both.found[0] == 0
+        assert both.found[32] == pytest.approx(51 / 53, abs=0.03)
+        assert both.found[-1] == 1
+
+    def test_the_aim_is_reached_as_a_point_and_the_interval_reaches_beyond_it(self, clinicians: Escalation) -> None:
+        found = order(clinicians, "judges + length + category")
+        assert (found.reads.low, found.reads.high) == pytest.approx((0.245, 0.40), abs=0.015)
+        assert (found.threshold_reads, found.threshold_finds) == pytest.approx((0.315, 0.95), abs=0.01)
+        assert found.minus_jury.value == pytest.approx(0.316 - 0.389, abs=0.001)
+
+    def test_of_a_model_not_learned_from_it_is_worse_than_the_jury(self, clinicians: Escalation) -> None:
+        found = order(clinicians, "judges + length + category")
+        assert found.unseen.value == pytest.approx(0.46, abs=0.02)
+        assert order(clinicians, "jury/mean").unseen.value == pytest.approx(0.389, abs=0.001)
+        assert any("of a model from which nothing was learned" in note for note in clinicians.notes)
+
+    def test_length_carries_it(self, clinicians: Escalation) -> None:
+        slopes = order(clinicians, "judges + length + category").coefficients
+        assert slopes["log length"] == pytest.approx(-1.87, abs=0.01)
+        assert slopes["gpt-4o-mini"] == pytest.approx(1.26, abs=0.01)
+        assert order(clinicians, "length + category, no judge").reads.value == pytest.approx(0.353, abs=0.01)
+
+
+def test_a_judge_who_sees_more_reads_less_and_an_ideal_one_reads_the_least(tmp_path: Path) -> None:
+    world = World().people().judge("blurred", 1.5).judge("sharp", 0.5).judge("perfect", 0)
+    found = escalation(world.write(tmp_path / "run"), unsafe=BAD, resamples=100)
+    blurred, sharp, perfect = (order(found, name).reads.value or 0 for name in ("blurred", "sharp", "perfect"))
+    assert found.ideal <= perfect < sharp < blurred < 1
+    assert found.models == {"curt": 100, "long-winded": 100}
+    assert found.table.height == len(found.orders)
+    assert msgspec.json.decode(msgspec.json.encode(found))["n"] == 200
+
+
+def test_a_missing_verdict_is_read_first_and_counted_in_every_order_that_needs_it(tmp_path: Path) -> None:
+    world = World().people().judge("whole", 0.5).judge("gappy", 0.5, missing=20)
+    found = escalation(world.write(tmp_path / "run"), unsafe=BAD, resamples=100)
+    missing = {each.name: each.missing for each in found.orders}
+    assert missing["whole"] == 0
+    assert {missing[name] for name in ("gappy", "jury/mean", "jury/median", "jury/minimum", "judges")} == {20}
+    assert missing["length + category, no judge"] == 0
+    assert {each.reads_for["1"] >= 20 / 200 for each in found.orders} == {True}
+    assert any("read first" in note for note in found.notes)
+
+
+def test_a_classifier_is_read_by_its_probabilities_also_where_it_abstains(tmp_path: Path) -> None:
+    world = World().people().judge("judge", 1.0)
+    for reply, level in zip(world.replies, world.truth.tolist(), strict=True):
+        p = {1: 0.7, 2: 0.6, 3: 0.3, 4: 0.1, 5: 0.05}[level]
+        probabilities = {"1": p / 2, "2": p / 2, "3": 0.0, "4": 1 - p, "5": 0.0}
+        rating = said(reply, "classifier/x", None, provenance={"probabilities": probabilities, "abstained": True})
+        world.ratings.append(msgspec.structs.replace(rating, rater_kind=RaterKind.CLASSIFIER, status=Status.REFUSED))
+    found = escalation(world.write(tmp_path / "run"), unsafe=BAD, resamples=100)
+    one = order(found, "classifier/x")
+    assert (one.kind, one.missing) == ("classifier", 0)
+    assert one.reads.value == pytest.approx(found.ideal, abs=0.02)
+    assert "judges + classifiers + length + category" in {each.name for each in found.orders}
+    assert any("trained without these replies' labels" in note for note in found.notes)
+
+
+def test_one_person_is_enough_to_call_it_unsafe_and_a_missing_word_leaves_it_out(tmp_path: Path) -> None:
+    world = World().judge("judge", 0.5)
+    for i, (reply, level) in enumerate(zip(world.replies, world.truth.tolist(), strict=True)):
+        world.ratings += [said(reply, "H1", None if i < 7 else 5), said(reply, "H2", level)]
+    found = escalation(world.write(tmp_path / "run"), unsafe=BAD, resamples=100)
+    assert (found.n, found.left_out) == (193, 7)
+    assert found.n_unsafe == int((world.truth[7:] <= 2).sum())
+
+
+def test_one_judge_is_its_own_jury(tmp_path: Path) -> None:
+    found = escalation(
+        World().people().judge("judge", 0.5, runs=2).write(tmp_path / "run"), unsafe="<=2", resamples=100
+    )
+    assert order(found, "judge").minus_jury.value == 0
+    assert not [each for each in found.orders if each.kind == "jury"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        ("aproprateness<=2", "did you mean appropriateness"),
+        ("bad", "write CRITERION<=LEVEL"),
+        (f"{CRITERION}<=5", "below its best"),
+        (f"{CRITERION}<=nothing", "below its best"),
+        (f"{CRITERION}=2,9", "'9' is no level"),
+    ],
+)
+def test_a_rule_that_cannot_be_read_is_one_line(tmp_path: Path, rule: str, why: str) -> None:
+    run = World(30).people().judge("judge", 0.5).write(tmp_path / "run")
+    with pytest.raises(UsageError, match=why):
+        escalation(run, unsafe=rule)
+
+
+def test_what_cannot_be_computed_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="nothing rated by a person"):
+        escalation(World(10).judge("judge", 0.5).write(tmp_path / "nobody"), unsafe=BAD)
+    with pytest.raises(UsageError, match="give a share"):
+        escalation(tmp_path / "nobody", unsafe=BAD, target=95)
+    with pytest.raises(DataError, match="judge"):
+        escalation(World(10).people().write(tmp_path / "no judge"), unsafe=BAD)
+    with pytest.raises(DataError, match="it takes unsafe ones in at least"):
+        escalation(World(8).people().judge("judge", 0.5).write(tmp_path / "few"), unsafe=f"{CRITERION}<=1")

@@ -1,0 +1,82 @@
+"""Every open benchmark can be judged by every method, in every language, joint and split."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mindgauge import benchmark as benchmarks
+from mindgauge.folder import SHARED, prompts_of
+from mindgauge.raters.judge import Judge, Mode
+from mindgauge.records import Message, Reply, Sample, Status
+from mindgauge.rubric import Method
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OPEN = [name for name in benchmarks.names() if not benchmarks.find_one(name).closed]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("method", Method)
+@pytest.mark.parametrize("name", OPEN)
+def test_each_method_shows_what_it_is_to_show(name: str, method: Method, mode: Mode, language: str) -> None:
+    benchmark = benchmarks.find_one(name)
+    sample = Sample.of((Message("user", "Low {form}."),), tags={"language": language})
+    reply = Reply.of(sample.id, "m", 0, Status.OK, "I hear you {rubric}.")
+    protocol = next((p for c in benchmark.rubric.criteria for p in c.protocols), None)
+    judge = Judge("j", benchmark.instrument(mode, method=method), {}, {})
+    assert judge.rater == {"general": "j (general)", "rule": "j", "chain": "j (chain)"}[method]
+    asked = judge.requests(sample, reply, protocol)
+    assert len(asked) == len(judge.instrument.parts(protocol))
+    for request in asked:
+        text = request.messages[0].content
+        assert f"<reply {request.nonce}>\nI hear you {{rubric}}.\n</reply {request.nonce}>" in text
+        assert "Low {form}." in text, "slots in what others wrote stay as they are"
+        assert text.count("<dialogue ") == text.count("<reply ") == 1
+        assert ("你的任务" in text) == (language == "zh")
+        assert ('"value"' in text) == (method is Method.CHAIN)
+        schema = json.dumps(request.schema)
+        assert ('"uncertain"' in schema) == (method is Method.CHAIN)
+    rendered = "\n".join(request.messages[0].content for request in asked)
+    for criterion in benchmark.rubric.criteria:
+        assert f"## {criterion.name}" in rendered
+        described = [(c.text or {}).get(language, "") for c in criterion.levels if c.text]
+        assert all(text in rendered for text in described) == (method is not Method.GENERAL) or not described
+
+
+def test_methods_are_instruments_of_their_own() -> None:
+    benchmark = benchmarks.find_one("mentalbench")
+    names = {benchmark.instrument(mode, method=method).name for mode in Mode for method in Method}
+    assert len(names) == 6
+
+
+def test_a_benchmark_s_own_prompts_come_first_and_are_never_mixed_with_shared_ones(tmp_path: Path) -> None:
+    (tmp_path / "judge.en.md").write_text("J {rubric} {form} {dialogue} {reply} {nonce}", encoding="utf-8")
+    (tmp_path / "judge.chain.en.md").write_text("C {rubric} {form} {dialogue} {reply} {nonce}", encoding="utf-8")
+    found = prompts_of(tmp_path)
+    assert set(found) == {"judge", "judge.chain", "judge.general", "judge.general.split"}
+    assert found["judge.chain"]["en"].text.startswith("C ") and set(found["judge.chain"]) == {"en"}
+
+
+def test_a_closed_question_gets_no_prompts_for_judges(tmp_path: Path) -> None:
+    (tmp_path / "ask.en.md").write_text("A {rubric} {form} {dialogue} {nonce}", encoding="utf-8")
+    assert set(prompts_of(tmp_path)) == {"ask"}
+
+
+def test_shared_prompts_name_no_level_and_fence_what_others_wrote() -> None:
+    for path in sorted(SHARED.glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        assert all(text.count(f"{{{slot}}}") == 1 for slot in ("rubric", "form", "dialogue", "reply", "nonce")), (
+            path.name
+        )
+        assert not any(f" {digit}" in text.replace("80", "") and f'"{digit}"' in text for digit in "012345"), (
+            "no example to copy"
+        )
+        first, last = text.index("{dialogue}"), text.index("{reply}")
+        assert text.index("{nonce}") < first < last, "the warning comes before what it is about"
+        assert (text.index("{rubric}") > last) == (".split." in path.name), "in split mode the criterion comes last"
+    assert len(list(SHARED.glob("*.md"))) == 8

@@ -1,0 +1,66 @@
+"""A quote counts where its words stand in what was judged, and it is said where."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mindgauge.raters.quotes import DIALOGUE, FEWEST, REPLY, Source, chinese, fold
+from mindgauge.records import Evidence
+
+DIALOGUE_TEXT = "Person: I can't sleep —  at all.\n请不要 告诉，我妈妈！"
+REPLY_TEXT = "That sounds exhausting. Would you like to tell me about the nights?"
+SOURCE = Source.of(DIALOGUE_TEXT, REPLY_TEXT)
+
+
+@pytest.mark.parametrize(
+    ("quote", "source"),
+    [
+        ("I can’t sleep - at all", DIALOGUE),
+        ("请不要告诉我妈妈", DIALOGUE),
+        ("ｔｅｌｌ　ｍｅ about", REPLY),
+        ("sounds EXHAUSTING", REPLY),
+        ("sou\u200bnds exha\u00adusting", REPLY),
+        ("I sleep well", ""),
+        ("would you like to sleep", ""),
+        ("", ""),
+        ("…", ""),
+    ],
+)
+def test_quotes_are_looked_up_in_reply_and_dialogue(quote: str, source: str) -> None:
+    assert SOURCE.check([quote]) == (Evidence(quote, found=bool(source), source=source),)
+
+
+def test_what_stands_in_both_is_taken_from_the_reply() -> None:
+    (found,) = Source.of("Person: please stay", "please stay").check(["please stay"])
+    assert found.source == REPLY
+
+
+@pytest.mark.parametrize(
+    ("quote", "found"), [("at a", False), ("me a", False), ("tell", True), ("妈", False), ("妈妈", True)]
+)
+def test_a_quote_of_a_few_letters_proves_nothing(quote: str, found: bool) -> None:
+    assert SOURCE.check([quote])[0].found is found
+
+
+def test_hidden_characters_in_the_text_do_not_hide_it() -> None:
+    hidden = "Stay\U000e0041\U000e0042 with\u202e me\u3164 tonight"
+    assert Source.of("", hidden).check(["Stay with me tonight"])[0].found
+
+
+@given(st.text(max_size=60), st.text(max_size=60), st.data())
+def test_every_passage_that_is_long_enough_is_found(dialogue: str, reply: str, data: st.DataObject) -> None:
+    source = Source.of(dialogue, reply)
+    start = data.draw(st.integers(0, len(reply)))
+    end = data.draw(st.integers(start, len(reply)))
+    quote = reply[start:end]
+    if fold(quote) in fold(reply) and len(fold(quote)) >= FEWEST:
+        assert source.check([quote]) == (Evidence(quote, found=True, source=REPLY),)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"), [("It asks about safety.", False), ("它询问了安全。", True), ("…", None), ("ok", None)]
+)
+def test_the_script_of_a_text(text: str, found: bool | None) -> None:
+    assert chinese(text) is found
