@@ -1,23 +1,24 @@
-"""What the README promises runs as it stands there."""
+"""What the README and the pages in docs promise runs as it stands there."""
 
 from __future__ import annotations
 
 import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pytest
+from typer.main import get_command
 
 from mindgauge.cli import app
 
-if TYPE_CHECKING:
-    import pytest
-
 README = Path(__file__).parent.parent / "README.md"
-TEXT = README.read_text(encoding="utf-8")
+PAGES = pytest.mark.parametrize(
+    "page", [README, *sorted((README.parent / "docs").glob("*.md"))], ids=lambda page: page.stem
+)
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", TEXT, re.DOTALL)
+def blocks(language: str, page: Path = README) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
 
 
 def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,21 +28,34 @@ def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert (tmp_path / "runs" / "mine" / "report.html").is_file()
 
 
-def test_the_commands_exist_with_their_options() -> None:
-    from typer.main import get_command
+@PAGES
+def test_the_commands_exist_with_their_options(page: Path) -> None:
+    lines = "\n".join(blocks("sh", page)).replace("\\\n", " ").splitlines()
+    commands = [shlex.split(line, comments=True) for line in lines]
+    for program, *arguments in (command for command in commands if command):
+        if program.rpartition("/")[2] != "mindgauge":
+            continue
+        verb = get_command(app)
+        while hasattr(verb, "commands"):  # `judges` has verbs of its own
+            verb = verb.commands[arguments.pop(0)]
+        known = {option for parameter in verb.params for option in parameter.opts}
+        assert {a for a in arguments if a.startswith("--")} <= known, arguments
 
-    verbs = get_command(app).commands  # type: ignore[attr-defined]
-    lines = "\n".join(blocks("sh")).replace("\\\n", " ").splitlines()
-    commands = [shlex.split(line, comments=True) for line in lines if "bin/mindgauge" in line]
-    assert len(commands) >= 4
-    for _, verb, *arguments in commands:
-        known = {option for parameter in verbs[verb].params for option in parameter.opts}
-        assert {a for a in arguments if a.startswith("--")} <= known
+
+def test_the_readme_shows_commands() -> None:
+    assert "\n".join(blocks("sh")).count("bin/mindgauge ") >= 4
 
 
-def test_links_and_pictures_are_there() -> None:
-    for target in re.findall(r"\]\(([^)]+)\)", TEXT):
-        assert (README.parent / target).exists(), target
+@PAGES
+def test_links_and_pictures_are_there(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    headings = {
+        re.sub(r"[^\w -]", "", title).lower().replace(" ", "-")
+        for title in re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    }
+    for target in re.findall(r"\]\(([^)]+)\)", text):
+        file, _, heading = target.partition("#")
+        assert (page.parent / file).exists() if file else heading in headings, target
 
 
 def test_the_commands_of_the_makefile_are_the_readme_s() -> None:

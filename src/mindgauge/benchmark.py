@@ -221,7 +221,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         prompts = next((self.prompts[kind] for kind in kinds if kind in self.prompts), None)
         if prompts is None:
             raise UsageError(f"{self.name} has no {kinds[-1]}.md, so nothing can be asked")
-        return Instrument(self.rubric, prompts, mode, way, deck, method)
+        return Instrument(self.rubric, prompts, mode, way, deck, method, self.prompts.get("judge.dialogue", {}))
 
     @classmethod
     def from_folder(cls, folder: Path, **details: Any) -> Benchmark:

@@ -24,6 +24,7 @@ SLOTS = {
     "judge.general.split": _JUDGE,
     "judge.chain": _JUDGE,
     "judge.chain.split": _JUDGE,
+    "judge.dialogue": ("dialogue", "rubric", "form", "nonce"),
     "reply": ("dialogue",),
 }
 """The kinds of prompts, and what each may use. `order` is the rubric's order of decision, `question` that of a node."""

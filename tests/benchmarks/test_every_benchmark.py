@@ -58,7 +58,9 @@ def test_its_prompts_name_what_they_need_in_every_language_of_its_samples(benchm
             "shots": {"examples", "nonce"},
             "node": {"dialogue", "question", "form", "nonce"},
         }.get(kind, {"dialogue", "rubric", "form", "nonce"})
-        if kind.startswith("judge") or (benchmark.about_reply and kind in {"ask", "ask.unordered", "node"}):
+        if (kind.startswith("judge") and kind != "judge.dialogue") or (
+            benchmark.about_reply and kind in {"ask", "ask.unordered", "node"}
+        ):
             needed = needed | {"reply"}
         if kind == "ask" and benchmark.rubric.order():
             needed = needed | {"order"}

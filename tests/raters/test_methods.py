@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mindgauge import benchmark as benchmarks
-from mindgauge.folder import SHARED, prompts_of
+from mindgauge.folder import SHARED, SLOTS, prompts_of
 from mindgauge.raters.judge import Judge, Mode
 from mindgauge.records import Message, Reply, Sample, Status
 from mindgauge.rubric import Method
@@ -58,7 +58,7 @@ def test_a_benchmark_s_own_prompts_come_first_and_are_never_mixed_with_shared_on
     (tmp_path / "judge.en.md").write_text("J {rubric} {form} {dialogue} {reply} {nonce}", encoding="utf-8")
     (tmp_path / "judge.chain.en.md").write_text("C {rubric} {form} {dialogue} {reply} {nonce}", encoding="utf-8")
     found = prompts_of(tmp_path)
-    assert set(found) == {"judge", "judge.chain", "judge.general", "judge.general.split"}
+    assert set(found) == {"judge", "judge.chain", "judge.dialogue", "judge.general", "judge.general.split"}
     assert found["judge.chain"]["en"].text.startswith("C ") and set(found["judge.chain"]) == {"en"}
 
 
@@ -70,13 +70,13 @@ def test_a_closed_question_gets_no_prompts_for_judges(tmp_path: Path) -> None:
 def test_shared_prompts_name_no_level_and_fence_what_others_wrote() -> None:
     for path in sorted(SHARED.glob("*.md")):
         text = path.read_text(encoding="utf-8")
-        assert all(text.count(f"{{{slot}}}") == 1 for slot in ("rubric", "form", "dialogue", "reply", "nonce")), (
-            path.name
-        )
+        slots = SLOTS[path.name.rsplit(".", 2)[0]]
+        assert all(text.count(f"{{{slot}}}") == 1 for slot in slots), path.name
         assert not any(f" {digit}" in text.replace("80", "") and f'"{digit}"' in text for digit in "012345"), (
             "no example to copy"
         )
-        first, last = text.index("{dialogue}"), text.index("{reply}")
-        assert text.index("{nonce}") < first < last, "the warning comes before what it is about"
-        assert (text.index("{rubric}") > last) == (".split." in path.name), "in split mode the criterion comes last"
-    assert len(list(SHARED.glob("*.md"))) == 8
+        first, last = text.index("{dialogue}"), text.index("{reply}" if "reply" in slots else "{dialogue}")
+        assert text.index("{nonce}") < first <= last, "the warning comes before what it is about"
+        criterion_last = ".split." in path.name or ".dialogue." in path.name
+        assert (text.index("{rubric}") > last) == criterion_last, "in split mode the criterion comes last"
+    assert len(list(SHARED.glob("*.md"))) == 10

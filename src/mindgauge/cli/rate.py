@@ -10,10 +10,18 @@ from mindgauge.cli import entry_test, labels, options, render
 
 def rate(
     name: options.Name,
-    replies: Annotated[
-        Path, typer.Option(help="A CSV, JSONL or Parquet file of replies with their dialogues, or a run directory.")
-    ],
     judge: options.Judges,
+    replies: Annotated[
+        Path | None,
+        typer.Option(help="A CSV, JSONL or Parquet file of replies with their dialogues, or a run directory."),
+    ] = None,
+    dialogues: Annotated[
+        Path | None, typer.Option(help="A CSV, JSONL or Parquet file of dialogues of several turns (`messages`).")
+    ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(help="Of --dialogues, rate every `turn` of the assistant, the whole `dialogue`, or `both`."),
+    ] = None,
     out: options.Out = None,
     map_: Annotated[
         list[str], typer.Option("--map", help="Other column names: reply=Antwort,user=Frage,target=Urteil.")
@@ -53,7 +61,7 @@ def rate(
     )
     with render.progress() as progress:
         found = verb(
-            name, replies=replies, judge=judge, out=out, columns=options.pairs(map_, "--map"), judge_runs=judge_runs,
+            name, replies=replies, judge=judge, dialogues=dialogues, unit=unit, out=out, columns=options.pairs(map_, "--map"), judge_runs=judge_runs,
             limit=limit, mode=mode, method=options.several(method), protocol=protocol, judge_temperature=judge_temperature, max_cost=max_cost,
             qualify=qualify, anchors=anchors, settings=settings, progress=progress, notice=render.notice, command=render.command(),
         )  # fmt: skip

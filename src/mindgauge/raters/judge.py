@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
 from mindgauge.models.request import Request
-from mindgauge.prompt import Prompt, fence, nonce_for, transcript
+from mindgauge.prompt import Prompt
 from mindgauge.raters import verdict
-from mindgauge.raters.part import Answer, Part, Walk, worded
-from mindgauge.raters.quotes import Source, chinese
+from mindgauge.raters.part import Answer, Part, Walk
+from mindgauge.raters.quotes import chinese
 from mindgauge.raters.shots import Deck
+from mindgauge.raters.subject import Subject
+from mindgauge.raters.window import TOO_LONG, Window, size
 from mindgauge.records import Exchange, Message, RaterKind, Rating, Reply, Sample, Status, digest
 from mindgauge.rubric import Criterion, Method, Rubric
 
@@ -63,6 +65,13 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
     way: Way = Way.FLAT
     deck: Deck | None = None
     method: Method = Method.RULE
+    whole: dict[str, Prompt] = {}
+    """The prompts that ask about all of an assistant's turns in a dialogue, by language."""
+
+    @cached_property
+    def of_dialogues(self) -> Instrument:
+        """What a judge of whole dialogues works with: the same rubric, and prompts and a name of its own."""
+        return msgspec.structs.replace(self, prompts=self.whole, whole={})
 
     @cached_property
     def name(self) -> str:
@@ -97,16 +106,6 @@ def _one_by_one(rubric: Rubric) -> list[Rubric]:
     return [*alone, msgspec.structs.replace(rubric, criteria=vetoes)] if vetoes else alone
 
 
-class _Subject(NamedTuple):
-    """What is judged, written once for all calls about it: the slots that every part has in common."""
-
-    sample: Sample
-    prompt: Prompt
-    nonce: str
-    slots: dict[str, str]
-    source: Source
-
-
 class Judge(msgspec.Struct, frozen=True):
     """A model with an instrument. `ask` reaches the model; whether it is asked or remembered is not known here."""
 
@@ -114,6 +113,8 @@ class Judge(msgspec.Struct, frozen=True):
     instrument: Instrument
     parameters: dict[str, Any]
     provenance: dict[str, Any]
+    room: int | None = None
+    """Tokens that a question may have, if that is known; dialogues that are rated turn by turn or whole are fitted to it."""
 
     @property
     def rater(self) -> str:
@@ -128,7 +129,7 @@ class Judge(msgspec.Struct, frozen=True):
         A reply that never came is not judged: its ratings carry its status.
         """
         calls: list[str] = []
-        subject = self._subject(sample, reply)
+        subject = self._subject(sample, reply, protocol)
 
         async def put(part: Part) -> Answer:
             return await self._put(ask, self._request(part, subject, run), part, calls)
@@ -143,6 +144,9 @@ class Judge(msgspec.Struct, frozen=True):
             if reply is not None and reply.status is not Status.OK:
                 verdicts = {c.name: verdict.Verdict(reply.status) for c in part.rubric.criteria}
                 seen: dict[str, Any] = {}
+            elif not subject.window.fits:
+                verdicts = {c.name: verdict.Verdict(Status.FAILED, problem=TOO_LONG) for c in part.rubric.criteria}
+                seen = {}
             else:
                 verdicts, seen = await part.answer(put)
                 seen = {**seen, "calls": [*calls]}
@@ -159,10 +163,11 @@ class Judge(msgspec.Struct, frozen=True):
                         found.value,
                         found.rationale,
                         subject.source.check(found.quotes),
-                        self.instrument.name,
+                        subject.instrument.name,
                         {
                             **self.provenance,
                             **seen,
+                            **subject.window.provenance,
                             **shots,
                             **({"protocol": protocol} if protocol else {}),
                             **_reasoning(found, criterion, asked_in_chinese=asked_in_chinese),
@@ -173,24 +178,25 @@ class Judge(msgspec.Struct, frozen=True):
 
     def requests(self, sample: Sample, reply: Reply | None = None, protocol: str | None = None) -> list[Request]:
         """Return every call that rating once may take, repairs aside."""
-        subject = self._subject(sample, reply)
+        subject = self._subject(sample, reply, protocol)
         return [self._request(call, subject, 0) for part in self.instrument.parts(protocol) for call in part.calls]
 
-    def _subject(self, sample: Sample, reply: Reply | None) -> _Subject:
-        prompt = worded(self.instrument.prompts, sample.tags.get("language", "en"))
-        # The dialogue's own nonce, so that calls about all replies to it share their beginning.
-        nonce = nonce_for(sample.id)
-        dialogue, replied = sample.messages, reply.text if reply else ""
-        if reply is None and "reply" in prompt.slots:
-            dialogue, replied = sample.messages[:-1], sample.messages[-1].content
-        slots = {
-            "dialogue": fence("dialogue", transcript(dialogue, nonce), nonce),
-            "reply": fence("reply", replied, nonce),
-            "nonce": nonce,
-        }
-        return _Subject(sample, prompt, nonce, slots, Source.of(transcript(dialogue), replied))
+    def window(self, sample: Sample, reply: Reply, protocol: str | None = None) -> Window:
+        """Return what of a dialogue is shown when its reply, or the whole of it, is rated."""
+        return self._subject(sample, reply, protocol).window
 
-    def _request(self, part: Part, subject: _Subject, run: int) -> Request:
+    def _subject(self, sample: Sample, reply: Reply | None, protocol: str | None) -> Subject:
+        if reply is None or "unit" not in reply.provenance:
+            return Subject.asked_about(sample, self.instrument, reply)
+        parts = [call for part in self.instrument.parts(protocol) for call in part.calls]
+
+        def taken(bare: Subject) -> int:
+            """With room for the form once more, should the answer have to be repaired."""
+            return max(size(self._request(part, bare, 0).messages[0].content, part.form) for part in parts)
+
+        return Subject.fitted(sample, self.instrument, reply, self.room, taken)
+
+    def _request(self, part: Part, subject: Subject, run: int) -> Request:
         sample = subject.sample
         texts = part.slots(sample.tags.get("language", "en"))
         if self.instrument.deck is not None:

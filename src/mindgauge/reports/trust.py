@@ -15,6 +15,7 @@ from mindgauge.reports.calibration import calibrations, unknown
 from mindgauge.reports.numbers import count, decimal, interval, percent, plural
 from mindgauge.reports.runs import PERSON, RULE, judges
 from mindgauge.reports.sections import InWords, JudgeTrust, Trust
+from mindgauge.reports.stress_phrases import card_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -58,6 +59,7 @@ def trust(runs: Sequence[Run], systems: Sequence[System], anchors: set[str]) -> 
             for section in run.sections:
                 if judge in {rater for rater, _ in section.judges()}:
                     facts += _judge(run, section, judge, carded=bool(mine))
+            facts += card_lines(run.store, [section.benchmark for section in run.sections], judge)
         told.append(JudgeTrust(judge, list(dict.fromkeys(facts)), [_in_words(s, named=several) for s in mine]))
     calibrated = calibrations(runs, systems)
     general = [*(fact for run in runs for fact in _general(run)), *unknown(runs, systems, calibrated)]

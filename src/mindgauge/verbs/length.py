@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mindgauge.benchmark import Benchmark
     from mindgauge.models.request import Model, Request
     from mindgauge.raters.judge import Instrument
+    from mindgauge.raters.window import Window
     from mindgauge.records import Reply, Sample
 
     Notice = Callable[[str], None]
@@ -35,7 +36,9 @@ def judged(
     limited = [model for model in judges if model.context is not None]
     if notice is None or not limited:
         return
-    there = [(sample, reply) for sample, reply in replies if reply.status is Status.OK]
+    ok = [(sample, reply) for sample, reply in replies if reply.status is Status.OK]
+    there = [(sample, reply) for sample, reply in ok if "unit" not in reply.provenance]
+    fitted = [(sample, reply) for sample, reply in ok if "unit" in reply.provenance]
     for model in limited:
         for instrument in plan.instruments(benchmark, asked):
             judge = plan.judging_by(model, instrument, asked)
@@ -44,6 +47,8 @@ def judged(
                 for sample, reply in there
             ]
             _tell(notice, model, judge.rater, "replies", lengths)
+            windows = [judge.window(sample, reply, _protocol(benchmark, sample)) for sample, reply in fitted]
+            _tell_fitted(notice, model, judge.rater, windows)
 
 
 def asked_about(
@@ -90,4 +95,24 @@ def _tell(notice: Notice | None, model: Model, who: str, what: str, lengths: Seq
         notice(
             f"{who}: {len(over)} of {len(lengths)} {what} are probably longer than its context of {model.context} tokens "
             f"(the longest about {max(over)}, with room for the answer); what it cannot read will be missing, not guessed"
+        )
+
+
+def _tell_fitted(notice: Notice, model: Model, who: str, windows: Sequence[Window]) -> None:
+    """Say how many dialogues, up to what is rated of them, are shortened, and how many cannot be."""
+    room = f"its context of {model.context} tokens"
+    alone = sum(not window.fits for window in windows)
+    if alone:
+        notice(
+            f"{who}: {alone} of {len(windows)} turns or dialogues have more words to rate than fit into {room}, with room "
+            "for the answer; they will be missing, not guessed"
+        )
+    cut = [window for window in windows if window.left_out]
+    if cut:
+        most = max(sum(last - first + 1 for first, last in window.left_out) for window in cut)
+        at_risk = [window.first_risk in window.shown for window in cut if window.first_risk is not None]
+        notice(
+            f"{who}: {len(cut)} of {len(windows)} dialogues are shortened to {room} (the longest has "
+            f"{max(window.turns for window in cut)} turns; up to {most} are left out); the first sign of risk stays in "
+            f"{sum(at_risk)} of {len(at_risk)} that show one; each rating says which turns were left out"
         )

@@ -206,7 +206,8 @@ def judge_for(model: Model, instrument: Instrument, parameters: dict[str, Any]) 
     """Put an instrument into a model's hands."""
     from mindgauge.engine.steps import provenance
 
-    return Judge(model.name, instrument, parameters, provenance(model, parameters))
+    room = None if model.context is None else model.context - parameters.get("max_tokens", model.max_tokens)
+    return Judge(model.name, instrument, parameters, provenance(model, parameters), room)
 
 
 def instruments(benchmark: Benchmark, asked: Asked) -> list[Instrument]:

@@ -13,6 +13,7 @@ from mindgauge.models.spec import Settings
 from mindgauge.records import digest
 from mindgauge.store import Store
 from mindgauge.verbs import classifying, length, plan
+from mindgauge.verbs import dialogues as multi_turn
 from mindgauge.verbs.entry_test import entry_tests, take
 from mindgauge.verbs.replies import read_dialogues, read_replies
 
@@ -22,14 +23,17 @@ if TYPE_CHECKING:
     from mindgauge.benchmark import Benchmark
     from mindgauge.engine import Progress
     from mindgauge.models.request import Model
+    from mindgauge.records import Reply, Sample
     from mindgauge.tables import Frame
 
 
 def rate(
     name: str,
     *,
-    replies: str | Path | Frame,
+    replies: str | Path | Frame | None = None,
     judge: str | Model | Sequence[str | Model],
+    dialogues: str | Path | Frame | None = None,
+    unit: str | None = None,
     out: str | Path | None = None,
     columns: Mapping[str, str] | None = None,
     judge_runs: int = 1,
@@ -55,6 +59,9 @@ def rate(
             `run`, `category`, `language`, `target` and `cluster`; a polars, pandas or Arrow table with these columns;
             or a run directory, which then gains a rater.
         judge: who rates: models, classifiers (`classifier/FOLDER`), or, of an open benchmark, rules (`rule/refusal`).
+        dialogues: in place of `replies`, such a file of dialogues of several turns, as `messages`; only models rate whole
+            ones.
+        unit: what of `dialogues` is rated at once: every `turn` of the assistant, the whole `dialogue`, or `both`.
         out: the run directory, where `replies` is a file.
         columns: our name → the file's name of a column.
         judge_runs: judgements per reply and judge.
@@ -87,20 +94,39 @@ def rate(
             f"{name} is a closed question about what the person says: there are no replies to rate; "
             f"use `mindgauge run {name}`"
         )
+    multi_turn.one_source(benchmark, replies, dialogues, unit)
     opened = plan.open_tested if benchmark.closed else plan.open_judges
     judges = opened(plan.listed(judge), [benchmark], asked)
     if not judges.names:
         raise UsageError("name a judge with --judge")
     tests = entry_tests([benchmark], judges.models, qualify=qualify, limit=anchors)
     path = Path(replies) if isinstance(replies, str | Path) else None
-    if path is not None and path.is_dir():
+    if dialogues is not None:
+        units = multi_turn.units_of(unit)
+        multi_turn.only_models_rate_whole(judges, units)
+        found = multi_turn.read(dialogues, benchmark, columns or {}, units, limit)
+        store = _replies(
+            dialogues,
+            benchmark,
+            (found.samples, found.replies),
+            out,
+            asked,
+            judges,
+            command,
+            multi_turn.plan_of(benchmark, units, asked),
+        )
+        _note_unanswered(store, found.unanswered)
+    elif replies is None:
+        raise UsageError(multi_turn.ONE_SOURCE)
+    elif path is not None and path.is_dir():
         if limit is not None or out is not None:
             raise UsageError("--limit and --out go with a file of replies; a run is rated whole, where it is")
         store = _again(path, benchmark, judges, command)
     elif benchmark.closed:
         store = _dialogues(replies, benchmark, columns or {}, limit, out, asked, command)
     else:
-        store = _replies(replies, benchmark, columns or {}, limit, out, asked, judges, command)
+        given = read_replies(replies, benchmark, columns or {}, limit)
+        store = _replies(replies, benchmark, given, out, asked, judges, command)
     with store:
         if benchmark.closed:
             its, samples = plan.instruments(benchmark, asked), list(store.samples(benchmark.name))
@@ -133,15 +159,15 @@ def _again(folder: Path, benchmark: Benchmark, judges: plan.Raters, command: str
 def _replies(
     source: str | Path | Frame,
     benchmark: Benchmark,
-    columns: Mapping[str, str],
-    limit: int | None,
+    given: tuple[list[Sample], list[Reply]],
     out: str | Path | None,
     asked: plan.Asked,
     judges: plan.Raters,
     command: str,
+    units: dict[str, Any] | None = None,
 ) -> Store:
-    """Put the replies of a file into a run."""
-    samples, found = read_replies(source, benchmark, columns, limit)
+    """Put the replies of a file into a run; `units` is what its plan says of dialogues."""
+    samples, found = given
     gold = judges.models and asked.protocol == plan.GOLD and benchmark.protocol
     if gold and not any(benchmark.protocol in sample.tags for sample in samples):
         raise DataError(
@@ -149,13 +175,21 @@ def _replies(
             f"chooses its protocol; add a column `{benchmark.protocol}` (or name it with --map), or let the judge find "
             "it with --protocol recognised"
         )
-    whole = plan.whole_plan([benchmark], [samples], asked, replies=digest(sorted(r.id for r in found)), rate=True)
+    whole = plan.whole_plan(
+        [benchmark], [samples], asked, replies=digest(sorted(r.id for r in found)), rate=True, **(units or {})
+    )
     store = _begun(whole, out, command)
     plan.keep_samples(store, benchmark, samples)
     for reply in found:
         store.add_reply(benchmark.name, reply)
     store.flush()
     return store
+
+
+def _note_unanswered(store: Store, count: int) -> None:
+    if count:
+        note = f"{count} dialogues end with a turn by the person that has no reply; that turn is not rated"
+        manifest.write(store.folder, {**manifest.read(store.folder), "notes": [note]})
 
 
 def _dialogues(

@@ -44,7 +44,7 @@ def read_dialogues(
     """
     found: dict[str, tuple[Sample, str]] = {}
     repeated = 0
-    for row, where in _rows(source, columns):
+    for row, where in rows(source, columns):
         sample = _logged(row, benchmark, where)
         first, place = found.setdefault(sample.id, (sample, where))
         if place == where:
@@ -118,7 +118,7 @@ def read_replies(
     """
     samples: dict[str, Sample] = {}
     replies: dict[str, Reply] = {}
-    for row, where in _rows(source, columns):
+    for row, where in rows(source, columns):
         if "reply" not in row:
             wanted = columns.get("reply", "reply")
             hint = "; name it with --map reply=COLUMN" if wanted == "reply" else ""
@@ -133,7 +133,7 @@ def read_replies(
     return list(samples.values()), list(replies.values())
 
 
-def _rows(source: str | Path | Frame, columns: Mapping[str, str]) -> Iterator[tuple[dict[str, Any], str]]:
+def rows(source: str | Path | Frame, columns: Mapping[str, str]) -> Iterator[tuple[dict[str, Any], str]]:
     """Read rows with our column names, and where each stands; a column that the mapping gives another meaning is dropped.
 
     Raises:
@@ -159,7 +159,7 @@ def _row(row: dict[str, Any], benchmark: Benchmark, where: str) -> tuple[Sample,
         raise DataError(f"{where}: reply must be text, found {type(text).__name__}")
     tags = {name: str(row[name]) for name in ("category", "language") if row.get(name) is not None}
     if benchmark.protocol in tags:
-        tags[benchmark.protocol] = _protocol(tags[benchmark.protocol], benchmark, where)
+        tags[benchmark.protocol] = protocol_of(tags[benchmark.protocol], benchmark, where)
     target = row.get("target")
     if target is not None and not isinstance(target, int | str):
         target = str(target)
@@ -177,7 +177,7 @@ def _row(row: dict[str, Any], benchmark: Benchmark, where: str) -> tuple[Sample,
     return sample, reply
 
 
-def _protocol(value: str, benchmark: Benchmark, where: str) -> str:
+def protocol_of(value: str, benchmark: Benchmark, where: str) -> str:
     """Read a category in any spelling the taxonomy knows."""
     known = [name for criterion in benchmark.rubric.criteria for name in criterion.protocols]
     if benchmark.recognised_by is not None:
