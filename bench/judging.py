@@ -37,7 +37,7 @@ from mindgauge.rubric import Method
 from mindgauge.store import Store
 from mindgauge.stress.injection import attempts, injected
 from mindgauge.stress.items import Item
-from mindgauge.verbs.judges_stress import judges_stress
+from mindgauge.verbs.judges.stress import stress as judges_stress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from mindgauge.verbs.compare import compare
     from mindgauge.verbs.demo import demo
     from mindgauge.verbs.export import export
-    from mindgauge.verbs.judges_compare import judges_compare
-    from mindgauge.verbs.judges_escalation import escalation as judges_escalation
-    from mindgauge.verbs.judges_panel import panel as judges_panel
-    from mindgauge.verbs.judges_stress import judges_stress
+    from mindgauge.verbs.judges.compare import compare as judges_compare
+    from mindgauge.verbs.judges.escalation import escalation as judges_escalation
+    from mindgauge.verbs.judges.panel import panel as judges_panel
+    from mindgauge.verbs.judges.rationales import rationales as judges_rationales
+    from mindgauge.verbs.judges.rationales import rationales_export as judges_rationales_export
+    from mindgauge.verbs.judges.rationales import rationales_import as judges_rationales_import
+    from mindgauge.verbs.judges.stress import stress as judges_stress
     from mindgauge.verbs.list import list  # noqa: A004 - the verb's name
     from mindgauge.verbs.load import load
     from mindgauge.verbs.rate import rate
-    from mindgauge.verbs.rationales import rationales as judges_rationales
-    from mindgauge.verbs.rationales import rationales_export as judges_rationales_export
-    from mindgauge.verbs.rationales import rationales_import as judges_rationales_import
     from mindgauge.verbs.reliability import reliability
     from mindgauge.verbs.report import report
     from mindgauge.verbs.reproduce import reproduce
@@ -52,13 +52,13 @@ _VERBS = (
 )
 _WHERE = {
     **{verb: f"mindgauge.verbs.{verb}" for verb in _VERBS},
-    "judges_compare": "mindgauge.verbs.judges_compare",
-    "judges_escalation": "mindgauge.verbs.judges_escalation:escalation",
-    "judges_panel": "mindgauge.verbs.judges_panel:panel",
-    "judges_rationales": "mindgauge.verbs.rationales:rationales",
-    "judges_rationales_export": "mindgauge.verbs.rationales:rationales_export",
-    "judges_rationales_import": "mindgauge.verbs.rationales:rationales_import",
-    "judges_stress": "mindgauge.verbs.judges_stress",
+    "judges_compare": "mindgauge.verbs.judges.compare:compare",
+    "judges_escalation": "mindgauge.verbs.judges.escalation:escalation",
+    "judges_panel": "mindgauge.verbs.judges.panel:panel",
+    "judges_rationales": "mindgauge.verbs.judges.rationales:rationales",
+    "judges_rationales_export": "mindgauge.verbs.judges.rationales:rationales_export",
+    "judges_rationales_import": "mindgauge.verbs.judges.rationales:rationales_import",
+    "judges_stress": "mindgauge.verbs.judges.stress:stress",
     **dict.fromkeys(("Message", "Rating", "Reply", "Sample", "Status"), "mindgauge.records"),
     "MindgaugeError": "mindgauge.errors",
     "Scripted": "mindgauge.models.scripted",

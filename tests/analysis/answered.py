@@ -13,23 +13,12 @@ from mindgauge.benchmark import Benchmark
 from mindgauge.metrics import STATUS_RATES, accuracy, call_rate, fleiss_kappa, macro_f1, mean_level, recall
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status
 from mindgauge.store import Store
+from tests.cards import CARD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-CARD = """
-title = "T"
-authors = "A"
-year = 2026
-link = "https://example.org"
-measures = "m"
-does_not_measure = "n"
-languages = ["en"]
-licence = "own"
-obtain = "-"
-citation = "c"
-"""
 CLOSED = """
 id = "kind"
 version = "1"

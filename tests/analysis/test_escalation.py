@@ -9,7 +9,7 @@ import pytest
 
 from mindgauge.errors import DataError, UsageError
 from mindgauge.records import RaterKind, Status
-from mindgauge.verbs.judges_escalation import escalation
+from mindgauge.verbs.judges.escalation import escalation
 from mindgauge.verbs.load import load
 from tests.analysis.judged_run import CRITERION, World, said
 from tests.benchmarks.help_or_harm.conftest import real

@@ -17,7 +17,7 @@ from mindgauge.analysis.panel.jury import Bench, How, verdicts, weights
 from mindgauge.analysis.panel.panels import CHOSEN
 from mindgauge.analysis.reliability.scale import Scale
 from mindgauge.errors import DataError, UsageError
-from mindgauge.verbs.judges_panel import panel
+from mindgauge.verbs.judges.panel import panel
 from mindgauge.verbs.reliability import reliability
 from tests.analysis.reliability.conftest import World
 

@@ -10,22 +10,11 @@ from mindgauge.exports.folder import Folder
 from mindgauge.folder import own_samples
 from mindgauge.records import RaterKind, Rating, Reply, Status
 from mindgauge.store import Store
+from tests.cards import CARD
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-CARD = """
-title = "T"
-authors = "A"
-year = 2026
-link = "https://example.org"
-measures = "m"
-does_not_measure = "n"
-languages = ["en"]
-licence = "own"
-obtain = "-"
-citation = "c"
-"""
 RUBRIC = """
 id = "two"
 version = "1"

@@ -9,7 +9,7 @@ import mindgauge
 from mindgauge.benchmark import Benchmark
 from mindgauge.models.request import Request
 from mindgauge.models.scripted import Scripted
-from mindgauge.verbs.judges_stress import judges_stress
+from mindgauge.verbs.judges.stress import stress as judges_stress
 from tests.stress import planted
 from tests.stress.conftest import CONVERSATIONS, warmth
 

@@ -10,23 +10,12 @@ import pytest
 from mindgauge import benchmark as benchmarks
 from mindgauge.benchmark import Benchmark
 from mindgauge.metrics import mean_level
+from tests.cards import CARD
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 CONVERSATIONS = 12
-CARD = """
-title = "Warmth"
-authors = "A"
-year = 2026
-link = "https://example.org"
-measures = "m"
-does_not_measure = "n"
-languages = ["en", "zh"]
-licence = "own"
-obtain = "-"
-citation = "c"
-"""
 RUBRIC = """
 id = "warmth"
 version = "1"

@@ -21,7 +21,7 @@ from mindgauge.analysis.stress.languages import severity
 from mindgauge.stats import comparison
 from mindgauge.stats.interval import Interval
 from mindgauge.store import Store
-from mindgauge.verbs.judges_stress import judges_stress
+from mindgauge.verbs.judges.stress import stress as judges_stress
 from tests.stress.planted import Planted
 
 if TYPE_CHECKING:

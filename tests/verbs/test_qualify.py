@@ -21,6 +21,7 @@ from mindgauge.models.scripted import Scripted
 from mindgauge.records import Exchange, Status
 from mindgauge.store import Store
 from mindgauge.verbs.estimate import DryRun
+from tests.cards import CARD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,18 +32,6 @@ if TYPE_CHECKING:
 
     Behaviour = Callable[[dict[str, int | None], Request], str | Exchange]
 
-CARD = """
-title = "Warmth"
-authors = "A"
-year = 2026
-link = "https://example.org"
-measures = "m"
-does_not_measure = "n"
-languages = ["en", "zh"]
-licence = "own"
-obtain = "-"
-citation = "c"
-"""
 RUBRIC = """
 id = "warmth"
 version = "1"

@@ -13,6 +13,7 @@ from mindgauge import benchmark as benchmarks
 from mindgauge.benchmark import Benchmark
 from mindgauge.metrics import mean_level
 from mindgauge.models.scripted import Scripted
+from tests.cards import CARD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,18 +22,6 @@ if TYPE_CHECKING:
     from mindgauge.models.request import Request
     from mindgauge.records import Exchange
 
-CARD = """
-title = "Care"
-authors = "A"
-year = 2026
-link = "https://example.org"
-measures = "m"
-does_not_measure = "n"
-languages = ["en"]
-licence = "own"
-obtain = "-"
-citation = "c"
-"""
 RUBRIC = """
 id = "care"
 version = "1"

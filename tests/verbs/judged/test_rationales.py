@@ -13,7 +13,7 @@ import mindgauge
 from mindgauge.errors import DataError, UsageError
 from mindgauge.records import RaterKind
 from mindgauge.store import Store
-from mindgauge.verbs.rationales import rationales, rationales_export, rationales_import
+from mindgauge.verbs.judges.rationales import rationales, rationales_export, rationales_import
 from tests.verbs.judged.conftest import judge, replies_file
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from mindgauge.metrics import accuracy
 from mindgauge.models.scripted import Scripted
 from mindgauge.records import Exchange, Message, Rating, Sample
 from mindgauge.store import Store
+from tests.cards import CARD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,18 +26,6 @@ if TYPE_CHECKING:
     from mindgauge.models.request import Request
 
 
-CARD = """
-title = "Replies"
-authors = "A"
-year = 2026
-link = "https://example.org"
-measures = "m"
-does_not_measure = "n"
-languages = ["en", "zh"]
-licence = "own"
-obtain = "-"
-citation = "c"
-"""
 RUBRIC = """
 id = "replies"
 version = "1"

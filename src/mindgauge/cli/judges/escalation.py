@@ -25,7 +25,7 @@ def escalation(
     json: options.Json = False,
 ) -> None:
     """Say what share of the replies people must read, in whose order, to find those that they call unsafe."""
-    from mindgauge.verbs.judges_escalation import escalation as verb
+    from mindgauge.verbs.judges.escalation import escalation as verb
 
     found = verb(
         run, unsafe=unsafe, reference=reference, benchmark=benchmark, target=target, resamples=resamples, seed=seed

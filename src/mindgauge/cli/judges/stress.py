@@ -41,7 +41,7 @@ def stress(
 ) -> None:
     """Put the same replies to a judge in other forms: does it rate what they say, or how it is put?"""
     from mindgauge.verbs.estimate import DryRun
-    from mindgauge.verbs.judges_stress import judges_stress as verb
+    from mindgauge.verbs.judges.stress import stress as verb
 
     settings = options.settings(
         concurrency=concurrency, timeout=timeout, tries=tries, max_tokens=max_tokens, price=price, local_only=local_only

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge import benchmark as benchmarks
 from mindgauge import manifest, tables
-from mindgauge.analysis.judging.compare import Options, compare
+from mindgauge.analysis.judging import compare as judging
+from mindgauge.analysis.judging.compare import Options
 from mindgauge.errors import DataError, UsageError
 from mindgauge.models.spec import Settings
 from mindgauge.records import RaterKind, Rating, Status, digest
@@ -42,7 +43,7 @@ class _Material(NamedTuple):
     notes: list[str]
 
 
-def judges_compare(
+def compare(
     name: str,
     *,
     replies: str | Path | Frame,
@@ -133,7 +134,7 @@ def judges_compare(
             store.add_rating(benchmark.name, rating)
         store.flush()
         plan.work(store, asked, progress, [lambda session: plan.judging(session, benchmark, judges, asked)])
-        compared = compare(store, benchmark, folder, named, Options(resamples, seed))
+        compared = judging.compare(store, benchmark, folder, named, Options(resamples, seed))
     compared.notes.extend(found.notes)
     return compared
 

@@ -22,7 +22,7 @@ Run = Annotated[Path, typer.Argument(help="A run directory.")]
 @app.command()
 def show(run: Run, json: options.Json = False) -> None:
     """Say how far the reasons of each judge can be traced, follow from its own chain, and are supported."""
-    from mindgauge.verbs.rationales import rationales
+    from mindgauge.verbs.judges.rationales import rationales
 
     found = rationales(run)
     if json:
@@ -51,7 +51,7 @@ def export(
     json: options.Json = False,
 ) -> None:
     """Write blind forms on which people rate reasons from 1 to 5: rationality, traceability, consistency."""
-    from mindgauge.verbs.rationales import rationales_export
+    from mindgauge.verbs.judges.rationales import rationales_export
 
     found = rationales_export(run, out=out, people=people, limit=limit, seed=seed)
     if json:
@@ -66,7 +66,7 @@ def import_(
     run: Run, forms: Annotated[list[Path], typer.Argument(help="Filled forms.")], json: options.Json = False
 ) -> None:
     """Read filled forms into the run, and say what people find and how far they agree."""
-    from mindgauge.verbs.rationales import rationales_import
+    from mindgauge.verbs.judges.rationales import rationales_import
 
     found = rationales_import(run, filled=forms)
     if json:

@@ -1,27 +1,20 @@
-"""`mindgauge judges`: how far a judge can be trusted, and which one."""
+"""`mindgauge judges compare`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mindgauge.cli import judges_escalation, judges_panel, judges_rationales, judges_stress, options, render
+from mindgauge.cli import options, render
 
 if TYPE_CHECKING:
     from mindgauge.analysis.judging.result import Agreement, Difference, Judging
     from mindgauge.analysis.reliability.card import Bound
 
-app = typer.Typer(
-    name="judges",
-    help="How far judges can be trusted, and which one: methods, stress, panels, escalation, rationales.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
 _SHOWN = ("accuracy", "f1", "kappa", "kappa_quadratic", "pearson", "spearman", "kendall")
 _SYSTEMS = ("system_pearson", "system_spearman", "system_kendall")
 
 
-@app.command()
 def compare(
     name: options.Name,
     replies: Annotated[
@@ -60,7 +53,7 @@ def compare(
     """Judge the same replies by several models and methods: agreement with people, stability, cost, real differences."""
     from mindgauge.cli.run import foreseen
     from mindgauge.verbs.estimate import DryRun
-    from mindgauge.verbs.judges_compare import judges_compare as verb
+    from mindgauge.verbs.judges.compare import compare as verb
 
     settings = options.settings(
         concurrency=concurrency,
@@ -167,9 +160,3 @@ def _bound(bound: "Bound", *, share: bool = False) -> str:
 
 def _flips(flips: "dict[str, Bound]") -> str:
     return ", ".join(f"{name} {render.number(bound.value, share=True)}" for name, bound in flips.items())
-
-
-app.command()(judges_stress.stress)
-app.command()(judges_panel.panel)
-app.command()(judges_escalation.escalation)
-app.add_typer(judges_rationales.app)

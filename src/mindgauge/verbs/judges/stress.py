@@ -9,7 +9,7 @@ import msgspec
 
 from mindgauge import benchmark as benchmarks
 from mindgauge import manifest
-from mindgauge.analysis.stress.judged import stress
+from mindgauge.analysis.stress import judged
 from mindgauge.engine import rate
 from mindgauge.engine.session import tokens
 from mindgauge.errors import DataError, UsageError
@@ -50,7 +50,7 @@ class _Task(NamedTuple):
     purpose: str
 
 
-def judges_stress(
+def stress(
     judge: str | Model,
     *,
     benchmark: str,
@@ -125,7 +125,7 @@ def judges_stress(
         _begin(path, whole, models[0].name, command)
         _keep(store, tasks, known)
         plan.work(store, asked, progress, [lambda session: [_work(session, task, models[0], asked) for task in tasks]])
-        result = stress(store, found, tasks[0].judge.rater)
+        result = judged.stress(store, found, tasks[0].judge.rater)
     stress_page.write(result, path)
     return result
 

@@ -33,7 +33,7 @@ def panel(
     json: options.Json = False,
 ) -> None:
     """Put judges together to juries, beside their members and the best single judge; nothing is asked."""
-    from mindgauge.verbs.judges_panel import panel as verb
+    from mindgauge.verbs.judges.panel import panel as verb
 
     found = verb(
         list(ratings), how=[name.strip() for name in how.split(",")], judges=judge, quorum=quorum, reference=reference,

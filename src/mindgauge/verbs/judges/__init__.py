@@ -1,0 +1,1 @@
+"""What one does with judges: one verb of `mindgauge judges`, one file."""
