@@ -86,7 +86,8 @@ def test_replay_answers_by_dialogue_and_run(replies_file: Callable[..., Path]) -
 
 
 def test_replay_of_a_run_answers_as_it_was_answered_there(stub: Stub, tmp_path: Path) -> None:
-    first = mindgauge.run("help_or_harm/response", model=stub.model, judge=stub.model, out=tmp_path / "a", limit=14)
+    judge = f"{stub.url}#judge"
+    first = mindgauge.run("help_or_harm/response", model=stub.model, judge=judge, out=tmp_path / "a", limit=14)
     calls, replay = stub.calls, f"replay/{tmp_path / 'a'}"
     again = mindgauge.run("help_or_harm/response", model=replay, judge=replay, out=tmp_path / "b", limit=14)
     assert stub.calls == calls

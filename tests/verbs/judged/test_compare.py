@@ -222,3 +222,12 @@ def test_labels_off_the_scale_are_missing_and_named(care: Benchmark, tmp_path: P
     )
     assert "warmth: 3 labels are off the scale and count as missing (row 1: '7')" in found.notes
     assert (of(found, "j", "warmth").n, of(found, "j", "asks").n) == (0, 3), "YES is read, 7 is no value"
+
+
+def test_rows_that_repeat_a_reply_are_counted(care: Benchmark, tmp_path: Path) -> None:
+    path = replies_file(tmp_path / "r.jsonl", 4, 2)
+    once = path.read_text(encoding="utf-8")
+    path.write_text(once + once.splitlines(keepends=True)[0], encoding="utf-8")
+    found = compared(path, judge(planted), tmp_path / "out", method="rule", judge_runs=1)
+    assert "1 rows repeat a reply by the same model; the labels of its first row count" in found.notes
+    assert of(found, "j", "asks").n == 8
