@@ -78,7 +78,9 @@ def pairs(items: list[str], option: str) -> dict[str, str]:
         if not (name and equals and value):
             raise UsageError(f"{option} {item!r}: write NAME=VALUE")
         if found.setdefault(name.strip(), value.strip()) != value.strip():
-            raise UsageError(f"{option} {name.strip()}: given as {found[name.strip()]} and as {value.strip()}; name one")
+            raise UsageError(
+                f"{option} {name.strip()}: given as {found[name.strip()]} and as {value.strip()}; name one"
+            )
     return found
 
 
