@@ -121,6 +121,7 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         "statuses_by",
         "metrics",
         "qualifications",
+        "notes",
     }
     assert set(ran["metrics"][0]) == {
         "benchmark",

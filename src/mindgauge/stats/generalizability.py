@@ -210,7 +210,10 @@ def _needed(measured: Floats, shrinking: Floats, fixed: Floats, target: float) -
     rounding = 1e-12 * float(measured + fixed)
     if not measured > 0 or room < -rounding or (room <= rounding and float(shrinking) > 0):
         return None
-    return 1 if float(shrinking) == 0 else max(1, math.ceil(float(shrinking) / room * (1 - 1e-12)))
+    if float(shrinking) == 0:
+        return 1
+    needed = float(shrinking) / room * (1 - 1e-12)
+    return max(1, math.ceil(needed)) if math.isfinite(needed) else None
 
 
 def study(
