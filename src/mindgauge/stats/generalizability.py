@@ -202,6 +202,10 @@ def conversations_needed(components: Components, target: float, *, raters: int, 
     return _needed(of.measured, of.conversation + of.pair / raters, of.rater / raters, target)
 
 
+_MOST = 10**9
+"""More raters or conversations than that are no answer."""
+
+
 def _needed(measured: Floats, shrinking: Floats, fixed: Floats, target: float) -> int | None:
     """Solve measured / (measured + fixed + shrinking / n) ≥ target for the least whole n."""
     if not 0 < target < 1:
@@ -213,7 +217,7 @@ def _needed(measured: Floats, shrinking: Floats, fixed: Floats, target: float) -
     if float(shrinking) == 0:
         return 1
     needed = float(shrinking) / room * (1 - 1e-12)
-    return max(1, math.ceil(needed)) if math.isfinite(needed) else None
+    return max(1, math.ceil(needed)) if needed <= _MOST else None
 
 
 def study(
