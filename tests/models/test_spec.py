@@ -41,6 +41,13 @@ def test_a_wrong_name_says_what_to_write(spec: str, hint: str, monkeypatch: pyte
     assert hint in str(caught.value)
 
 
+def test_a_dry_run_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert open_model("openai/gpt-5-nano", Settings.of(None, dry_run=True)).name == "openai/gpt-5-nano"
+    with pytest.raises(UsageError, match="OPENAI_API_KEY"):
+        open_model("openai/gpt-5-nano", Settings.of(None, dry_run=False))
+
+
 def test_providers_have_prices_where_they_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     model = open_model("openai/gpt-4o-mini", Settings())

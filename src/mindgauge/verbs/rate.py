@@ -95,7 +95,7 @@ def rate(
     asked = plan.Asked(
         judge_runs=judge_runs, mode=plan.mode_of(mode), methods=plan.methods_of(plan.listed(method)),
         protocol=protocol, judge_temperature=judge_temperature, max_cost=max_cost,
-        ask=ways.ways_of(plan.listed(ask)), shots=shots, shot_seed=shot_seed, settings=settings or Settings(),
+        ask=ways.ways_of(plan.listed(ask)), shots=shots, shot_seed=shot_seed, settings=Settings.of(settings, dry_run=dry_run),
     )  # fmt: skip
     benchmark = benchmarks.find_one(name)
     if benchmark.closed and not benchmark.about_reply:

@@ -96,7 +96,7 @@ def run(
         runs=runs, judge_runs=judge_runs, mode=plan.mode_of(mode), methods=plan.methods_of(plan.listed(method)),
         protocol=protocol, temperature=temperature,
         judge_temperature=judge_temperature, max_cost=max_cost, ask=ways.ways_of(plan.listed(ask)), shots=shots,
-        shot_seed=shot_seed, settings=settings or Settings(),
+        shot_seed=shot_seed, settings=Settings.of(settings, dry_run=dry_run),
     )  # fmt: skip
     found = [b for name in plan.listed(names) for b in benchmarks.find(name)]
     tested = plan.open_tested(plan.listed(model), found, asked)

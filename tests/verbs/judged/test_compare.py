@@ -231,3 +231,15 @@ def test_rows_that_repeat_a_reply_are_counted(care: Benchmark, tmp_path: Path) -
     found = compared(path, judge(planted), tmp_path / "out", method="rule", judge_runs=1)
     assert "1 rows repeat a reply by the same model; the labels of its first row count" in found.notes
     assert of(found, "j", "asks").n == 8
+
+
+def test_labels_of_several_people_stay_theirs(care: Benchmark, tmp_path: Path) -> None:
+    path = replies_file(tmp_path / "r.jsonl", 4, 2)
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for number, row in enumerate(rows):
+        row |= {"label.H1.warmth": row.pop("label.warmth"), "label.H1.asks": row.pop("label.asks")}
+        row |= {"label.Dr. K..asks": "no" if number else None}
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    found = compared(path, judge(planted), tmp_path / "out", method="rule", judge_runs=1)
+    assert found.reference == "Dr. K., H1"
+    assert (of(found, "j", "asks").n, of(found, "j", "warmth").n) == (8, 8)

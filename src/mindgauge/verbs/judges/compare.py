@@ -87,7 +87,7 @@ def compare(
     """
     asked = plan.Asked(
         judge_runs=judge_runs, mode=plan.mode_of(mode), methods=plan.methods_of(plan.listed(method)), protocol=protocol,
-        judge_temperature=judge_temperature, max_cost=max_cost, settings=settings or Settings(),
+        judge_temperature=judge_temperature, max_cost=max_cost, settings=Settings.of(settings, dry_run=dry_run),
     )  # fmt: skip
     benchmark = benchmarks.find_one(name)
     if benchmark.closed:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mindgauge.tables import Frame
 
 LABEL = "label."
-"""Before a criterion's name: the column with people's labels."""
+"""Before a criterion's name, or a person's and a criterion's (`label.H1.empathy`): the column with people's labels."""
 PEOPLE = "people"
 
 
@@ -58,7 +58,7 @@ def read(
     """Read replies and their labels.
 
     Args:
-        source: a run directory, or a file or table with labels in columns `label.CRITERION`.
+        source: a run directory, or a file or table with labels in columns `label.CRITERION` or `label.PERSON.CRITERION`.
         benchmark: an open one.
         columns: our name → the file's name of a column.
         named: the raters of a run whose ratings are the labels; people if empty.
@@ -116,7 +116,7 @@ def _of_file(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[
     for line, row in tables.read_table(source):
         seen |= row.keys()
         named = {name.removeprefix(LABEL): name for name in row if name.startswith(LABEL)} | labels
-        unknown = next((name for name in named if name not in criteria), None)
+        unknown = next((name for name in named if _criterion(name) not in criteria), None)
         if unknown is not None:
             raise DataError(
                 f"{where}: {LABEL}{unknown} is no criterion of {benchmark.name}; they are {', '.join(criteria)}"
@@ -124,11 +124,11 @@ def _of_file(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[
         if line not in lines:
             repeated += 1
             continue
-        for criterion, column in named.items():
+        for name, column in named.items():
             if column in row:
-                ratings.append(_label(row[column], criteria[criterion], lines[line], line))
+                ratings.append(_label(row[column], name, criteria[_criterion(name)], lines[line], line))
                 if ratings[-1].status is not Status.OK:
-                    off.setdefault(criterion, []).append(f"row {line}: {row[column]!r:.30}")
+                    off.setdefault(name, []).append(f"row {line}: {row[column]!r:.30}")
     missing = next((column for column in labels.values() if column not in seen), None)
     if missing is not None:
         raise DataError(f"{where}: no column {missing!r}, which --map names for people's labels")
@@ -140,8 +140,14 @@ def _of_file(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[
     return Material(samples, replies, ratings, notes)
 
 
-def _label(cell: Any, criterion: Criterion, reply: Reply, line: int) -> Rating:
+def _criterion(name: str) -> str:
+    """Return the criterion that `CRITERION` or `PERSON.CRITERION` names."""
+    return name.rpartition(".")[2]
+
+
+def _label(cell: Any, name: str, criterion: Criterion, reply: Reply, line: int) -> Rating:
     """Read a person's label; one that is off the scale is no value, and stays counted."""
+    person = name.rpartition(".")[0] or PEOPLE
     value = criterion.read(cell)
     if value is None and isinstance(cell, str):
         with contextlib.suppress(ValueError):
@@ -149,4 +155,4 @@ def _label(cell: Any, criterion: Criterion, reply: Reply, line: int) -> Rating:
     inapplicable = criterion.not_applicable and str(cell).strip().casefold() == Status.NOT_APPLICABLE
     status = Status.NOT_APPLICABLE if inapplicable else Status.UNPARSABLE if value is None else Status.OK
     told = {"source_row": line, **({"said": f"{cell!r:.60}"} if status is Status.UNPARSABLE else {})}
-    return Rating(reply.id, criterion.name, PEOPLE, RaterKind.PERSON, 0, status, value, provenance=told)
+    return Rating(reply.id, criterion.name, person, RaterKind.PERSON, 0, status, value, provenance=told)

@@ -101,7 +101,7 @@ def stress(
     """
     asked = plan.Asked(
         judge_runs=judge_runs, mode=plan.mode_of(mode), methods=plan.methods_of([method]),
-        judge_temperature=judge_temperature, max_cost=max_cost, settings=settings or Settings(),
+        judge_temperature=judge_temperature, max_cost=max_cost, settings=Settings.of(settings, dry_run=dry_run),
     )  # fmt: skip
     found = benchmarks.find_one(benchmark)
     if found.closed:
