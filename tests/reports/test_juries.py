@@ -37,15 +37,15 @@ def found(rated_files: ReportFiles) -> Any:
 def test_juries_stand_beside_their_members_as_the_command_has_them(found: Any, rated: Path) -> None:
     (jury,) = found["juries"]
     (there,) = panel([rated], how=["mean", "median", "majority", "minimum"], resamples=juries.RESAMPLES).panels
-    rows = {row[1]: row for row in jury["sheets"][0]["rows"]}
+    rows = {row[0]: row for row in jury["sheets"][0]["rows"]}
     cards = {card.judge: card for card in there.cards}
     assert set(JUDGES) < set(rows)
     for name in JUDGES:
         icc = cards[name].estimates["icc_a1"]
-        assert rows[name][4:7] == [icc.value, icc.low, icc.high]
-        assert rows[name][8] == cards[name].n
-    assert rows["jury's mean"][4] == cards["jury/mean"].estimates["icc_a1"].value
-    assert rows[there.best][2] == "judge, the best here"
+        assert rows[name][1:4] == [icc.value, icc.low, icc.high]
+        assert rows[name][5] == cards[name].n
+    assert rows["jury's mean"][1] == cards["jury/mean"].estimates["icc_a1"].value
+    assert rows[there.best][7] == "judge, the best here"
     assert f"worth {there.effective.value:.2f} independent judges" in jury["said"][0]
     assert jury["finding"] == f"3 judges are worth {there.effective.value:.2f} independent ones"
 
@@ -133,7 +133,7 @@ def test_where_the_rubric_does_not_say_what_is_unsafe_the_command_is_named(tmp_p
         f"“mindgauge judges escalation {run} --unsafe 'CRITERION<=LEVEL'” says" in said for said in told["general"]
     )
     (jury,) = told["juries"]
-    assert len({row[0] for row in jury["sheets"][0]["rows"]}) == juries.FEW
+    assert len({row[-1] for row in jury["sheets"][0]["rows"]}) == juries.FEW
     assert re.search(r"tells of \d+ more criteria", jury["said"][-1])
 
 

@@ -193,8 +193,8 @@ def _bound(card: Card) -> str:
 
 def _members(ident: str, panels: dict[str, Panel]) -> Sheet:
     columns = [
-        Column("criterion"), Column("rater"), Column("what it is"), Column("coefficient"), Column("agreement with people", "level"),
-        Column("from", "level"), Column("to", "level"), Column("bias", "level"), Column("n", "count"), Column("missing", "count"),
+        Column("rater"), Column("agreement with people", "level"), Column("from", "level"), Column("to", "level"), Column("bias", "level"),
+        Column("n", "count"), Column("missing", "count"), Column("what it is"), Column("coefficient"), Column("criterion"),
     ]  # fmt: skip
     rows: list[list[Cell]] = []
     for name, panel in panels.items():
@@ -206,8 +206,8 @@ def _members(ident: str, panels: dict[str, Panel]) -> Sheet:
             kind += ", the best here" if card.judge == panel.best else ""
             found, bias = agreement(card), card.estimates.get("bias")
             rows.append([
-                words(name), _called(card.judge), kind, NAMES[main(card)], found.value, found.low, found.high,
-                bias.value if bias else None, card.n, card.missing,
+                _called(card.judge), found.value, found.low, found.high, bias.value if bias else None, card.n, card.missing,
+                kind, NAMES[main(card)], words(name),
             ])  # fmt: skip
     note = "The best here is the best on these very replies, which flatters it; the one chosen on other conversations is not flattered."
     return Sheet(f"juries-{ident}", "Juries beside their members, and people", columns, rows, note)
