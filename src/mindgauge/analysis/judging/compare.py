@@ -140,7 +140,7 @@ def _inapplicable(criterion: _Criterion, people: Sequence[str], judges: Sequence
     for judge in judges:
         said = criterion.by(judge).filter(pl.col("status") == "not_applicable").join(theirs, on="subject", how="semi")
         if said.height:
-            found.append(f"{criterion.name}: {judge} says of {said['subject'].n_unique()} replies that it does not apply, where people gave a value; without any other value of the judge they count as missing")  # fmt: skip
+            found.append(f"{criterion.name}: {judge} has {said['subject'].n_unique()} replies as not applicable, or with no known protocol, where people gave a value; without any other value of the judge they count as missing")  # fmt: skip
     return found
 
 
