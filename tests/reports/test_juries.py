@@ -13,7 +13,7 @@ from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.reports import escalation_chart, juries, reading_order
 from mindgauge.reports.content import Sheet, System
 from mindgauge.reports.page import ReportFiles, write
-from mindgauge.reports.trusted import Curve, Escalated
+from mindgauge.reports.trust_section import Curve, Escalated
 from mindgauge.store import Store
 from mindgauge.verbs.judges.escalation import escalation
 from mindgauge.verbs.judges.panel import panel

@@ -13,7 +13,7 @@ from mindgauge.reports.numbers import words
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mindgauge.reports.trusted import Axis, Panel, Row
+    from mindgauge.reports.trust_section import Axis, Panel, Row
 
 _TOP, _BOTTOM = 22, 40
 _ABOVE, _BELOW = 10, 33

@@ -11,7 +11,7 @@ from mindgauge.analysis.calibrated import calibrated
 from mindgauge.records import RaterKind
 from mindgauge.reports.content import Column, Sheet
 from mindgauge.reports.numbers import count, decimal, interval, percent, plural
-from mindgauge.reports.trusted import Calibration
+from mindgauge.reports.trust_section import Calibration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

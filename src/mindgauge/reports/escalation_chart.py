@@ -11,7 +11,7 @@ from mindgauge.reports.numbers import precise
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.reports.trusted import Curve, Escalated
+    from mindgauge.reports.trust_section import Curve, Escalated
 
 _LEFT, _TOP, _RIGHT = 48, 26, 14
 _TICKS = (0, 0.25, 0.5, 0.75, 1)

@@ -15,7 +15,7 @@ from mindgauge.reports.content import Column, Sheet
 from mindgauge.reports.numbers import count, decimal, interval, named, percent, plural, sentence, words
 from mindgauge.reports.runs import MODEL, PERSON
 from mindgauge.reports.standing import of_replies
-from mindgauge.reports.trusted import Jury
+from mindgauge.reports.trust_section import Jury
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,8 +10,8 @@ from mindgauge.analysis.compare import compare
 from mindgauge.analysis.reliability.card import LIMITED
 from mindgauge.errors import UsageError
 from mindgauge.reports import paired_sheets
+from mindgauge.reports.compared_section import Contrast, Paired, Place
 from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.contrasts import Contrast, Paired, Place
 from mindgauge.reports.numbers import FEW, count, ended, named, plural, words
 from mindgauge.reports.paired_phrases import Field, of, parts
 from mindgauge.reports.standing import UNRELIABLE

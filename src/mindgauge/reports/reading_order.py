@@ -19,7 +19,7 @@ from mindgauge.errors import DataError, UsageError
 from mindgauge.reports import reading_phrases
 from mindgauge.reports.numbers import count, ended, named, plural
 from mindgauge.reports.runs import MODEL, PERSON
-from mindgauge.reports.trusted import Curve, Escalated
+from mindgauge.reports.trust_section import Curve, Escalated
 from mindgauge.stats import bootstrap, escalation
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mindgauge.analysis.escalation.unsafe import Unsafe
     from mindgauge.analysis.reliability.card import Bound
     from mindgauge.reports.content import Cell
-    from mindgauge.reports.trusted import Curve
+    from mindgauge.reports.trust_section import Curve
 
 _READ = (10, 20, 30, 40, 50)
 

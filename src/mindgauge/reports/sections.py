@@ -8,10 +8,10 @@ import msgspec
 
 from mindgauge.analysis.decision_path import DecisionPath
 from mindgauge.analysis.score import Scores
+from mindgauge.reports.compared_section import Paired
 from mindgauge.reports.content import Confusion, Figure, Reading, Sheet, System
-from mindgauge.reports.contrasts import Paired
 from mindgauge.reports.standing import Withheld
-from mindgauge.reports.trusted import Trust
+from mindgauge.reports.trust_section import Trust
 
 
 class Answer(msgspec.Struct):

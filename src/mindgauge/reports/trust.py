@@ -18,7 +18,7 @@ from mindgauge.reports.reading_order import reading_orders
 from mindgauge.reports.reasons import Reasons
 from mindgauge.reports.runs import PERSON, RULE, judges
 from mindgauge.reports.stress_phrases import card_lines
-from mindgauge.reports.trusted import InWords, JudgeTrust, Trust
+from mindgauge.reports.trust_section import InWords, JudgeTrust, Trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mindgauge.reports.content import System
     from mindgauge.reports.runs import Run, Section
     from mindgauge.reports.standing import Standing
-    from mindgauge.reports.trusted import Agreement, EntryTest
+    from mindgauge.reports.trust_section import Agreement, EntryTest
 
 DEMONSTRATION = (
     "The judge {judge} is a demonstration model of 135 million parameters and no judge to trust: its verdicts show that "
