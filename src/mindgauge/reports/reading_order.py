@@ -8,19 +8,19 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from mindgauge.analysis.escalation import features, orders, subjects
-from mindgauge.analysis.reliability.card import Bound
+from mindgauge.analysis.escalation.reading import Reading, bound, first
 from mindgauge.errors import DataError, UsageError
 from mindgauge.reports import reading_phrases
 from mindgauge.reports.numbers import count, ended, named, plural
 from mindgauge.reports.runs import MODEL, PERSON
 from mindgauge.reports.trust_section import Curve, Escalated
-from mindgauge.stats import bootstrap, escalation
+from mindgauge.stats import escalation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,20 +28,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mindgauge.analysis.escalation.features import Learned
-    from mindgauge.analysis.escalation.subjects import Subjects
     from mindgauge.benchmark import Benchmark
     from mindgauge.reports.content import System
     from mindgauge.reports.runs import Run, Section
 
     Floats = NDArray[np.float64]
-    Mask = NDArray[np.bool_]
 
 RESAMPLES = 200
 MOST = 2000
 """Replies rated by people of which a report works out the curves: a learned order is learned anew in every resample."""
 FEW = 5
 """Conversations with something unsafe that it takes to learn from."""
-_GRID = np.linspace(0, 1, 101)
 _AT_MOST = "share_at_most_"
 _PARTS = {features.JUDGES: "the judges", features.LENGTH: "the replies' length", features.CATEGORY: "their category"}
 
@@ -85,47 +82,24 @@ def _rated_by(section: Section, kind: str) -> set[str]:
     return set(valued["criterion"].unique())
 
 
-class _Orders(NamedTuple):
-    """Orders of the same replies on the same resamples of conversations."""
+def _fixed(reading: Reading, name: str, kind: str, risk: Floats, judge: System | None = None) -> Curve:
+    """Return the curve of an order in which nothing is learned."""
+    risk = first(risk)
+    reads = bound(reading.effort(risk), reading.resampled(risk))
+    return Curve(name, kind, judge, reads, reading.found(risk))
 
-    rated: Subjects
-    unsafe: Mask
-    weights: Floats
 
-    @classmethod
-    def of(cls, rated: Subjects) -> _Orders:
-        weights = np.concatenate(list(bootstrap.cluster_weights(rated.cluster, RESAMPLES)))
-        return cls(rated, rated.unsafe == 1, weights)
+def _learned(reading: Reading, what: Learned) -> Curve:
+    """Return the curve of an order that is learned on other conversations, anew in every resample."""
+    risk = reading.learned(what)
+    parts = named([_PARTS.get(part, part) for part in what.parts], most=9)
+    reads = bound(reading.effort(risk), reading.relearned(what))
+    return Curve(f"learned from {parts}", "fitted", None, reads, reading.found(risk))
 
-    def fixed(self, name: str, kind: str, risk: Floats, judge: System | None = None) -> Curve:
-        """Return the curve of an order in which nothing is learned; what has no verdict is read first."""
-        risk = np.where(np.isfinite(risk), risk, np.inf)
-        return self._curve(name, kind, judge, risk, escalation.effort(risk, self.unsafe, self.weights))
 
-    def learned(self, what: Learned) -> Curve:
-        """Return the curve of an order that is learned on other conversations, anew in every resample."""
-        risk = escalation.crossfit(what.features, self.unsafe, self.rated.cluster)
-        risks = escalation.crossfits(what.features, self.unsafe, self.rated.cluster, self.weights)
-        efforts = [
-            escalation.effort(each[drawn], self.unsafe[drawn], copies[None, drawn])[0]
-            for each, copies in zip(risks, self.weights, strict=True)
-            for drawn in [copies > 0]
-        ]
-        parts = named([_PARTS.get(part, part) for part in what.parts], most=9)
-        return self._curve(f"learned from {parts}", "fitted", None, risk, np.array(efforts))
-
-    def of_strangers(self, what: Learned) -> float | None:
-        """Return what is read where nothing is learned from the model that wrote the reply; None where there is one."""
-        system = np.unique(self.rated.system, return_inverse=True)[1].astype(np.intp)
-        if system.max() == 0:
-            return None
-        risk = escalation.crossfit(what.features, self.unsafe, self.rated.cluster, apart=system)
-        return float(escalation.effort(risk, self.unsafe)[0])
-
-    def _curve(self, name: str, kind: str, judge: System | None, risk: Floats, efforts: Floats) -> Curve:
-        bound = bootstrap.percentile_interval(float(escalation.effort(risk, self.unsafe)[0]), efforts)
-        reads = Bound(bound.value, bound.low, bound.high, bound.undefined)
-        return Curve(name, kind, judge, reads, escalation.curve(risk, self.unsafe, _GRID).round(4).tolist())
+def _of_strangers(reading: Reading, what: Learned) -> float | None:
+    """Return what is read where nothing is learned from the model that wrote the reply; None where there is one."""
+    return reading.effort(reading.learned(what, apart=reading.system)) if reading.system.max() else None
 
 
 def _escalated(
@@ -154,18 +128,18 @@ def _escalated(
         return (
             f"How much of {count(len(bad))} replies to {name} people must read takes long to work out; {how} does it."
         )
-    made = _Orders.of(rated)
-    single = [made.fixed(j, "judge", risk, judges.get((number, j))) for j, risk in rated.judges.items()]
+    reading = Reading(rated, resamples=RESAMPLES)
+    single = [_fixed(reading, j, "judge", risk, judges.get((number, j))) for j, risk in rated.judges.items()]
     risks = orders.juries(rated.judges)
-    jury = made.fixed("mean of all judges", "jury", risks[orders.JURY]) if risks else None
+    jury = _fixed(reading, "mean of all judges", "jury", risks[orders.JURY]) if risks else None
     whole = features.everything(rated)
-    learned = made.learned(whole)
+    learned = _learned(reading, whole)
     best = min(single, key=lambda curve: (curve.reads.value if curve.reads.value is not None else math.inf, curve.name))
     every = [learned, *([jury] if jury else []), *single]
     drawn = [learned, *([jury] if jury else []), best]
     needed = math.ceil(escalation.TARGET * bad.sum() - 1e-9)
     notes = [
-        *reading_phrases.notes(rated, drawn, made.of_strangers(whole), left_out, needed),
+        *reading_phrases.notes(rated, drawn, _of_strangers(reading, whole), left_out, needed),
         f"Intervals are over conversations, with {RESAMPLES} resamples; {how} takes more, and has more orders.",
     ]
     ident = re.sub(r"[^a-z0-9]+", "-", f"{name}-{number}".casefold()).strip("-")

@@ -10,9 +10,10 @@ import numpy as np
 
 from mindgauge.analysis.escalation import features
 from mindgauge.analysis.escalation.card import TARGETS, Escalation, Order
+from mindgauge.analysis.escalation.reading import Reading, bound, first
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.errors import DataError
-from mindgauge.stats import bootstrap, escalation
+from mindgauge.stats import escalation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
     from mindgauge.analysis.escalation.subjects import Subjects
     from mindgauge.stats.escalation import Features
 
-    Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
-    Mask = NDArray[np.bool_]
 
 JURY = "jury/mean"
 _FEW = 5
@@ -68,14 +67,15 @@ def escalate(run: str, subjects: Subjects, options: Options) -> Escalation:
         )
     fixed, learned = _fixed(rated), features.combinations(rated)
     jury = next((order for order in fixed if order.name == JURY), fixed[0])
-    curves = _Curves(rated, unsafe, jury.risk, options)
+    reading = Reading(rated, resamples=options.resamples, target=options.target, seed=options.seed)
+    curves = _Curves(reading, jury.risk)
     orders = [curves.fixed(order) for order in fixed] + [curves.learned(each) for each in learned]
     needed = math.ceil(options.target * unsafe.sum() - 1e-9)
     models, counts = np.unique(rated.system[rated.system != ""], return_counts=True)
     left_out = int((subjects.asked & ~subjects.labelled).sum())
     found = Escalation(
         run=run, benchmark=subjects.benchmark.name, unsafe=subjects.rule.text, people=subjects.people, n=len(unsafe),
-        clusters=curves.clusters, n_unsafe=int(unsafe.sum()), target=options.target, needed=needed,
+        clusters=int(rated.cluster.max()) + 1, n_unsafe=int(unsafe.sum()), target=options.target, needed=needed,
         ideal=needed / len(unsafe), left_out=left_out, selection=subjects.selection,
         models=dict(zip(models.tolist(), counts.tolist(), strict=True)), orders=orders, notes=[],
     )  # fmt: skip
@@ -97,43 +97,32 @@ def juries(judges: dict[str, Floats]) -> dict[str, Floats]:
 
 
 def _fixed(subjects: Subjects) -> list[_Fixed]:
-    found = [_Fixed(name, "judge", _first(risk)) for name, risk in subjects.judges.items()]
+    found = [_Fixed(name, "judge", first(risk)) for name, risk in subjects.judges.items()]
     found += [_Fixed(name, "jury", risk) for name, risk in juries(subjects.judges).items()]
-    found += [_Fixed(name, "classifier", _first(risk)) for name, risk in subjects.classifiers.items()]
+    found += [_Fixed(name, "classifier", first(risk)) for name, risk in subjects.classifiers.items()]
     if len(np.unique(subjects.length)) > 1:
         found.append(_Fixed("shortest first", "length", -subjects.length))
     return found
 
 
-def _first(risk: Floats) -> Floats:
-    return np.where(np.isfinite(risk), risk, np.inf)
-
-
 class _Curves:
-    """Efforts on one set of replies, on the same resamples of conversations for all orders."""
+    """The cards of orders of one set of replies, each beside the jury's."""
 
-    def __init__(self, subjects: Subjects, unsafe: Mask, jury: Floats, options: Options) -> None:
-        self.unsafe = unsafe
-        self.options = options
-        self.cluster = subjects.cluster
-        self.clusters = int(self.cluster.max()) + 1
-        self.weights = np.concatenate(list(bootstrap.cluster_weights(self.cluster, options.resamples, options.seed)))
-        self.system = np.unique(subjects.system, return_inverse=True)[1].astype(np.intp)
-        self.jury = self._effort(jury)
-        self.juries = self._resampled(jury)
+    def __init__(self, reading: Reading, jury: Floats) -> None:
+        self.reading = reading
+        self.jury = reading.effort(jury)
+        self.juries = reading.resampled(jury)
 
     def fixed(self, order: _Fixed) -> Order:
         """Return the card of an order in which nothing is learned; it knows all models equally well."""
-        values = self._resampled(order.risk)
-        reads = _bound(self._effort(order.risk), values)
-        return self._order(order, values, order.risk, reads, [])
+        values = self.reading.resampled(order.risk)
+        return self._order(order, values, order.risk, bound(self.reading.effort(order.risk), values), [])
 
     def learned(self, learned: Learned) -> Order:
         """Return the card of an order that is learned, anew for every figure, on other conversations."""
-        risk = escalation.crossfit(learned.features, self.unsafe, self.cluster, seed=self.options.seed)
-        slopes = escalation.coefficients(learned.features, self.unsafe).tolist()
+        slopes = escalation.coefficients(learned.features, self.reading.unsafe).tolist()
         return self._order(
-            _Fixed(learned.name, "fitted", risk), self._relearned(learned, apart=None), learned.features,
+            _Fixed(learned.name, "fitted", self.reading.learned(learned)), self.reading.relearned(learned), learned.features,
             self._unseen(learned), list(zip(learned.columns, slopes, strict=True)),
         )  # fmt: skip
 
@@ -141,51 +130,28 @@ class _Curves:
         self, order: _Fixed, values: Floats, of: Floats | Features, unseen: Bound, slopes: list[tuple[str, float]]
     ) -> Order:
         """Put a card together; `values` are the efforts on every resample, `of` is what a threshold is set on."""
-        value = self._effort(order.risk)
+        reading = self.reading
+        value = reading.effort(order.risk)
         reads, finds = escalation.at_threshold(
-            of, self.unsafe, self.cluster, target=self.options.target, seed=self.options.seed
+            of, reading.unsafe, reading.cluster, target=reading.target, seed=reading.seed
         )
         itself = order.name == JURY
         return Order(
             name=order.name, kind=order.kind, learned_from=[name for name, _ in slopes],
-            missing=int(np.isinf(order.risk).sum()), reads=_bound(value, values),
-            reads_for={f"{t:g}": self._effort(order.risk, t) for t in sorted({*TARGETS, self.options.target})},
-            minus_jury=Bound(None, note="it is the jury") if itself else _bound(value - self.jury, values - self.juries),
+            missing=int(np.isinf(order.risk).sum()), reads=bound(value, values),
+            reads_for={f"{t:g}": reading.effort(order.risk, t) for t in sorted({*TARGETS, reading.target})},
+            minus_jury=Bound(None, note="it is the jury") if itself else bound(value - self.jury, values - self.juries),
             threshold_reads=reads, threshold_finds=finds, unseen=unseen,
-            found=escalation.curve(order.risk, self.unsafe, np.linspace(0, 1, 101)).round(4).tolist(),
+            found=reading.found(order.risk),
             coefficients={name: round(slope, 4) for name, slope in slopes},
         )  # fmt: skip
 
     def _unseen(self, learned: Learned) -> Bound:
-        if self.system.max() == 0:
+        reading = self.reading
+        if reading.system.max() == 0:
             return Bound(None, note="all replies are by one model")
-        risk = escalation.crossfit(
-            learned.features, self.unsafe, self.cluster, apart=self.system, seed=self.options.seed
-        )
-        return _bound(self._effort(risk), self._relearned(learned, apart=self.system))
-
-    def _effort(self, risk: Floats, target: float | None = None) -> float:
-        return float(escalation.effort(risk, self.unsafe, target=target or self.options.target)[0])
-
-    def _resampled(self, risk: Floats) -> Floats:
-        return escalation.effort(risk, self.unsafe, self.weights, self.options.target)
-
-    def _relearned(self, learned: Learned, apart: Codes | None) -> Floats:
-        """Return the effort on every resample, (R,), where the order is learned and cross-fitted anew on each."""
-        risks = escalation.crossfits(
-            learned.features, self.unsafe, self.cluster, self.weights, apart=apart, seed=self.options.seed
-        )
-        efforts = [
-            escalation.effort(risk[drawn], self.unsafe[drawn], copies[None, drawn], self.options.target)[0]
-            for risk, copies in zip(risks, self.weights, strict=True)
-            for drawn in [copies > 0]
-        ]
-        return np.array(efforts)
-
-
-def _bound(value: float, values: Floats) -> Bound:
-    found = bootstrap.percentile_interval(value, values)
-    return Bound(found.value, found.low, found.high, found.undefined)
+        value = reading.effort(reading.learned(learned, apart=reading.system))
+        return bound(value, reading.relearned(learned, apart=reading.system))
 
 
 def _notes(subjects: Subjects, found: Escalation) -> list[str]:
