@@ -17,7 +17,7 @@ from mindgauge.raters.verdict import CHECKS, NO, QUOTES, RATIONALE, UNCERTAIN, V
 from mindgauge.records import digest
 from mindgauge.rubric import Method
 from mindgauge.stress.injection import attempts
-from mindgauge.stress.sentences import split
+from mindgauge.sentences import split
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ from mindgauge.rubric import Method
 from mindgauge.stress import instruments, items, probes, rewriting, wording
 from mindgauge.stress.items import Item, Version
 from mindgauge.stress.probes import Setting
-from mindgauge.stress.sentences import split
+from mindgauge.sentences import split
 from tests.stress.planted import folded
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import msgspec
 
 from mindgauge.stress import wording
 from mindgauge.stress.items import Version
-from mindgauge.stress.sentences import middle
+from mindgauge.sentences import middle
 from mindgauge.stress.wording import worded
 
 if TYPE_CHECKING:
