@@ -18,7 +18,7 @@ def generator(*parts: object) -> random.Random:
     Only `random()` is drawn from it: of Python's generator, that sequence alone is promised never to change.
     """
     key = "|".join(map(str, parts)).encode("utf-8", "surrogatepass")
-    return random.Random(int.from_bytes(hashlib.sha256(key).digest()[:8], "big"))  # noqa: S311 - not for secrets
+    return random.Random(int.from_bytes(hashlib.sha256(key).digest()[:8], "big"))
 
 
 def uniforms(generator: random.Random, count: int) -> list[float]:

@@ -11,8 +11,8 @@ import re
 import tomllib
 from collections import Counter, defaultdict
 from enum import StrEnum
-from functools import cache
-from os.path import commonprefix
+from functools import cache, reduce
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -104,7 +104,7 @@ def _pieces(prompt: str, before: str, draws: random.Random) -> list[str]:
     words = prompt.split(" ")
     cuts = sorted(1 + int(draw * max(len(words) - 1, 0)) for draw in uniforms(draws, count - 1))
     bounds = [0, *cuts, len(words)]
-    return [" ".join(words[a:b]) for a, b in zip(bounds, bounds[1:], strict=False)]
+    return [" ".join(words[a:b]) for a, b in pairwise(bounds)]
 
 
 @cache
@@ -126,7 +126,9 @@ def derived(prompts: Iterable[tuple[str, str]]) -> dict[Kind, tuple[Template, ..
     by_kind: dict[Kind, list[str]] = defaultdict(list)
     for label, prompt in prompts:
         by_kind[Kind.named(label)].append(prompt)
-    found = {kind: tuple(_templates(kind, sorted({*its}))) for kind, its in by_kind.items() if kind is not Kind.URL_ENCODE}
+    found = {
+        kind: tuple(_templates(kind, sorted({*its}))) for kind, its in by_kind.items() if kind is not Kind.URL_ENCODE
+    }
     return {kind: its for kind, its in found.items() if its}
 
 
@@ -142,7 +144,9 @@ def _templates(kind: Kind, prompts: list[str]) -> list[Template]:
         groups[prompt[: max(ends)] + " " if ends else beginning].append(prompt)
     found = [Template(beginning, _end(beginning, its)) for beginning, its in sorted(groups.items())]
     longer = [t.before for t in found]
-    return [t for t in found if (t.before or t.after) and not any(b != t.before and b.startswith(t.before) for b in longer)]
+    return [
+        t for t in found if (t.before or t.after) and not any(b != t.before and b.startswith(t.before) for b in longer)
+    ]
 
 
 def _hinge(beginning: str) -> str:
@@ -154,16 +158,21 @@ def _hinge(beginning: str) -> str:
 def _beginning(prompts: list[str], place: int) -> str:
     """Return what a prompt has in common with a neighbour in alphabetical order, up to where a request could begin."""
     near = [prompts[other] for other in (place - 1, place + 1) if 0 <= other < len(prompts)]
-    common = max((commonprefix([prompts[place], other]) for other in near), key=len, default="")
+    common = max((_common(prompts[place], other) for other in near), key=len, default="")
     found = _BOUNDARY.match(common)
     return found[0] if found else ""
+
+
+def _common(one: str, other: str) -> str:
+    """Return the beginning that two texts share."""
+    return one[: sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))]
 
 
 def _end(beginning: str, prompts: list[str]) -> str:
     """Return how all prompts of one beginning end, from where a request could have ended."""
     if len(prompts) < _ENOUGH:
         return ""
-    common = commonprefix([prompt[::-1] for prompt in prompts])[::-1]
+    common = reduce(_common, (prompt[::-1] for prompt in prompts))[::-1]
     if beginning.endswith("(") and common.endswith(")"):
         return ")"
     start = re.search(r"(?:^|[\s.!?])(?=[A-Z\n\-])", common)

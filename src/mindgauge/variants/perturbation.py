@@ -14,6 +14,7 @@ import re
 import tomllib
 from enum import StrEnum
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -67,7 +68,9 @@ def perturbed(sample: Sample, depth: Depth, intensity: float, seed: int = 0) -> 
     """
     language = sample.tags.get("language", "en")
     messages = tuple(
-        Message(m.role, perturb(m.content, depth, intensity, seed=seed, item=f"{sample.id}:{turn}", language=language).text)
+        Message(
+            m.role, perturb(m.content, depth, intensity, seed=seed, item=f"{sample.id}:{turn}", language=language).text
+        )
         if m.role == "user"
         else m
         for turn, m in enumerate(sample.messages)
@@ -114,8 +117,8 @@ def _words(text: str, draws: random.Random) -> list[tuple[int, int, int]]:
             spans.append((start, end))
             continue
         cuts = [start, *range(start + 1 + int(2 * draws.random()), end, 2), end]
-        spans += [(a, b) for a, b in zip(cuts, cuts[1:], strict=False) if a < b]
-    nexts = [start for start, _ in spans[1:]] + [len(text)]
+        spans += [(a, b) for a, b in pairwise(cuts) if a < b]
+    nexts = [*(start for start, _ in spans[1:]), len(text)][: len(spans)]
     return [(start, end, gap) for (start, end), gap in zip(spans, nexts, strict=True)]
 
 
@@ -153,9 +156,7 @@ def _reordered(
             window = places[place : place + kind + 1]
             moved = window[::-1] if kind == 1 else [w for _, w in sorted(zip(keys, window, strict=False))]
             places[place : place + kind + 1] = moved
-    return [
-        ("", "") if word in dropped else (line[word][0], line[place][1]) for place, word in enumerate(places)
-    ], hits
+    return [("", "") if word in dropped else (line[word][0], line[place][1]) for place, word in enumerate(places)], hits
 
 
 def _ends(text: str, words: list[int]) -> list[int]:
