@@ -16,8 +16,8 @@ from mindgauge.models.scripted import Scripted
 from mindgauge.raters.verdict import CHECKS, NO, QUOTES, RATIONALE, UNCERTAIN, VALUE, form_for
 from mindgauge.records import digest
 from mindgauge.rubric import Method
-from mindgauge.stress.injection import attempts
 from mindgauge.sentences import split
+from mindgauge.stress.injection import attempts
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from mindgauge.sentences import middle
 from mindgauge.stress import wording
 from mindgauge.stress.items import Version
-from mindgauge.sentences import middle
 from mindgauge.stress.wording import worded
 
 if TYPE_CHECKING:

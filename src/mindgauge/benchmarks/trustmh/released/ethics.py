@@ -16,13 +16,13 @@ NAME = "EthicMH.csv"
 OBTAIN = "it comes with TrustMH-Bench in ethics.zip"
 COLUMNS = ("index", "subcategory", "scenario", "options", "reasoning_task", "expected_reasoning")
 PRINCIPLES = ("sc1", "sc2", "sc3", "sc4", "sc5")
-_OPTION = re.compile(r"(?m)^\s*([A-D])\s*[.．]\s*(.*?)\s*$")  # noqa: RUF001 - a full-width stop is meant
+_OPTION = re.compile(r"(?m)^\s*([A-D])\s*[.．]\s*(.*?)\s*$")
 
 
 class Dilemma(NamedTuple):
     """A dilemma: the scenario, what is asked about it, the options with the expected one, and its kind."""
 
-    index: int
+    number: int
     scenario: str
     task: str
     question: Question

@@ -6,6 +6,9 @@ import csv
 import io
 import json
 import zipfile
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,8 +16,7 @@ import msgspec
 from mindgauge.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Iterator, Sequence
 
 _LARGEST_CELL = 1 << 30
 
@@ -121,7 +123,7 @@ class File(msgspec.Struct, frozen=True):
         return [] if found == expected else [f"{self.source}: expected {expected} {what}, found {found}"]
 
 
-_KINDS = {list: "list", dict: "object", str: "text"}
+_KINDS: dict[object, str] = {list: "list", dict: "object", str: "text"}
 
 
 class Files(msgspec.Struct, frozen=True):
@@ -153,8 +155,6 @@ class Files(msgspec.Struct, frozen=True):
 
     def matching(self, pattern: str) -> list[tuple[str, File]]:
         """Return name and file of those whose path matches a pattern of the shell's (`*/outputs/*.json`)."""
-        from fnmatch import fnmatchcase
-
         return [(path, file) for path, file in sorted(self.known.items()) if fnmatchcase(f"/{path}", pattern)]
 
     def find(self, ending: str) -> File | None:

@@ -91,7 +91,9 @@ def secrets(files: Files) -> tuple[list[Secret], list[str]]:
                 f"{file.source}: block {number}: expected topic, counselor, relation and reason, found {block['head']!r:.60}"
             )
         story, _, question = block["story"].strip().rpartition("\n")
-        people = (block[name].strip() for name in ("about", "asked", "asker"))
+        client, counsellor, asker = (block[name].strip() for name in ("about", "asked", "asker"))
         topic, _, relation, reason = (part.strip() for part in parts)
-        found.append(Secret(story.strip(), question.strip(), topic, relation, reason, *people, control.strip()))
+        found.append(
+            Secret(story.strip(), question.strip(), topic, relation, reason, client, counsellor, asker, control.strip())
+        )
     return found, file.counted("stories", len(found), 100)
