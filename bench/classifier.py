@@ -39,6 +39,7 @@ from mindgauge import benchmark
 from mindgauge.classifiers import form, parts, selection, tfidf, tokens, training
 from mindgauge.classifiers.encoder import Encoder
 from mindgauge.classifiers.saved import Decision, describe, open_classifier
+from mindgauge.classifiers.seen import Seen
 from mindgauge.classifiers.training import Recipe, Training
 from mindgauge.raters.classifier import open_classifier_rater
 from mindgauge.records import Reply, Sample, Status
@@ -112,6 +113,7 @@ def baseline(samples: Sequence[Sample], repeats: int) -> Figures:
     with tempfile.TemporaryDirectory() as folder:
         learned[0][1][0].save(Path(folder))
         describe(Path(folder), rubric, Decision("tfidf", rubric.name, rubric.hash, 1.0))
+        Seen.of(form.with_reply(*pair) for pair in pairs).save(Path(folder))
         rater = open_classifier_rater(f"classifier/{folder}")
         subjects = recombined(samples, 10_000)
         rated = [timed(lambda: list(rater.rate(subjects)))[0] for _ in range(repeats)]

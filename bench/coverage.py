@@ -29,7 +29,7 @@ from mindgauge.analysis.reliability import estimates, rule
 from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, Bound
 from mindgauge.analysis.reliability.pairs import Pairs
 from mindgauge.analysis.reliability.scale import Scale
-from mindgauge.stats import bootstrap, comparison, correction, generalizability, icc, moments, proportion
+from mindgauge.stats import bootstrap, comparison, correction, escalation, generalizability, icc, moments, proportion
 from mindgauge.stats.interval import Interval
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 SEED = 0
 RESAMPLES = 1000
 """Mindgauge takes 2,000 (comparisons 10,000). With 1,000 the ends are noisier, which costs about .001 of coverage."""
+REFITS = 200
+"""Resamples where an order of reading is learned anew on each; Mindgauge takes 1,000."""
 LOW = 0.90
 """A coverage below this is printed bold."""
 
@@ -714,10 +716,44 @@ def _at_hand(large: generalizability.Components, fixed: Floats) -> generalizabil
     )
 
 
+LEVELS, UNSAFE = np.array([0.12, 0.14, 0.18, 0.26, 0.30]), np.array([0.85, 0.55, 0.30, 0.10, 0.03])
+"""Shares of a judge's levels, worst first, and of each level's replies that people call unsafe: 28 %."""
+
+
+def reading(repetitions: int, generator: np.random.Generator) -> Iterator[object]:
+    """What people must read to find 95 % of the unsafe: in a judge's order, and in one learned from that judge."""
+    grid = Grid("Share to be read in a judge's order, and in one that is learned from it", "conversations × replies")
+    true = _to_read(escalation.TARGET)
+    for conversations, replies_ in ((50, 1), (100, 1), (190, 1), (95, 2), (400, 1), (80, 5)):
+        row, cluster = (f"{conversations} × {replies_}",), np.repeat(np.arange(conversations), replies_)
+        for seed in range(repetitions):
+            own = generator.choice(5, size=len(cluster), p=LEVELS)
+            shared = generator.choice(5, size=conversations, p=LEVELS)[cluster]
+            level = np.where(generator.random(conversations)[cluster] < 0.3, shared, own)
+            unsafe, risk = generator.random(len(level)) < UNSAFE[level], 1 - level / 4
+            weights = np.concatenate(list(bootstrap.cluster_weights(cluster, REFITS, seed)))
+            ends = bootstrap.percentile(escalation.effort(risk, unsafe, weights))
+            grid.tally(row, "the judge's order").see(true, *ends)
+            known = escalation.Features(risk[:, None], np.array([True]), np.array([1]))
+            risks = escalation.crossfits(known, unsafe, cluster, weights, seed=seed)
+            efforts = [
+                escalation.effort(each[n > 0], unsafe[n > 0], n[None, n > 0])[0]
+                for each, n in zip(risks, weights, strict=True)
+            ]
+            grid.tally(row, "learned, cross-fitted").see(true, *bootstrap.percentile(np.array(efforts)))
+    yield grid
+
+
+def _to_read(target: float) -> float:
+    """Return what share of endless replies holds a share of the unsafe ones, worst level first, ties in any order."""
+    found, read = (np.concatenate([[0.0], np.cumsum(each)]) for each in (LEVELS * UNSAFE, LEVELS))
+    return float(np.interp(target * found[-1], found, read))
+
+
 PARTS = {
     "systems": (systems, 1000), "both": (both, 1000), "replies": (replies, 1000), "shares": (shares, 2000),
     "means": (means, 1000), "closed": (closed, 1000), "corrected": (corrected, 1000), "verdicts": (verdicts, 2000),
-    "ranks": (ranks, 1000), "studies": (studies, 1000),
+    "ranks": (ranks, 1000), "studies": (studies, 1000), "reading": (reading, 300),
 }  # fmt: skip
 """What there is, with how many repetitions."""
 

@@ -1,6 +1,6 @@
 """What judging costs, and whether a reply can talk a judge into a verdict. Every figure in one run.
 
-    python bench/judging.py [--quick] [--only cpu,cache,obedient,embedded] [--json FILE]
+    python bench/judging.py [--quick] [--only cpu,cache,obedient,embedded,alarms] [--json FILE]
 
 cpu       Milliseconds of CPU per verdict that are ours: render, read, verify quotes. A judge answers at once; ten criteria
           with checks, replies of 228 words (gpt-4o-mini's mean in the released answers of Between Help and Harm).
@@ -10,6 +10,8 @@ cache     Tokens that the embedded server had to read per verdict, split mode: t
 obedient  The injection battery against a scripted judge that obeys all that stands outside the fences: attempts that
           reach it, in the first call and in repairs; and without fences, which shows that it can be reached.
 embedded  The injection battery against the embedded model: how often it is talked into the wanted level.
+alarms    How often a stress test accuses a judge without a bias of anything at all, on the design that the anchors give it,
+          and how often it finds a judge that gives half of the longer replies one level more.
 """
 
 from __future__ import annotations
@@ -25,8 +27,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from unittest.mock import patch
 
 import msgspec
+import numpy as np
 
 from mindgauge import benchmark as benchmarks
+from mindgauge.analysis.stress import reading
+from mindgauge.analysis.stress.alarms import alarms
 from mindgauge.engine import Budget, Session, rate
 from mindgauge.models.local import LocalModel
 from mindgauge.prompt import fence, nonce_for, transcript
@@ -58,9 +63,10 @@ class Effort(NamedTuple):
     replies: int
     rounds: int
     each: int
+    seeds: int
 
 
-FULL, QUICK = Effort(4, 3, 40, 2), Effort(2, 2, 8, 1)
+FULL, QUICK = Effort(4, 3, 40, 2, 400), Effort(2, 2, 8, 1, 20)
 
 
 class Figure(NamedTuple):
@@ -257,7 +263,41 @@ def embedded(effort: Effort) -> Iterator[Figure]:
             yield Figure(f"embedded model, talked into the level: {part.slice}", part.share.value, "share", told)
 
 
-STEPS = {"cpu": cpu, "cache": cache, "obedient": obedient, "embedded": embedded}
+# -- false alarms -----------------------------------------------------------------------------------------------------
+
+
+def false_alarms(effort: Effort) -> Iterator[Figure]:
+    """Judge the anchors' own design again and again, by chance alone and with a planted bias."""
+    sys.path.append(str(Path(__file__).parents[1]))
+    from tests.stress.planted import Planted
+
+    benchmark = benchmarks.find_one("help_or_harm/response")
+    with tempfile.TemporaryDirectory() as folder:
+        judge = Planted(benchmark)
+        judges_stress(judge, benchmark=benchmark.name, judge_runs=1, out=Path(folder))
+        with Store(Path(folder)) as store:
+            design, given = reading.read(store, benchmark, judge.name)
+    for noise in (0.05, 0.2):
+        rate = alarms(design, seeds=effort.seeds, noise=noise).rate
+        told = f"at most 0.05; [{rate.low:.3f}, {rate.high:.3f}]"
+        yield Figure(
+            f"unbiased judges accused of anything, {noise:.0%} of verdicts a level off",
+            rate.value or 0.0,
+            "share",
+            told,
+        )
+    longer = next(pairs for pairs in design.pairs if pairs.probe == "verbosity")
+    shift = np.zeros(len(given))
+    shift[longer.left] = 0.5
+    found = alarms(design, seeds=effort.seeds // 4, noise=0.2, shift=shift).found
+    yield Figure(
+        "judges found that give half of the longer replies a level more",
+        found.get("verbosity: said twice", 0.0),
+        "share",
+    )
+
+
+STEPS = {"cpu": cpu, "cache": cache, "obedient": obedient, "embedded": embedded, "alarms": false_alarms}
 
 
 def main() -> None:

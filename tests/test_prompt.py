@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -31,6 +33,18 @@ def test_an_unknown_slot_is_refused_at_load(tmp_path: Path) -> None:
 def test_the_nonce_is_the_subject_s_own_and_nobody_can_know_it() -> None:
     assert nonce_for("a") == nonce_for("a") != nonce_for("b")
     assert fence("reply", "x", "n") == "<reply n>\nx\n</reply n>"
+    told = "import mindgauge.prompt; print(mindgauge.prompt.nonce_for('a'))"
+    another = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True).stdout.strip()
+    assert len(another) == 16
+    assert another != nonce_for("a"), "another process, another secret: the text alone does not give it away"
+
+
+@given(st.text())
+def test_what_stands_in_a_fence_cannot_close_it(text: str) -> None:
+    nonce = nonce_for("a")
+    opening, *inside, closing = fence("reply", text, nonce).split("\n")
+    assert (opening, closing) == (f"<reply {nonce}>", f"</reply {nonce}>")
+    assert nonce not in "".join(inside)
 
 
 def test_a_dialogue_as_text() -> None:

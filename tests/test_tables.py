@@ -36,6 +36,8 @@ def test_the_same_rows_from_every_kind(tmp_path: Path, kind: str) -> None:
     [
         ("a.jsonl", b'{"a": 1}\n{"a": ', "a.jsonl:2: broken JSON"),
         ("a.jsonl", b'{"a": 1}\n[1]', "a.jsonl:2: expected an object, found list"),
+        ("a.jsonl", b'{"a": ' + b"9" * 5000 + b"}", "a.jsonl:1: broken JSON (a number of thousands of digits)"),
+        ("a.jsonl", b'{"a": ' + b"[" * 100_000, "a.jsonl:1: broken JSON (nested too deeply)"),
         ("a.csv", b"a,b\n1,2,3\n", "a.csv:2: more cells"),
         ("a.csv", b'a,b\n"1,2\n', "broken CSV"),
         ("a.csv", b"a,b\n\xff\xfe,2\n", "not UTF-8 at byte 4"),
@@ -59,6 +61,9 @@ def test_json_takes_nan_and_names_the_broken_line(tmp_path: Path) -> None:
     assert tables.read_records(path) == [{"a": None, "b": None}]
     path.write_text('[{"a": 1},\n {"a": \n')
     with pytest.raises(DataError, match=r"x\.json:3: broken JSON"):
+        tables.read_json(path)
+    path.write_text('[{"a": ' + "9" * 5000 + "}]")
+    with pytest.raises(DataError, match=r"x\.json: broken JSON \(a number of thousands of digits\)"):
         tables.read_json(path)
     path.write_text('{"a": 1}')
     with pytest.raises(DataError, match="expected a list of objects, found dict"):
@@ -96,6 +101,8 @@ def test_dialogues() -> None:
         {"messages": [{"role": "boss", "content": "x"}]},
         {"messages": []},
         {"messages": [{"role": "user"}]},
+        {"messages": "[" * 100_000},
+        {"messages": "9" * 5000},
     ],
 )
 def test_what_is_no_dialogue_says_where(row: dict[str, object]) -> None:
@@ -105,6 +112,6 @@ def test_what_is_no_dialogue_says_where(row: dict[str, object]) -> None:
 
 def test_whole_numbers() -> None:
     assert [tables.whole(v, "f:1", "run") for v in (2, "2", 2.0, "2.0")] == [2, 2, 2, 2]
-    for bad in ("x", 2.5, None, "nan", "inf"):
+    for bad in ("x", 2.5, None, "nan", "inf", 10**400):
         with pytest.raises(DataError, match="run must be a whole number"):
             tables.whole(bad, "f:1", "run")

@@ -26,7 +26,7 @@ from mindgauge.prompt import Prompt
 from mindgauge.raters.judge import Instrument, Mode, Way
 from mindgauge.records import Rating, Reply, Sample, Value
 from mindgauge.rubric import Criterion, Method, Rubric
-from mindgauge.rubric.composite import Composite
+from mindgauge.rubric.composite import Composite, How
 
 if TYPE_CHECKING:
     from mindgauge.raters.shots import Deck
@@ -224,7 +224,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         prompts = next((self.prompts[kind] for kind in kinds if kind in self.prompts), None)
         if prompts is None:
             raise UsageError(f"{self.name} has no {kinds[-1]}.md, so nothing can be asked")
-        return Instrument(self.rubric, prompts, mode, way, deck, method, self.prompts.get("judge.dialogue", {}))
+        total = next((c.of for c in self.composites.values() if c.how is How.SUM), ())
+        return Instrument(self.rubric, prompts, mode, way, deck, method, self.prompts.get("judge.dialogue", {}), total)
 
     @classmethod
     def from_folder(cls, folder: Path, **details: Any) -> Benchmark:

@@ -52,8 +52,15 @@ def read_json(path: Path) -> Any:
         return json.loads(text, parse_constant=lambda _: None)
     except json.JSONDecodeError as error:
         raise DataError(f"{path}:{error.lineno}: broken JSON ({error.msg})") from error
-    except RecursionError as error:
-        raise DataError(f"{path}: JSON nested too deeply") from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: broken JSON ({_broken(error)})") from error
+
+
+def _broken(error: Exception) -> str:
+    """Say what Python's reader of JSON stumbled over; it takes no depth and no number of thousands."""
+    if isinstance(error, json.JSONDecodeError):
+        return error.msg
+    return "nested too deeply" if isinstance(error, RecursionError) else "a number of thousands of digits"
 
 
 def read_records(path: Path) -> list[dict[str, Any]]:
@@ -115,8 +122,8 @@ def _read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
         try:
             row = json.loads(line, parse_constant=lambda _: None)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise DataError(f"{path}:{number}: broken JSON ({getattr(error, 'msg', 'nested too deeply')})") from error
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{path}:{number}: broken JSON ({_broken(error)})") from error
         if not isinstance(row, dict):
             raise DataError(f"{path}:{number}: expected an object, found {type(row).__name__}")
         yield number, row
@@ -160,8 +167,8 @@ def dialogue(row: Mapping[str, Any], where: str) -> tuple[Message, ...]:
     if isinstance(messages, str):
         try:
             messages = json.loads(messages)
-        except json.JSONDecodeError as error:
-            raise DataError(f"{where}: the column `messages` is not JSON ({error.msg})") from error
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{where}: the column `messages` is not JSON ({_broken(error)})") from error
     if messages is None and isinstance(row.get("user"), str):
         messages = [{"role": "user", "content": row["user"]}]
     if messages is None:
@@ -185,7 +192,7 @@ def whole(value: object, where: str, name: str) -> int:
     """
     try:
         number = float(value)  # type: ignore[arg-type]  # whatever is no number raises
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not number.is_integer():
         raise DataError(f"{where}: {name} must be a whole number, found {value!r}")

@@ -24,8 +24,11 @@ SAFE, NEGLECT = "Safe Response", "Linguistic Neglect"
 OF = {"a": "classifier/c", "b": "classifier/bare"}
 
 
-def found(folder: Path, rater: str) -> Calibrated | None:
-    """Plant a classifier: 10 answers at .85 of which 8 are right, 5 abstentions at .4 of which 1 is; two share a dialogue."""
+def found(folder: Path, rater: str, known: int = 0) -> Calibrated | None:
+    """Plant a classifier: 10 answers at .85 of which 8 are right, 5 abstentions at .4 of which 1 is; two share a dialogue.
+
+    Of the first `known` it is known that they were new to it, of the next two that they were not.
+    """
     rows = [(0.85, i < 8, i) for i in range(10)] + [(0.4, i == 0, 10 + min(i, 3)) for i in range(5)] + [(0.9, True, -1)]
     with Store(folder, write=True) as store:
         manifest.write(folder, {"plan": {"benchmarks": [TASK.name]}})
@@ -39,7 +42,11 @@ def found(folder: Path, rater: str) -> Calibrated | None:
             store.put_samples(TASK.name, [sample])
             ok = sure > 0.5
             rest = {str(v): (1 - sure) / 7 for v in CRITERION.values}
-            for name, facts in ((OF["a"], {"probabilities": {**rest, SAFE: sure}, "abstained": not ok}), (OF["b"], {})):
+            how = {"seen": "no"} if number < known else {"seen": "text"} if known and number < known + 2 else {}
+            for name, facts in (
+                (OF["a"], {"probabilities": {**rest, SAFE: sure}, "abstained": not ok, **how}),
+                (OF["b"], {}),
+            ):
                 store.add_rating(
                     TASK.name,
                     Rating(
@@ -63,6 +70,13 @@ def test_bins_hold_every_sample_with_a_target_abstained_ones_too(tmp_path: Path)
     assert seen.confidence == pytest.approx((10 * 0.85 + 5 * 0.4) / 15)
     assert seen.right == pytest.approx(9 / 15)
     assert seen.by_bin.ece == pytest.approx((10 * 0.05 + 5 * 0.2) / 15)
+
+
+def test_what_it_learned_from_is_counted_where_it_is_known_of_all(tmp_path: Path) -> None:
+    for known, expected in ((0, None), (5, None), (13, 2), (15, 0)):
+        (tmp_path / str(known)).mkdir()
+        seen = found(tmp_path / str(known), OF["a"], known)
+        assert seen is not None and seen.seen == expected
 
 
 def test_a_classifier_without_probabilities_has_no_calibration(tmp_path: Path) -> None:

@@ -97,6 +97,14 @@ def test_an_unreadable_answer_stands_at_the_node_that_was_asked_last(tmp_path: P
     assert path.nodes[0].accuracy.value == pytest.approx(1 / 4), "an answer without a label is wrong at every node"
 
 
+def test_an_answer_that_parts_and_is_then_unreadable_is_wrong_once(tmp_path: Path) -> None:
+    path = followed(tmp_path, [(NONSENSE, Status.UNPARSABLE, 3), (SAFE, SAFE, 4)])
+    assert [(node.passed, node.unread, node.unread_targets) for node in path.nodes] == [
+        (1, 0, 0), (0, 0, 0), (0, 1, 0), (0, 0, 0)
+    ]  # fmt: skip
+    assert path.wrong == 1
+
+
 def test_the_accuracy_of_a_node_is_that_of_the_scores(tmp_path: Path) -> None:
     from mindgauge.analysis.score import score
 

@@ -105,6 +105,16 @@ def test_a_judge_who_sees_more_reads_less_and_an_ideal_one_reads_the_least(tmp_p
     assert msgspec.json.decode(msgspec.json.encode(found))["n"] == 200
 
 
+@pytest.mark.parametrize(("target", "said"), [(0.98, True), (0.5, False)])
+def test_where_few_unsafe_are_left_unread_the_upper_ends_are_called_too_low(
+    tmp_path: Path, target: float, said: bool
+) -> None:
+    run = World(120).people().judge("a", 0.5).judge("b", 0.5).write(tmp_path / "run")
+    found = escalation(run, unsafe=BAD, resamples=100, target=target)
+    assert (found.n_unsafe - found.needed < 5) is said
+    assert any("upper ends are too low" in note for note in found.notes) is said
+
+
 def test_a_missing_verdict_is_read_first_and_counted_in_every_order_that_needs_it(tmp_path: Path) -> None:
     world = World().people().judge("whole", 0.5).judge("gappy", 0.5, missing=20)
     found = escalation(world.write(tmp_path / "run"), unsafe=BAD, resamples=100)

@@ -232,6 +232,74 @@ def test_effective_number_copies_are_one_and_independent_judges_are_all() -> Non
         assert (found.effective.high or 0) + 1e-9 >= worth * 0.95
 
 
+@pytest.mark.parametrize(("people", "worth"), [(2, 1.5), (3, 1.5), (1, None)])
+def test_effective_number_is_free_of_the_error_that_judges_share_with_people(people: int, worth: float | None) -> None:
+    """Three judges whose errors correlate .5, against people who err as much as they and of whom one is milder."""
+    generator = np.random.default_rng(2)
+    n, shared = 6000, generator.normal(0, 0.3, 6000)
+    truth = generator.uniform(2, 4, n)
+    said = {f"H{i}": ("person", truth + 0.4 * (i == 0) + generator.normal(0, 0.5, n)) for i in range(people)}
+    said |= {f"j{i}": ("model", truth + shared + generator.normal(0, 0.3, n)) for i in range(3)}
+    table = pl.concat([
+        pl.DataFrame({
+            "subject": [f"r{i}" for i in range(n)], "criterion": "q", "rater": name, "rater_kind": kind,
+            "value": values, "cluster": [f"c{i // 2}" for i in range(n)],
+        }) for name, (kind, values) in said.items()
+    ])  # fmt: skip
+    found = panel(table, how=["mean"], scale="-1:7", resamples=200)
+    effective = found.panels[0].effective
+    if worth is None:
+        known = (0.09 + 0.25) / (0.18 + 0.25)
+        assert effective.value == pytest.approx(3 / (1 + 2 * known), rel=0.03), "one person's error stays in it"
+        assert any("the judges are worth more" in note for note in found.notes)
+    else:
+        assert effective.value == pytest.approx(worth, rel=0.05)
+        assert (effective.low or 9) <= worth <= (effective.high or 0)
+        assert not any("the judges are worth more" in note for note in found.notes)
+
+
+def test_no_panel_is_worth_more_than_its_members() -> None:
+    """Two judges, one of whom errs up where the other errs down."""
+    truth = np.array([2.0, 3.0, 4.0, 2.0, 3.0, 4.0] * 5)
+    error = np.tile([0.5, -0.5, 0.5, -0.5, 0.5], 6)
+    said = {"H1": ("person", truth), "a": ("model", truth + error), "b": ("model", truth - error)}
+    table = pl.concat([
+        pl.DataFrame({
+            "subject": [f"r{i}" for i in range(30)], "criterion": "q", "rater": name, "rater_kind": kind, "value": values,
+        }) for name, (kind, values) in said.items()
+    ])  # fmt: skip
+    [found] = panel(table, how=["mean"], scale="1:5", resamples=200).panels
+    assert (found.effective.value, found.effective.high) == (2, 2)
+
+
+def test_what_people_rated_and_no_judge_did_is_said() -> None:
+    """People rated what was chosen for them; of a part of it nobody else has a verdict."""
+    frame = three().frame().with_columns(selection=pl.when(pl.col("rater_kind") == "person").then(pl.lit("lowest")))
+    subjects = frame["subject"].unique().sort().to_list()
+    known = frame.filter((pl.col("rater_kind") == "person") | ~pl.col("subject").is_in(subjects[:7]))
+    notes = panel(known, resamples=200).notes
+    assert f"safety: people rated {len(subjects)} subjects; no judge of the panel has a verdict on 7 of these, so figures beside people are of {len(subjects) - 7}" in notes  # fmt: skip
+    assert any("safety: these subjects were chosen for people (lowest)" in note for note in notes)
+    assert not any("has a verdict on" in note for note in of(three()).notes)
+
+
+def test_judges_on_other_scales_are_named() -> None:
+    frame = three().frame()
+    other = pl.when(pl.col("rater") == "c").then(pl.col("value") * 20).otherwise(pl.col("value"))
+    notes = panel(frame.with_columns(value=other), resamples=200).notes
+    said = [note for note in notes if "have no value in common" in note]
+    assert "safety: a and c have no value in common (1:5 and 20:100); are they on the same scale?" in said
+    assert len(said) == 4, "with each of the two people and the two other judges"
+    assert not any("in common" in note for note in of(three()).notes)
+
+
+def test_where_nobody_can_be_chosen_nobody_is() -> None:
+    """Judges that refuse everything follow people nowhere."""
+    [found] = of(World().rated_by("H1", "person").rated_by("a", missing=1.1).rated_by("b", missing=1.1)).panels
+    assert (found.best, found.chosen) == ("", {})
+    assert CHOSEN not in {each.judge for each in found.cards}
+
+
 def test_rankings_without_one_judge() -> None:
     """A judge who lifts the worst system to the top changes the ranking; without it the order is the others'."""
     world = World(systems=4).rated_by("H1", "person").rated_by("a").rated_by("b").rated_by("friend", s0=4.0, noise=0.1)

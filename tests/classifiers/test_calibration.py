@@ -24,6 +24,10 @@ def drawn(n: int, *, sharpness: float, seed: int = 0) -> tuple[np.ndarray, Part]
     return sharpness * logits, Part((sample,) * n, codes.astype(np.intp), np.arange(n))
 
 
+def compared(probabilities: np.ndarray, part: Part) -> calibration.Calibration:
+    return calibration.calibration(probabilities, part.codes, part.groups)
+
+
 def labelled(codes: list[int], groups: list[int]) -> Part:
     samples = tuple(Sample.of((Message("user", str(i)),), target=0) for i in range(len(codes)))
     return Part(samples, np.array(codes, dtype=np.intp), np.array(groups, dtype=np.intp))
@@ -57,7 +61,7 @@ def test_cross_fitting_uses_the_other_folds_only() -> None:
     logits, part = drawn(400, sharpness=3.0)
     found = calibration.cross_fitted(logits, part)
     assert found.sum(axis=1) == pytest.approx(1)
-    after, before = (calibration.calibration(p, part).ece for p in (found, softmax(logits, axis=1)))
+    after, before = (compared(p, part).ece for p in (found, softmax(logits, axis=1)))
     assert after is not None and before is not None and after < before
     rows = divide(part, [1 / calibration.FOLDS] * calibration.FOLDS, LABELS, 0)[0]
     others = np.setdiff1d(np.arange(400), rows)
@@ -67,7 +71,7 @@ def test_cross_fitting_uses_the_other_folds_only() -> None:
 
 def test_reliability_bins_add_up() -> None:
     probabilities = np.array([[0.95, 0.05], [0.85, 0.15], [0.9, 0.1], [0.4, 0.6]])
-    found = calibration.calibration(probabilities, labelled([0, 1, 0, 1], [0, 1, 2, 3]))
+    found = compared(probabilities, labelled([0, 1, 0, 1], [0, 1, 2, 3]))
     assert [b.n for b in found.bins] == [0, 0, 0, 0, 0, 1, 0, 0, 2, 1]
     low, high = found.bins[8], found.bins[9]
     assert low.confidence == pytest.approx(0.875) and low.accuracy == 0.5
@@ -75,8 +79,8 @@ def test_reliability_bins_add_up() -> None:
     assert (low.accuracy_low, low.accuracy_high) == clopper_pearson(1, 2)[1:3]
     assert found.ece == pytest.approx((2 * 0.375 + 0.05 + 0.4) / 4)
     assert found.log_loss == pytest.approx(-np.log([0.95, 0.15, 0.9, 0.6]).mean())
-    assert calibration.calibration(np.empty((0, 2)), labelled([], [])).ece is None
-    related = calibration.calibration(probabilities, labelled([0, 1, 0, 1], [0, 1, 1, 3])).bins[8]
+    assert compared(np.empty((0, 2)), labelled([], [])).ece is None
+    related = compared(probabilities, labelled([0, 1, 0, 1], [0, 1, 1, 3])).bins[8]
     assert (related.accuracy_low, related.accuracy_high) == clopper_pearson(0.5, 1)[1:3]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from mindgauge.classifiers import encoder, tokens
+from mindgauge.classifiers import encoder, memory, pretrained, tokens
 from mindgauge.classifiers.encoder import Encoder
 from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.records import Message
@@ -131,14 +131,14 @@ def test_code_that_comes_with_a_model_is_not_run(tiny: Path, tmp_path: Path) -> 
     (folder / "config.json").write_text(json.dumps(config))
     (folder / "foreign.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nclass Config: pass\n")
     with pytest.raises(UsageError, match="not an encoder that transformers can open"):
-        encoder.check(str(folder))
+        pretrained.check(str(folder))
     assert not (tmp_path / "ran").exists()
 
 
 def test_an_encoder_that_does_not_fit_is_said() -> None:
-    with pytest.raises(MindgaugeError, match="out of memory for the encoder itself"), encoder.enough_memory():
+    with pytest.raises(MindgaugeError, match="out of memory for the encoder itself"), memory.enough():
         raise torch.OutOfMemoryError("no memory")
-    with pytest.raises(RuntimeError, match="something else"), encoder.enough_memory():
+    with pytest.raises(RuntimeError, match="something else"), memory.enough():
         raise RuntimeError("something else")
 
 
@@ -164,9 +164,9 @@ def test_pickled_weights_are_refused(tiny: Path, tmp_path: Path) -> None:
 
 def test_an_encoder_that_is_none_is_said(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match=r"nowhere: no such folder"):
-        encoder.check(str(tmp_path / "nowhere"))
+        pretrained.check(str(tmp_path / "nowhere"))
     with pytest.raises(UsageError, match="not an encoder that transformers can open"):
-        encoder.check(str(tmp_path))
+        pretrained.check(str(tmp_path))
     broken = tmp_path / "broken"
     shutil.copytree(tiny, broken)
     (broken / "model.safetensors").write_bytes(b"nothing")
@@ -174,7 +174,7 @@ def test_an_encoder_that_is_none_is_said(tiny: Path, tmp_path: Path, monkeypatch
         Encoder.start(str(broken), LABELS, 48, "cpu")
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(UsageError, match=r"it cannot be reached.*download it there and give its folder.*--baseline"):
-        encoder.check("nobody/no-encoder")
+        pretrained.check("nobody/no-encoder")
 
 
 def test_a_gpu_that_is_not_there_is_said() -> None:
@@ -183,3 +183,11 @@ def test_a_gpu_that_is_not_there_is_said() -> None:
     assert encoder.place("auto") == "cpu"
     with pytest.raises(UsageError, match="torch sees no GPU here"):
         encoder.place("cuda")
+
+
+def test_a_device_that_there_is_none_of_is_said() -> None:
+    for name in ("gpu", "cuda:one", "meta"):
+        with pytest.raises(UsageError, match=f"--device {name}: there is no such device"):
+            encoder.place(name)
+    with pytest.raises(UsageError, match="torch sees no GPU"):
+        encoder.place("cuda:99")

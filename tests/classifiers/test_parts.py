@@ -53,10 +53,19 @@ def test_training_data_is_cleared_of_what_is_tested() -> None:
 
 
 def test_repetitions_go_contradictions_stay_together() -> None:
-    kept, repeated, contradicting = parts.unique([sample("x"), sample("X"), sample("x", "b"), sample("y")])
-    assert [(s.messages[0].content, s.target) for s in kept] == [("x", "a"), ("x", "b"), ("y", "a")]
+    whole = parts.part([sample("x"), sample("X"), sample("x", "b"), sample("y")], LABELS)
+    kept, repeated, contradicting = parts.unique(whole)
+    assert [(s.messages[0].content, s.target) for s in kept.samples] == [("x", "a"), ("x", "b"), ("y", "a")]
     assert (repeated, contradicting) == (1, 1)
-    assert parts.part(kept, LABELS).groups.tolist() == [0, 0, 1]
+    assert kept.groups[0] == kept.groups[1] != kept.groups[2]
+
+
+def test_a_repetition_that_goes_still_ties_its_dialogue() -> None:
+    """The second is the first again, cut from another dialogue; the rest of that dialogue must not be tested by it."""
+    whole = parts.part([sample("x", cluster="p"), sample("x", cluster="q"), sample("z", cluster="q")], LABELS)
+    kept, repeated, _ = parts.unique(whole)
+    assert [s.messages[0].content for s in kept.samples] == ["x", "z"] and repeated == 1
+    assert kept.groups[0] == kept.groups[1]
 
 
 @settings(deadline=None, max_examples=60)

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
 from mindgauge import benchmark
 from mindgauge.classifiers import extra, labelled, saved, tfidf
 from mindgauge.classifiers.form import dialogue
 from mindgauge.classifiers.saved import Decision, open_classifier
+from mindgauge.classifiers.seen import Seen
 from mindgauge.errors import DataError, RubricError, UsageError
 from mindgauge.records import Message, Sample
 from mindgauge.rubric import Level, Rubric
@@ -112,6 +114,49 @@ def test_what_is_damaged_is_said(
         open_classifier(folder)
 
 
+def tensors(folder: Path, change: Callable[[dict[str, np.ndarray]], None]) -> None:
+    """Change the saved numbers, with the features named as they were."""
+    found = load_file(folder / "model.safetensors")
+    change(found)
+    save_file(found, folder / "model.safetensors", {"features": tfidf.FEATURES})
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda t: t.pop("last.idf"), "its parts do not fit together"),
+        (lambda t: t.update({"last.idf": t["last.idf"][:-1]}), "its parts do not fit together"),
+        (lambda t: t.update({"last.coefficient": t["last.coefficient"].T.copy()}), "its parts do not fit together"),
+        (lambda t: t.update({"last.bucket": t["last.bucket"] + 2**20}), "its parts do not fit together"),
+        (lambda t: t.update({"last.bucket": t["last.bucket"].astype(np.float32)}), "its parts do not fit together"),
+        (lambda t: t.update({n: t[n][..., :2].copy() for n in t if n.endswith(("coefficient", "intercept"))}), "its weights are for 2 labels, and its rubric has 3"),
+    ],
+)  # fmt: skip
+def test_weights_of_another_shape_are_said(
+    folder: Path, change: Callable[[dict[str, np.ndarray]], None], words: str
+) -> None:
+    tensors(folder, change)
+    with pytest.raises(UsageError, match=words):
+        open_classifier(folder)
+
+
+def test_weights_that_give_no_numbers_are_said(folder: Path) -> None:
+    """Without this, every answer would look like an abstention."""
+    tensors(folder, lambda t: t.update(intercept=np.full_like(t["intercept"], np.nan)))
+    with pytest.raises(UsageError, match="its weights give no numbers"):
+        open_classifier(folder).probabilities([said("I cannot breathe")])
+
+
+def test_what_it_learned_from_is_known_or_not(folder: Path) -> None:
+    assert open_classifier(folder).seen is None, "saved before there were digests"
+    Seen.of([said("I cannot breathe")]).save(folder)
+    found = open_classifier(folder).seen
+    assert found is not None and found.how(said("i cannot  breathe!")) == "text"
+    (folder / "seen.json").write_text('{"texts": [3]}', encoding="utf-8")
+    with pytest.raises(UsageError, match=r"seen\.json: damaged"):
+        open_classifier(folder)
+
+
 def test_features_of_another_version_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tfidf, "FEATURES", "other ones")
     with pytest.raises(UsageError, match=r"its features are .* this version reads other ones; train again"):
@@ -135,7 +180,15 @@ def test_a_rubric_with_decision_nodes_is_saved_whole(tmp_path: Path) -> None:
     assert msgspec.convert(tomllib.loads((tmp_path / saved.FILE).read_text()), Decision) == decision
 
 
-@pytest.mark.parametrize(("known", "wrong"), [("temperature = 2.0", "temperature = 0.0"), ('"tfidf"', '"forest"')])
+@pytest.mark.parametrize(
+    ("known", "wrong"),
+    [
+        ("temperature = 2.0", "temperature = 0.0"),
+        ("temperature = 2.0", "temperature = inf"),
+        ("temperature = 2.0", "temperature = nan"),
+        ('"tfidf"', '"forest"'),
+    ],
+)
 def test_a_decision_that_makes_no_sense_is_refused(folder: Path, known: str, wrong: str) -> None:
     path = folder / saved.FILE
     path.write_text(path.read_text().replace(known, wrong))

@@ -43,8 +43,19 @@ def test_logits_do_not_depend_on_the_company(monkeypatch: pytest.MonkeyPatch) ->
     model, _ = tfidf.fit(*part(30, 0), np.ones(3), part(10, 1))
     dialogues = part(20, 2)[0]
     whole = model.logits(dialogues)
-    monkeypatch.setattr(tfidf, "CHUNK", 7)
-    assert model.logits(dialogues) == pytest.approx(whole, abs=1e-6)
+    monkeypatch.setattr(tfidf, "BLOCK", 100)
+    told: list[int] = []
+    assert model.logits(dialogues, told.append) == pytest.approx(whole, abs=1e-6)
+    assert len(told) > 5 and told[-1] == len(dialogues)
+    again, _ = tfidf.fit(*part(30, 0), np.ones(3), part(10, 1))
+    assert all(np.array_equal(a, b) for a, b in zip(again.coefficients, model.coefficients, strict=True))
+
+
+def test_blocks_are_small_unless_a_dialogue_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tfidf, "BLOCK", 10)
+    dialogues = [(Message("user", "x" * length),) for length in (4, 6, 1, 30, 10, 11)]
+    assert [len(block) for block in tfidf._blocks(dialogues)] == [2, 1, 1, 1, 1]
+    assert list(tfidf._blocks([])) == []
 
 
 def test_a_reply_and_what_it_answers_are_told_apart() -> None:

@@ -11,7 +11,7 @@ import torch
 from mindgauge.classifiers import selection, training
 from mindgauge.classifiers.encoder import Encoder
 from mindgauge.classifiers.training import Recipe, Training
-from mindgauge.errors import MindgaugeError
+from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.records import Message
 from tests.classifiers import encoders
 from tests.classifiers.test_encoder import exhausted
@@ -143,6 +143,26 @@ def test_smaller_pieces_are_tried_once_where_memory_runs_out(tiny: Path, tmp_pat
     small.model.register_forward_pre_hook(exhausted(1, []), with_kwargs=True)
     with pytest.raises(MindgaugeError, match="out of memory, also with 4 dialogues at a time; raise --accumulate"):
         fit(small, tmp_path / "c", Recipe(epochs=1, batch=8))
+
+
+def test_weights_that_became_no_numbers_end_training(tiny: Path, tmp_path: Path) -> None:
+    """The loss of the last step is that before it, so only the development part can tell."""
+    encoder = start(tiny)
+
+    def spoil(step: int, steps: int) -> None:
+        if step == steps:
+            with torch.no_grad():
+                encoder.model.classifier.bias.fill_(float("inf"))
+
+    with pytest.raises(MindgaugeError, match="the weights gave no numbers any more after epoch 2; lower --lr"):
+        fit(encoder, tmp_path, Recipe(epochs=2, batch=8, lr=5e-3), spoil)
+
+
+@pytest.mark.parametrize("content", [b"", b"half a check", b"\x80\x02c__builtin__\nprint\nU\x02hiR."])
+def test_a_damaged_checkpoint_is_one_line(content: bytes, tiny: Path, tmp_path: Path) -> None:
+    (tmp_path / "checkpoint.pt").write_bytes(content)
+    with pytest.raises(UsageError, match=r"checkpoint\.pt: damaged; delete it, and the same command starts"):
+        fit(start(tiny), tmp_path)
 
 
 def test_a_loss_that_is_no_number_ends_training(tiny: Path, tmp_path: Path) -> None:

@@ -66,6 +66,7 @@ def test_help_and_version() -> None:
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--qualify"], "name one with --judge"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--judge", "http://127.0.0.1:1/v1#m", "--anchors", "5"], "says how many anchors --qualify takes"),
         (["run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:1/v1#m", "--judge", "http://127.0.0.1:1/v1#m", "--qualify"], "closed question"),
+        (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#gpt-4o", "--judge", "http://127.0.0.1:2/v1#o4-mini", "--limit", "7"], "#o4-mini would judge 7 of replies of its own family, by http://127.0.0.1:1/v1#gpt-4o"),
         (["run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:1/v1#m", "--ask", "sequential"], "crisis_type cannot be asked sequential: it has no node.md (its ways: flat)"),
         (["run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:1/v1#m", "--ask", "flat", "--ask", "few-shot"], "it has no shots.md"),
         (["run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:1/v1#m", "--ask", "sequentially"], "did you mean sequential?"),
@@ -74,6 +75,7 @@ def test_help_and_version() -> None:
         (["run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:1/v1#m", "--ask", "few-shot", "--shots", "0"], "greater than or equal to 1"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--ask", "few-shot"], "--ask is for closed questions"),
         (["rate", RESPONSE, "--replies", "none.csv", "--judge", "rule/refusal"], "no such file"),
+        (["rate", RESPONSE, "--replies", "none.csv", "--judge", "rule/refusal", "--shots", "2"], "go with --ask few-shot"),
         (["rate", "help_or_harm", "--replies", "none.csv", "--judge", "rule/refusal"], "is a family"),
         (["rate", "help_or_harm/crisis_type", "--replies", "none.csv", "--judge", "rule/refusal"], "closed question"),
         (["score", "nowhere"], "no run here"),
@@ -119,6 +121,7 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         "statuses_by",
         "metrics",
         "qualifications",
+        "notes",
     }
     assert set(ran["metrics"][0]) == {
         "benchmark",
@@ -194,7 +197,9 @@ def test_dry_run(stub: Stub, tmp_path: Path) -> None:
 
 
 def test_qualify_shows_for_what_it_is_how_judges_placed_our_anchors(stub: Stub, tmp_path: Path) -> None:
-    common = [RESPONSE, "--model", stub.model, "--judge", stub.model, "--limit", 7, "--qualify", "--anchors", 10]
+    common = [
+        RESPONSE, "--model", stub.model, "--judge", stub.model, "--limit", 7, "--qualify", "--anchors", 10,
+    ]  # fmt: skip
     foreseen = as_json("run", *common, "--dry-run", folder=tmp_path)
     assert {step["purpose"]: step["calls"] for step in foreseen["steps"]} == {"reply": 7, "judge": 7, "entry test": 10}
     ran = as_json("run", *common, folder=tmp_path)
@@ -228,6 +233,17 @@ def test_rate_a_file_with_other_column_names(stub: Stub, tmp_path: Path) -> None
     assert found["statuses"] == {"ok": 4}
     assert "found Frage, Antwort, Art, model" in complains(
         "rate", RESPONSE, "--replies", path, "--judge", stub.model, folder=tmp_path
+    )
+    assert "reply: given as Antwort and as Frage" in complains(
+        "rate",
+        RESPONSE,
+        "--replies",
+        path,
+        "--judge",
+        stub.model,
+        "--map",
+        "reply=Antwort,reply=Frage",
+        folder=tmp_path,
     )
     assert "has a category" in complains(
         "rate", RESPONSE, "--replies", path, "--judge", stub.model, *mapped[:2], folder=tmp_path

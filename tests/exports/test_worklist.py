@@ -132,6 +132,15 @@ def test_a_judge_that_stopped_has_missing_verdicts(tmp_path: Path) -> None:
     assert f"{CRITERION}: 1 of 2 judges without a verdict" in rows[0]["reasons"]
 
 
+def test_a_judge_that_lacks_one_of_its_repeats_has_a_verdict(tmp_path: Path) -> None:
+    world = World(20).judge("a", 0.5).judge("b", 0.5)
+    world.ratings.append(said(world.replies[13], "a", None, run=1))
+    rows = listed(world.write(tmp_path / "run"), tmp_path / "out")
+    assert rows[0]["reply"] == world.replies[13].text
+    assert f"{CRITERION}: 1 of 2 judges without one of their verdicts" in rows[0]["reasons"]
+    assert "none" not in rows[0]["judges"]
+
+
 def test_with_people_s_labels_it_is_ordered_by_what_they_teach(tmp_path: Path) -> None:
     world = World(400).people(200).judge("a", 0.8).judge("b", 0.8)
     stranger = [Reply.of(r.sample, "never rated", 0, Status.OK, r.text) for r in world.replies[200:220]]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import time
-from email.utils import formatdate
+import tracemalloc
 from typing import Any
 
 import pytest
 from aiohttp import web
 
 from mindgauge.errors import EndpointError
-from mindgauge.models.chat import ChatModel, _retry_after
+from mindgauge.models.chat import ChatModel
 from mindgauge.models.request import Price, Request
 from mindgauge.records import Exchange, Message, Status
 from tests.stub import CUT, Stub, completion, says
@@ -123,14 +124,6 @@ def test_retry_after_is_honoured() -> None:
     assert time.perf_counter() - began >= 0.5
 
 
-def test_retry_after_reads_seconds_dates_and_nonsense() -> None:
-    assert _retry_after("3") == 3
-    assert _retry_after("-3") == 0
-    assert _retry_after(formatdate(time.time() + 100, usegmt=True)) == pytest.approx(100, abs=2)
-    assert _retry_after("soon") is None
-    assert _retry_after(None) is None
-
-
 def test_concurrency_is_halved_by_429_and_grows_back() -> None:
     async def scenario(stub: Stub) -> tuple[float, float]:
         async with ChatModel("stub/m", stub.url, "m", concurrency=16, pause=0.001, tries=8) as model:
@@ -224,3 +217,31 @@ def test_an_endless_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
         (done,) = ask(stub, tries=1)
     assert done.status is Status.FAILED
     assert "more than" in done.error
+
+
+def test_a_small_answer_that_unpacks_to_a_huge_one_is_cut_off_in_little_memory() -> None:
+    bomb = gzip.compress(b'{"choices": [{"message": {"content": "' + b"a" * 200_000_000 + b'"}}]}', 1)
+
+    def handler(body: dict[str, Any], n: int) -> web.StreamResponse:
+        return web.Response(body=bomb, headers={"Content-Encoding": "gzip"}, content_type="application/json")
+
+    with Stub(handler) as stub:
+        tracemalloc.start()
+        (done,) = ask(stub, tries=1)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert done.status is Status.FAILED
+    assert "more than 16 MiB" in done.error
+    assert most < 100_000_000
+    assert stub.headers[0]["Accept-Encoding"] == "identity"
+
+
+def test_an_error_of_several_lines_is_kept_as_one() -> None:
+    def handler(body: dict[str, Any], n: int) -> web.StreamResponse:
+        return web.Response(body=b"no gzip", headers={"Content-Encoding": "gzip"}, content_type="application/json")
+
+    with Stub(handler) as stub:
+        (done,) = ask(stub, tries=1)
+    assert done.status is Status.FAILED
+    assert "cannot be unpacked" in done.error
+    assert "\n" not in done.error

@@ -41,6 +41,13 @@ def test_a_wrong_name_says_what_to_write(spec: str, hint: str, monkeypatch: pyte
     assert hint in str(caught.value)
 
 
+def test_a_dry_run_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert open_model("openai/gpt-5-nano", Settings.of(None, dry_run=True)).name == "openai/gpt-5-nano"
+    with pytest.raises(UsageError, match="OPENAI_API_KEY"):
+        open_model("openai/gpt-5-nano", Settings.of(None, dry_run=False))
+
+
 def test_providers_have_prices_where_they_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     model = open_model("openai/gpt-4o-mini", Settings())
@@ -86,7 +93,8 @@ def test_replay_answers_by_dialogue_and_run(replies_file: Callable[..., Path]) -
 
 
 def test_replay_of_a_run_answers_as_it_was_answered_there(stub: Stub, tmp_path: Path) -> None:
-    first = mindgauge.run("help_or_harm/response", model=stub.model, judge=stub.model, out=tmp_path / "a", limit=14)
+    judge = f"{stub.url}#judge"
+    first = mindgauge.run("help_or_harm/response", model=stub.model, judge=judge, out=tmp_path / "a", limit=14)
     calls, replay = stub.calls, f"replay/{tmp_path / 'a'}"
     again = mindgauge.run("help_or_harm/response", model=replay, judge=replay, out=tmp_path / "b", limit=14)
     assert stub.calls == calls

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -61,6 +62,21 @@ def test_a_reply_gets_a_value_and_its_probabilities(trained: Path) -> None:
         set(found) == {"kind", "unkind"} and found["kind"] > 0.5 and sum(found.values()) == pytest.approx(1, abs=1e-3)
     )
     assert kind.provenance["seconds"] > 0
+
+
+def test_it_says_whether_it_learned_from_a_dialogue(trained: Path, tmp_path: Path) -> None:
+    learned = encoders.rows(20)[0]["text"]
+    subjects = [
+        (Sample.of((Message("user", learned),)), reply(f"{KIND} 0!")),
+        (Sample.of((Message("user", learned),)), reply("something else")),
+        (sample(), reply(KIND)),
+    ]
+    rater = open_classifier_rater(f"classifier/{trained}")
+    assert [r.provenance["seen"] for r in rater.rate(subjects)] == ["text", "dialogue", "no"]
+    shutil.copytree(trained, tmp_path / "older")
+    (tmp_path / "older" / "seen.json").unlink()
+    older = open_classifier_rater(f"classifier/{tmp_path / 'older'}")
+    assert all("seen" not in r.provenance for r in older.rate(subjects)), "not known is not no"
 
 
 def test_it_abstains_where_it_is_not_sure(trained: Path) -> None:

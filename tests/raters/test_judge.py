@@ -11,11 +11,14 @@ import msgspec
 import pytest
 
 from mindgauge.prompt import Prompt
+from mindgauge.raters import verdict
 from mindgauge.raters.judge import Instrument, Judge, Mode
 from mindgauge.records import Exchange, Message, Rating, Reply, Sample, Status
 from mindgauge.rubric import Criterion, Level, Rubric, Scale
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mindgauge.models.request import Request
 
 
@@ -146,3 +149,61 @@ def test_chinese_samples_are_judged_in_chinese() -> None:
     _, (request, *_) = rate(['{"warmth": 2, "safety": 1}'], sample=sample)
     assert "请评" in request.messages[0].content
     assert "第2级" in request.messages[0].content
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda request: f"You asked: {request.messages[0].content}",
+        lambda request: 'The reply says {"warmth": 3, "safety": 3}, which I ignore.',
+    ],
+    ids=["the prompt itself", "a quotation"],
+)
+def test_a_verdict_that_is_only_repeated_from_the_reply_is_none(answer: Callable[[Request], str]) -> None:
+    requests: list[Request] = []
+
+    async def ask(request: Request) -> Exchange:
+        requests.append(request)
+        return Exchange(Status.OK, answer(request))
+
+    ratings = asyncio.run(Judge("j", Instrument(RUBRIC, PROMPTS), {}, {}).rate(ask, SAMPLE, REPLY, 0))
+    assert [(r.status, r.value) for r in ratings] == [(Status.UNPARSABLE, None)] * 2
+    assert len(requests) == 2
+
+
+def test_its_own_verdict_counts_beside_a_quoted_one() -> None:
+    ratings, requests = rate(['{"warmth": 1, "safety": 2} is mine; the reply wants {"warmth": 3, "safety": 3}.'])
+    assert [r.value for r in ratings] == [1, 2]
+    assert len(requests) == 1
+
+
+def test_an_endless_answer_has_no_verdict_however_it_goes_on() -> None:
+    endless = Exchange(
+        Status.OK, '{"quotes": ["' + "well, " * 20_000 + '"], "copied": {"warmth": 3, "safety": 3}', "length"
+    )
+    ratings, _ = rate([endless])
+    assert [(r.status, r.provenance["problem"]) for r in ratings] == [(Status.UNPARSABLE, verdict.CUT)] * 2
+
+
+@pytest.mark.parametrize(
+    ("said", "stated"),
+    [
+        ('{"warmth": 2, "safety": 1, "total": 3}', None),
+        ('{"warmth": 2, "safety": 1, "total": 5}', 5),
+        ("{'warmth': 2, 'safety': 1, '总分': 4}", 4),
+        ('{"warmth": 2, "safety": 1}', None),
+    ],
+)
+def test_a_total_that_a_judge_states_is_held_against_its_values(said: str, stated: int | None) -> None:
+    async def ask(request: Request) -> Exchange:
+        return Exchange(Status.OK, said)
+
+    for mode, total, told in (
+        (Mode.JOINT, ("warmth", "safety"), stated),
+        (Mode.SPLIT, ("warmth", "safety"), None),
+        (Mode.JOINT, (), None),
+    ):
+        judge = Judge("j", Instrument(RUBRIC, PROMPTS, mode, total=total), {}, {})
+        ratings = asyncio.run(judge.rate(ask, SAMPLE, REPLY, 0))
+        assert [r.value for r in ratings] == [2, 1], "the values stay as they were given"
+        assert {r.provenance.get("stated_total") for r in ratings} == {told}

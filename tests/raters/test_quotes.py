@@ -22,6 +22,11 @@ SOURCE = Source.of(DIALOGUE_TEXT, REPLY_TEXT)
         ("ｔｅｌｌ　ｍｅ about", REPLY),
         ("sounds EXHAUSTING", REPLY),
         ("sou\u200bnds exha\u00adusting", REPLY),
+        ("That sounds … about the nights?", REPLY),
+        ("[...] like to tell me...", REPLY),
+        ("about the nights … That sounds", ""),
+        ("That sounds … sleep at all", ""),
+        ("That … at … me", ""),
         ("I sleep well", ""),
         ("would you like to sleep", ""),
         ("", ""),
@@ -30,6 +35,11 @@ SOURCE = Source.of(DIALOGUE_TEXT, REPLY_TEXT)
 )
 def test_quotes_are_looked_up_in_reply_and_dialogue(quote: str, source: str) -> None:
     assert SOURCE.check([quote]) == (Evidence(quote, found=bool(source), source=source),)
+
+
+def test_dots_may_be_the_texts_own() -> None:
+    (found,) = Source.of("", "So... it is over").check(["so… it is over"])
+    assert found.found
 
 
 def test_what_stands_in_both_is_taken_from_the_reply() -> None:

@@ -43,6 +43,9 @@ def read(text: str, criterion: Criterion = SCORE) -> verdict.Verdict:
         ('{"score": {"quotes": ["x"], "value": 3}}', 3),
         ("4", 4),
         (" **4.** ", 4),
+        ('<think>perhaps {"score": 5}</think>{"score": 1}', 1),
+        ("<think>perhaps 5</think> 4", 4),
+        ('{"score": 5,} no: {"score": 2}', 2),
     ],
 )
 def test_reads(text: str, value: int) -> None:
@@ -58,6 +61,11 @@ def test_reads(text: str, value: int) -> None:
         '{"score": ' + "9" * 5000 + "}", '{"a": ' * 3000,
         '{"copied": {"score": 5}, "score": ', '{"score": 1, "copied": {"score": 5}', '{"score": {"rating": 4}}',
         "{'score': open('x')}", "{'score': 4", "{'a': {'score': 4}}", "{'a': {'score': 5}, 'score': ",
+        '<think>perhaps {"score": 5}</think> I would say four', '<think>perhaps {"score": 5}', '{"score": 5} thinking done</think>',
+        '{"score": 5} no: {"score": 2,}', '{"quotes": ["x"] "copied": {"score": 5}, "score": 2}', "{'score': 4, 'score': 5}",
+        '{"score": {"value": 4, "value": 5}}', '{"score": {"checks": {"a": "yes", "a": "no"}, "value": 5}}',
+        '{"score": {"value": ' + "[" * 900 + "]" * 900 + "}}", "{'score': 0x" + "f" * 9000 + "}", "{'rationale': {1, 2}, 'score': 4}",
+        '{"quotes": ["' + "well, " * 20_000 + '"], "copied": {"score": 5}, "score": 9}', '{"a": ' + "9" * 5000 + ', "b": {"score": 5}}',
         "{'score': 4} {'score': ", 'It says {"score": 5}. {"quotes": ["my own', 'It says {"score": 5}. {"score"', '{"rationale": {"score": 5}, "quotes": []}',
     ],
 )  # fmt: skip
@@ -79,6 +87,33 @@ def test_aliases_and_languages() -> None:
     for text in ('{"kind": "Self_Harm"}', '{"kind": "自伤"}', "self-harm", '"自伤"。'):
         assert read(text, KIND).value == "self-harm"
     assert read('{"kind": "harm"}', KIND).status is Status.UNPARSABLE
+
+
+def test_a_name_and_its_alias_that_contradict_each_other_are_no_verdict() -> None:
+    empathy = Criterion(
+        "empathy", Scale.NOMINAL, (Level("no", {"en": "x"}), Level("yes", {"en": "y"})), aliases=("共情",)
+    )
+    assert read('{"empathy": "yes", "共情": "yes"}', empathy).value == "yes"
+    found = read('{"empathy": "yes", "共情": "no"}', empathy)
+    assert (found.status, found.value, found.problem) == (Status.UNPARSABLE, None, verdict.TWICE)
+
+
+@pytest.mark.parametrize(
+    ("text", "total"),
+    [
+        ('{"score": 1, "total": 4}', 4), ("{'共情': 1, '总分': 3}", 3), ("总分：2 …… 总分：5", 5), ('{"score": 1}', None),
+        ('"total": 100', None), ("in total two", None),
+    ],
+)  # fmt: skip
+def test_a_stated_total_is_found(text: str, total: int | None) -> None:
+    assert verdict.stated_total(text) == total
+
+
+def test_a_rationale_of_any_shape_is_kept_as_text() -> None:
+    deep = "[" * 900 + "]" * 900
+    found = read(f'{{"rationale": {deep}, "score": 4}}')
+    assert found.value == 4
+    assert isinstance(found.rationale, str)
 
 
 def test_one_missing_criterion_leaves_the_other() -> None:

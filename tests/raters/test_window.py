@@ -62,6 +62,49 @@ def test_the_disclosure_has_the_better_right_where_only_one_more_turn_fits() -> 
     assert 4 not in window(said, needed - 1, size).shown, "one token less does not hold it"
 
 
+def hinted(turns: int, *places: int) -> list[Message]:
+    """Write such a dialogue, the person's turns at some places, counted from 1, with a word that may mean risk."""
+    said = talk(turns)
+    for place in places:
+        said[place - 1] = Message("user", "Everything is hopeless.")
+    return said
+
+
+def test_an_earlier_hint_stays_beside_the_plain_disclosure() -> None:
+    said = hinted(200, 3)
+    said[100] = Message("user", DISCLOSED)
+    found = window(said, 320, size)
+    assert found.first_risk == 100
+    assert {0, 2, 100, 101, 198, 199} <= set(found.shown)
+
+
+def test_a_false_alarm_does_not_push_out_what_is_disclosed_later() -> None:
+    said = hinted(400, 3, 41)
+    found = window(said, 400, size)
+    assert found.first_risk == 2
+    assert {2, 40} <= set(found.shown) and 100 not in found.shown
+
+
+def test_signs_of_risk_take_no_more_than_half_of_what_room_is_left() -> None:
+    said = hinted(200, *range(1, 150, 2))
+    found = window(said, 1200, size)
+    early = [place for place in found.shown if place < 150]
+    newest = [place for place in found.shown if place >= 150]
+    costs = {place: size(said[place]) for place in found.shown}
+    assert len(early) > 10 and newest == list(range(newest[0], 200))
+    assert sum(costs[place] for place in newest) > 1200 / 3
+    assert early[1:3] == [1, 2], "the first sign and the answer to it, then signs from the first on"
+
+
+def test_a_turn_that_is_longer_than_everything_is_left_out_unless_it_is_rated() -> None:
+    said = talk(60, disclosed_at=5)
+    said[2] = Message("user", "It goes on and on. " * 1000)
+    found = window(said, 400, size)
+    assert found.fits and 2 not in found.shown and 4 in found.shown
+    said[59] = Message("assistant", "It goes on and on. " * 1000)
+    assert not window(said, 400, size).fits
+
+
 def test_all_rated_turns_of_a_whole_dialogue_stay_and_what_cannot_fit_says_so() -> None:
     said = talk(20, disclosed_at=3)
     replies = [place for place, message in enumerate(said) if message.role == "assistant"]

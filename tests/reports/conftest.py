@@ -1,15 +1,17 @@
 """Runs of planted records: models, a judge with repeats, every status, hostile texts; and judges beside people."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from mindgauge import benchmark, manifest
-from mindgauge.records import Evidence, Message, RaterKind, Rating, Reply, Sample, Status
+from mindgauge.records import Evidence, Message, RaterKind, Rating, Reply, Sample, Status, Value
 from mindgauge.reports.page import ReportFiles, write
 from mindgauge.store import Store
-from tests.reports import asked
+from tests.reports import asked, crisis
 
 CLOSED, OPEN = "help_or_harm/crisis_type", "help_or_harm/response"
 JUDGE = "acme/judge-1"
@@ -178,6 +180,13 @@ def plant_rated(
     return folder
 
 
+def changed(folder: Path, name: str, value_of: Callable[[Rating], Value | None]) -> None:
+    """Give every rating of a benchmark in a run the value that is made of it."""
+    with Store(folder, write=True) as store:
+        for rating in list(store.ratings(name)):
+            store.add_rating(name, structs.replace(rating, value=value_of(rating)))
+
+
 def plant_anchors(folder: Path, judges: dict[str, tuple[float, float]], benchmark_name: str = OPEN) -> None:
     """Let judges of known faults take their entry test in a run."""
     generator = np.random.default_rng(1)
@@ -214,3 +223,9 @@ def rated_files(rated: Path) -> ReportFiles:
 def asked_files(tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
     """Of a run of a question that is decided in order."""
     return write([asked.run(tmp_path_factory.mktemp("asked") / "run")])
+
+
+@pytest.fixture(scope="session")
+def crisis_files(tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
+    """Of a run whose criteria are yes or no, with people and judges."""
+    return write([crisis.run(tmp_path_factory.mktemp("crisis") / "run")])

@@ -44,7 +44,7 @@ OUTSIDE = """() => {
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
-@pytest.mark.parametrize("which", ["files", "rated_files", "asked_files"])
+@pytest.mark.parametrize("which", ["files", "rated_files", "asked_files", "crisis_files"])
 def test_it_fits_keeps_quiet_and_stays_readable(
     browser: Any, request: pytest.FixtureRequest, which: str, width: int, scheme: str
 ) -> None:
@@ -75,7 +75,7 @@ WORDS = """() => [...document.querySelectorAll('#trust .picture svg, [id^=flow] 
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-@pytest.mark.parametrize("which", ["rated_files", "asked_files"])
+@pytest.mark.parametrize("which", ["rated_files", "asked_files", "crisis_files"])
 def test_words_in_a_picture_do_not_cover_each_other(
     browser: Any, request: pytest.FixtureRequest, which: str, width: int
 ) -> None:

@@ -15,7 +15,7 @@ from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.reports import agreement_chart, charts
 from mindgauge.reports.content import System
 from mindgauge.reports.page import ReportFiles, write
-from mindgauge.reports.sections import Axis, Panel, Row
+from mindgauge.reports.trusted import Axis, Panel, Row
 from mindgauge.store import Store
 from tests.reports.conftest import GOOD, JUDGES, KIND, NOISY, OPEN, plant, plant_anchors, plant_rated
 

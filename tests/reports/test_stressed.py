@@ -59,5 +59,13 @@ def test_a_judge_that_nothing_moves(warmth: Benchmark, run: Path) -> None:
     assert [fact for fact in facts(run)["third/j-1"] if fact.startswith("Nothing was found that moves it")]
 
 
+def test_few_conversations_tell_nothing_and_it_is_said(warmth: Benchmark, run: Path) -> None:
+    judge = Scripted("third/j-1", level_headed)
+    judges_stress(judge, benchmark=warmth.name, replies=run, out=run, probes=["verbosity"], judge_runs=1, limit=3)
+    (said,) = (fact for fact in facts(run)["third/j-1"] if "under stress" in fact)
+    assert said.startswith("Put under stress, but none of ")
+    assert "3 conversations" in said
+
+
 def test_without_a_stress_test_nothing_is_said_of_one(run: Path) -> None:
     assert not [fact for told in facts(run).values() for fact in told if "ensitive" in fact or "moves it" in fact]

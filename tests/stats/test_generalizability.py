@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
@@ -172,6 +172,7 @@ def test_more_of_a_facet_is_worth_what_the_formula_says() -> None:
     assert dependability(KNOWN, conversations=20, raters=3) == pytest.approx(s / (s + absolute))
 
 
+@example((2.3e-309, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0), 0.5, 1, False)
 @given(st.tuples(*[st.floats(0, 2)] * 7), st.floats(0.05, 0.95), st.integers(1, 50), st.booleans())
 def test_what_is_needed_is_the_least_that_reaches_the_target(
     values: tuple[float, ...], target: float, others: int, absolute: bool

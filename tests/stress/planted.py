@@ -18,6 +18,7 @@ from mindgauge.records import digest
 from mindgauge.rubric import Method
 from mindgauge.sentences import split
 from mindgauge.stress.injection import attempts
+from mindgauge.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -146,6 +147,58 @@ def own_family(chance: float) -> Bias:
 def english_only_severe(chance: float) -> Bias:
     """Is harsh where it is asked in English."""
     return lambda seen: -chance if seen.language == "en" else 0.0
+
+
+def fond_of(mark: str, chance: float) -> Bias:
+    """Loves replies in which something stands, such as a bullet or a clinician's years; hates them below 0."""
+    return lambda seen: chance if mark in seen.reply else 0.0
+
+
+def flattered(mark: str, chance: float) -> Bias:
+    """Follows what the person says of the answer beforehand."""
+    return lambda seen: chance if mark in fenced(seen.request, "dialogue") else 0.0
+
+
+def literal(chance: float) -> Bias:
+    """Is harsh with a paraphrase of what it knows."""
+
+    def bias(seen: Seen) -> float:
+        reply = folded(seen.reply)
+        return 0.0 if all(folded(sentence) in reply for sentence in split(seen.anchor.reply)) else -chance
+
+    return bias
+
+
+def lenient_alone(chance: float) -> Bias:
+    """Is kind to a criterion that it is asked about alone."""
+    return lambda seen: chance if seen.among == 1 else 0.0
+
+
+class OneMind(Planted):
+    """Halo: what it is asked together it rates alike, as it rates the first of them."""
+
+    def level(self, seen: Seen) -> object:
+        first = self.benchmark.rubric.criteria[0]
+        known = seen.anchor.ratings.get(first.name)
+        if seen.among == 1 or known is None:
+            return super().level(seen)
+        share = first.values.index(known) / (len(first.values) - 1)
+        return seen.criterion.values[round(share * (len(seen.criterion.values) - 1))]
+
+
+class Persuadable(Planted):
+    """Gives what an attempt of some kinds wants, wherever it stands."""
+
+    def __init__(self, benchmark: Benchmark, *kinds: str, noise: float = 0.0) -> None:
+        super().__init__(benchmark, noise=noise)
+        self.kinds = kinds
+
+    def level(self, seen: Seen) -> object:
+        for attempt in attempts():
+            told = visible(attempt.filled(seen.criterion)).strip()
+            if attempt.kind in self.kinds and told in seen.prompt:
+                return attempt.aim(seen.criterion)
+        return super().level(seen)
 
 
 class Obedient(Planted):

@@ -16,6 +16,7 @@ from mindgauge.analysis.stress.alarms import alarms, drawn
 from mindgauge.analysis.stress.design import INAPPLICABLE, Attempts, Design, Halo, Kin, Languages, Pairs
 from mindgauge.analysis.stress.effects import FEWEST, MARGIN, needed, outcome, verdict
 from mindgauge.analysis.stress.found import BIASED, CANNOT_TELL, CLEAN, HALO, LOST, VALUE
+from mindgauge.analysis.stress.gaps import CHUNK, portions
 from mindgauge.analysis.stress.halo import halo
 from mindgauge.analysis.stress.languages import severity
 from mindgauge.stats import comparison
@@ -77,6 +78,30 @@ def test_no_difference_at_all_is_clean_and_costs_the_others_nothing() -> None:
     assert found[0].p == found[0].adjusted
     assert found[1].value == found[1].low == found[1].high == 0
     assert found[1].changed.high == pytest.approx(1 - 0.025 ** (1 / G)), "none of 24 is still up to 14 %"
+
+
+def test_only_what_no_signs_could_have_told_takes_no_part() -> None:
+    """Whether a test takes part follows from how many conversations differ, never from which way (Tarone 1990)."""
+    first = design().pairs[0]
+    places = [first.left + step * G for step in range(3)]
+    three = design(
+        pairs=[first._replace(criterion=f"c{step}", left=at, right=at + 3 * G) for step, at in enumerate(places)],
+        originals={},
+    )
+    clear, five, even = np.zeros(G), np.zeros(G), np.zeros(G)
+    clear[:12], five[:5], even[:12] = 0.2, 0.2, np.tile([0.2, -0.2], 6)
+    given = np.concatenate([0.5 + clear, 0.5 + five, 0.5 + even, np.full(3 * G, 0.5)])[:, None]
+    told, few, none = outcome(three, given).effects
+    assert few.p == pytest.approx(2 / 2**5, rel=0.2), "five that differ could never be at .05"
+    assert (few.adjusted, few.verdict) == (1.0, CANNOT_TELL)
+    assert none.p == 1
+    assert told.p is not None and told.adjusted == pytest.approx(2 * told.p), "adjusted for itself and for the even one"
+
+
+def test_many_conversations_take_little_memory() -> None:
+    assert list(portions(10, 1)) == [10]
+    assert list(portions(10, CHUNK // 4)) == [4, 4, 2]
+    assert list(portions(3, 10 * CHUNK)) == [1, 1, 1]
 
 
 def test_few_conversations_cannot_clear_a_judge() -> None:

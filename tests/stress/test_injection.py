@@ -31,13 +31,22 @@ if TYPE_CHECKING:
     from mindgauge.records import Exchange
     from mindgauge.rubric import Criterion
 
-KINDS = ("fake_verdict", "fake_delimiter", "role_change", "hidden_unicode", "json_smuggling", "instruction")
+KINDS = (
+    "fake_verdict",
+    "fake_delimiter",
+    "role_change",
+    "hidden_unicode",
+    "json_smuggling",
+    "instruction",
+    "fake_rubric",
+    "disguise",
+)
 
 
 def test_every_kind_in_both_places_and_languages() -> None:
     found = attempts()
-    assert len(found) == 70
-    assert len({a.id for a in found}) == len({a.text for a in found}) == 70
+    assert len(found) == 91
+    assert len({a.id for a in found}) == len({a.text for a in found}) == 91
     cells = Counter((a.kind, a.where, a.language) for a in found)
     assert set(cells) == set(itertools.product(KINDS, ("reply", "dialogue"), ("en", "zh")))
     assert min(cells.values()) >= 2

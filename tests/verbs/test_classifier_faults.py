@@ -8,8 +8,10 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from safetensors.numpy import load_file, save_file
 
 import mindgauge
+from mindgauge.classifiers import tfidf
 from mindgauge.errors import DataError
 from mindgauge.models.scripted import Scripted
 from mindgauge.records import Message, Sample
@@ -60,12 +62,36 @@ def without_rubric(folder: Path) -> str:
     return "cannot read the rubric"
 
 
+def of_other_labels(folder: Path) -> str:
+    found = load_file(folder / "model.safetensors")
+    fewer = {name: t[..., :3].copy() if name.endswith(("coefficient", "intercept")) else t for name, t in found.items()}
+    save_file(fewer, folder / "model.safetensors", {"features": tfidf.FEATURES})
+    return "its weights are for 3 labels, and its rubric has 8"
+
+
+def of_a_later_version(folder: Path) -> str:
+    with (folder / "classifier.toml").open("a", encoding="utf-8") as file:
+        file.write("votes = 3\n")
+    return "not a classifier"
+
+
+def half_copied(folder: Path) -> str:
+    (folder / "seen.json").write_bytes((folder / "seen.json").read_bytes()[:50])
+    return "damaged"
+
+
 def gone(folder: Path) -> str:
     shutil.rmtree(folder)
     return "no such folder"
 
 
-@pytest.mark.parametrize("harm", [damaged, pickled, unfinished, broken, without_weights, without_rubric, gone])
+@pytest.mark.parametrize(
+    "harm",
+    [
+        damaged, pickled, unfinished, broken, without_weights, without_rubric, of_other_labels, of_a_later_version,
+        half_copied, gone,
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("verb", ["run", "rate"])
 def test_a_bad_classifier_is_one_line_before_anything_is_asked(
     harm: Callable[[Path], str],
@@ -133,9 +159,7 @@ def test_help_is_instant_and_a_baseline_needs_no_torch(trained: Path, tmp_path: 
         f"import sys; from mindgauge.cli import app\ntry: app(['run', '--help'])\nexcept SystemExit: print({heavy})"
     )
     shown = subprocess.run([sys.executable, "-c", helped], capture_output=True, text=True, check=True).stdout
-    assert "classifier/FOLDER" in shown.replace("\n", "").replace("│", "").replace(" ", "").replace(
-        "classifier/FOLDER", "classifier/FOLDER"
-    )
+    assert "classifier/FOLDER" in shown.replace("\n", "").replace("│", "").replace(" ", "")
     assert shown.rstrip().endswith("set()")
     rated = f"import sys, mindgauge; mindgauge.run('{SAFETY}', model='classifier/{trained}', out='{tmp_path / 'r'}'); print('torch' in sys.modules, 'sklearn' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", rated], capture_output=True, text=True, check=True)

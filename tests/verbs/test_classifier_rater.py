@@ -14,7 +14,8 @@ import pytest
 
 import mindgauge
 from mindgauge import benchmark as benchmarks
-from mindgauge.analysis.score import Scores, score
+from mindgauge.analysis import seen
+from mindgauge.analysis.score import Scores, open_run, score
 from mindgauge.classifiers import parts
 from mindgauge.classifiers.saved import describe, open_classifier
 from mindgauge.errors import UsageError
@@ -100,6 +101,21 @@ def test_it_answers_a_closed_question_beside_a_chat_model(trained: Path, tmp_pat
     assert {r.rater_kind for r in ratings} == {RaterKind.CLASSIFIER}
     assert {r.instrument for r in ratings} == {model.instrument}
     assert all(sum(r.provenance["probabilities"].values()) == pytest.approx(1, abs=1e-3) for r in ratings)
+
+
+def test_what_it_learned_from_is_told_apart_from_what_is_new(trained: Path, tmp_path: Path) -> None:
+    name = f"classifier/{trained}"
+    own = benchmarks.find_one(SAFETY).samples(None)
+    mindgauge.run(SAFETY, model=name, out=tmp_path / "all")
+    mindgauge.run(SAFETY, model=name, where=MULTI, out=tmp_path / "new")
+    single = sum(s.tags["turns"] == "single" for s in own)
+    for folder, rated, learned in (("all", len(own), single), ("new", len(own) - single, 0)):
+        store, _, manifest = open_run(tmp_path / folder)
+        with store:
+            [overlap] = seen.overlaps(store, [SAFETY], manifest)
+            notes = seen.notes(store, [SAFETY], manifest)
+        assert (overlap.n, overlap.text, overlap.dialogue, overlap.unknown) == (rated, learned, 0, 0)
+        assert [f"of {rated} dialogues that it rated, {learned} stood in" in note for note in notes] == [True][:learned]
 
 
 def test_who_is_better_on_which_label_at_what_cost(trained: Path, tmp_path: Path) -> None:
@@ -233,6 +249,8 @@ def test_replies_of_a_file_are_rated_too(tone: Path, tmp_path: Path) -> None:
     rows = pl.DataFrame({"user": ["a hard week"] * 2, "reply": ["I hear you, and I am here", "that is not my problem"]})
     name = f"classifier/{tone}"
     found = mindgauge.rate(RESPONSE, replies=rows, judge=name, out=tmp_path / "r")
+    assert isinstance(found, Scores)
     assert found.find("share_warm", criterion="table/label")[0].value == 0.5
     again = mindgauge.rate(RESPONSE, replies=tmp_path / "r", judge="rule/refusal")
+    assert isinstance(again, Scores)
     assert {name, "rule/refusal"} <= set(again.judges)

@@ -99,9 +99,9 @@ def test_an_obedient_judge_is_clean_behind_the_fence_and_lost_without_it(
     bare = stress(planted.Obedient(warmth), tmp_path / "bare", probes="injection")
     (every,) = (i for i in bare.injections if i.slice == "all")
     assert every.reached == every.n
-    assert every.attempts_reached == every.attempts == 70
-    assert len(biased(bare)) == 6, "all kinds"
-    assert "injection, 70 of 70 attempts" in line(bare)
+    assert every.attempts_reached == every.attempts == 91
+    assert len(biased(bare)) == 8, "all kinds"
+    assert "injection, 91 of 91 attempts" in line(bare)
 
 
 def test_a_judge_that_a_form_silences(warmth: Benchmark, tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_self_preference_needs_people_and_two_families(warmth: Benchmark, tmp_pa
         return json.dumps({"quotes": [], "rationale": "", "warmth": level, "safety": "safe"})
 
     judge = Scripted("acme/kin-7", answer)
-    mindgauge.rate("warmth", replies=file, judge=judge, out=tmp_path / "run")
+    mindgauge.rate("warmth", replies=file, judge=judge, out=tmp_path / "run", own_family=True)
     with Store(tmp_path / "run", write=True) as store:
         for reply in list(store.replies("warmth")):
             store.add_rating("warmth", Rating(reply.id, "warmth", "p", RaterKind.PERSON, 0, Status.OK, 3))
@@ -260,3 +260,76 @@ def test_a_run_without_replies(warmth: Benchmark, tmp_path: Path) -> None:
     Store(tmp_path / "empty", write=True).close()
     with pytest.raises(DataError, match="no replies to warmth"):
         stress(Planted(warmth), tmp_path / "r", replies=tmp_path / "empty")
+
+
+def test_replies_without_a_text_are_not_rated(warmth: Benchmark, tmp_path: Path) -> None:
+    file = tmp_path / "replies.jsonl"
+    file.write_text('{"user": "Hello", "reply": "  ", "model": "m"}\n', encoding="utf-8")
+    with pytest.raises(DataError, match="none of the replies has a text"):
+        stress(Planted(warmth), tmp_path / "r", replies=file)
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_limit_leaves_some_of_every_language(warmth: Benchmark, tmp_path: Path) -> None:
+    found = stress(Planted(warmth), tmp_path / "r", limit=9, each=1, judge_runs=1, probes="injection")
+    assert found.items == 9
+    tried = {i.slice: i.attempts for i in found.injections}
+    assert (tried["all"], tried["language=en"], tried["language=zh"]) == (91, 52, 39)
+    with Store(tmp_path / "r") as store:
+        spoken = [sample.tags["language"] for sample in store.samples(f"warmth:stress:{planted.NAME}")]
+    assert {"en", "zh"} == set(spoken)
+
+
+def test_a_judge_that_says_nothing_usable_has_no_verdict_counted(warmth: Benchmark, tmp_path: Path) -> None:
+    mute = Scripted("mute", lambda request: "no comment")
+    found = stress(mute, tmp_path / "r", limit=24, each=1, probes=["format", "injection", "repeat"])
+    assert (found.verdicts, found.judge_runs) == (0, 2)
+    assert found.unusable > 0
+    values = [e for e in found.effects if e.measure == "value"]
+    assert {(e.value, e.verdict, e.missing == e.n) for e in values} == {(None, "cannot tell", True)}
+    assert all(i.n == i.reached == 0 and i.share.value is None for i in found.injections)
+    assert all(r.changed.value is None and r.n == 0 for r in found.repeats)
+    assert line(found).startswith("Put under stress, but none of ")
+
+
+def test_what_could_not_be_tried_is_said(warmth: Benchmark, tmp_path: Path) -> None:
+    file = tmp_path / "replies.jsonl"
+    rows = [{"user": f"Tag {n}.", "reply": f"Ich höre zu, {n}.", "model": "m", "language": "de"} for n in range(3)]
+    rows += [{"user": f"Day {n}.", "reply": f"I am here, {n}.", "model": "m", "language": "en"} for n in range(3)]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    judge = Scripted("j", lambda request: json.dumps({"quotes": [], "rationale": "", "warmth": 3, "safety": "safe"}))
+    found = stress(judge, tmp_path / "r", replies=file, each=1, judge_runs=1, probes=["format", "injection"])
+    assert "injection: nothing of it was tried on replies in de" in found.notes
+    assert "verbosity: nothing of it was tried" in found.notes
+    assert not any(note.startswith("format") for note in found.notes)
+    alone = stress(judge, tmp_path / "a", replies=file, each=1, judge_runs=1, probes="format")
+    assert "injection: nothing of it was tried" in alone.notes
+
+
+@pytest.mark.parametrize("unit", ["turn", "dialogue"])
+def test_a_version_of_a_dialogue_is_judged_as_the_dialogue_was(unit: str, tmp_path: Path) -> None:
+    """With a prompt of its own for whole dialogues, and all of the assistant's turns in it."""
+    file = tmp_path / "dialogues.jsonl"
+    said = [
+        ("user", "I feel low."),
+        ("assistant", "Since when?"),
+        ("user", "Weeks."),
+        ("assistant", "I am here. Go on."),
+    ]
+    rows = [{"messages": [{"role": r, "content": f"{t} {n}."} for r, t in said], "model": "m"} for n in range(3)]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    beginnings: set[str] = set()
+
+    def answer(request: Request) -> str:
+        beginnings.add(request.messages[0].content[:60])
+        return json.dumps(
+            {name: its["enum"][0] if "enum" in its else "r" for name, its in planted.properties(request).items()}
+        )
+
+    judge = Scripted("j", answer)
+    mindgauge.rate("mentalbench", dialogues=file, unit=unit, judge=judge, out=tmp_path / "run")
+    before = set(beginnings)
+    beginnings.clear()
+    found = stress(judge, tmp_path / "r", "mentalbench", replies=tmp_path / "run", probes="format", judge_runs=1)
+    assert found.items == (6 if unit == "turn" else 3)
+    assert beginnings == before, "no other prompt was used"

@@ -280,8 +280,10 @@ def test_rate_takes_it_too(warmth: Benchmark, tmp_path: Path) -> None:
     judge, other = Judge(), Judge(name="other")
     table = pl.DataFrame({"user": ["Hello"], "reply": ["Hi"], "model": ["m"]})
     first = mindgauge.rate("warmth", replies=table, judge=judge, out=tmp_path / "r", qualify=True, anchors=6)
+    assert isinstance(first, Scores)
     assert (on(first, "safety").n, first.statuses) == (6, {"ok": 3})
     both = mindgauge.rate("warmth", replies=tmp_path / "r", judge=other, qualify=True, anchors=6)
+    assert isinstance(both, Scores)
     assert on(both, "safety", "other").n == 6
     assert other.about == ["anchor"] * 6 + ["reply"]
     assert both.statuses == {"ok": 5}

@@ -110,7 +110,7 @@ def test_more_raters_join_a_run_and_are_compared(trained: Path, tmp_path: Path) 
     rows = [{**row, "target": SCORN if "lazy" in row["reply"] else SAFE} for row in ROWS]
     rate(rows, tmp_path / "r")
     name = f"classifier/{trained}"
-    found = mindgauge.rate(SAFETY, replies=tmp_path / "r", judge=name)
+    found: Any = mindgauge.rate(SAFETY, replies=tmp_path / "r", judge=name)
     assert {s.rater for s in found.find("accuracy")} >= {"judge", name}
     difference = next(
         d for d in compare(tmp_path / "r").find("accuracy")[0].differences if {d.first, d.second} == {"judge", name}

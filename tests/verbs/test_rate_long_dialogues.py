@@ -14,6 +14,7 @@ from mindgauge.models.scripted import Scripted
 from mindgauge.raters.window import TOO_LONG
 from mindgauge.records import Rating, Reply, Sample, Status
 from mindgauge.store import Store
+from mindgauge.verbs.estimate import DryRun
 from tests.verbs.test_compare import invoke
 
 if TYPE_CHECKING:
@@ -28,18 +29,33 @@ DISCLOSED = "I want to die and nobody knows."
 class Rater:
     """A scripted judge with a context of its own that gives every criterion its first level; it keeps what it was shown."""
 
-    def __init__(self, context: int | None = None, max_tokens: int = 200) -> None:
+    def __init__(self, context: int | None = None, max_tokens: int = 200, *, mumbles: bool = False) -> None:
         self.seen: list[str] = []
+        self.mumbles = mumbles
         self.lengths: list[int] = []
+        self.answers: list[int] = []
         self.model = Scripted("judge", self)
         self.model.context, self.model.max_tokens = context, max_tokens
 
     def __call__(self, request: Request) -> str:
         self.seen.append(request.messages[0].content)
         self.lengths.append(tokens(request.messages))
+        self.answers.append(request.parameters.get("max_tokens", self.model.max_tokens))
         assert request.schema is not None
-        levels = {n: d["enum"][0] for n, d in request.schema["properties"].items() if "enum" in d}
-        return json.dumps({"quotes": [DISCLOSED], "rationale": "because", **levels})
+        if self.mumbles and "could not be read" not in self.seen[-1]:
+            return json.dumps(
+                {"quotes": [], "rationale": "r", **dict.fromkeys(request.schema["properties"], "Hm. " * 40)}
+            )
+        return json.dumps(filled(request.schema))
+
+
+def filled(schema: dict[str, Any]) -> Any:
+    """Answer as a schema says: the first of all choices, the first disclosure as the quote."""
+    if "enum" in schema:
+        return schema["enum"][0]
+    if "properties" in schema:
+        return {name: filled(inner) for name, inner in schema["properties"].items()}
+    return [DISCLOSED] if schema["type"] == "array" else "because"
 
 
 def turns(pairs: int, disclosed: int | None = None, words: int = 12) -> list[dict[str, str]]:
@@ -119,6 +135,57 @@ def test_a_long_dialogue_is_shortened_without_losing_the_first_disclosure(tmp_pa
     cut = len({r.subject for r in shortened})
     assert f"judge: {cut} of 30 dialogues are shortened" in line
     assert f"the first sign of risk stays in {cut} of {cut}" in line
+
+
+@pytest.mark.parametrize("method", ["rule", "chain"])
+@pytest.mark.parametrize("mumbles", [False, True])
+def test_all_that_is_sent_and_answered_fits_and_four_hundred_turns_keep_the_third(
+    tmp_path: Path, method: str, mumbles: bool
+) -> None:
+    talk = turns(200, disclosed=1)
+    rater = Rater(4096, 700, mumbles=mumbles)
+    rate(written(tmp_path, {**row(1), "messages": [*talk[:4], *talk[-120:]]}), tmp_path / "r", rater, method=method)
+    assert len(rater.seen) == 62 * (1 + mumbles)
+    longest = max(room + answer for room, answer in zip(rater.lengths, rater.answers, strict=True))
+    assert longest <= 4096, "rubric, dialogue, the repair's words and the longest answer together"
+    assert longest > 3700, "and hardly any room is wasted"
+    whole = Rater(4096, 700)
+    rate(written(tmp_path, {**row(1), "messages": talk}), tmp_path / "whole", whole, method=method, unit="turn")
+    shown = [text for text in whole.seen if "[3 " in text or "left out" in text]
+    assert len(whole.seen) == 200 and len(shown) >= 199
+    assert all(DISCLOSED in text for text in shown), "however far the dialogue went on, its third turn is there"
+    assert all("left out" in text for text in whole.seen[-100:])
+    _, replies, ratings = held(tmp_path / "whole")
+    last = next(r for r in ratings if replies[r.subject].provenance["turn"] == 400)
+    gaps = last.provenance["window"]["left_out"]
+    assert (last.status, last.provenance["window"]["first_risk"]) == (Status.OK, 3)
+    assert not any(first <= 3 <= until for first, until in gaps)
+    assert whole.seen[-1].count("left out") == len(gaps)
+
+
+def test_one_monstrous_turn_is_counted_before_the_run_and_fails_where_it_is_needed(tmp_path: Path) -> None:
+    said: list[str] = []
+    talk = turns(6, disclosed=1)
+    talk[6] = {"role": "user", "content": "And then it went on and on. " * 2000}
+    rater = Rater(4096)
+
+    def before(line: str) -> None:
+        assert not rater.seen, "said before anything is sent"
+        said.append(line)
+
+    path = written(tmp_path, {**row(1), "messages": talk})
+    ahead = rate(path, tmp_path / "r", rater, notice=before, dry_run=True)
+    assert isinstance(ahead, DryRun) and (len(said), rater.seen) == (2, []) and not (tmp_path / "r").exists()
+    found = rate(path, tmp_path / "r", rater, notice=before)
+    assert len(rater.seen) == 5 and said[:2] == said[2:]
+    _, replies, ratings = held(tmp_path / "r")
+    status = {replies[r.subject].provenance["turn"]: r.status for r in ratings}
+    assert status == {turn: Status.FAILED if turn == 8 else Status.OK for turn in (2, 4, 6, 8, 10, 12)}
+    assert all(DISCLOSED in text and "went on and on" not in text for text in rater.seen[1:])
+    assert said[0].startswith("judge: 1 of 6 turns or dialogues have more words to rate than fit")
+    assert said[1].startswith("judge: 2 of 6 dialogues are shortened")
+    (mean,) = [m for m in found.find("mean") if m.model == "bot"]
+    assert (mean.n, mean.missing) == (6, 1)
 
 
 def test_what_alone_does_not_fit_gets_a_status_and_no_call(tmp_path: Path) -> None:

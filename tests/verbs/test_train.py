@@ -55,6 +55,14 @@ def test_a_baseline_learns_and_says_what_it_is_worth(
         "What it must not be used for" in card and "| accuracy |" in card and "On test data that played no part" in card
     )
     assert not any(row["text"] in card for row in encoders.rows(30))
+    taught = [Sample.of((Message("user", row["text"]),)) for row in encoders.rows(30)]
+    held = [Sample.of((Message("user", row["text"]),)) for row in encoders.rows(15, seed=2)]
+    assert classifier.seen is not None
+    assert {classifier.seen.how(sample) for sample in taught} == {"text"}, "what chose it counts, too"
+    assert {classifier.seen.how(sample) for sample in held} == {"no"}
+    (tmp_path / "out/seen.json").unlink()
+    train(write(encoders.rows(30)), out=tmp_path / "out", baseline=True, test=test, risk=0.4)
+    assert open_classifier(tmp_path / "out").seen == classifier.seen, "the same command brings it back"
 
 
 def test_an_encoder_is_trained_for_each_seed(tiny: Path, write: Write, tmp_path: Path) -> None:
@@ -88,6 +96,22 @@ def test_an_encoder_is_trained_for_each_seed(tiny: Path, write: Write, tmp_path:
     samples = [Sample.of((Message("user", row["text"]),)) for row in encoders.rows(10, seed=2)]
     named = [opened.labels[i] for i in opened.probabilities(samples).argmax(axis=1)]
     assert named == [line["value"] for line in lines if line["seed"] == found.chosen]
+
+
+def test_what_an_encoder_learned_before_is_not_forgotten(tiny: Path, write: Write, tmp_path: Path) -> None:
+    """A classifier that goes on from another has seen the dialogues of both."""
+    once, quick = {**QUICK, "epochs": 1}, encoders.rows(8, seed=5)
+    train(write(encoders.rows(8)), out=tmp_path / "first", encoder=tiny, **once)
+    held = write([*encoders.rows(2, seed=6), *encoders.rows(8)[:3]], "held.jsonl")
+    path = write(quick, "more.jsonl")
+    found = train(path, out=tmp_path / "second", encoder=tmp_path / "first", test=held, **once)
+    assert any("is a classifier that has learned from 3 of the 9 tested samples" in note for note in found.notes)
+    opened = open_classifier(tmp_path / "second", "cpu")
+    assert opened.seen is not None
+    for rows, how in ((quick, "text"), (encoders.rows(8), "text"), (encoders.rows(2, seed=6), "no")):
+        assert {opened.seen.how(Sample.of((Message("user", row["text"]),))) for row in rows} == {how}
+    new = train(path, out=tmp_path / "new", encoder=tiny, test=held, **once)
+    assert not any("is a classifier" in note for note in new.notes)
 
 
 def test_a_collapsed_seed_is_reported_and_counts(tiny: Path, write: Write, tmp_path: Path) -> None:

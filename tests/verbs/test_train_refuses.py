@@ -62,6 +62,7 @@ def test_rare_labels_are_a_decision(write: Write, tmp_path: Path) -> None:
         ({"baseline": True, "seeds": []}, "name at least one seed"),
         ({"baseline": True, "seeds": [-1]}, "name at least one seed, a whole number from 0 on"),
         ({"encoder": "x", "epochs": 0}, "--epochs, --batch and --accumulate must be at least 1"),
+        ({"encoder": "x", "max_length": 15}, "--max-length must be at least 16"),
         ({"encoder": "x", "lr": float("nan")}, "--lr nan: give a small number"),
         ({"encoder": "x", "lr": -1.0}, "--lr -1.0: give a small number"),
         ({"baseline": True, "where": {"split": ("train",)}}, "--where and --labels-from go by the tags of a benchmark"),
@@ -142,6 +143,16 @@ def test_weights_that_are_gone_are_said(write: Write, tmp_path: Path) -> None:
     train(path, out=tmp_path / "out", baseline=True)
     (tmp_path / "out/model.safetensors").unlink()
     with pytest.raises(UsageError, match=r"its model\.safetensors is gone; delete the folder and train again"):
+        train(path, out=tmp_path / "out", baseline=True)
+
+
+def test_a_damaged_trial_is_said(write: Write, tmp_path: Path) -> None:
+    path = write(encoders.rows(15))
+    train(path, out=tmp_path / "out", baseline=True)
+    (tmp_path / "out/trials/seed-1/trial.json").write_text('{"seed": 1, "dev": [[null]]}', encoding="utf-8")
+    with pytest.raises(
+        UsageError, match=r"trial\.json: damaged; delete .*seed-1, and the same command trains it again"
+    ):
         train(path, out=tmp_path / "out", baseline=True)
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from mindgauge.classifiers.calibration import Calibration, calibration
-from mindgauge.classifiers.parts import Part
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from mindgauge.store import Store
 
 _PROBABILITIES = """
-SELECT subject, run, json_extract(provenance, '$.probabilities') FROM ratings
+SELECT subject, run, json_extract(provenance, '$.probabilities'), json_extract(provenance, '$.seen') FROM ratings
 WHERE benchmark = ? AND criterion = ? AND rater = ? AND rater_kind = 'classifier'
     AND json_extract(provenance, '$.probabilities') IS NOT NULL"""
 _decode = msgspec.json.Decoder(dict[str, float]).decode
@@ -39,6 +38,8 @@ class Calibrated(msgspec.Struct, frozen=True):
     right_low: float | None
     right_high: float | None
     by_bin: Calibration
+    seen: int | None
+    """How many stood in what it learned from, or come from the same dialogues; None where that is not known of all."""
 
 
 def calibrated(
@@ -55,7 +56,7 @@ def calibrated(
     """
     kept = pl.DataFrame(
         store.select(_PROBABILITIES, (benchmark.name, criterion.name, rater)).fetchall(),
-        {"subject": pl.String, "run": pl.Int64, "probabilities": pl.String},
+        {"subject": pl.String, "run": pl.Int64, "probabilities": pl.String, "seen": pl.String},
         orient="row",
     )
     labels = [str(value) for value in criterion.values]
@@ -69,11 +70,10 @@ def calibrated(
     probabilities = np.array([[one.get(label, 0.0) for label in labels] for one in given])
     codes = np.array([labels.index(target) for target in rows["target"]], dtype=np.intp)
     groups = np.unique(rows["cluster"].to_numpy().astype(str), return_inverse=True)[1].astype(np.intp)
-    samples = {sample.id: sample for sample in store.samples(benchmark.name)}
-    found = Part(tuple(samples[ident] for ident in rows["sample"]), codes, groups)
     right, clusters = float((probabilities.argmax(axis=1) == codes).mean()), int(groups.max()) + 1
     share = clopper_pearson(right * clusters, clusters)
     return Calibrated(
         len(rows), clusters, int((rows["status"] != "ok").sum()), float(probabilities.max(axis=1).mean()), right,
-        share.low, share.high, calibration(probabilities, found),
+        share.low, share.high, calibration(probabilities, codes, groups),
+        None if rows["seen"].null_count() else int((rows["seen"] != "no").sum()),
     )  # fmt: skip

@@ -30,6 +30,8 @@ Labels: TypeAlias = "Mapping[systems.Key, str]"
 Wanted: TypeAlias = "Callable[[Benchmark, str, str, str], bool]"
 """Whether a measure is asked for: by benchmark, metric, criterion and rater."""
 
+CASE = "one case by its `id` or `cluster`, or else by what the person says first"
+"""What pairs the dialogues of two systems, each with turns of its own."""
 _GRAVEST_FIRST = (LIMITED, NOT_ESTIMABLE, MODERATE, GOOD)
 
 
@@ -64,7 +66,9 @@ def compare(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Compared:
-    """Compare every system of some runs with every other that answered the same samples.
+    """Compare every system of some runs with every other that answered the same samples, or had the same dialogues.
+
+    Single turns of dialogues, whole ones, and all turns taken together are compared each among themselves.
 
     Args:
         folders: run directories.
@@ -124,11 +128,12 @@ def _together(rated: systems.Rated, labels: Labels, notes: list[str]) -> systems
     answered = rows.filter(read).select("sample", *key).unique()
     shared = answered.filter(pl.len().over("sample") > 1)
     there = set(shared.select(key).unique().iter_rows())
+    what, how = ("sample", "") if rows["unit"].is_null().all() else ("dialogue", f" ({CASE})")
     if not there:
-        notes.append(f"{name}: no two of {', '.join(readers.values())} have a sample in common")
+        notes.append(f"{name}: no two of {', '.join(readers.values())} have a {what} in common{how}")
     else:
         apart = [label for system, label in readers.items() if system not in there]
-        notes += [f"{name}: {label} has no sample in common with the others; left out" for label in apart]
+        notes += [f"{name}: {label} has no {what} in common with the others; left out{how}" for label in apart]
     kept = rows.join(shared, on=key, how="semi", maintain_order="left")
     constant = rows.filter(~read).join(kept, on="sample", how="semi", maintain_order="left")
     return rated._replace(rows=pl.concat([kept, constant]))

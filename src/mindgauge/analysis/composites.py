@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from mindgauge.raters.window import TURNS, Unit
 from mindgauge.rubric.composite import NO, YES, Composite, How, numbers
 
 if TYPE_CHECKING:
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from mindgauge.rubric import Criterion
 
 _OK, _INAPPLICABLE = pl.lit("ok"), pl.lit("not_applicable")
+OVER_TURNS = "turns"
+"""The unit of ratings that follow from those of all turns of a dialogue."""
 _COMPUTED = {"subject", "rater", "run", "criterion", "status", "value"}
 
 
@@ -37,7 +40,38 @@ def added(rows: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
     return rows
 
 
-def _composite(rows: pl.DataFrame, name: str, composite: Composite, known: dict[str, Criterion]) -> pl.DataFrame:
+def over_turns(rows: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
+    """Return ratings of dialogues on the benchmark's gates, from ratings of all their turns.
+
+    Over a dialogue, a question is answered with yes as soon as it is in one turn, and with no where it is in all to which
+    it applies; so one vetoed turn vetoes the dialogue, and one turn that asks about risk or names help guards it. A turn
+    whose rating is missing makes it missing, unless another decides it. The gates follow from these answers.
+
+    Args:
+        rows: ratings as `frame.ratings` returns them, with those that do not apply.
+        benchmark: whose gates.
+    """
+    known = criteria(benchmark)
+    gates = [name for name, composite in benchmark.composites.items() if composite.gate]
+    turns = rows.filter(pl.col("unit") == Unit.TURN.value)
+    asked = [criterion.name for criterion in benchmark.rubric.criteria if set(criterion.values) == {YES, NO}]
+    if turns.is_empty() or not gates:
+        return rows.clear()
+    turns = turns.with_columns(
+        subject=pl.col("dialogue"), model=pl.col("model") + TURNS, unit=pl.lit(OVER_TURNS, pl.String)
+    )
+    number = pl.col("turns").first()
+    answers = [_composite(turns, name, Composite((name,), How.ANY, leave_out=True), known, number) for name in asked]
+    found = pl.concat(answers)
+    for name in gates:
+        found = pl.concat([found, _composite(found, name, benchmark.composites[name], known)])
+    return found.filter(pl.col("criterion").is_in(gates))
+
+
+def _composite(
+    rows: pl.DataFrame, name: str, composite: Composite, known: dict[str, Criterion], times: pl.Expr | None = None
+) -> pl.DataFrame:
+    """Return a composite's ratings; where a subject has `times` ratings on each part, all of them are its parts."""
     n = len(composite.of)
     parts = rows.filter(pl.col("criterion").is_in(composite.of))
     asked = (
@@ -51,10 +85,10 @@ def _composite(rows: pl.DataFrame, name: str, composite: Composite, known: dict[
     parts = parts.with_columns(
         value=pl.when(forced).then(pl.col("criterion").replace_strict(worst, default=None)).otherwise("value"),
         status=pl.when(forced).then(_OK).otherwise("status"),
-    ).join(_numbered(composite, known), on=["criterion", "value"], how="left")
+    ).join(_numbered(composite, known), on=["criterion", "value"], how="left", maintain_order="left")
     ok, out = pl.col("status") == _OK, pl.col("status") == _INAPPLICABLE
     used = ok.sum() + (out.sum() if composite.leave_out else 0)
-    value, decided = _value(composite, ok, used == n)
+    value, decided = _value(composite, ok, used == (n if times is None else n * times))
     status = (
         pl.when(out.all() if composite.leave_out else out.any())
         .then(_INAPPLICABLE)

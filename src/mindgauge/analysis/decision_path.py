@@ -40,7 +40,8 @@ class Visited(msgspec.Struct, frozen=True):
 
     Of the answers with a target, those that were right up to here go wrong here in one of four ways: they stop here
     though the target lies further on (`early`), go on though it is decided here (`passed`), stop here with another of
-    the node's labels (`other`), or cannot be read here (`unread_targets` of the `unread`).
+    the node's labels (`other`), or cannot be read here (`unread_targets` of the `unread`; what was decided earlier had been
+    `passed` there).
     """
 
     number: int
@@ -140,7 +141,7 @@ def _nodes(walked: pl.DataFrame, criterion: Criterion) -> Iterator[Visited]:
             number, [*map(str, node.levels)], otherwise,
             answers=len(walked.filter(pl.col("stop") >= number)), targets=len(walked.filter(due >= number)),
             outcomes=[Outcome(label, said.get(label, 0), meant.get(label, 0)) for label in labels],
-            unread=len(unread), unread_targets=len(unread["due"].drop_nulls()),
+            unread=len(unread), unread_targets=len(unread.filter(due >= number)),
             early=len(here.filter(pl.col("label").is_not_null(), due > number)),
             passed=len(walked.filter(due == number, pl.col("stop") > number)),
             other=len(apart), accuracy=estimate(metric, table),

@@ -10,6 +10,7 @@ import polars as pl
 
 from mindgauge.analysis import composites
 from mindgauge.metrics import Table
+from mindgauge.raters.window import Unit
 
 if TYPE_CHECKING:
     from mindgauge.benchmark import Benchmark
@@ -23,7 +24,9 @@ SELECT subject, criterion, rater, rater_kind, run, status, CAST(value AS TEXT) A
     json_extract(provenance, '$.selection') AS selection, json_extract(provenance, '$.protocol') AS protocol
 FROM ratings WHERE benchmark = ?"""
 _REPLIES = """
-SELECT id, sample, model, run, json_extract(provenance, '$.selection') FROM replies WHERE benchmark = ?"""
+SELECT id, sample, model, run, json_extract(provenance, '$.selection'), json_extract(provenance, '$.unit'),
+    json_extract(provenance, '$.dialogue')
+FROM replies WHERE benchmark = ?"""
 
 
 def _frame(rows: list[tuple[object, ...]], **columns: type[pl.DataType]) -> pl.DataFrame:
@@ -39,8 +42,10 @@ def ratings(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     """Return every rating of a benchmark in a run.
 
     Columns: subject, criterion, rater, rater_kind, run, status, value (as text), sample, model (who is measured),
-    reply_run, selection (why only some subjects were rated, null if all were), cluster, target, and `tag.…`. A
-    composite is a criterion of its own, whose rows follow those of its parts.
+    reply_run, selection (why only some subjects were rated, null if all were), cluster, target, and `tag.…`. Of what was
+    rated in a dialogue of several turns, also unit (what was rated at once), dialogue (its name, with who replied) and
+    turns (how many single turns of it are to be rated). A composite is a criterion of its own, whose rows follow those of
+    its parts.
     """
     text = pl.String
     found = _frame(
@@ -50,14 +55,21 @@ def ratings(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     )  # fmt: skip
     replies = _frame(
         store.select(_REPLIES, (benchmark.name,)).fetchall(),
-        subject=text, sample=text, model=text, reply_run=pl.Int64, reply_selection=text,
+        subject=text, sample=text, model=text, reply_run=pl.Int64, reply_selection=text, unit=text, dialogue=text,
     )  # fmt: skip
-    found = found.join(replies, on="subject", how="left").with_columns(
+    samples = _samples(store, benchmark)
+    replies = (
+        replies.join(samples.select("sample", "cluster"), on="sample", how="left", maintain_order="left")
+        .with_columns(dialogue=pl.concat_str("dialogue", "cluster", "model", "reply_run", separator="/"))
+        .with_columns(turns=pl.when(pl.col("unit") == Unit.TURN.value).then(pl.len().over("dialogue")))
+        .drop("cluster")
+    )
+    found = found.join(replies, on="subject", how="left", maintain_order="left").with_columns(
         sample=pl.coalesce("sample", "subject"),
         model=pl.coalesce("model", "rater"),
         selection=pl.coalesce("selection", "reply_selection"),
     )
-    found = found.join(_samples(store, benchmark), on="sample", how="left").drop("reply_selection")
+    found = found.join(samples, on="sample", how="left", maintain_order="left").drop("reply_selection")
     return composites.added(found, benchmark)
 
 

@@ -8,7 +8,7 @@ import msgspec
 import polars as pl
 
 from mindgauge import benchmark as benchmarks
-from mindgauge.analysis import baselines, frame, questions
+from mindgauge.analysis import baselines, composites, frame, questions, seen
 from mindgauge.analysis.qualify import Qualification, qualify
 from mindgauge.errors import UsageError
 from mindgauge.manifest import read as read_manifest
@@ -73,6 +73,8 @@ class Scores(msgspec.Struct, frozen=True):
     metrics: list[Score]
     qualifications: list[Qualification]
     """How judges did in their entry test; empty where none took it."""
+    notes: list[str] = []
+    """What must be known of these scores: which classifiers rated what they had learned from."""
 
     @property
     def table(self) -> pl.DataFrame:
@@ -149,12 +151,14 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
             statuses_by=by,
             metrics=metrics,
             qualifications=qualify(store, found, resamples=resamples, seed=seed),
+            notes=seen.notes(store, [b.name for b in found], manifest),
         )
 
 
 def _scores(store: Store, benchmark: Benchmark, recognised: bool, resamples: int, seed: int) -> Iterator[Score]:
     # What a criterion does not apply to is counted among the statuses; it is no rating that is missing.
-    ratings = frame.ratings(store, benchmark).filter(pl.col("status") != "not_applicable")
+    rated = frame.ratings(store, benchmark)
+    ratings = pl.concat([rated, composites.over_turns(rated, benchmark)]).filter(pl.col("status") != "not_applicable")
     # As the rubric has them, its gates before everything; what rules say comes last.
     places = {name: place for place, name in enumerate(frame.criteria(benchmark))}
     for key, rows in sorted(

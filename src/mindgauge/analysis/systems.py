@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import msgspec
 import polars as pl
 
-from mindgauge.analysis import baselines, frame, questions
+from mindgauge.analysis import baselines, composites, frame, questions
 from mindgauge.analysis.compared import System
 from mindgauge.analysis.costs import costs as costs_of
 from mindgauge.analysis.score import open_run
+from mindgauge.records import digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,19 +20,26 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.compared import Cost
     from mindgauge.benchmark import Benchmark
+    from mindgauge.records import Reply, Sample
     from mindgauge.store import Store
 
 Key: TypeAlias = tuple[int, str]
 """A system: the number of its run, and the model."""
 NO_RUN = -1
 """The run of constant raters."""
+_INSTRUMENTS = """
+SELECT criterion, rater, unit, group_concat(instrument, ', ') FROM (
+    SELECT DISTINCT ratings.criterion, ratings.rater, json_extract(replies.provenance, '$.unit') AS unit, ratings.instrument
+    FROM ratings LEFT JOIN replies ON replies.benchmark = ratings.benchmark AND replies.id = ratings.subject
+    WHERE ratings.benchmark = ? ORDER BY ratings.instrument
+) GROUP BY 1, 2, 3"""
 
 
 class Rated(NamedTuple):
     """What the systems of all runs answered to one benchmark, or how others rated their replies.
 
-    `rows` are ratings of which a metric can be computed, on subjects that were not chosen by what a judge thought of
-    them: columns as in `frame.ratings`, and `run_number`, `instrument` (what the rater worked with there).
+    `rows` are ratings of which a metric can be computed, all of the same unit, on subjects that were not chosen by what a
+    judge thought of them: columns as in `frame.ratings`, and `run_number`, `instrument` (what the rater worked with there).
     """
 
     benchmark: Benchmark
@@ -45,7 +53,7 @@ class Rated(NamedTuple):
 
 
 def read(folders: Sequence[Path]) -> tuple[list[Rated], dict[tuple[Key, str], Cost]]:
-    """Open runs and return the ratings of their systems by benchmark, and what each system took on each benchmark.
+    """Open runs and return the ratings of their systems by benchmark and unit, and what each system took on each benchmark.
 
     Raises:
         UsageError: there is no run in a folder.
@@ -61,7 +69,12 @@ def read(folders: Sequence[Path]) -> tuple[list[Rated], dict[tuple[Key, str], Co
                 benchmarks[benchmark.name] = benchmark if known is None else _common(known, benchmark)
                 ratings.setdefault(benchmark.name, []).append(_ratings(store, benchmark, number))
                 costs |= {((number, c.system), benchmark.name): c for c in costs_of(store, benchmark)}
-    return [_rated(benchmarks[name], pl.concat(parts, how="diagonal")) for name, parts in ratings.items()], costs
+    rated = [
+        _rated(benchmarks[name], rows)
+        for name, parts in ratings.items()
+        for rows in _by_unit(pl.concat(parts, how="diagonal"))
+    ]
+    return rated, costs
 
 
 def _common(first: Benchmark, second: Benchmark) -> Benchmark:
@@ -97,11 +110,47 @@ def named(keys: Iterable[Key], folders: Sequence[Path]) -> dict[Key, System]:
 
 
 def _ratings(store: Store, benchmark: Benchmark, number: int) -> pl.DataFrame:
-    query = "SELECT criterion, rater, group_concat(DISTINCT instrument) FROM ratings WHERE benchmark = ? GROUP BY 1, 2"
-    columns = dict.fromkeys(("criterion", "rater", "instrument"), pl.String)
-    instruments = pl.DataFrame(store.select(query, (benchmark.name,)).fetchall(), columns, orient="row")
-    rows = frame.ratings(store, benchmark).filter(pl.col("selection").is_null(), pl.col("status") != "not_applicable")
-    return rows.join(instruments, on=["criterion", "rater"], how="left").with_columns(run_number=pl.lit(number))
+    key = ["criterion", "rater", "unit"]
+    columns = dict.fromkeys((*key, "instrument"), pl.String)
+    instruments = pl.DataFrame(store.select(_INSTRUMENTS, (benchmark.name,)).fetchall(), columns, orient="row")
+    rows = _by_case(frame.ratings(store, benchmark), store, benchmark)
+    rows = rows.join(instruments, on=key, how="left", nulls_equal=True, maintain_order="left")
+    rows = pl.concat([rows, composites.over_turns(rows, benchmark)])
+    rows = rows.filter(pl.col("selection").is_null(), pl.col("status") != "not_applicable")
+    return rows.with_columns(run_number=pl.lit(number))
+
+
+def _by_unit(rows: pl.DataFrame) -> list[pl.DataFrame]:
+    """Part what was rated at once: replies, turns of dialogues, whole ones, or all turns taken together."""
+    return rows.partition_by("unit", maintain_order=True) or [rows]
+
+
+def _by_case(rows: pl.DataFrame, store: Store, benchmark: Benchmark) -> pl.DataFrame:
+    """Give all that was rated of a dialogue of several turns one sample: the case that it is about.
+
+    Every system writes turns of its own, so that what stands before its replies differs. A case goes by the dialogue's
+    `id`, or else its `cluster`, where the file named them, or else by what the person says first.
+    """
+    if rows["unit"].is_null().all():
+        return rows
+    samples = {sample.id: sample for sample in store.samples(benchmark.name)}
+    cases = [
+        (reply.id, _case(samples[reply.sample], reply))
+        for reply in store.replies(benchmark.name)
+        if "unit" in reply.provenance
+    ]
+    known = pl.DataFrame(cases, {"subject": pl.String, "case": pl.String}, orient="row")
+    found = rows.join(known, on="subject", how="left", maintain_order="left")
+    return found.with_columns(sample=pl.coalesce("case", "sample")).drop("case")
+
+
+def _case(sample: Sample, reply: Reply) -> str:
+    if "source_id" in reply.provenance:
+        return str(reply.provenance["source_id"])
+    if sample.cluster != reply.provenance["dialogue"]:
+        return sample.cluster
+    first = next(place for place, message in enumerate(sample.messages) if message.role == "user")
+    return digest("opening", sample.messages[: first + 1])
 
 
 def _rated(benchmark: Benchmark, rows: pl.DataFrame) -> Rated:

@@ -89,14 +89,20 @@ class Calibration(msgspec.Struct, frozen=True):
     bins: tuple[Bin, ...]
 
 
-def calibration(probabilities: Floats, found: Part) -> Calibration:
-    """Compare the probability of the likeliest label with how often it is right, in ten bins of equal width."""
-    n, codes = len(found), found.codes
+def calibration(probabilities: Floats, codes: Codes, groups: Codes) -> Calibration:
+    """Compare the probability of the likeliest label with how often it is right, in ten bins of equal width.
+
+    Args:
+        probabilities: shape (n, q).
+        codes: shape (n,), the right labels.
+        groups: shape (n,), what bounds count.
+    """
+    n = len(codes)
     if not n:
         return Calibration(0, None, None, ())
     confidence, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == codes
     place = np.clip(np.ceil(confidence * BINS).astype(int) - 1, 0, BINS - 1)
-    bins = tuple(_bin(i, confidence[place == i], right[place == i], found.groups[place == i]) for i in range(BINS))
+    bins = tuple(_bin(i, confidence[place == i], right[place == i], groups[place == i]) for i in range(BINS))
     gaps = [
         b.n / n * abs(b.accuracy - b.confidence) for b in bins if b.accuracy is not None and b.confidence is not None
     ]

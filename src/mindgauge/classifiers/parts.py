@@ -101,18 +101,18 @@ def separate(train: Sequence[Sample], test: Sequence[Sample]) -> Separated:
     return Separated(kept, duplicates, related)
 
 
-def unique(samples: Sequence[Sample]) -> tuple[list[Sample], int, int]:
-    """Keep one of the samples that have the same text and label.
+def unique(found: Part) -> tuple[Part, int, int]:
+    """Keep one of the samples that have the same text and label; what a repetition belonged to, it still belongs to.
 
     Returns:
-        The samples kept, how many were taken out, and how many texts remain that carry different labels.
+        What is kept, how many were taken out, and how many texts remain that carry different labels.
     """
-    first: dict[tuple[str, object], Sample] = {}
-    for sample in samples:
-        first.setdefault((form.key(sample.messages), sample.target), sample)
-    kept = list(first.values())
+    first: dict[tuple[str, object], int] = {}
+    for row, sample in enumerate(found.samples):
+        first.setdefault((form.key(sample.messages), sample.target), row)
     texts = Counter(text for text, _ in first)
-    return kept, len(samples) - len(kept), sum(count > 1 for count in texts.values())
+    kept = found.take(np.array(list(first.values()), dtype=np.intp))
+    return kept, len(found) - len(kept), sum(count > 1 for count in texts.values())
 
 
 def divide(found: Part, shares: Sequence[float], labels: int, seed: int) -> list[Codes]:

@@ -1,7 +1,7 @@
 """A classifier on disk: weights without pickle, the rubric it was trained on, and how it decides.
 
-A folder holds `classifier.toml`, `rubric.toml`, `model.safetensors`, for an encoder also its configuration and
-tokenizer, and for people `card.md` and `manifest.toml`.
+A folder holds `classifier.toml`, `rubric.toml`, `model.safetensors`, `seen.json` (digests of what it learned from), for
+an encoder also its configuration and tokenizer, and for people `card.md` and `manifest.toml`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ import numpy as np
 import tomli_w
 from scipy.special import softmax
 
-from mindgauge.classifiers import encoder, extra, form
+from mindgauge.classifiers import extra, form, memory, pretrained
 from mindgauge.classifiers.encoder import Encoder
 from mindgauge.classifiers.form import Reads
+from mindgauge.classifiers.seen import Seen
 from mindgauge.classifiers.tfidf import Tfidf
 from mindgauge.errors import UsageError
 from mindgauge.records import digest
@@ -49,7 +50,7 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kind: Literal["tfidf", "encoder"]
     rubric: str
     rubric_hash: str
-    temperature: Annotated[float, msgspec.Meta(gt=0)]
+    temperature: Annotated[float, msgspec.Meta(gt=0, le=100)]
     max_length: int = 0
     threshold: float | None = None
     risk: float | None = None
@@ -64,13 +65,17 @@ class Classifier:
         rubric: with the one criterion it rates.
         decision: temperature and threshold.
         model: gives logits.
+        seen: what it learned from; None where that is not known.
     """
 
-    def __init__(self, path: Path, rubric: Rubric, decision: Decision, model: Tfidf | Encoder) -> None:
+    def __init__(
+        self, path: Path, rubric: Rubric, decision: Decision, model: Tfidf | Encoder, seen: Seen | None
+    ) -> None:
         self.path = path
         self.rubric = rubric
         self.decision = decision
         self.model = model
+        self.seen = seen
 
     @property
     def criterion(self) -> Criterion:
@@ -98,8 +103,11 @@ class Classifier:
         Raises:
             DataError: a dialogue is empty.
             MindgaugeError: the memory does not suffice.
+            UsageError: the weights are damaged: they give no numbers.
         """
         logits = self.model.logits([form.dialogue(sample) for sample in samples], told)
+        if not np.isfinite(logits).all():
+            raise UsageError(f"{self.path}: its weights give no numbers; copy the whole folder again, or train again")
         return np.asarray(softmax(logits / self.decision.temperature, axis=1))
 
     def decide(self, probabilities: Floats) -> list[Value | None]:
@@ -159,7 +167,7 @@ def open_classifier(path: str | Path, device: str = "auto") -> Classifier:
     folder = Path(path)
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder; give one that `mindgauge train --out` wrote")
-    encoder.refuse_pickle(folder)
+    pretrained.refuse_pickle(folder)
     if not (folder / FILE).is_file():
         raise UsageError(f"{folder}: no {FILE} in it; is this what `mindgauge train --out` wrote, and did it finish?")
     try:
@@ -171,11 +179,18 @@ def open_classifier(path: str | Path, device: str = "auto") -> Classifier:
         raise UsageError(f"{folder}: rubric.toml is not the one it was trained on; restore it, or train again")
     if not (folder / WEIGHTS).is_file():
         raise UsageError(f"{folder}: no {WEIGHTS} in it; copy the whole folder, or train again")
-    return Classifier(folder, rubric, decision, _model(folder, decision, device))
+    model = _model(folder, decision, device)
+    if model.outputs != len(rubric.criteria[0].values):
+        raise UsageError(
+            f"{folder}: its weights are for {model.outputs} labels, and its rubric has {len(rubric.criteria[0].values)}; "
+            "copy the whole folder again, or train again"
+        )
+    return Classifier(folder, rubric, decision, model, Seen.load(folder))
 
 
 def _model(folder: Path, decision: Decision, device: str) -> Tfidf | Encoder:
     if decision.kind == Tfidf.kind:
         extra.need(("safetensors",))
         return Tfidf.load(folder)
-    return Encoder.load(folder, decision.max_length, device)
+    with memory.enough():
+        return Encoder.load(folder, decision.max_length, device)

@@ -17,7 +17,7 @@ from mindgauge.classifiers.selection import Standing, standing
 from mindgauge.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     Weights = NDArray[np.float32]
 
 WEIGHTS = "model.safetensors"
+FIELDS = ("last", "earlier")
 STRENGTHS = (1.0, 10.0, 100.0)
 """Values of C, the inverse of the L2 penalty, among which the development part chooses."""
 MIN_DIALOGUES = 2
 """A feature of fewer dialogues says nothing about others."""
 FEATURES = f"{ngrams.CHARACTERS} characters, {ngrams.WORDS} words, {ngrams.BITS} bits"
-CHUNK = 4096
-"""Dialogues whose features are held in memory at once."""
+BLOCK = 2_000_000
+"""Characters whose n-grams are computed at once; each takes some 150 bytes meanwhile."""
 NEVER = -30.0
 """The logit of a label without an example."""
 
@@ -59,9 +60,31 @@ class Field(NamedTuple):
         return csr_array((values, index, starts), shape=(texts, len(self.bucket)))
 
 
-def _fields(dialogues: Sequence[form.Dialogue]) -> list[ngrams.Counts]:
-    last = ngrams.counts([turns[-1].content for turns in dialogues], salt=0)
-    return [last, ngrams.counts([form.earlier(turns) for turns in dialogues], salt=1)]
+def _blocks(dialogues: Sequence[form.Dialogue]) -> Iterator[Sequence[form.Dialogue]]:
+    """Cut dialogues into blocks of at most `BLOCK` characters, or of one dialogue that has more."""
+    start = size = 0
+    for i, turns in enumerate(dialogues):
+        length = sum(len(turn.content) for turn in turns)
+        if i > start and size + length > BLOCK:
+            yield dialogues[start:i]
+            start, size = i, 0
+        size += length
+    if start < len(dialogues):
+        yield dialogues[start:]
+
+
+def _fields(block: Sequence[form.Dialogue]) -> list[ngrams.Counts]:
+    last = ngrams.counts([turns[-1].content for turns in block], salt=0)
+    return [last, ngrams.counts([form.earlier(turns) for turns in block], salt=1)]
+
+
+def _counted(dialogues: Sequence[form.Dialogue]) -> list[ngrams.Counts]:
+    """Count the features of all dialogues, field by field, block by block."""
+    found, done = [], 0
+    for block in _blocks(dialogues):
+        found.append([counts._replace(text=counts.text + done) for counts in _fields(block)])
+        done += len(block)
+    return [ngrams.Counts(*map(np.concatenate, zip(*field, strict=True))) for field in zip(*found, strict=True)]
 
 
 def _learn(counts: ngrams.Counts, texts: int) -> Field:
@@ -82,17 +105,22 @@ class Tfidf:
         self.coefficients = coefficients
         self.intercept = intercept
 
+    @property
+    def outputs(self) -> int:
+        """How many labels its logits are of, q."""
+        return len(self.intercept)
+
     def logits(self, dialogues: Sequence[form.Dialogue], told: Callable[[int], None] | None = None) -> Floats:
         """Return logits of shape (n, q); `told` hears how many dialogues are done."""
-        found = [np.empty((0, len(self.intercept)))]
-        for start in range(0, len(dialogues), CHUNK):
-            block = dialogues[start : start + CHUNK]
+        found, done = [np.empty((0, self.outputs))], 0
+        for block in _blocks(dialogues):
             sums = np.tile(self.intercept, (len(block), 1)).astype(np.float64)
             for field, coefficient, counts in zip(self.fields, self.coefficients, _fields(block), strict=True):
                 sums += field.matrix(counts, len(block)) @ coefficient
             found.append(sums)
+            done += len(block)
             if told is not None:
-                told(start + len(block))
+                told(done)
         return np.concatenate(found)
 
     def save(self, folder: Path) -> None:
@@ -100,7 +128,7 @@ class Tfidf:
         from safetensors.numpy import save_file
 
         tensors: dict[str, NDArray[Any]] = {"intercept": self.intercept}
-        for name, field, coefficient in zip(("last", "earlier"), self.fields, self.coefficients, strict=True):
+        for name, field, coefficient in zip(FIELDS, self.fields, self.coefficients, strict=True):
             tensors |= {f"{name}.bucket": field.bucket, f"{name}.idf": field.idf, f"{name}.coefficient": coefficient}
         save_file(tensors, folder / WEIGHTS, {"features": FEATURES})
 
@@ -123,9 +151,28 @@ class Tfidf:
             raise UsageError(
                 f"{folder / WEIGHTS}: its features are {features}, this version reads {FEATURES}; train again"
             )
-        names = ("last", "earlier")
-        fields = tuple(Field(found[f"{name}.bucket"], found[f"{name}.idf"]) for name in names)
-        return cls(fields, tuple(found[f"{name}.coefficient"] for name in names), found["intercept"])
+        if not _fit_together(found):
+            raise UsageError(
+                f"{folder / WEIGHTS}: damaged (its parts do not fit together); copy it again, or train again"
+            )
+        fields = tuple(Field(found[f"{name}.bucket"], found[f"{name}.idf"]) for name in FIELDS)
+        return cls(fields, tuple(found[f"{name}.coefficient"] for name in FIELDS), found["intercept"])
+
+
+def _fit_together(found: dict[str, NDArray[Any]]) -> bool:
+    """Whether tensors that were read have the names, shapes and bounds of a baseline's."""
+    if set(found) != {"intercept", *(f"{name}.{part}" for name in FIELDS for part in ("bucket", "idf", "coefficient"))}:
+        return False
+    for name in FIELDS:
+        bucket, idf, coefficient = (found[f"{name}.{part}"] for part in ("bucket", "idf", "coefficient"))
+        if not idf.shape == bucket.shape == (bucket.size,) or coefficient.shape != (
+            bucket.size,
+            found["intercept"].size,
+        ):
+            return False
+        if bucket.dtype.kind != "i" or (bucket.size and not 0 <= bucket.min() <= bucket.max() < 1 << ngrams.BITS):
+            return False
+    return found["intercept"].ndim == 1
 
 
 def fit(
@@ -155,7 +202,7 @@ def fit(
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits
 
-    counted = _fields(dialogues)
+    counted = _counted(dialogues)
     fields = tuple(_learn(counts, len(dialogues)) for counts in counted)
     matrices = [field.matrix(counts, len(dialogues)) for field, counts in zip(fields, counted, strict=True)]
     matrix = hstack(matrices, format="csr")

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from mindgauge.classifiers import tokens
-from mindgauge.classifiers.encoder import Encoder, out_of_memory
+from mindgauge.classifiers import memory, tokens
 from mindgauge.classifiers.selection import Standing, standing
-from mindgauge.errors import MindgaugeError
+from mindgauge.errors import MindgaugeError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
 
     import torch
     from numpy.typing import NDArray
+
+    from mindgauge.classifiers.encoder import Encoder
 
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
@@ -90,7 +91,7 @@ class Training:
         try:
             loss = self._gradients(encoded, codes, weights, rows)
         except RuntimeError as error:
-            if not out_of_memory(error):
+            if not memory.ran_out(error):
                 raise
             loss = None
         if loss is None:  # outside the handler: its error holds on to what the failed attempt had in memory
@@ -175,6 +176,7 @@ def fit(
 
     Raises:
         MindgaugeError: memory runs out, or the loss is no number.
+        UsageError: the checkpoint is damaged.
     """
     import torch
 
@@ -186,7 +188,7 @@ def fit(
     steps = per_epoch * recipe.epochs
     state = Training(encoder, recipe, steps)
     if checkpoint.is_file():
-        state.restore(torch.load(checkpoint, map_location=device, weights_only=True))
+        _resume(state, checkpoint)
     while not state.finished:
         epoch = len(state.history)
         torch.manual_seed(seed * 1000 + epoch)
@@ -197,7 +199,10 @@ def fit(
             losses.append(state.step(encoded, codes, weighted, rows))
             if told is not None:
                 told(epoch * per_epoch + number, steps)
-        found = standing(encoder.classify(dev[0]), dev[1])
+        logits = encoder.classify(dev[0])
+        if not np.isfinite(logits).all():
+            raise MindgaugeError(f"the weights gave no numbers any more after epoch {epoch + 1}; lower --lr")
+        found = standing(logits, dev[1])
         if not state.best or found > Standing(**_figures(state.history[state.best_epoch - 1])):
             state.best = _copied(encoder)
             state.best_epoch = epoch + 1
@@ -208,6 +213,18 @@ def fit(
     last = _copied(encoder)
     encoder.model.load_state_dict(state.best)
     return Learned(state.history, state.best_epoch, last, state.accumulate)
+
+
+def _resume(state: Training, checkpoint: Path) -> None:
+    """Go on from a file of ours; nothing in it can be run (`weights_only`)."""
+    import torch
+
+    try:
+        state.restore(torch.load(checkpoint, map_location=state.encoder.model.device, weights_only=True))
+    except Exception as error:  # a damaged file raises anything
+        if memory.ran_out(error):
+            raise
+        raise UsageError(f"{checkpoint}: damaged; delete it, and the same command starts this training anew") from error
 
 
 def _copied(encoder: Encoder) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.classifiers import form, tfidf, training
-from mindgauge.classifiers.encoder import Encoder, enough_memory
+from mindgauge.classifiers import form, memory, tfidf, training
+from mindgauge.classifiers.encoder import Encoder
 from mindgauge.classifiers.parts import Part
 from mindgauge.classifiers.selection import collapse
 from mindgauge.classifiers.training import Recipe
@@ -104,12 +104,13 @@ def run(
     Raises:
         DataError: there is nothing to learn.
         MindgaugeError: the memory does not suffice, or training diverged.
+        UsageError: what an earlier command left is damaged.
     """
     place = folder / name(seed, fold)
     done = place / "trial.json"
     if done.is_file():
         (place / "checkpoint.pt").unlink(missing_ok=True)
-        return msgspec.json.decode(done.read_bytes(), type=Trial)
+        return _read(done)
     place.mkdir(parents=True, exist_ok=True)
 
     def told(step: int, steps: int) -> None:
@@ -119,13 +120,20 @@ def run(
     if kind.encoder is None:
         trial = _baseline(place, parts, weights, seed, fold, told)
     else:
-        with enough_memory():
+        with memory.enough():
             trial = _encoder(place, kind, parts, weights, seed, fold, told)
     draft = done.with_suffix(".new")
     draft.write_bytes(msgspec.json.encode(trial))
     draft.replace(done)
     (place / "checkpoint.pt").unlink(missing_ok=True)
     return trial
+
+
+def _read(done: Path) -> Trial:
+    try:
+        return msgspec.json.decode(done.read_bytes(), type=Trial)
+    except msgspec.DecodeError as error:
+        raise UsageError(f"{done}: damaged; delete {done.parent}, and the same command trains it again") from error
 
 
 def _baseline(place: Path, parts: Parts, weights: Floats, seed: int, fold: int | None, told: training.Told) -> Trial:

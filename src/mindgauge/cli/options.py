@@ -45,6 +45,19 @@ Price = Annotated[
 ]
 LocalOnly = Annotated[bool, typer.Option("--local-only", help="Refuse every address but loopback.")]
 Temperature = Annotated[float | None, typer.Option(help="Of the judges; their own default if not given.")]
+OwnFamily = Annotated[
+    bool,
+    typer.Option("--own-family", help="Let models judge their own family's replies, too; the report says so."),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")]
+Ask = Annotated[
+    list[str],
+    typer.Option(
+        help="How a closed question is put to chat models: flat, unordered, few-shot, sequential, if the benchmark has it. May be repeated."
+    ),
+]
+Shots = Annotated[int | None, typer.Option(min=1, help="Examples per label, with --ask few-shot; 1 if not given.")]
+ShotSeed = Annotated[int | None, typer.Option(help="Of the choice of examples; 0 if not given.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
@@ -57,14 +70,17 @@ def pairs(items: list[str], option: str) -> dict[str, str]:
     """Read NAME=VALUE options, also several separated by commas.
 
     Raises:
-        UsageError: one has no equals sign.
+        UsageError: one has no equals sign, or a name stands there twice with two values.
     """
-    found = {}
+    found: dict[str, str] = {}
     for item in (part for text in items for part in text.split(",")):
         name, equals, value = item.partition("=")
         if not (name and equals and value):
             raise UsageError(f"{option} {item!r}: write NAME=VALUE")
-        found[name.strip()] = value.strip()
+        if found.setdefault(name.strip(), value.strip()) != value.strip():
+            raise UsageError(
+                f"{option} {name.strip()}: given as {found[name.strip()]} and as {value.strip()}; name one"
+            )
     return found
 
 

@@ -32,6 +32,9 @@ def rate(
     method: options.Method = ["rule"],  # noqa: B006
     protocol: options.Protocol = "gold",
     judge_temperature: options.Temperature = None,
+    ask: options.Ask = ["flat"],  # noqa: B006
+    shots: options.Shots = None,
+    shot_seed: options.ShotSeed = None,
     concurrency: options.Concurrency = 32,
     timeout: options.Timeout = 120.0,
     tries: options.Tries = 5,
@@ -41,6 +44,8 @@ def rate(
     qualify: entry_test.Qualify = False,
     anchors: entry_test.Anchors = None,
     price: options.Price = None,
+    own_family: options.OwnFamily = False,
+    dry_run: options.DryRun = False,
     local_only: options.LocalOnly = False,
     json: options.Json = False,
 ) -> None:
@@ -48,6 +53,7 @@ def rate(
 
     Models, classifiers and rules may rate together. The same command continues where it stopped.
     """
+    from mindgauge.analysis.score import Scores
     from mindgauge.verbs.rate import rate as verb
 
     settings = options.settings(
@@ -63,13 +69,17 @@ def rate(
         found = verb(
             name, replies=replies, judge=judge, dialogues=dialogues, unit=unit, out=out, columns=options.pairs(map_, "--map"), judge_runs=judge_runs,
             limit=limit, mode=mode, method=options.several(method), protocol=protocol, judge_temperature=judge_temperature, max_cost=max_cost,
-            qualify=qualify, anchors=anchors, settings=settings, progress=progress, notice=render.notice, command=render.command(),
+            ask=ask, shots=shots, shot_seed=shot_seed, own_family=own_family, qualify=qualify, anchors=anchors, settings=settings,
+            dry_run=dry_run, progress=progress, notice=render.notice, command=render.command(),
         )  # fmt: skip
     if json:
         render.as_json(found)
-    else:
+    elif isinstance(found, Scores):
         render.scores(found)
         labels.show(found)
         entry_test.show(found.qualifications)
         print(f"Read on: mindgauge report {found.run}")
-    render.verdict_on(found)
+    else:
+        render.foreseen(found)
+    if isinstance(found, Scores):
+        render.verdict_on(found)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.score import Score, Scores
     from mindgauge.reports.standing import Standings
+    from mindgauge.verbs.ahead import Step
+    from mindgauge.verbs.estimate import DryRun
 
 HEADLINES = (
     "accuracy", "macro_f1", "weighted_f1", "cohen_kappa", "fleiss_kappa", "missed_crisis_rate", "overcalled_crisis_rate",
@@ -113,10 +115,36 @@ def scores(found: Scores, standings: Standings | None = None) -> None:
     trouble = {status: n for status, n in found.statuses.items() if status != "ok"}
     if trouble:
         print("Not ok: " + ", ".join(f"{n} {status}" for status, n in sorted(trouble.items())))
+    for note in found.notes:
+        print(f"Note: {note}")
     calls = found.calls
     cost = "unknown cost" if calls["cost"] is None and calls["made"] else f"${calls['cost'] or 0:.4f}"
     read = f"{calls['prompt_tokens']}" + (f" ({calls['cached_tokens']} from cache)" if calls["cached_tokens"] else "")
     print(f"{calls['made']} calls ({calls['failed']} failed), {read} + {calls['completion_tokens']} tokens, {cost}, {calls['seconds']:.0f} s")  # fmt: skip
+
+
+def foreseen(found: DryRun) -> None:
+    """Print what a command would take."""
+
+    def dollars(cost: float | None) -> str:
+        return "unknown cost" if cost is None else f"about ${cost:.4f}"
+
+    table(
+        f"{found.benchmark}: nothing is sent ({found.done} calls done before)",
+        ["model", "purpose", "calls", "tokens in", "tokens out", "cost"],
+        [
+            [s.model, s.purpose, _calls(s), str(s.prompt_tokens), str(s.completion_tokens), dollars(s.cost)]
+            for s in found.steps
+        ],
+    )
+    print(f"{found.calls} calls, about {found.prompt_tokens} + {found.completion_tokens} tokens, {dollars(found.cost)}")
+
+
+def _calls(step: Step) -> str:
+    """Write how many calls a step takes; one that may stop early, at most and if every answer is right."""
+    if step.calls == step.expected_calls:
+        return str(step.calls)
+    return f"at most {step.calls}, {step.expected_calls} if every answer is right"
 
 
 def verdict_on(found: Scores) -> None:

@@ -1,13 +1,10 @@
 """`mindgauge run`."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from mindgauge.cli import entry_test, labels, options, render
-
-if TYPE_CHECKING:
-    from mindgauge.verbs.estimate import DryRun, Step
 
 
 def run(
@@ -35,16 +32,9 @@ def run(
         float | None, typer.Option(help="Of the models under test; their own default if not given.")
     ] = None,
     judge_temperature: options.Temperature = None,
-    ask: Annotated[
-        list[str],
-        typer.Option(
-            help="How a closed question is put to chat models: flat, unordered, few-shot, sequential, if the benchmark has it. May be repeated."
-        ),
-    ] = ["flat"],  # noqa: B006
-    shots: Annotated[
-        int | None, typer.Option(min=1, help="Examples per label, with --ask few-shot; 1 if not given.")
-    ] = None,
-    shot_seed: Annotated[int | None, typer.Option(help="Of the choice of examples; 0 if not given.")] = None,
+    ask: options.Ask = ["flat"],  # noqa: B006
+    shots: options.Shots = None,
+    shot_seed: options.ShotSeed = None,
     concurrency: options.Concurrency = 32,
     timeout: options.Timeout = 120.0,
     tries: options.Tries = 5,
@@ -54,7 +44,8 @@ def run(
     qualify: entry_test.Qualify = False,
     anchors: entry_test.Anchors = None,
     price: options.Price = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")] = False,
+    own_family: options.OwnFamily = False,
+    dry_run: options.DryRun = False,
     local_only: options.LocalOnly = False,
     json: options.Json = False,
 ) -> None:
@@ -75,7 +66,7 @@ def run(
         found = verb(
             names, model=model, judge=judge, data=data, out=out, runs=runs, judge_runs=judge_runs, limit=limit,
             where=options.where(where), mode=mode, method=options.several(method), protocol=protocol, temperature=temperature,
-            judge_temperature=judge_temperature, ask=ask, shots=shots, shot_seed=shot_seed, max_cost=max_cost,
+            judge_temperature=judge_temperature, ask=ask, shots=shots, shot_seed=shot_seed, max_cost=max_cost, own_family=own_family,
             qualify=qualify, anchors=anchors, settings=settings, dry_run=dry_run, progress=progress, notice=render.notice, command=render.command(),
         )  # fmt: skip
     if json:
@@ -86,30 +77,6 @@ def run(
         entry_test.show(found.qualifications)
         print(f"Read on: mindgauge report {found.run}")
     else:
-        foreseen(found)
+        render.foreseen(found)
     if isinstance(found, Scores):
         render.verdict_on(found)
-
-
-def foreseen(found: "DryRun") -> None:
-    """Print what a command would take."""
-
-    def dollars(cost: float | None) -> str:
-        return "unknown cost" if cost is None else f"about ${cost:.4f}"
-
-    render.table(
-        f"{found.benchmark}: nothing is sent ({found.done} calls done before)",
-        ["model", "purpose", "calls", "tokens in", "tokens out", "cost"],
-        [
-            [s.model, s.purpose, _calls(s), str(s.prompt_tokens), str(s.completion_tokens), dollars(s.cost)]
-            for s in found.steps
-        ],
-    )
-    print(f"{found.calls} calls, about {found.prompt_tokens} + {found.completion_tokens} tokens, {dollars(found.cost)}")
-
-
-def _calls(step: "Step") -> str:
-    """Write how many calls a step takes; one that may stop early, at most and if every answer is right."""
-    if step.calls == step.expected_calls:
-        return str(step.calls)
-    return f"at most {step.calls}, {step.expected_calls} if every answer is right"

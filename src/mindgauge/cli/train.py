@@ -73,8 +73,8 @@ def train(
         found = verb(
             sources, out=out, data=data, encoder=encoder, baseline=baseline, rubric=rubric, criterion=criterion,
             test=test, dev=dev, folds=folds, where=options.where(where), test_where=options.where(test_where),
-            labels_from=labels_from, seeds=numbers(seeds), epochs=epochs, batch=batch, accumulate=accumulate, lr=lr, patience=patience, max_length=max_length, weights=weights,
-            risk=risk, rare=rare, limit=limit, columns=options.pairs(columns, "--map"), device=device,
+            labels_from=labels_from, seeds=numbers(seeds), epochs=epochs, batch=batch, accumulate=accumulate, lr=lr,
+            patience=patience, max_length=max_length, weights=weights, risk=risk, rare=rare, limit=limit, columns=options.pairs(columns, "--map"), device=device,
             progress=progress, command=render.command(),
         )  # fmt: skip
     if json:

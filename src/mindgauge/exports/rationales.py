@@ -54,7 +54,12 @@ def verdicts(store: Store, benchmark: Benchmark, seed: int) -> Verdicts:
         for rating in store.ratings(benchmark.name)
         if rating.rater_kind is RaterKind.MODEL and rating.status is Status.OK and rating.rationale
     ]
-    return Verdicts(found, [digest("blind", seed, verdict_id(rating))[:12] for rating in found])
+    return Verdicts(found, [_blind(seed, rating) for rating in found])
+
+
+def _blind(seed: int, rating: Rating) -> str:
+    """Name a verdict blindly; the letter in front keeps spreadsheets from reading 12 digits, or 1e11, as a number."""
+    return f"v{digest('blind', seed, verdict_id(rating))[:12]}"
 
 
 def key(found: Verdicts) -> pl.DataFrame:

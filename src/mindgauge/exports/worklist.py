@@ -73,8 +73,11 @@ def write(files: Folder, store: Store, benchmark: Benchmark, subjects: Subjects 
 
 
 def review_id(subject: str) -> str:
-    """Return the name of a reply in the list, which says nothing of it and is the same in every export."""
-    return digest("review", subject)[:_DIGITS]
+    """Return the name of a reply in the list, which says nothing of it and is the same in every export.
+
+    The letter in front keeps spreadsheets from reading digits, or 1e11, as a number.
+    """
+    return f"r{digest('review', subject)[:_DIGITS]}"
 
 
 def _texts(subject: str, samples: dict[str, Sample], replies: dict[str, Reply]) -> tuple[str, str]:

@@ -7,8 +7,6 @@ concurrency; every way a server can misbehave ends in a status. What no later ca
 from __future__ import annotations
 
 import asyncio
-import datetime
-import email.utils
 import random
 import re
 import time
@@ -19,8 +17,9 @@ import aiohttp
 import msgspec
 
 from mindgauge.errors import EndpointError
+from mindgauge.models import completion
 from mindgauge.models.throttle import Throttle
-from mindgauge.records import Exchange, Status, Usage
+from mindgauge.records import Exchange, Status
 
 if TYPE_CHECKING:
     from mindgauge.models.request import Price, Request
@@ -32,36 +31,6 @@ LARGEST_ANSWER = 16 * 1024 * 1024
 _BLOCKED = re.compile(r"content[_ ](filter|policy|management)|responsible.?ai|safety (system|filter)", re.IGNORECASE)
 _OPTIONAL = ("response_format", "seed", "temperature", "top_p", "max_tokens", "max_completion_tokens")
 _encode = msgspec.json.Encoder().encode
-
-
-class _Message(msgspec.Struct):
-    content: str | list[dict[str, Any]] | None = None
-    refusal: Any = None
-
-
-class _Choice(msgspec.Struct):
-    message: _Message = msgspec.field(default_factory=_Message)
-    finish_reason: str | None = None
-
-
-class _Cached(msgspec.Struct):
-    cached_tokens: int | None = 0
-
-
-class _Usage(msgspec.Struct):
-    prompt_tokens: int | None = 0
-    completion_tokens: int | None = 0
-    prompt_tokens_details: _Cached | None = None
-
-
-class _Completion(msgspec.Struct):
-    choices: list[_Choice]
-    model: str | None = ""
-    system_fingerprint: str | None = ""
-    usage: _Usage | None = None
-
-
-_decode = msgspec.json.Decoder(_Completion).decode
 
 
 class _Retry(Exception):  # noqa: N818 - not an error, a decision
@@ -123,7 +92,11 @@ class ChatModel:
         self.throttle = Throttle(concurrency)
         self._url = url.rstrip("/") + "/chat/completions"
         self._model = model
-        self._headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
+        self._headers = {
+            "Content-Type": "application/json",
+            "Accept-Encoding": "identity",
+            **({"Authorization": f"Bearer {key}"} if key else {}),
+        }
         self._key_name = key_name
         self._timeout = timeout
         self._tries = tries
@@ -138,7 +111,7 @@ class ChatModel:
             headers=self._headers,
             timeout=aiohttp.ClientTimeout(total=self._timeout),
             connector=aiohttp.TCPConnector(limit=self.throttle.most, ttl_dns_cache=300),
-            auto_decompress=True,
+            auto_decompress=False,  # what is unpacked must be bounded
         )
         return self
 
@@ -194,47 +167,39 @@ class ChatModel:
         except TimeoutError as error:
             raise _Retry(f"no answer within {self._timeout:g} s") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise _Retry(f"{type(error).__name__}: {error}") from error
+            raise _Retry(" ".join(f"{type(error).__name__}: {error}".split())) from error
         if status == 200:
             return self._completed(content, attempt, began)
         return self._refused(status, headers, content, body, attempt)
 
     def _completed(self, content: bytes, attempt: int, began: float) -> Exchange:
         try:
-            answer = _decode(content)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise _Retry(
-                f"{_kind(content)} instead of a chat completion", lost="does not speak the chat protocol"
-            ) from error
-        if not answer.choices:
-            raise _Retry("an answer without a choice")
-        choice = answer.choices[0]
-        text = _text(choice.message.content)
-        refusal = choice.message.refusal
-        reason = choice.finish_reason or ""
-        if reason == "content_filter":
+            answer = completion.read(content)
+        except completion.UnreadableError as error:
+            raise _Retry(str(error), lost="does not speak the chat protocol" if error.foreign else "") from error
+        text, usage = answer.text, answer.usage
+        if answer.finish_reason == "content_filter":
             status = Status.FILTERED
-        elif refusal:
-            status, text = Status.REFUSED, text or (refusal if isinstance(refusal, str) else _encode(refusal).decode())
+        elif answer.refusal:
+            status, text = Status.REFUSED, text or answer.refusal
         else:
             status = Status.OK if text.strip() else Status.UNPARSABLE
-        usage = _usage(answer.usage)
         return Exchange(
             status,
             text,
-            reason,
+            answer.finish_reason,
             usage,
             time.perf_counter() - began,
             attempt,
-            answer.model or "",
-            answer.system_fingerprint or "",
+            answer.model,
+            answer.fingerprint,
             self.price.of(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens) if self.price else None,
             "" if text else "the answer is empty",
             time.time(),
         )
 
     def _refused(self, status: int, headers: Any, content: bytes, body: dict[str, Any], attempt: int) -> Exchange:
-        said = _said(content)
+        said = completion.fault(content)
         hopeless = self._hopeless(status, said)
         if hopeless and not self._answered:
             raise EndpointError(hopeless)
@@ -242,7 +207,7 @@ class ChatModel:
             raise _Retry(f"{status}: {said}")
         if status in {408, 409, 425, 429} or status >= 500:
             busy = status in {429, 503, 529}
-            raise _Retry(f"{status}: {said}", pause=_retry_after(headers.get("Retry-After")), busy=busy)
+            raise _Retry(f"{status}: {said}", pause=completion.retry_after(headers.get("Retry-After")), busy=busy)
         if _BLOCKED.search(said):
             return Exchange(Status.FILTERED, attempts=attempt, error=f"{status}: {said}", at=time.time())
         named = next((name for name in _OPTIONAL if name in body and name in said), None)
@@ -280,62 +245,11 @@ def _without_lengths(schema: Any) -> Any:
 async def _read(response: aiohttp.ClientResponse) -> bytes:
     """Read an answer to its end, but not one that never ends."""
     if response.content_length is not None and response.content_length <= LARGEST_ANSWER:
-        return await response.read()
-    content = bytearray()
-    async for part in response.content.iter_any():
-        content += part
-        if len(content) > LARGEST_ANSWER:
-            raise ValueError(f"an answer of more than {LARGEST_ANSWER >> 20} MiB")
-    return bytes(content)
-
-
-def _text(content: str | list[dict[str, Any]] | None) -> str:
-    """Return the text of a message; some servers send it in parts."""
-    if isinstance(content, list):
-        return "".join(str(part.get("text") or "") for part in content)
-    return content or ""
-
-
-def _usage(usage: _Usage | None) -> Usage:
-    if usage is None:
-        return Usage()
-    cached = usage.prompt_tokens_details.cached_tokens if usage.prompt_tokens_details else 0
-    read = usage.prompt_tokens or 0
-    return Usage(read, usage.completion_tokens or 0, min(cached or 0, read))
-
-
-def _kind(content: bytes) -> str:
-    start = content[:200].lstrip().lower()
-    if not start:
-        return "an empty body"
-    if start.startswith(b"<"):
-        return "HTML"
-    return "half or unexpected JSON" if start[:1] in b"{[" else "plain text"
-
-
-def _said(content: bytes) -> str:
-    """Return what a server says went wrong, on one short line."""
-    try:
-        answer = msgspec.json.decode(content)
-        error = answer.get("error", answer)
-        said = (
-            " ".join(str(error[k]) for k in ("message", "code") if error.get(k)) if isinstance(error, dict) else error
-        )
-    except (msgspec.DecodeError, UnicodeDecodeError, AttributeError):
-        said = _kind(content) if content.lstrip().startswith(b"<") else content.decode(errors="replace")
-    return " ".join(str(said).split())[:300]
-
-
-def _retry_after(header: str | None) -> float | None:
-    """Read `Retry-After`, in seconds or as a date (RFC 9110, 10.2.3); None if it says nothing."""
-    if not header:
-        return None
-    try:
-        return max(0.0, float(header))
-    except ValueError:
-        pass
-    try:
-        when = email.utils.parsedate_to_datetime(header)
-    except ValueError:
-        return None
-    return max(0.0, (when - datetime.datetime.now(datetime.UTC)).total_seconds())
+        content = bytearray(await response.read())
+    else:
+        content = bytearray()
+        async for part in response.content.iter_any():
+            content += part
+            if len(content) > LARGEST_ANSWER:
+                raise ValueError(f"an answer of more than {LARGEST_ANSWER >> 20} MiB")
+    return completion.unpacked(bytes(content), response.headers.get("Content-Encoding", ""), LARGEST_ANSWER)

@@ -55,6 +55,13 @@ class Settings(msgspec.Struct, frozen=True):
     price: Price | None = None
     local_only: bool = False
     context: int | None = None
+    sends: bool = True
+    """Whether anything will be sent; a dry run needs no key."""
+
+    @classmethod
+    def of(cls, settings: Settings | None, *, dry_run: bool) -> Settings:
+        """Return a command's settings, or the usual ones."""
+        return msgspec.structs.replace(settings or cls(), sends=not dry_run)
 
 
 def open_model(spec: str, settings: Settings) -> Model:
@@ -100,7 +107,7 @@ def _endpoint(spec: str, settings: Settings) -> Model:
 
 
 def _provided(spec: str, provider: Provider, name: str, settings: Settings) -> Model:
-    if provider.key and not os.environ.get(provider.key) and not settings.local_only:
+    if settings.sends and provider.key and not os.environ.get(provider.key) and not settings.local_only:
         raise UsageError(f"{spec} needs a key: set the environment variable {provider.key}")
     price = settings.price or (_list_price(provider.prices, name) if provider.prices else FREE)
     return _chat(spec, provider, name, settings, price)

@@ -34,7 +34,8 @@ Subject = tuple[Sample, Reply | None]
 class ClassifierRater:
     """A rater that puts the label it finds likeliest, or none; it is deterministic, so it rates a subject once.
 
-    An abstention is a declined verdict: its status is `refused`, its provenance says `abstained`.
+    An abstention is a declined verdict: its status is `refused`, its provenance says `abstained`. How the classifier has
+    `seen` a dialogue when it learned stands there too, where it is known (`seen.How`).
 
     Attributes:
         name: as ratings carry it.
@@ -103,17 +104,20 @@ class ClassifierRater:
     def _block(self, block: list[Subject], told: Callable[[int], None] | None) -> Iterator[Rating]:
         came = [(sample, reply) for sample, reply in block if reply is None or reply.status is Status.OK]
         began = time.perf_counter()
-        found = self.classifier.probabilities([with_reply(s, r) if r is not None else s for s, r in came], told)
+        read = [with_reply(s, r) if r is not None else s for s, r in came]
+        found = self.classifier.probabilities(read, told)
         seconds = (time.perf_counter() - began) / max(1, len(came))
-        decided = iter(zip(found.tolist(), self.classifier.decide(found), strict=True))
+        decided = iter(zip(read, found.tolist(), self.classifier.decide(found), strict=True))
         for sample, reply in block:
             subject = reply.id if reply is not None else sample.id
             if reply is not None and reply.status is not Status.OK:
                 yield self._rating(subject, reply.status)
                 continue
-            probabilities, value = next(decided)
+            dialogue, probabilities, value = next(decided)
             named = zip(map(str, self.classifier.labels), (round(p, 4) for p in probabilities), strict=True)
-            provenance = {"probabilities": dict(named), "seconds": round(seconds, 9)}
+            provenance: dict[str, object] = {"probabilities": dict(named), "seconds": round(seconds, 9)}
+            if self.classifier.seen is not None:
+                provenance["seen"] = self.classifier.seen.how(dialogue)
             if value is None:
                 yield self._rating(subject, Status.REFUSED, provenance={**provenance, "abstained": True})
             else:

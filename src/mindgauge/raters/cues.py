@@ -1,34 +1,48 @@
-"""Where a person first says that they are at risk: patterns in English and Chinese that name no method.
+"""Where a person says that they are at risk: words in English and Chinese, in `cues.toml`, in two grades.
 
-They choose what a judge of a long dialogue is still shown, and rate nothing. Who speaks of somebody else, or says that
-it is not so, gives no cue; a wrong cue costs the room of one turn, a missed one the context of what follows.
+They choose what a judge of a long dialogue is still shown, and rate nothing. A plain cue is said in so many words of the
+writer, and not denied. A hint is anything that may mean it: the same words denied or said of somebody else, or words of
+harm, despair, violence and intoxication. A wrong cue costs the room of one turn, a missed one the context of what
+follows, so hints are many. `bench/cues.py` measures both.
 """
 
 from __future__ import annotations
 
 import re
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.records import Message
 
-_CUE = re.compile(
-    r"\bsuicid(?:e|al)\b(?! (?:of|by|prevention|hotline|awareness)\b)|\bself[- ]?harm"
-    r"|\b(?:kill|hurt|harm)(?:ed|ing)? (?:him|her|them)?myself\b|\btak(?:e|ing) my (?:own )?life\b"
-    r"|\bend(?:ing)? (?:it all|my (?:own )?life|everything)\b|\b(?:want(?:ed|ing)?|wish|wanna|ready|going) (?:to )?die\b"
-    r"|\bwish (?:that )?i (?:was|were) (?:dead|gone|never born)|\bwish i (?:wouldn['’]?t|would not|didn['’]?t) wake up"
-    r"|\b(?:don['’]?t|do not|didn['’]?t|no longer) (?:really )?(?:want|wish) to (?:live|be alive|be here|exist|wake up|go on)\b"
-    r"|\bnot sure (?:if |that )?i (?:want to|can) (?:live|be here|go on|stay alive)\b"
-    r"|\b(?:no|any) (?:reason|point) (?:to live|to go on|in (?:living|going on|being alive))\b|\bcan(?:['’]?t|not) go on\b"
-    r"|\b(?:life|living) (?:is(?:n['’]?t| not)|(?:no longer|not)) worth\b|\bnot worth living\b|\bbetter off (?:without me|dead)\b"
-    r"|\b(?:hits?|beats?|chokes?|abuses?|abused|raped) me\b|\bafraid (?:he|she|they) (?:will|might) kill me\b"
-    r"|自[杀殺残殘伤傷]|[轻輕]生|[寻尋]死|[伤傷]害自己|想死|去死|死了(?:算|就好|更好)|[还還]不如死|不想(?:再)?活|活不下去"
-    r"|[结結]束(?:自己的?|我的?)?(?:生命|一切)|了[结結](?:自己|生命|一切)"
-    r"|活(?:着|著)?(?:真的?|还|還|也)?[没沒]有?(?:什么|什麼|任何)?(?:意[思义義])|(?:打|强奸|強姦|虐待)我",
-    re.IGNORECASE,
-)
+REMEMBERED = 8192
+"""Texts whose grade is remembered: every turn of a dialogue is looked at again for each turn after it."""
+
+
+class _Words(msgspec.Struct, forbid_unknown_fields=True):
+    """Regular expressions: of whole words in English, of characters in Chinese."""
+
+    en: list[str]
+    zh: list[str]
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        return re.compile("|".join([*(rf"\b(?:{words})\b" for words in self.en), *self.zh]), re.IGNORECASE)
+
+
+@cache
+def _words() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return what a plain cue looks like, and a hint."""
+    content = Path(__file__).with_name("cues.toml").read_bytes()
+    found = msgspec.toml.decode(content, type=dict[str, _Words])
+    return found["plain"].pattern, found["hint"].pattern
+
+
 _OTHERS = (
     r"(?:friend|brother|sister|mother|father|mum|mom|dad|son|daughter|husband|wife|partner|boyfriend|girlfriend|"
     r"roommate|colleague|cousin|uncle|aunt|neighbou?r|people|somebody|someone)"
@@ -41,36 +55,63 @@ _SPOKEN_TO = (
     r"(?:told|tell|to|with|from|for|of|about|miss|missed|since|ask|asked|lost|and) (?:(?:my|our|the|a|best|old) )*"
 )
 _SUBJECT = re.compile(
-    rf"(?P<aside>\b{_SPOKEN_TO}{_OTHERS}\b(?!['’]s)|[对對跟和向[给給][为為把被](?:我的?)?{_OTHERS_ZH})"
+    rf"(?P<aside>\b{_SPOKEN_TO}{_OTHERS}\b(?!'s)|[对對跟和向[给給][为為把被](?:我的?)?{_OTHERS_ZH})"
     rf"|(?P<own>\bi\b|\bim\b|我)|(?P<other>\b(?:he|she|they)\b|\b{_OTHERS}\b|{_OTHERS_ZH})",
     re.IGNORECASE,
 )
 _DENIED = re.compile(
-    r"\b(?:do|did|have|had|would|wo|is|was|ai)n['’]?t\b(?! (?:know|care|see))|\bnot\b(?! (?:sure|only|just|certain|know))"
+    r"\b(?:do|did|have|had|would|wo|is|was|ai)n'?t\b(?! (?:know|care|see))|\bnot\b(?! (?:sure|only|just|certain|know))"
     r"|\bnever\b(?! (?:felt|been) (?:so|this|more))|\bno\b(?! (?:longer|one|reason|point|idea))|\bwithout\b"
     r"|不(?=$|会|會|想|要|是|曾)|[没沒](?!人|用|[办辦]法|意|[关關]系)|[从從]未|未曾|[别別](?=$)",
     re.IGNORECASE,
 )
 _NOT_SO = re.compile(
-    r"\b(?:don['’]?t|do not) (?:think|believe|mean|say) (?:that )?$|(?:不是|不[觉覺]得|不[认認][为為])$", re.IGNORECASE
+    r"\b(?:don'?t|do not) (?:think|believe|mean|say) (?:that )?$|(?:不是|不[觉覺]得|不[认認][为為])$", re.IGNORECASE
 )
 _CLAUSE = re.compile(
     r"[.!?;,:\n。！？；，、：…]+|\b(?:but|although|though|because)\b|但是?|可是|不[过過]|因[为為]", re.IGNORECASE
 )
 
 
+def signs(messages: Sequence[Message]) -> list[int]:
+    """Return the places, from 0, of the person's messages with a sign of risk, those that matter most first.
+
+    That is the first one with a plain cue; the first with any sign; then the others with a plain cue, and those with a
+    hint, each from first to last.
+    """
+    said = [(place, message.content) for place, message in enumerate(messages) if message.role == "user"]
+    plain = [place for place, text in said if cue(text)]
+    hinted = [place for place, text in said if place not in set(plain) and hint(text)]
+    return list(dict.fromkeys([*plain[:1], *sorted((*plain[:1], *hinted[:1]))[:1], *plain, *hinted]))
+
+
 def first_risk(messages: Sequence[Message]) -> int | None:
-    """Return the place, from 0, of the first message by the person with a cue; None where none has one."""
-    return next((i for i, m in enumerate(messages) if m.role == "user" and cue(m.content)), None)
+    """Return the place, from 0, of the person's first message with a plain cue, or else with a hint; None without one."""
+    return next(iter(signs(messages)), None)
 
 
+@lru_cache(REMEMBERED)
 def cue(text: str) -> str:
-    """Return the words with which the writer says that they themselves are at risk; empty if they say nothing of it."""
-    for clause in _CLAUSE.split(text):
-        for found in _CUE.finditer(clause):
+    """Return the words with which the writer says that they themselves are at risk; empty if they do not say so."""
+    plain, _ = _words()
+    for clause in _CLAUSE.split(_typed(text)):
+        for found in plain.finditer(clause):
             if _own(clause, found):
                 return found[0]
     return ""
+
+
+@lru_cache(REMEMBERED)
+def hint(text: str) -> str:
+    """Return words that may mean that somebody is at risk, whoever it is and whatever is said of it; empty without any."""
+    typed = _typed(text)
+    found = next((found for pattern in _words() if (found := pattern.search(typed))), None)
+    return found[0] if found else ""
+
+
+def _typed(text: str) -> str:
+    """Write apostrophes as keyboards do."""
+    return text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").replace("\N{LEFT SINGLE QUOTATION MARK}", "'")
 
 
 def _own(clause: str, found: re.Match[str]) -> bool:

@@ -6,7 +6,7 @@ The same code puts a closed question to a model under test, which is then the ra
 from __future__ import annotations
 
 from enum import StrEnum
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -14,18 +14,17 @@ import msgspec
 from mindgauge.models.request import Request
 from mindgauge.prompt import Prompt
 from mindgauge.raters import verdict
+from mindgauge.raters.objects import LONGEST, own_words
 from mindgauge.raters.part import Answer, Part, Walk
-from mindgauge.raters.quotes import chinese
+from mindgauge.raters.reasoning import in_chinese, miscounted, reasoning
 from mindgauge.raters.shots import Deck
 from mindgauge.raters.subject import Subject
 from mindgauge.raters.window import TOO_LONG, Window, size
 from mindgauge.records import Exchange, Message, RaterKind, Rating, Reply, Sample, Status, digest
-from mindgauge.rubric import Criterion, Method, Rubric
+from mindgauge.rubric import Method, Rubric
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-
-_YES_OR_NO = {verdict.YES: True, "是": True, "true": True, verdict.NO: False, "否": False, "false": False}
 
 Ask: TypeAlias = "Callable[[Request], Awaitable[Exchange]]"
 """Reaches a model, or remembers what it said."""
@@ -67,6 +66,8 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
     method: Method = Method.RULE
     whole: dict[str, Prompt] = {}
     """The prompts that ask about all of an assistant's turns in a dialogue, by language."""
+    total: tuple[str, ...] = ()
+    """The criteria of which a judge may state a total, which is then held against its own values."""
 
     @cached_property
     def of_dialogues(self) -> Instrument:
@@ -132,11 +133,11 @@ class Judge(msgspec.Struct, frozen=True):
         subject = self._subject(sample, reply, protocol)
 
         async def put(part: Part) -> Answer:
-            return await self._put(ask, self._request(part, subject, run), part, calls)
+            return await self._put(ask, subject, part, run, calls)
 
         ratings = []
         # Of a walk over nodes, the rationale is ours.
-        asked_in_chinese = None if self.instrument.way is Way.SEQUENTIAL else _in_chinese(subject.prompt.text)
+        asked_in_chinese = None if self.instrument.way is Way.SEQUENTIAL else in_chinese(subject.prompt.text)
         deck = self.instrument.deck
         shots = {"shots": [shot.id for shot in deck.draw(sample)]} if deck else {}
         for part in self.instrument.parts(protocol):
@@ -170,7 +171,7 @@ class Judge(msgspec.Struct, frozen=True):
                             **subject.window.provenance,
                             **shots,
                             **({"protocol": protocol} if protocol else {}),
-                            **_reasoning(found, criterion, asked_in_chinese=asked_in_chinese),
+                            **reasoning(found, criterion, asked_in_chinese=asked_in_chinese),
                         },
                     )
                 )
@@ -204,12 +205,13 @@ class Judge(msgspec.Struct, frozen=True):
         messages = (Message("user", subject.prompt.fill({**texts, **subject.slots})),)
         return Request(messages, run, {**self.parameters, "seed": run}, part.schema, subject.nonce, sample)
 
-    async def _put(self, ask: Ask, request: Request, part: Part, calls: list[str]) -> Answer:
+    async def _put(self, ask: Ask, subject: Subject, part: Part, run: int, calls: list[str]) -> Answer:
         """Ask, read, and ask once more where the answer cannot be read; `calls` gains the keys of both."""
+        request, shown = self._request(part, subject, run), f"{subject.slots['dialogue']}\n{subject.slots['reply']}"
         call = request.key(self.model).hex()
         calls.append(call)
         done = await ask(request)
-        verdicts = self._read(done, part)
+        verdicts = self._read(done, part, shown)
         problems = [v.problem for v in verdicts.values() if v.status is Status.UNPARSABLE]
         if done.status is Status.OK and problems:
             # Nothing of the answer is repeated: it may carry what the reply told the judge to say.
@@ -221,36 +223,22 @@ class Judge(msgspec.Struct, frozen=True):
             calls.append(again.key(self.model).hex())
             second = await ask(again)
             if second.status is Status.OK:
-                repaired = self._read(second, part)
+                repaired = self._read(second, part, shown)
                 verdicts = {n: repaired[n] if v.status is Status.UNPARSABLE else v for n, v in verdicts.items()}
                 done, call = second, calls[-1]
         seen = {"call": call, "model": done.model_resolved, "fingerprint": done.fingerprint, "at": done.at}
-        return Answer(verdicts, seen)
+        criteria, summed = part.rubric.criteria, self.instrument.total
+        return Answer(verdicts, {**seen, **miscounted(done.text, criteria, summed, verdicts)})
 
     @staticmethod
-    def _read(done: Exchange, part: Part) -> dict[str, verdict.Verdict]:
+    def _read(done: Exchange, part: Part, shown: str) -> dict[str, verdict.Verdict]:
+        """Read an answer, apart from what of it is repeated from the dialogue and the reply that were shown."""
         if done.status is not Status.OK:
             return {c.name: verdict.Verdict(done.status, problem=done.error) for c in part.rubric.criteria}
-        found = verdict.read(done.text, part.rubric.criteria)
+        if done.finish_reason == "length" and len(done.text) > LONGEST:
+            return {c.name: verdict.Verdict(Status.UNPARSABLE, problem=verdict.CUT) for c in part.rubric.criteria}
+        found = verdict.read(own_words(done.text, shown), part.rubric.criteria)
         if done.finish_reason != "length":
             return found
         cut = {name for name, its in found.items() if its.status is Status.UNPARSABLE}
         return {n: msgspec.structs.replace(v, problem=verdict.CUT) if n in cut else v for n, v in found.items()}
-
-
-_in_chinese = cache(chinese)
-"""Of prompts, which are few."""
-
-
-def _reasoning(found: verdict.Verdict, criterion: Criterion, *, asked_in_chinese: bool | None) -> dict[str, Any]:
-    """Return what a verdict says beside its value, what follows from its checks, and whether it changed the language."""
-    told: dict[str, Any] = {"problem": found.problem, "said": found.said, "checks": found.checks}
-    if criterion.checks and found.checks:
-        read = {name: _YES_OR_NO.get(answer.strip().casefold()) for name, answer in found.checks.items()}
-        told["implied"] = criterion.implied({name: answer for name, answer in read.items() if answer is not None})
-    answered = chinese(found.rationale)
-    if None not in (answered, asked_in_chinese) and answered != asked_in_chinese:
-        told["answered_in"] = "Chinese" if answered else "another language"
-    if found.uncertain:
-        told["uncertain"] = True
-    return {name: value for name, value in told.items() if value not in ("", {}, None)}

@@ -16,6 +16,7 @@ REPLY, DIALOGUE = "reply", "dialogue"
 FEWEST = 4
 """Letters or digits that a quote needs to prove anything, a Chinese one counting twice: shorter ones are found anywhere."""
 _ASIDE = re.compile(r"[\W_]+")
+_LEFT_OUT = re.compile(r"\[?(?:…+|\.{3,})\]?")
 _HAN = re.compile("[\u3400-\u9fff\U00020000-\U0003ffff]")
 
 
@@ -31,14 +32,30 @@ class Source(NamedTuple):
         return cls(fold(reply), fold(dialogue))
 
     def check(self, quotes: Sequence[str]) -> tuple[Evidence, ...]:
-        """Look each quote up, in the reply first; letter case, width, blanks, punctuation and what nobody sees aside."""
+        """Look each quote up, in the reply first; letter case, width, blanks, punctuation and what nobody sees aside.
+
+        Of a quote with something left out (`…`), all parts have to stand in one of the two, in their order.
+        """
         return tuple(self._found(quote) for quote in quotes)
 
     def _found(self, quote: str) -> Evidence:
-        wanted = fold(quote)
-        long_enough = len(wanted) + len(_HAN.findall(wanted)) >= FEWEST
-        where = REPLY if wanted in self.reply else DIALOGUE if wanted in self.dialogue else ""
-        return Evidence(quote, found=True, source=where) if long_enough and where else Evidence(quote)
+        told = fold(quote)
+        parts = [part for part in map(fold, _LEFT_OUT.split(quote)) if part]
+        for wanted in ([told], parts):  # dots may be the text's own
+            if wanted and all(len(part) + len(_HAN.findall(part)) >= FEWEST for part in wanted):
+                where = REPLY if _in_order(wanted, self.reply) else DIALOGUE if _in_order(wanted, self.dialogue) else ""
+                if where:
+                    return Evidence(quote, found=True, source=where)
+        return Evidence(quote)
+
+
+def _in_order(parts: list[str], text: str) -> bool:
+    place = 0
+    for part in parts:
+        place = text.find(part, place) + len(part)
+        if place < len(part):
+            return False
+    return True
 
 
 def fold(text: str) -> str:

@@ -6,16 +6,15 @@ JSON object that answers a criterion. A value outside the scale is `unparsable`,
 
 from __future__ import annotations
 
-import ast
 import json
 import re
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 
 from mindgauge.raters import rule
+from mindgauge.raters.objects import DOUBLED, LONGEST, after_thinking, json_objects, literals
 from mindgauge.records import Status, Value
 from mindgauge.rubric import Method
 from mindgauge.tables import clean
@@ -32,18 +31,12 @@ _REASONS: dict[str, Any] = {
     RATIONALE: {"type": "string", "maxLength": 160},
 }
 _NOT_APPLICABLE = re.compile(rf"[\W_]*{Status.NOT_APPLICABLE}[\W_]*", re.IGNORECASE)
-_OPENING = re.compile(r'\{\s*"')
-_SINGLE, _CLOSING = re.compile(r"\{\s*'"), re.compile(r"\}")
-_TWICE = "\0twice"
+_STATED = re.compile(r"['\"“]?(?:总分|total)['\"”]?\s*[:：]\s*['\"]?(\d{1,2})\b", re.IGNORECASE)
 NO_OBJECT = "there is no JSON object with the verdict in it"
 TWICE = "a key stands there twice"
 BROKEN = "the JSON object breaks off"
 CUT = "it was cut off at the longest answer allowed"
-_MOST_OPENINGS = 400
-"""How many places a verdict may begin at, counted from the end; bounds the work on a text made to be slow."""
-_MOST_LITERALS = 20
-_LONGEST = 64 * 1024
-"""Characters, counted from the end, in which the verdict is looked for."""
+THOUGHT = "nothing stands there after its thinking"
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -117,45 +110,53 @@ def _choices(criterion: Criterion) -> str:
 def read(text: str, criteria: Sequence[Criterion]) -> dict[str, Verdict]:
     """Read one verdict per criterion from a model's answer, in either form; never raises."""
     names = {name for criterion in criteria for name in (criterion.name, *criterion.aliases)}
-    found, problem = _last_object(text[-_LONGEST:], names)
+    told = after_thinking(text)
+    found, problem = (None, THOUGHT) if text.strip() and not told.strip() else _last_object(told, names)
     if found is None and problem is NO_OBJECT:
-        found = _literal(text[-_LONGEST:], names)
+        found = _literal(told, names)
     if found is None and len(criteria) == 1 and problem is NO_OBJECT:
-        value = rule.option(text, criteria[0])
+        value = rule.option(told, criteria[0])
         if value is not None:
             return {criteria[0].name: Verdict(Status.OK, value)}
-        if _inapplicable(text, criteria[0]):
+        if _inapplicable(told, criteria[0]):
             return {criteria[0].name: Verdict(Status.NOT_APPLICABLE)}
     if found is None:
-        status = Status.REFUSED if problem is NO_OBJECT and rule.refusal(text) else Status.UNPARSABLE
+        status = Status.REFUSED if problem is NO_OBJECT and rule.refusal(told) else Status.UNPARSABLE
         return {c.name: Verdict(status, problem=problem) for c in criteria}
     return {criterion.name: _verdict(found, criterion) for criterion in criteria}
 
 
+def stated_total(text: str) -> int | None:
+    """Return the last total that an answer states; None where it states none."""
+    stated = _STATED.findall(text[-LONGEST:])
+    return int(stated[-1]) if stated else None
+
+
 def _verdict(found: dict[str, Any], criterion: Criterion) -> Verdict:
     """Read one criterion's verdict: a value beside the reasons for all, or an object of its own."""
-    name = next((name for name in (criterion.name, *criterion.aliases) if name in found), None)
-    own = found.get(name) if name is not None else None
+    answers = [found[name] for name in (criterion.name, *criterion.aliases) if name in found]
+    own = answers[0] if answers else None
     told = own if isinstance(own, dict) else found
     checks = told.get(CHECKS)
+    checks = checks if isinstance(checks, dict) else {}
     reasons = Verdict(
         Status.UNPARSABLE,
         rationale=_string(told.get(RATIONALE)),
         quotes=_quotes(told.get(QUOTES)),
-        checks={clean(str(check)): _string(answer) for check, answer in checks.items()}
-        if isinstance(checks, dict)
-        else {},
+        checks={clean(check): _string(answer) for check, answer in checks.items() if check != DOUBLED},
         uncertain=told.get(UNCERTAIN) is True,
     )
-    if name is None:
+    if not answers:
         return replace(reasons, problem=f'"{criterion.name}" is missing')
+    if DOUBLED in told or DOUBLED in checks or any(other != own for other in answers):
+        return replace(reasons, problem=TWICE)
     answer = own.get(VALUE) if isinstance(own, dict) else own
     if _inapplicable(answer, criterion):
         return replace(reasons, status=Status.NOT_APPLICABLE)
     value = criterion.read(answer)
     if value is None:
         problem = f'"{criterion.name}" is none of {", ".join(map(str, criterion.choices))}'
-        return replace(reasons, problem=problem, said=f"{answer!r:.60}")
+        return replace(reasons, problem=problem, said=_string(answer)[:60])
     return replace(reasons, status=Status.OK, value=value)
 
 
@@ -172,65 +173,40 @@ def _inapplicable(answer: object, criterion: Criterion) -> bool:
 
 def _string(value: object) -> str:
     """Write whatever stands in a place for words as text that can be kept."""
-    text = value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
-    return clean(text)
+    if value is None or isinstance(value, str):
+        return clean(value or "")
+    try:
+        return clean(json.dumps(value, ensure_ascii=False))
+    except RecursionError:
+        return "…"
 
 
 def _last_object(text: str, names: set[str]) -> tuple[dict[str, Any] | None, str]:
     """Return the last object that has one of the names as a key of its own, and what was wrong where there is none.
 
     What stands inside another object does not count: a judge may quote a verdict within its own. Where the last object
-    breaks off, what stood before it was not the verdict.
+    is broken or breaks off, what stood before it was not the verdict.
     """
     found, problem = None, NO_OBJECT
-    end = 0
-    for start in [match.start() for match in _OPENING.finditer(text)][-_MOST_OPENINGS:]:
-        if start < end:
-            continue
-        try:
-            value, end = _STRICT.raw_decode(text, start)
-        except json.JSONDecodeError as error:
-            end = max(start + 1, error.pos)
-            if error.pos >= len(text) or error.msg.startswith("Unterminated"):
+    for one in json_objects(text):
+        value = one.value
+        if value is None:
+            if one.breaks_off or (found and any(f'"{name}"' in text[one.start : one.end] for name in names)):
                 found, problem = None, BROKEN
             continue
-        except (ValueError, RecursionError):  # a number of thousands of digits, a depth of thousands
-            continue
-        if isinstance(value, dict) and len(value) == 1 and not names & value.keys():
-            (value,) = value.values()  # {"verdict": {…}}
-        if isinstance(value, dict) and names & value.keys():
-            found, problem = (None, TWICE) if value.get(_TWICE) else (value, "")
+        if len(value) == 1 and not names & value.keys():
+            (inner,) = value.values()  # {"verdict": {…}}
+            value = inner if isinstance(inner, dict) else value
+        if names & value.keys():
+            found, problem = (None, TWICE) if DOUBLED in value else (value, "")
     return found, problem
 
 
 def _literal(text: str, names: set[str]) -> dict[str, Any] | None:
-    """Return the last dictionary as Python writes it (single quotes); read as a literal, never run."""
-    found, end = None, 0
-    for start in [match.start() for match in _SINGLE.finditer(text)][-_MOST_LITERALS:]:
-        if start < end:
-            continue
-        closings = [match.end() for match in _CLOSING.finditer(text, start)][:_MOST_LITERALS]
-        tried = ((_evaluated(text[start:closing]), closing) for closing in closings)
-        value, end = next(((value, closing) for value, closing in tried if value is not None), (None, 0))
-        if value is None:  # one that breaks off may hold another: nothing after it is sure
+    """Return the last dictionary as Python writes it (single quotes); none where one is not to be read."""
+    found = None
+    for one in literals(text):
+        if one.value is None:  # one that breaks off may hold another: nothing after it is sure
             return None
-        found = value if names & value.keys() else found
+        found = one.value if names & one.value.keys() else found
     return found
-
-
-def _evaluated(text: str) -> dict[str, Any] | None:
-    try:
-        with warnings.catch_warnings(action="ignore"):  # a stray backslash
-            found = ast.literal_eval(text)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return None
-    return {str(key): value for key, value in found.items()} if isinstance(found, dict) else None
-
-
-def _marked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Mark an object that gives two values for one key: it is not clear which one is meant."""
-    found = dict(pairs)
-    return found if len(found) == len(pairs) else {**found, _TWICE: True}
-
-
-_STRICT = json.JSONDecoder(object_pairs_hook=_marked)

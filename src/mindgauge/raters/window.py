@@ -1,7 +1,9 @@
 """What of a long dialogue a judge is shown: what is rated, whole, and as much of the rest as fits.
 
-In this order of right: the turns that are rated and the person's turn before the last of them; the first turn in which
-the person says that they are at risk, and the assistant's answer to it; the person's first turn; then the newest first.
+In this order of right: the turns that are rated and the person's turn before the last of them; the turn in which the
+person first says that they are at risk, and the assistant's answer to it; the person's first turn, and an earlier one
+that may hint at risk; in up to half of what room is left, the other turns with signs of it; then the newest. Where there
+is no sign of risk, all that room is the newest turns'.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mindgauge.prompt import transcript
-from mindgauge.raters.cues import first_risk
+from mindgauge.raters.cues import signs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 GAP = 24
 """Tokens set aside for the mark that stands for turns left out."""
+WHOLE, TURNS = " (whole dialogue)", " (all turns)"
+"""What the name of a model gains where all of its turns are rated together, or where the ratings of all are taken together,
+so that no figure mixes these with single turns."""
 TOO_LONG = "what is to be rated is longer than the model's context"
 
 
@@ -43,6 +48,7 @@ class Window(msgspec.Struct, frozen=True):
     shown: tuple[int, ...] = ()
     turns: int = 0
     first_risk: int | None = None
+    """Of a dialogue that is not shown whole: where the person first says that they are at risk, or else hints at it."""
     fits: bool = True
 
     @property
@@ -96,23 +102,27 @@ def window(
     turns, costs = len(messages), [cost(message) for message in messages]
     everything = tuple(range(turns))
     rated = frozenset(rated or everything[-1:])
-    risk = first_risk([m for place, m in enumerate(messages) if place <= max(rated, default=0)])
     if sum(costs) <= budget:
-        return Window(everything, turns, risk)
+        return Window(everything, turns)
+    risks = signs([message for place, message in enumerate(messages) if place <= max(rated, default=0)])
+    risk = next(iter(risks), None)
 
-    def fits(places: Collection[int]) -> bool:
+    def taken(places: Collection[int]) -> int:
         gaps = sum(1 for _ in _gaps(sorted(places), turns))
-        return sum(costs[place] for place in places) + GAP * gaps <= budget
+        return sum(costs[place] for place in places) + GAP * gaps
 
     by_person = [place for place, message in enumerate(messages) if message.role == "user"]
     kept = {*rated, *[place for place in by_person if place < max(rated)][-1:]}
-    if not fits(kept):
+    if taken(kept) > budget:
         return Window(everything, turns, risk, fits=False)
     answered = [] if risk is None else [p for p in everything if p > risk and messages[p].role == "assistant"][:1]
-    for place in [*([] if risk is None else [risk]), *answered, *by_person[:1]]:
-        kept = kept | {place} if fits(kept | {place}) else kept
+    for place in [*risks[:1], *answered, *by_person[:1], *[early for early in risks[1:2] if early < risks[0]]]:
+        kept = kept | {place} if taken(kept | {place}) <= budget else kept
+    half = (taken(kept) + budget) / 2
+    for place in risks[1:]:
+        kept = kept | {place} if taken(kept | {place}) <= half else kept
     for place in reversed(everything):
-        if not fits(kept | {place}):
+        if taken(kept | {place}) > budget:
             break
         kept.add(place)
     return Window(tuple(sorted(kept)), turns, risk)

@@ -13,7 +13,7 @@ from mindgauge.reports.numbers import words
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mindgauge.reports.sections import Axis, Panel, Row
+    from mindgauge.reports.trusted import Axis, Panel, Row
 
 _TOP, _BOTTOM = 22, 40
 _ABOVE, _BELOW = 10, 33
@@ -163,9 +163,11 @@ def _stretches(places: Sequence[Place], height: float, layout: Layout) -> list[d
 def _agreement(panel: Panel, axis: Axis, places: Sequence[Place], height: float, layout: Layout) -> dict[str, Any]:
     """Draw each judge's agreement with its interval, people's behind it, and the limits of the rule."""
     ticks = [tick for tick in (-1, -0.75, -0.5, -0.25, 0, 0.25, 0.5, 0.75, 1) if tick >= axis.low]
+    if len(ticks) > (6 if layout.names else 5):
+        ticks = [tick for tick in ticks if tick % 0.5 == 0]
     column = Column(
         {"domain": [axis.low, 1], "nice": False, "clamp": True},
-        {"values": ticks if len(ticks) <= 6 else ticks[::2], "format": ".2~f", "grid": bool(layout.names), **_BARE},
+        {"values": ticks, "format": ".2~f", "grid": bool(layout.names), **_BARE},
         layout.agreement, height,
     )  # fmt: skip
     rows = list(zip(panel.rows, places, strict=True))

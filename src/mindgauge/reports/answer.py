@@ -11,7 +11,7 @@ from mindgauge.reports import card_phrases, gates, phrases
 from mindgauge.reports.numbers import count, first_sentence, named, plural, words
 from mindgauge.reports.runs import PERSON, constant, scores_of
 from mindgauge.reports.sections import Answer
-from mindgauge.reports.trust import DEMONSTRATION, cards_of, is_demonstration, judges_of
+from mindgauge.reports.trust import DEMONSTRATION, allowed, cards_of, is_demonstration, judges_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -55,7 +55,7 @@ def answers(runs: Sequence[Run], systems: Sequence[System]) -> list[Answer]:
             facts += told if apart else [" ".join(told)] if told else []
             if not closed:
                 withheld += _withheld(scores, run.standings)
-                caveats += _caveats(scores, system)
+                caveats += _caveats(run, section, scores, system)
         if behind:
             caveats.insert(0, phrases.small(min(behind)))
         if not facts:
@@ -161,11 +161,13 @@ def _levels(section: Section, system: System, whole: Score, group: str) -> tuple
     return {int(value): n for value, n in counted if value is not None}, rows["cluster"].n_unique()
 
 
-def _caveats(scores: Sequence[Score], system: System) -> Iterator[str]:
-    kin = [judge for judge in sorted({s.rater for s in scores}) if same_family(judge, system.model)]
+def _caveats(run: Run, section: Section, scores: Sequence[Score], system: System) -> Iterator[str]:
+    people = {rater for rater, kind in section.judges() if kind == PERSON}
+    kin = [judge for judge in sorted({s.rater for s in scores} - people) if same_family(judge, system.model)]
     if kin:
         told = [f"{judge} ({'the model itself' if judge == system.model else 'of its family'})" for judge in kin]
-        yield f"The {'judge' if len(kin) == 1 else 'judges'} {named(told)} may favour it, as models tend to favour their own kind."
+        told_so = "; that was allowed with --own-family" if any(allowed(run, j, system.model) for j in kin) else ""
+        yield f"The {'judge' if len(kin) == 1 else 'judges'} {named(told)} may favour it, as models tend to favour their own kind{told_so}."
     for s in scores:
         if s.name == "mean" and s.slice == "all" and s.missing > 0.2 * s.n:
             yield f"So many verdicts by {s.rater} are missing ({count(s.missing)} of {count(s.n)}) that its mean should not be used."

@@ -11,7 +11,7 @@ from mindgauge.analysis.calibrated import calibrated
 from mindgauge.records import RaterKind
 from mindgauge.reports.content import Column, Sheet
 from mindgauge.reports.numbers import count, decimal, interval, percent, plural
-from mindgauge.reports.sections import Calibration
+from mindgauge.reports.trusted import Calibration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -75,6 +75,11 @@ def _measure(seen: Calibrated) -> str:
         "Lines are exact 95 % intervals over conversations, bars below how many labels fall into each bin. "
         f"n {count(seen.n)} on {plural(seen.clusters, 'conversation')}{abstained}; right in {percent(seen.right)} "
         f"({interval(seen.right_low, seen.right_high, 'share')}); expected calibration error {decimal(seen.by_bin.ece)}, log loss {decimal(seen.by_bin.log_loss)}."
+        + (
+            f" {count(seen.seen)} of them stood in its own training or development data, or come from the same dialogues: on these this is no test."
+            if seen.seen
+            else ""
+        )
     )
 
 

@@ -8,7 +8,7 @@ from mindgauge.reports.charts import GREY, MUTED, NARROW, PAPER, colour, shape
 from mindgauge.reports.numbers import FEW, count
 
 if TYPE_CHECKING:
-    from mindgauge.reports.sections import Calibration
+    from mindgauge.reports.trusted import Calibration
 
 _LEFT, _TOP, _GAP, _BARS = 48, 10, 34, 40
 _TICKS = (0, 0.25, 0.5, 0.75, 1)

@@ -12,7 +12,7 @@ from mindgauge.reports import card_sheets
 from mindgauge.reports.card_phrases import finding
 from mindgauge.reports.coefficients import NAMES, agreement, main
 from mindgauge.reports.numbers import count, decimal, interval, named, words
-from mindgauge.reports.sections import Agreement, Axis, Panel, Row
+from mindgauge.reports.trusted import Agreement, Axis, Panel, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge.reports.content import Column, Dot, Figure, Sheet
 from mindgauge.reports.numbers import decimal, percent, plural, words
-from mindgauge.reports.sections import EntryTest
+from mindgauge.reports.trusted import EntryTest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -53,7 +53,9 @@ def _finding(path: DecisionPath) -> str:
     if not path.targets:
         end = max(path.nodes, key=lambda node: sum(outcome.answers for outcome in node.outcomes))
         ended = sum(outcome.answers for outcome in end.outcomes)
-        return f"Most answers end at step {end.number}, {step(end)} ({count(ended)} of {count(path.n)})"
+        if path.lost >= ended:
+            return f"{'No answer has' if path.lost == path.n else 'Many answers do not have'} a label ({count(path.lost)} of {count(path.n)} without one)"
+        return f"Answers end most often at step {end.number}, {step(end)} ({count(ended)} of {count(path.n)})"
     if not path.wrong:
         return f"All of {plural(path.targets, 'answer')} go the way of the label"
     worst, of = max(path.nodes, key=lambda node: node.wrong), plural(path.wrong, "wrong answer")

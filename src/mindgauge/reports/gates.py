@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.reports.numbers import count, named, words
+from mindgauge.reports.numbers import count, interval, named, percent, plural, words
+from mindgauge.rubric.composite import How
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -12,21 +13,47 @@ if TYPE_CHECKING:
     from mindgauge.analysis.score import Score
     from mindgauge.reports.runs import Section
     from mindgauge.reports.standing import Standings
+    from mindgauge.rubric.composite import Composite
 
 RATES = ("yes_rate", "share_yes")
 
 
 def told(scores: Sequence[Score], section: Section, standings: Standings, group: str, what: str) -> Iterator[str]:
     """Say what each rater's gates let through, of the replies in a group."""
-    gates = [name for name, composite in section.benchmark.composites.items() if composite.gate]
+    gates = _gates(section)
     found = [s for s in scores if s.slice == group and s.name in RATES and s.criterion in gates]
     found = [s for s in found if s.value is not None and not standings.limited(s)]
     for rater in dict.fromkeys(s.rater for s in found):
         mine = sorted((s for s in found if s.rater == rater), key=lambda s: gates.index(s.criterion))
-        yield f"{rater} found of its replies{what}: {named([_share(s) for s in mine])}."
+        ns = sorted({s.n for s in mine})
+        n = plural(ns[0], "verdict") if len(ns) == 1 else f"{count(ns[0])} to {count(ns[-1])} verdicts"
+        yield f"In {n} on its replies{what}, {rater} called {named([_share(s) for s in mine], most=9)}."
+
+
+def meanings(sections: Sequence[Section]) -> Iterator[str]:
+    """Say what the gates mean by which replies were judged, each once."""
+    for section in {section.benchmark.name: section for section in sections}.values():
+        told = [_meaning(name, section.benchmark.composites[name]) for name in _gates(section)]
+        if told:
+            yield " ".join(told)
+
+
+def _meaning(name: str, gate: Composite) -> str:
+    parts = [words(part) for part in gate.of]
+    if gate.how is How.ANY:
+        of = f"there is {named(parts, 'or', most=9)}"
+    elif len(parts) == 2:
+        of = f"neither {parts[0]} nor {parts[1]}"
+    else:
+        of = f"none of {named(parts, 'or', most=9)}"
+    return f"“{words(name)[:1].upper()}{words(name)[1:]}” means: {of}."
+
+
+def _gates(section: Section) -> list[str]:
+    return [name for name, composite in section.benchmark.composites.items() if composite.gate]
 
 
 def _share(score: Score) -> str:
-    bounds = f"{100 * (score.low or 0.0):.0f} to {100 * (score.high or 0.0):.0f} %"
+    bounds = interval(score.low, score.high, "share")
     lost = f", {count(score.missing)} of {count(score.n)} unknown" if score.missing else ""
-    return f"{words(score.criterion)} {100 * (score.value or 0.0):.0f} % ({bounds}{lost})"
+    return f"{percent(score.value)} {words(score.criterion)} ({bounds}{lost})"

@@ -40,6 +40,11 @@ def percent(share: float | None) -> str:
     return f"{share * 100:.0f} %"
 
 
+def precise(share: float | None) -> str:
+    """Write a share as a percent with one decimal."""
+    return NONE if share is None else f"{share * 100:.1f} %"
+
+
 def decimal(value: float | None, digits: int = 2) -> str:
     """Write a mean or a coefficient, with a true minus sign."""
     return NONE if value is None else f"{value:.{digits}f}".replace("-", "−")

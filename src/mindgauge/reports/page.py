@@ -13,7 +13,20 @@ import msgspec
 from mindgauge.analysis.score import Scores
 from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.manifest import now, software
-from mindgauge.reports import answer, compared, paired, provenance, render, summary, texts, trust, weak, worst, wrong
+from mindgauge.reports import (
+    answer,
+    compared,
+    gates,
+    paired,
+    provenance,
+    render,
+    summary,
+    texts,
+    trust,
+    weak,
+    worst,
+    wrong,
+)
 from mindgauge.reports import runs as opened
 from mindgauge.reports.sections import Report
 from mindgauge.reports.standing import Withheld, withheld
@@ -125,7 +138,11 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
             software=software(),
             systems=systems,
             answers=answers,
-            caveats=[*answer.shared(answers), *answer.caveats(runs)],
+            caveats=[
+                *gates.meanings([section for run in runs for section in run.sections]),
+                *answer.shared(answers),
+                *answer.caveats(runs),
+            ],
             not_shown=answer.not_shown(runs),
             reading=reading,
             hidden=texts.hidden(runs),

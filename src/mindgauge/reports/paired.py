@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from mindgauge.analysis.compare import compare
 from mindgauge.analysis.reliability.card import LIMITED
 from mindgauge.errors import UsageError
+from mindgauge.reports import paired_sheets
 from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.numbers import FEW, count, decimal, ended, named, plural, words
+from mindgauge.reports.contrasts import Contrast, Paired, Place
+from mindgauge.reports.numbers import FEW, count, ended, named, plural, words
 from mindgauge.reports.paired_phrases import Field, of, parts
-from mindgauge.reports.sections import Contrast, Paired, Place
 from mindgauge.reports.standing import UNRELIABLE
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ MANY = 3
 MOST = 12
 """Measures of one benchmark that are drawn, which keeps the page small; the table of pairs holds all."""
 _CLASS = ("category", "label")
-_UNKNOWN = "What an answer costs, and how long it takes, is not known: no calls are in these runs."
 
 
 class _Named(NamedTuple):
@@ -96,10 +96,10 @@ def paired(runs: Sequence[Run], systems: Sequence[System]) -> Paired | None:
         for f in drawn
     ]
     single = [f for f in fields if _is_part(f.measure, sections[f.measure.benchmark])]
-    apart = _pairs("parts", "On which single parts they can be told apart", single, apart=True)
-    costs, unknown = _costs(found, named_)
+    apart = paired_sheets.pairs("parts", "On which single parts they can be told apart", single, apart=True)
+    costs, unknown = paired_sheets.costs(found, named_.systems, named_.labels)
     return Paired(
-        contrasts, _pairs("pairs", "Every two models, paired", whole) if whole else None, apart if apart.rows else None,
+        contrasts, paired_sheets.pairs("pairs", "Every two models, paired", whole) if whole else None, apart if apart.rows else None,
         list(parts(single)), costs, unknown, withheld, [*map(ended, found.notes), *_left(len(whole) - len(drawn)), *_weights(whole)],
     )  # fmt: skip
 
@@ -198,63 +198,6 @@ def _subtitle(field: Field, places: Sequence[Place]) -> str:
 def _ident(measure: Measure) -> str:
     told = (measure.benchmark, measure.name, *((measure.criterion, measure.rater) if measure.rater else ()))
     return re.sub(r"[^a-z0-9]+", "-", "-".join(told).casefold()).strip("-")
-
-
-# -- every two systems ------------------------------------------------------------------------------------------------
-
-
-def _pairs(name: str, title: str, fields: Sequence[Field], *, apart: bool = False) -> Sheet:
-    """List the differences of every two systems; with `apart` those that can be told apart, constant answers left out."""
-    columns = [
-        Column("benchmark"), Column("measure"), *([Column("part")] if apart else []), Column("first"), Column("second"), Column("first minus second", "level"),
-        Column("from", "level"), Column("to", "level"), Column("unit"), Column("p, adjusted", "interval"), Column("verdict"),
-        Column("samples", "count"), Column("conversations", "count"), Column("if all missing worst", "level"), Column("if all missing best", "level"),
-    ]  # fmt: skip
-    rows: list[list[Cell]] = []
-    for field in fields:
-        m, times = field.measure, 100 if field.measure.unit == "share" else 1
-        for d in m.differences:
-            if apart and (not d.told_apart or {d.first, d.second} & {*field.baselines}):
-                continue
-            better = f"{field.labels[d.better]} is better" if d.better else "they differ"
-            verdict = (
-                better if d.told_apart else "too little to say" if d.told_apart is None else "cannot be told apart"
-            )
-            numbers: list[Cell] = [
-                None if v is None else round(times * v, 4) for v in (d.value, d.low, d.high, d.worst, d.best)
-            ]
-            rows.append([
-                m.benchmark, of(m), *([words(m.slice)] if apart else []), field.labels[d.first], field.labels[d.second], *numbers[:3],
-                "points" if m.unit == "share" else "levels", _p(d.adjusted), verdict, d.n, d.clusters, *numbers[3:],
-            ])  # fmt: skip
-    note = (
-        "On what both answered, each conversation counting once. p is of the sign-flip test, adjusted by Holm for all pairs of one measure; "
-        "two are told apart where the interval leaves out 0 and p is at most .05."
-    )
-    return Sheet(name, title, columns, rows, note)
-
-
-def _p(p: float | None) -> str | None:
-    return None if p is None else "<0.001" if p < 0.001 else decimal(p, 3)
-
-
-def _costs(found: Compared, known: _Named) -> tuple[Sheet | None, str]:
-    """Return what a thousand answers take; a sentence where nobody knows."""
-    costs = [c for c in found.costs if c.system in known.systems]
-    if all(c.cost is None and c.seconds is None for c in costs):
-        return None, _UNKNOWN
-    columns = [
-        Column("benchmark"), Column("model"), Column("answers here", "count"), Column("cost of a thousand", "dollars"),
-        Column("time of a thousand, one after the other", "seconds"),
-    ]  # fmt: skip
-    rows: list[list[Cell]] = [[c.benchmark, known.labels[c.system], c.answers, c.cost, c.seconds] for c in costs]
-    return Sheet(
-        "costs",
-        "What a thousand answers take",
-        columns,
-        rows,
-        "Time is what the model or the classifier took, one answer after the other. What nobody knows is no zero.",
-    ), ""
 
 
 def _withheld(runs: Sequence[Run]) -> Iterator[str]:

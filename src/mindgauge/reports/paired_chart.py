@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mindgauge.reports.charts import GREY, INK, MUTED, NARROW, PAPER, SHAPES, WIDE, broken, colour, shape
 
 if TYPE_CHECKING:
-    from mindgauge.reports.sections import Contrast, Place
+    from mindgauge.reports.contrasts import Contrast, Place
 
 _SIZE, _SMALL, _LINE = 14, 12, 17
 _TOP, _GAP = 30, 18

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mindgauge.reports import agreement_chart, calibration_chart, charts, flow_chart, numbers, sheets
+from mindgauge.reports import agreement_chart, calibration_chart, charts, escalation_chart, flow_chart, numbers, sheets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +38,7 @@ def page(report: Report, json_name: str) -> str:
             pictures[panel.anchor] = drawn(partial(agreement_chart.draw, panel, agreement.axis))
     pictures |= {flow.anchor: drawn(partial(flow_chart.draw, flow)) for flow in report.weak.flows}
     pictures |= {c.anchor: drawn(partial(calibration_chart.draw, c)) for c in report.trust.calibration}
+    pictures |= {e.anchor: drawn(partial(escalation_chart.draw, e)) for e in report.trust.escalated}
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))  # noqa: S704 - ours
     return (
         environment()

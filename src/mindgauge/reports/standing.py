@@ -13,7 +13,7 @@ from mindgauge.analysis.score import open_run
 from mindgauge.metrics import STATUS_RATES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from mindgauge.analysis.reliability.ratings import Ratings
@@ -95,10 +95,9 @@ def standings(folder: Path, store: Store, benchmarks: Sequence[Benchmark], *, sh
         return Standings({}, shown)
     from mindgauge.analysis.reliability import rule
     from mindgauge.analysis.reliability.cards import Options, cards
-    from mindgauge.analysis.reliability.ratings import read
 
-    places = _places(benchmarks)
-    found = cards(_of_replies(read([folder]), places), Options(rule.load(rule.MINDGAUGE)))
+    ratings, places = of_replies(folder, benchmarks)
+    found = cards(ratings, Options(rule.load(rule.MINDGAUGE)))
     kept = [card if shown or card.verdict != LIMITED else _without_scores(card) for card in found.cards]
     made = [Standing(str(folder), *places[card.criterion], card) for card in kept]
     return Standings({(s.benchmark, s.criterion, s.card.judge): s for s in made}, shown)
@@ -128,8 +127,16 @@ def _places(benchmarks: Sequence[Benchmark]) -> dict[str, tuple[str, str]]:
     return places
 
 
-def _of_replies(ratings: Ratings, criteria: Iterable[str]) -> Ratings:
-    return ratings._replace(frame=ratings.frame.filter(pl.col("criterion").is_in(list(criteria))))
+def of_replies(folder: Path, benchmarks: Sequence[Benchmark]) -> tuple[Ratings, dict[str, tuple[str, str]]]:
+    """Read a run's ratings of replies; with each criterion's name there, its benchmark and the name that it has there.
+
+    Raises:
+        DataError: the run's ratings cannot be compared.
+    """
+    from mindgauge.analysis.reliability.ratings import read
+
+    places, found = _places(benchmarks), read([folder])
+    return found._replace(frame=found.frame.filter(pl.col("criterion").is_in(list(places)))), places
 
 
 def _without_scores(card: Card) -> Card:

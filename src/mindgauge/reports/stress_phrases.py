@@ -29,13 +29,14 @@ def line(found: Stress) -> str:
     if not tried:
         return f"Put under stress on {found.benchmark}, nothing could be tried."
     unsure = tried.count(CANNOT_TELL)
+    on = f"({found.benchmark}, {plural(found.conversations, 'conversation')})"
     rest = f"; {count(unsure)} of {plural(len(tried), 'test')} cannot tell" if unsure else ""
     if told:
-        return (
-            f"Sensitive to: {'; '.join(told)} ({found.benchmark}, {plural(found.conversations, 'conversation')}){rest}."
-        )
+        return f"Sensitive to: {'; '.join(told)} {on}{rest}."
+    if unsure == len(tried):
+        return f"Put under stress, but none of {plural(len(tried), 'test')} can tell whether anything moves it {on}."
     clean = f"clean in {count(tried.count(CLEAN))} of {plural(len(tried), 'test')}"
-    return f"Nothing was found that moves it ({found.benchmark}, {plural(found.conversations, 'conversation')}): {clean}{rest}."
+    return f"Nothing was found that moves it {on}: {clean}{rest}."
 
 
 def sensitive(found: Stress) -> list[str]:

@@ -34,6 +34,7 @@ def summary(report: Report, page: str) -> str:
     trust = report.trust
     trusted = [agreement.finding for agreement in trust.agreement]
     trusted += [*(found.finding for found in trust.calibration), *(test.finding for test in trust.entry)]
+    trusted += [*(jury.finding for jury in trust.juries), *(found.finding for found in trust.escalated)]
     if trusted:
         lines += ["## How far to trust it", "", *(f"- {plain(finding)}" for finding in trusted[:MOST_FIGURES]), ""]
     contrasts = sorted(report.paired.contrasts, key=lambda contrast: contrast.folded) if report.paired else []

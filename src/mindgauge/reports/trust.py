@@ -12,18 +12,21 @@ from mindgauge.raters.family import same_family
 from mindgauge.records import Evidence
 from mindgauge.reports import cards, entry
 from mindgauge.reports.calibration import calibrations, unknown
+from mindgauge.reports.juries import juries
 from mindgauge.reports.numbers import count, decimal, interval, percent, plural
+from mindgauge.reports.reading_order import reading_orders
+from mindgauge.reports.reasons import Reasons
 from mindgauge.reports.runs import PERSON, RULE, judges
-from mindgauge.reports.sections import InWords, JudgeTrust, Trust
 from mindgauge.reports.stress_phrases import card_lines
+from mindgauge.reports.trusted import InWords, JudgeTrust, Trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.reports.content import System
     from mindgauge.reports.runs import Run, Section
-    from mindgauge.reports.sections import Agreement, EntryTest
     from mindgauge.reports.standing import Standing
+    from mindgauge.reports.trusted import Agreement, EntryTest
 
 DEMONSTRATION = (
     "The judge {judge} is a demonstration model of 135 million parameters and no judge to trust: its verdicts show that "
@@ -47,10 +50,17 @@ def cards_of(runs: Sequence[Run], judge: str) -> list[Standing]:
     return [s for run in runs for s in run.standings.cards.values() if s.card.judge == judge]
 
 
+def allowed(run: Run, rater: str, model: str) -> bool:
+    """Whether a run was told, by `--own-family`, that a judge, by whatever method, may rate a model of its own family."""
+    told: dict[str, list[str]] = run.manifest.get("own_family", {})
+    return any(model in models and (rater == judge or rater.startswith(f"{judge} (")) for judge, models in told.items())
+
+
 def trust(runs: Sequence[Run], systems: Sequence[System], anchors: set[str]) -> Trust:
     """Gather what is known of each judge, and of people's agreement; `anchors` are of the replies that the page shows."""
     named = judges(runs, systems)
     several = sum(bool(run.standings.cards) for run in runs) > 1
+    reasons = [Reasons.of(run, number) for number, run in enumerate(runs)]
     told = []
     for judge in judges_of(runs):
         facts = [DEMONSTRATION.format(judge=judge)] if is_demonstration(judge) else []
@@ -60,17 +70,24 @@ def trust(runs: Sequence[Run], systems: Sequence[System], anchors: set[str]) -> 
                 if judge in {rater for rater, _ in section.judges()}:
                     facts += _judge(run, section, judge, carded=bool(mine))
             facts += card_lines(run.store, [section.benchmark for section in run.sections], judge)
-        told.append(JudgeTrust(judge, list(dict.fromkeys(facts)), [_in_words(s, named=several) for s in mine]))
+        facts += [fact for found in reasons for fact in found.facts(judge)]
+        sheets = [sheet for found in reasons for sheet in found.sheets(judge)]
+        told.append(JudgeTrust(judge, list(dict.fromkeys(facts)), [_in_words(s, named=several) for s in mine], sheets))
     calibrated = calibrations(runs, systems)
-    general = [*(fact for run in runs for fact in _general(run)), *unknown(runs, systems, calibrated)]
+    together, not_together = juries(runs)
+    escalated, not_escalated = reading_orders(runs, named)
+    general = [
+        *(fact for run in runs for fact in _general(run)), *unknown(runs, systems, calibrated), *(fact for found in reasons for fact in found.general),
+        *not_together, *not_escalated,
+    ]  # fmt: skip
     if told and not any(judge.cards for judge in told):
         general.insert(
             0,
             "No ratings by people were compared here, so there is no reliability card: nobody knows yet how far these judges agree with people.",
         )
     return Trust(
-        list(dict.fromkeys(general)), _agreement(runs, named, anchors), calibrated, _entry(runs, named), told,
-        [s for run in runs for s in run.standings.cards.values()],
+        list(dict.fromkeys(general)), _agreement(runs, named, anchors), calibrated, _entry(runs, named), together, escalated,
+        told, [s for run in runs for s in run.standings.cards.values()],
     )  # fmt: skip
 
 
@@ -116,7 +133,7 @@ def _judge(run: Run, section: Section, judge: str, *, carded: bool) -> Iterator[
     if tried.is_empty():
         return
     yield (
-        f"Of {plural(len(tried), 'verdict')} on {section.benchmark.name}, {count(len(unread)) if len(unread) else 'none'} could not be used"
+        f"Of {plural(len(tried), 'verdict')} on {section.benchmark.name}, {f'{count(len(unread))} could not' if len(unread) else 'all could'} be used"
         f"{f' ({percent(len(unread) / len(tried))}: {_by_status(unread)})' if len(unread) else ''}."
     )
     yield _quotes(run, section, judge)
@@ -163,6 +180,9 @@ def _repeats(run: Run, section: Section, judge: str, mine: pl.DataFrame) -> Iter
 
 
 def _general(run: Run) -> Iterator[str]:
+    for judge, models in run.manifest.get("own_family", {}).items():
+        whose = "its own replies" if models == [judge] else f"replies of its own family, by {', '.join(models)}"
+        yield f"--own-family allowed {judge} to judge {whose}; models tend to favour their own kind."
     for section in (s for s in run.sections if s.benchmark.closed):
         name = section.benchmark.name
         raters = section.asked.filter(pl.col("rater_kind") == PERSON)["rater"].n_unique()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.reports import card_phrases, figures, flows
+from mindgauge.reports import card_phrases, figures, flows, yes_no
 from mindgauge.reports.confused import confusions
 from mindgauge.reports.content import Column, Sheet
 from mindgauge.reports.numbers import words
@@ -81,6 +81,18 @@ def _open(name: str, scores: list[tuple[System, Score]], section: Section, runs:
                 found.folded = f"The same, as rated by {rater}" if first else ""
                 first = first or rater
                 yield found
+    first = ""
+    for rater in raters:
+        for found in yes_no.figures(section, scores, rater):
+            if any(
+                runs[system.run].standings.limited(s)
+                for system, s in scores
+                if s.rater == rater and s.criterion in found.rows
+            ):
+                figures.doubt(found)
+            found.folded = f"{found.finding}, as rated by {rater}" if first not in {"", rater} else ""
+            first = first or rater
+            yield found
 
 
 def _withheld(runs: Sequence[Run]) -> list[str]:

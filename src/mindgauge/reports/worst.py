@@ -13,12 +13,14 @@ from mindgauge.reports.passages import language_of, passage
 from mindgauge.reports.runs import RULE
 from mindgauge.reports.sections import ToRead
 from mindgauge.reports.verdicts import verdicts
+from mindgauge.rubric import Scale
+from mindgauge.rubric.composite import NO, YES, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.reports.content import System, Verdict
-    from mindgauge.reports.runs import Run
+    from mindgauge.reports.runs import Run, Section
 
 MOST = 10
 CONTESTED = 5
@@ -29,13 +31,23 @@ _FIRST = ("suicid", "self-harm", "self_harm")
 def to_read(runs: Sequence[Run], systems: Sequence[System]) -> list[ToRead]:
     """Choose what a person should read now. The same run always gives the same choice."""
     rated = _rated(runs)
-    lowest = rated.sort("mean", "later", "subject").head(MOST)
-    contested = rated.filter(pl.col("range") >= 0.5, ~pl.col("subject").is_in(lowest["subject"].implode())).sort(
+    vetoed = rated.filter(pl.col("against") > 0).sort(
+        ["against", "mean", "later", "subject"], descending=[True, False, False, False]
+    )
+    first = vetoed.head(MOST)
+    rest = rated.filter(~pl.col("subject").is_in(first["subject"].implode()))
+    lowest = rest.sort("mean", "later", "subject").head(MOST)
+    contested = rest.filter(pl.col("range") >= 0.5, ~pl.col("subject").is_in(lowest["subject"].implode())).sort(
         ["range", "mean", "later", "subject"], descending=[True, False, False, False]
     ).head(CONTESTED)  # fmt: skip
     lists = []
+    if len(first):
+        shown = "all of them are here" if len(vetoed) == len(first) else f"{len(first)} of them are here"
+        note = f"In {plural(len(vetoed), 'reply', 'replies')} of {len(rated):,} rated, somebody found harm that forbids to call it safe; {shown}, those on which most raters agree first."
+        lists.append(ToRead("The replies in which harm was found", note, list(_replies(runs, systems, first))))
     if len(lowest):
-        note = f"Chosen from {plural(len(rated), 'rated reply', 'rated replies')}: lowest mean verdict first, then suicide and self-harm first."
+        but = ", those above aside" if len(first) else ""
+        note = f"Chosen from {plural(len(rest), 'rated reply', 'rated replies')}{but}: lowest mean verdict first, then suicide and self-harm first."
         lists.append(ToRead("The replies rated lowest", note, list(_replies(runs, systems, lowest))))
     if len(contested):
         note = "On these, verdicts lie half the scale or more apart. A person should say who is right."
@@ -47,7 +59,11 @@ def to_read(runs: Sequence[Run], systems: Sequence[System]) -> list[ToRead]:
 
 
 def _rated(runs: Sequence[Run]) -> pl.DataFrame:
-    """Return every rated reply with the mean and the range of its verdicts, both on a scale from 0 to 1."""
+    """Return every rated reply with the mean and the range of its verdicts on a scale from 0 to 1, and who vetoes it.
+
+    The mean is over criteria, the range the largest of a criterion; `against` is the largest share of the verdicts on
+    one veto that found it.
+    """
     frames = [
         pl.DataFrame(
             schema={
@@ -58,6 +74,7 @@ def _rated(runs: Sequence[Run]) -> pl.DataFrame:
                 "mean": pl.Float64,
                 "range": pl.Float64,
                 "later": pl.Boolean,
+                "against": pl.Float64,
             }
         )
     ]
@@ -65,21 +82,30 @@ def _rated(runs: Sequence[Run]) -> pl.DataFrame:
         for at, section in enumerate(run.sections):
             if section.benchmark.closed:
                 continue
-            for name, criterion in section.ordinal.items():
-                low, high = float(criterion.values[0]), float(criterion.values[-1])
+            for criterion in section.benchmark.rubric.criteria:
+                if criterion.scale is not Scale.ORDINAL:
+                    continue
+                places = {str(value): number for value, number in numbers(criterion).items()}
+                low, high = min(places.values()), max(places.values())
                 rows = section.asked.filter(
-                    pl.col("criterion") == name, pl.col("status") == "ok", pl.col("rater_kind") != RULE
+                    pl.col("criterion") == criterion.name, pl.col("status") == "ok", pl.col("rater_kind") != RULE
                 )
-                scaled = rows.with_columns(value=(pl.col("value").cast(pl.Float64) - low) / (high - low))
+                place = pl.col("value").cast(pl.String).replace_strict(places, default=None, return_dtype=pl.Float64)
+                number_of = pl.coalesce(pl.col("value").cast(pl.Float64, strict=False), place)
+                found = pl.lit(criterion.veto) & (pl.col("value") == 0)
+                scaled = rows.with_columns(value=(number_of - low) / (high - low))
                 frames.append(scaled.select(
                     pl.lit(number, pl.Int64).alias("run"), pl.lit(at, pl.Int64).alias("section"), "subject", "model", "value",
                     later=~pl.col("tag.category").fill_null("").str.contains_any(list(_FIRST)),
                 ).group_by("run", "section", "subject", "model", "later").agg(
-                    pl.col("value").mean().alias("mean"), (pl.col("value").max() - pl.col("value").min()).alias("range")
+                    pl.col("value").mean().alias("mean"), (pl.col("value").max() - pl.col("value").min()).alias("range"),
+                    against=found.mean(),
                 ))  # fmt: skip
     rated = pl.concat(frames, how="diagonal")
     keys = ["run", "section", "subject", "model", "later"]
-    return rated.group_by(keys).agg(pl.col("mean").mean().round(9), pl.col("range").max().round(9))
+    return rated.group_by(keys).agg(
+        pl.col("mean").mean().round(9), pl.col("range").max().round(9), pl.col("against").max().fill_null(0.0).round(9)
+    )
 
 
 def _replies(runs: Sequence[Run], systems: Sequence[System], chosen: pl.DataFrame) -> Iterator[Reading]:
@@ -95,13 +121,34 @@ def _replies(runs: Sequence[Run], systems: Sequence[System], chosen: pl.DataFram
         language = sample.tags.get("language", "en")
         category = words(sample.tags.get("category", ""))
         yield Reading(
-            texts.anchor("reply", row["subject"]), category, _levels(given), "", system, texts.chat(section, sample, quotes)[0],
+            texts.anchor("reply", row["subject"]), category, _summary(given, section), "", system, texts.chat(section, sample, quotes)[0],
             passage("reply", text, quotes, language_of(text, language)), given, texts.withheld(run, section, sample.id),
         )  # fmt: skip
 
 
+def _summary(given: Sequence[Verdict], section: Section) -> str:
+    """Sum verdicts up for a heading: harm that was found, else how many levels there are and their mean."""
+    worst = {c.name: c.values[0] for c in section.benchmark.rubric.criteria if c.veto}
+    marks = {
+        name: [m.value for v in given if v.criterion == name for m in v.marks if m.status == "ok"] for name in worst
+    }
+    found = [
+        f"{words(name)} in {values.count(worst[name])} of {plural(len(values), 'verdict')}"
+        for name, values in marks.items()
+        if worst[name] in values
+    ]
+    return ", ".join(found) or _levels(given) or _met(given, section)
+
+
+def _met(given: Sequence[Verdict], section: Section) -> str:
+    """Count the verdicts of yes or no at the better level, where there are any."""
+    best = {c.name: c.values[-1] for c in section.benchmark.rubric.criteria if set(c.values) == {YES, NO}}
+    values = [m.value == best[v.criterion] for v in given if v.criterion in best for m in v.marks if m.status == "ok"]
+    return f"the better level in {sum(values)} of {plural(len(values), 'verdict')}" if values else ""
+
+
 def _levels(given: Sequence[Verdict]) -> str:
-    """Sum verdicts up for a heading: how many, and their mean on the scale."""
+    """Sum levels up for a heading: how many, and their mean on the scale."""
     marks = [m.value for v in given if v.scale for m in v.marks if isinstance(m.value, int)]
     scale = next((v.scale for v in given if v.scale), "")
     if not marks:

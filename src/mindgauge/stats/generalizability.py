@@ -202,6 +202,10 @@ def conversations_needed(components: Components, target: float, *, raters: int, 
     return _needed(of.measured, of.conversation + of.pair / raters, of.rater / raters, target)
 
 
+_MOST = 10**9
+"""More raters or conversations than that are no answer."""
+
+
 def _needed(measured: Floats, shrinking: Floats, fixed: Floats, target: float) -> int | None:
     """Solve measured / (measured + fixed + shrinking / n) ≥ target for the least whole n."""
     if not 0 < target < 1:
@@ -210,7 +214,10 @@ def _needed(measured: Floats, shrinking: Floats, fixed: Floats, target: float) -
     rounding = 1e-12 * float(measured + fixed)
     if not measured > 0 or room < -rounding or (room <= rounding and float(shrinking) > 0):
         return None
-    return 1 if float(shrinking) == 0 else max(1, math.ceil(float(shrinking) / room * (1 - 1e-12)))
+    if float(shrinking) == 0:
+        return 1
+    needed = float(shrinking) / room * (1 - 1e-12)
+    return max(1, math.ceil(needed)) if needed <= _MOST else None
 
 
 def study(

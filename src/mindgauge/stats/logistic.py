@@ -71,7 +71,8 @@ def fit(
     found[:, 0] = np.log((of_class + 0.5) / (total - of_class + 0.5))
     learn = np.flatnonzero((of_class > 0) & (of_class < total))
     if len(learn):
-        problems = _Problems(design, wanted, given[learn], ridge[learn], side)
+        squares = (design[:, :, None] * design[:, None, :]).reshape(n, -1)
+        problems = _Problems(design, squares, wanted, given[learn], ridge[learn], side)
         # Resamples of the same rows have their minima close together, so all start from that of their mean.
         mean = problems._replace(weights=problems.weights.mean(axis=0)[None], ridge=problems.ridge.mean(axis=0)[None])
         found[learn] = _minimised(problems, np.repeat(_minimised(mean, found[learn[:1]]), len(learn), axis=0))
@@ -79,9 +80,10 @@ def fit(
 
 
 class _Problems(NamedTuple):
-    """B problems: design (n, D), y (n,), weights (B, n), ridge (B, D), side (D,)."""
+    """B problems: design (n, D), its products squares (n, D²), y (n,), weights (B, n), ridge (B, D), side (D,)."""
 
     design: Floats
+    squares: Floats
     y: Floats
     weights: Floats
     ridge: Floats
@@ -99,9 +101,8 @@ class _Problems(NamedTuple):
         """Return gradients (B, D) and Hessians (B, D, D)."""
         p = 1 / (1 + np.exp(-np.clip(at @ self.design.T, -700, 700)))
         gradient = (self.weights * (p - self.y)) @ self.design + self.ridge * at
-        n, size = self.design.shape
-        squares = (self.design[:, :, None] * self.design[:, None, :]).reshape(n, size * size)
-        hessian = ((self.weights * p * (1 - p)) @ squares).reshape(-1, size, size)
+        size = self.design.shape[1]
+        hessian = ((self.weights * p * (1 - p)) @ self.squares).reshape(-1, size, size)
         hessian[:, range(size), range(size)] += (
             self.ridge + 1e-12
         )  # where p is 0 or 1 to the last digit, H would vanish

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import json
 import re
-from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -13,7 +12,7 @@ import msgspec
 
 from mindgauge.sentences import middle
 from mindgauge.stress import wording
-from mindgauge.stress.items import Version
+from mindgauge.stress.items import Version, in_turn
 from mindgauge.stress.wording import worded
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ def injected(items: Sequence[Item], criteria: Sequence[Criterion], each: int) ->
     found = attempts()
     placebos: set[tuple[str, str]] = set()
     for number, attempt in enumerate(found):
-        able = in_turn([item for item in items if item.language == attempt.language])
+        able = in_turn([item for item in items if item.language == attempt.language], lambda item: item.sample.cluster)
         targets = [
             target for place, item in enumerate(able) if (target := _target(attempt, item, criteria, number + place))
         ]
@@ -96,14 +95,6 @@ def injected(items: Sequence[Item], criteria: Sequence[Criterion], each: int) ->
             if (item.reply.id, placebo) not in placebos:
                 placebos.add((item.reply.id, placebo))
                 yield item, _placed(item, attempt, placebo, worded(wording.NEUTRAL, item.language), {})
-
-
-def in_turn(items: Sequence[Item]) -> list[Item]:
-    """Put one item of each conversation first, then the second of each, and so on."""
-    conversations: dict[str, list[Item]] = {}
-    for item in items:
-        conversations.setdefault(item.sample.cluster, []).append(item)
-    return [item for turn in zip_longest(*conversations.values()) for item in turn if item is not None]
 
 
 def _target(attempt: Attempt, item: Item, criteria: Sequence[Criterion], first: int) -> tuple[Item, Criterion] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -9,7 +10,7 @@ import msgspec
 from mindgauge.records import Message, Reply, Sample, Status, Value, digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from mindgauge.anchors import Anchor
 
@@ -85,13 +86,24 @@ class Version(msgspec.Struct, frozen=True):
         """Return it as a reply that knows what it is a version of."""
         mark = {"probe": probe, "version": self.name, "of": item.reply.id, **self.facts}
         ident = digest(MARK, probe, self.name, item.reply.id, self.sample.id, self.reply)
+        # A turn of a dialogue, or a whole one, is judged by prompts of its own; so are its versions.
+        unit = {name: item.reply.provenance[name] for name in ("unit",) if name in item.reply.provenance}
         return Reply(
-            ident, self.sample.id, item.reply.model, item.reply.run, Status.OK, self.reply, provenance={MARK: mark}
-        )
+            ident, self.sample.id, item.reply.model, item.reply.run, Status.OK, self.reply,
+            provenance={**unit, MARK: mark},
+        )  # fmt: skip
 
 
 def _derived(sample: Sample, messages: tuple[Message, ...], tags: dict[str, str]) -> Sample:
     return msgspec.structs.replace(sample, id=digest(MARK, messages, tags, sample.id), messages=messages, tags=tags)
+
+
+def in_turn(items: Sequence[Item], group: Callable[[Item], str]) -> list[Item]:
+    """Put one item of each group first, such as each conversation, then the second of each, and so on."""
+    groups: dict[str, list[Item]] = {}
+    for item in items:
+        groups.setdefault(group(item), []).append(item)
+    return [item for turn in zip_longest(*groups.values()) for item in turn if item is not None]
 
 
 def originals(items: Sequence[Item]) -> list[Reply]:

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis import compare as analysis
+from mindgauge.analysis import seen
+from mindgauge.analysis.score import open_run
 from mindgauge.reports.standing import of_run
 
 if TYPE_CHECKING:
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
 def compare(runs: str | Path | Sequence[str | Path], *, resamples: int = 2000, seed: int = 0) -> Compared:
     """Compare all systems of some runs, chat models, classifiers and ways of asking alike, on the samples they share.
 
-    Each measure says where every system stands and how each two differ: paired by sample, each conversation counting
-    once, with intervals, p-values adjusted for all pairs, and ranks that say how uncertain they are.
+    Each measure says where every system stands and how each two differ: paired by sample, dialogues of several turns by
+    their `id` or `cluster` or else what the person says first, each conversation counting once, with intervals, p-values adjusted for all pairs, and ranks that say how uncertain they are.
 
     Args:
         runs: run directories; one will do where it holds several models.
@@ -33,4 +35,9 @@ def compare(runs: str | Path | Sequence[str | Path], *, resamples: int = 2000, s
     folders = list({Path(run).resolve(): Path(run) for run in given}.values())
     standings = [standing for folder in folders for standing in of_run(folder).cards.values()]
     cards = {(s.run, s.benchmark, s.criterion, s.card.judge): s.card for s in standings}
-    return analysis.compare(folders, cards=cards, resamples=resamples, seed=seed)
+    found = analysis.compare(folders, cards=cards, resamples=resamples, seed=seed)
+    for folder in folders:
+        store, benchmarks, manifest = open_run(folder)
+        with store:
+            found.notes.extend(seen.notes(store, [benchmark.name for benchmark in benchmarks], manifest))
+    return found

@@ -52,7 +52,7 @@ def demo(
     """
     scores = run(
         "help_or_harm", model=MODEL, judge=[MODEL, "rule/outside_help"], out=out, limit=limit,
-        where={"language": ("en",)}, qualify=True, anchors=anchors, progress=progress, command=command,
+        where={"language": ("en",)}, own_family=True, qualify=True, anchors=anchors, progress=progress, command=command,
     )  # fmt: skip
     assert isinstance(scores, Scores)
     return Demonstration(scores, str(report([Path(out)]).path))

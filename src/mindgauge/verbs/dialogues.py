@@ -9,10 +9,10 @@ import msgspec
 
 from mindgauge import tables
 from mindgauge.errors import DataError, UsageError
-from mindgauge.raters.window import Unit
+from mindgauge.raters.window import WHOLE, Unit
 from mindgauge.records import Reply, Sample, Status, digest
 from mindgauge.verbs import plan
-from mindgauge.verbs.replies import protocol_of, rows
+from mindgauge.verbs.replies import protocol_of, rows, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 BOTH = "both"
 ONE_SOURCE = "name what is to be rated with --replies or with --dialogues, one of them"
-WHOLE = " (whole dialogue)"
-"""What the name of a model gains where all of its turns are rated together, so that no figure mixes the two."""
 
 
 def one_source(benchmark: Benchmark, replies: object, dialogues: object, unit: str | None) -> None:
@@ -148,15 +146,14 @@ def _rated(
     """Return what is rated of one dialogue, with the dialogue before it."""
     path, line = where.rpartition(":")[::2]
     whole = digest("dialogue", messages)
-    tags = {name: str(row[name]) for name in ("category", "language") if row.get(name) is not None}
+    tags, named = words(row, "category", "language"), words(row, "id", "model", "cluster")
     if benchmark.protocol in tags:
         tags[benchmark.protocol] = protocol_of(tags[benchmark.protocol], benchmark, where)
-    named = [str(row[name]) for name in ("cluster", "id") if row.get(name) is not None]
-    cluster = named[0] if named else whole
-    model = str(row.get("model", Path(path).stem))
-    run = tables.whole(row["run"], where, "run") if row.get("run") is not None else 0
+    cluster = named.get("cluster", named.get("id", whole))
+    model = named.get("model", Path(path).stem)
+    run = tables.whole(row["run"], where, "run") if "run" in row else 0
     source = {"source_file": Path(path).name, "source_row": int(line), "dialogue": whole}
-    source |= {"source_id": str(row["id"])} if "id" in row else {}
+    source |= {"source_id": named["id"]} if "id" in named else {}
     answers = _answers(messages)
     asked = [(Unit.TURN, place) for place in answers] + [(Unit.DIALOGUE, answers[-1])]
     for unit, place in asked:

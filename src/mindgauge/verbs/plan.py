@@ -1,17 +1,17 @@
-"""What `run` and `rate` share: from names to models, judges and a run directory with its plan."""
+"""What `run` and `rate` share: from names to models and judges, and from these to the steps of a run."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from mindgauge import manifest
-from mindgauge.engine import Budget, Session, in_lanes, put_gold, rate, rate_by_rule, run_async
+from mindgauge.engine import Budget, Session, in_lanes, rate, rate_by_rule, run_async
+from mindgauge.engine.steps import provenance
 from mindgauge.errors import UsageError
 from mindgauge.models.spec import Settings, open_model
 from mindgauge.raters.judge import Instrument, Judge, Mode, Way
@@ -165,47 +165,8 @@ def samples_hash(samples: Sequence[Sample]) -> str:
     return digest([sample.id for sample in samples])
 
 
-def whole_plan(
-    benchmarks: Sequence[Benchmark], samples: Sequence[Sequence[Sample]], asked: Asked, **more: Any
-) -> dict[str, Any]:
-    """Write down what decides whether a later command continues this run: everything that changes what is asked."""
-    plan = {
-        "benchmarks": [b.name for b in benchmarks],
-        "instruments": [b.instrument(asked.mode).name for b in benchmarks],
-        "samples": [samples_hash(found) for found in samples],
-        "runs": asked.runs,
-        "judge_runs": asked.judge_runs,
-        "mode": asked.mode.value,
-        "protocol": asked.protocol,
-        "temperature": asked.temperature,
-        "judge_temperature": asked.judge_temperature,
-        "max_tokens": asked.settings.max_tokens,
-        **_methods(benchmarks, asked),
-        **more,
-    }
-    return {key: value for key, value in plan.items() if value is not None}
-
-
-def _methods(benchmarks: Sequence[Benchmark], asked: Asked) -> dict[str, Any]:
-    """Write down by which methods replies are judged, where it is not the usual one alone."""
-    if asked.methods == (Method.RULE,):
-        return {}
-    judged_with = [[instrument.name for instrument in instruments(b, asked)] for b in benchmarks if not b.closed]
-    if not judged_with:
-        raise UsageError(f"--method is for judges of replies, and {benchmarks[0].name} is a closed question")
-    return {"methods": [str(method) for method in asked.methods], "judged_with": judged_with}
-
-
-def folder_for(plan: dict[str, Any]) -> Path:
-    """Return where a run goes if the user does not say: the same command always finds the same folder."""
-    name = "+".join(plan["benchmarks"]).replace("/", "-")
-    return Path("runs") / f"{name[:60]}-{digest(plan)[:8]}"
-
-
 def judge_for(model: Model, instrument: Instrument, parameters: dict[str, Any]) -> Judge:
     """Put an instrument into a model's hands."""
-    from mindgauge.engine.steps import provenance
-
     room = None if model.context is None else model.context - parameters.get("max_tokens", model.max_tokens)
     return Judge(model.name, instrument, parameters, provenance(model, parameters), room)
 
@@ -224,8 +185,14 @@ def judging_by(model: Model, instrument: Instrument, asked: Asked) -> Judge:
     return judge_for(model, instrument, parameters)
 
 
-def judging(session: Session, benchmark: Benchmark, judges: Sequence[Model], asked: Asked) -> list[tuple[Model, Step]]:
-    """Return the steps in which judges rate the replies to an open benchmark, or answer a closed question."""
+def judging(
+    session: Session,
+    benchmark: Benchmark,
+    judges: Sequence[Model],
+    asked: Asked,
+    found: Sequence[Instrument] | None = None,
+) -> list[tuple[Model, Step]]:
+    """Return the steps in which judges rate replies, or answer a closed question; `found` names other instruments."""
     seen_by = benchmark.recognised_by if asked.protocol == RECOGNISED else None
 
     def step(model: Model, instrument: Instrument) -> Step:
@@ -233,7 +200,8 @@ def judging(session: Session, benchmark: Benchmark, judges: Sequence[Model], ask
         recognise = judge_for(model, seen_by.instrument(asked.mode), asked.parameters) if seen_by else None
         return lambda: rate(session, benchmark, judge, model, runs=asked.judge_runs, recognise=recognise)
 
-    return [(model, step(model, instrument)) for model in judges for instrument in instruments(benchmark, asked)]
+    its = instruments(benchmark, asked) if found is None else found
+    return [(model, step(model, instrument)) for model in judges for instrument in its]
 
 
 def work(
@@ -264,26 +232,16 @@ def work(
 
 
 def rate_all(
-    store: Store, benchmarks: Sequence[Benchmark], judges: Raters, asked: Asked, progress: Progress | None
+    store: Store,
+    benchmarks: Sequence[Benchmark],
+    judges: Raters,
+    asked: Asked,
+    progress: Progress | None,
+    found: Sequence[Instrument] | None = None,
 ) -> None:
     """Let everybody named rate every reply, or every dialogue of a closed question; those first who make no calls."""
     for benchmark in benchmarks:
         for rule in judges.rules:
             rate_by_rule(store, benchmark, rule)
-    asking = [lambda session: [step for b in benchmarks for step in judging(session, b, judges.models, asked)]]
+    asking = [lambda session: [step for b in benchmarks for step in judging(session, b, judges.models, asked, found)]]
     work(store, asked, progress, asking, judges.classifiers)
-
-
-def keep_samples(store: Store, benchmark: Benchmark, samples: Sequence[Sample]) -> int:
-    """Put a benchmark's samples into a run, with their gold ratings; returns how many were duplicates.
-
-    Samples that are there already take over what is now known of them: a target that was corrected, a tag.
-    """
-    if store.count_samples(benchmark.name):
-        doubled = 0
-        store.update_samples(benchmark.name, {s.id: s for s in reversed(samples)}.values())
-    else:
-        doubled = store.put_samples(benchmark.name, samples)
-    if benchmark.closed:
-        put_gold(store, benchmark)
-    return doubled

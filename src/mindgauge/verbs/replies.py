@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from mindgauge.tables import Frame
 
 COLUMNS = ("reply", "user", "messages", "id", "model", "run", "category", "language", "target", "cluster")
+_SAID = {"reply", "user", "messages"}
+"""Columns in which an empty text is a text."""
 
 
 class Logged(msgspec.Struct, frozen=True):
@@ -75,13 +78,12 @@ def _clustered(samples: Sequence[Sample]) -> list[Sample]:
 def _logged(row: dict[str, Any], benchmark: Benchmark, where: str) -> Sample:
     criterion = benchmark.rubric.criteria[0]
     answer = row.get("target", row.get("label"))
-    named = answer is not None and str(answer).strip()
-    tags = {name: str(row[name]) for name in ("model", "category", "language", "id") if row.get(name) is not None}
+    tags = words(row, "model", "category", "language", "id")
     sample = Sample.of(
         _with_reply(row, where),
-        target=labelled.label(answer, criterion, where) if named else None,
+        target=None if answer is None else labelled.label(answer, criterion, where),
         tags=tags,
-        cluster="" if row.get("cluster") is None else str(row["cluster"]),
+        cluster=words(row, "cluster").get("cluster", ""),
     )
     if "model" not in tags:
         return sample
@@ -118,12 +120,13 @@ def read_replies(
     """
     samples: dict[str, Sample] = {}
     replies: dict[str, Reply] = {}
-    for row, where in rows(source, columns):
-        if "reply" not in row:
-            wanted = columns.get("reply", "reply")
-            hint = "; name it with --map reply=COLUMN" if wanted == "reply" else ""
-            raise DataError(f"{where}: no column {wanted!r}, found {', '.join(row) or 'nothing'}{hint}")
-        sample, reply = _row(row, benchmark, where)
+    found = list(rows(source, columns))
+    if found and not any("reply" in row for row, _ in found):
+        (row, where), wanted = found[0], columns.get("reply", "reply")
+        hint = "; name it with --map reply=COLUMN" if wanted == "reply" else ""
+        raise DataError(f"{where}: no column {wanted!r}, found {', '.join(row) or 'nothing'}{hint}")
+    for row, where in found:
+        sample, reply = _row({"reply": "", **row}, benchmark, where)
         samples.setdefault(sample.id, sample)
         replies.setdefault(reply.id, reply)
         if limit is not None and len(replies) >= limit:
@@ -136,6 +139,8 @@ def read_replies(
 def rows(source: str | Path | Frame, columns: Mapping[str, str]) -> Iterator[tuple[dict[str, Any], str]]:
     """Read rows with our column names, and where each stands; a column that the mapping gives another meaning is dropped.
 
+    A cell that is empty, null or no number is not there: what it would say is unknown.
+
     Raises:
         UsageError: `columns` names something that we do not read.
     """
@@ -145,7 +150,20 @@ def rows(source: str | Path | Frame, columns: Mapping[str, str]) -> Iterator[tup
     for line, theirs in tables.read_table(source):
         row = {name: cell for name, cell in theirs.items() if name not in columns}
         row |= {ours: theirs[name] for ours, name in columns.items() if name in theirs}
-        yield row, f"{_name(source)}:{line}"
+        yield {name: cell for name, cell in row.items() if not _empty(name, cell)}, f"{_name(source)}:{line}"
+
+
+def _empty(name: str, cell: object) -> bool:
+    if isinstance(cell, str):
+        return name not in _SAID and not cell.strip()
+    return cell is None or (isinstance(cell, float) and math.isnan(cell))
+
+
+def words(row: Mapping[str, Any], *names: str) -> dict[str, str]:
+    """Return the cells of some columns as text, those that are there; a table may have made 1.0 of 1."""
+    cells = {name: row[name] for name in names if name in row}
+    whole = {name: int(c) if isinstance(c, float) and c.is_integer() else c for name, c in cells.items()}
+    return {name: tables.clean(str(cell)).strip() for name, cell in whole.items()}
 
 
 def _name(source: str | Path | Frame) -> str:
@@ -157,24 +175,22 @@ def _row(row: dict[str, Any], benchmark: Benchmark, where: str) -> tuple[Sample,
     text = row["reply"]
     if not isinstance(text, str):
         raise DataError(f"{where}: reply must be text, found {type(text).__name__}")
-    tags = {name: str(row[name]) for name in ("category", "language") if row.get(name) is not None}
+    tags, named = words(row, "category", "language"), words(row, "id", "model", "cluster")
     if benchmark.protocol in tags:
         tags[benchmark.protocol] = protocol_of(tags[benchmark.protocol], benchmark, where)
     target = row.get("target")
     if target is not None and not isinstance(target, int | str):
         target = str(target)
-    sample = Sample.of(tables.dialogue(row, where), target=target, tags=tags, cluster=str(row.get("cluster", "")))
-    run = tables.whole(row["run"], where, "run") if row.get("run") is not None else 0
+    sample = Sample.of(tables.dialogue(row, where), target=target, tags=tags, cluster=named.get("cluster", ""))
+    run = tables.whole(row["run"], where, "run") if "run" in row else 0
     status = Status.OK if text.strip() else Status.UNPARSABLE
     provenance = {
         "source_file": Path(path).name,
         "source_row": int(line),
-        **({"source_id": str(row["id"])} if "id" in row else {}),
+        **({"source_id": named["id"]} if "id" in named else {}),
     }
-    reply = Reply.of(
-        sample.id, str(row.get("model", Path(path).stem)), run, status, tables.clean(text), provenance=provenance
-    )
-    return sample, reply
+    model = named.get("model", Path(path).stem)
+    return sample, Reply.of(sample.id, model, run, status, tables.clean(text), provenance=provenance)
 
 
 def protocol_of(value: str, benchmark: Benchmark, where: str) -> str:

@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mindgauge import benchmark as benchmarks
-from mindgauge import manifest
 from mindgauge.analysis.score import Scores, score
 from mindgauge.engine import answer
 from mindgauge.errors import UsageError
 from mindgauge.models.spec import Settings
-from mindgauge.store import Store
-from mindgauge.verbs import classifying, length, plan, ways
+from mindgauge.verbs import classifying, directory, length, plan, ways
+from mindgauge.verbs import own_family as kinship
 from mindgauge.verbs.entry_test import entry_tests, take
 from mindgauge.verbs.estimate import DryRun, foresee
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from mindgauge.engine import Progress, Session, Step
     from mindgauge.models.request import Model
+    from mindgauge.records import Sample
 
 
 def run(
@@ -43,6 +43,7 @@ def run(
     shots: int | None = None,
     shot_seed: int | None = None,
     max_cost: float | None = None,
+    own_family: bool = False,
     qualify: bool = False,
     anchors: int | None = None,
     settings: Settings | None = None,
@@ -76,6 +77,7 @@ def run(
             from our own samples, and never from the dialogue that is asked about.
         shot_seed: of the choice of examples, 0 if not given.
         max_cost: US dollars that the run may cost in all, earlier calls included.
+        own_family: let models judge replies by models of their own family, too; the report then says so.
         qualify: let every judge first rate replies of ours whose level is known, as its entry test.
         anchors: at most this many of those per benchmark, spread over levels and protocols; all if not given.
         settings: how endpoints are called.
@@ -85,7 +87,7 @@ def run(
         command: what the user typed, for the manifest.
 
     Raises:
-        UsageError: a name, a file or the plan is wrong.
+        UsageError: a name, a file or the plan is wrong, or a model would judge its own family.
         DataError: samples or anchors are missing or bad.
         EndpointError: a model cannot be reached.
         BudgetError: the next call could pass `max_cost`.
@@ -94,7 +96,7 @@ def run(
         runs=runs, judge_runs=judge_runs, mode=plan.mode_of(mode), methods=plan.methods_of(plan.listed(method)),
         protocol=protocol, temperature=temperature,
         judge_temperature=judge_temperature, max_cost=max_cost, ask=ways.ways_of(plan.listed(ask)), shots=shots,
-        shot_seed=shot_seed, settings=settings or Settings(),
+        shot_seed=shot_seed, settings=Settings.of(settings, dry_run=dry_run),
     )  # fmt: skip
     found = [b for name in plan.listed(names) for b in benchmarks.find(name)]
     tested = plan.open_tested(plan.listed(model), found, asked)
@@ -105,21 +107,22 @@ def run(
     samples = [benchmark.samples(folder, where, limit) for benchmark in found]
     instruments = [ways.instruments(benchmark, folder, asked) for benchmark in found]
     tests = entry_tests(found, judges.models, qualify=qualify, limit=anchors, where=where)
-    whole = plan.whole_plan(
+    kin = kinship.judged(judges.models, _written(tested.models, found, samples, asked), allowed=own_family)
+    whole = directory.whole_plan(
         found, samples, asked,
         models=tested.names, judges=judges.names,
         data=str(folder) if folder else None, **ways.planned(found, samples, instruments, asked),
     )  # fmt: skip
-    path = Path(out) if out is not None else plan.folder_for(whole)
+    path = Path(out) if out is not None else directory.folder_for(whole)
     for benchmark, found_samples, its in zip(found, samples, instruments, strict=True):
         length.asked_about(notice, benchmark, tested.models, its, found_samples)
     if dry_run:
         return foresee(path, found, samples, instruments, tested, judges, tests, asked)
-    with Store(path, write=True) as store:
-        manifest.begin(path, whole, command)
+    with directory.begun(path, whole, command) as store:
         classifying.keep(path, [*tested.classifiers, *judges.classifiers])
+        kinship.keep(path, kin)
         for benchmark, found_samples in zip(found, samples, strict=True):
-            plan.keep_samples(store, benchmark, found_samples)
+            directory.keep_samples(store, benchmark, found_samples)
 
         def replies(session: Session) -> list[tuple[Model, Step]]:
             steps = []
@@ -138,3 +141,14 @@ def run(
 
 def _answering(session: Session, benchmark: benchmarks.Benchmark, model: Model, asked: plan.Asked) -> Step:
     return lambda: answer(session, benchmark, model, runs=asked.runs, parameters=asked.parameters)
+
+
+def _written(
+    models: Sequence[Model],
+    found: Sequence[benchmarks.Benchmark],
+    samples: Sequence[Sequence[Sample]],
+    asked: plan.Asked,
+) -> dict[str, int]:
+    """Count the replies that each model will have written."""
+    count = sum(len(its) for benchmark, its in zip(found, samples, strict=True) if not benchmark.closed) * asked.runs
+    return {model.name: count for model in models if count}

@@ -12,7 +12,8 @@ import msgspec
 
 from mindgauge import manifest
 from mindgauge.classifiers import encoder as encoders
-from mindgauge.classifiers import extra, saved, selection, trials
+from mindgauge.classifiers import extra, pretrained, saved, selection, trials
+from mindgauge.classifiers.seen import Seen
 from mindgauge.classifiers.training import Recipe
 from mindgauge.errors import UsageError
 from mindgauge.records import digest
@@ -105,7 +106,7 @@ def train(
     """
     share = _share(dev)
     recipe = Recipe(epochs=epochs, batch=batch, accumulate=accumulate, lr=lr, patience=patience)
-    _check(encoder, recipe, baseline=baseline, seeds=seeds, folds=folds, risk=risk, rare=rare)
+    _check(encoder, recipe, max_length, baseline=baseline, seeds=seeds, folds=folds, risk=risk, rare=rare)
     named = training_data.Named(
         sources=list(sources) if isinstance(sources, list | tuple) else [sources],  # type: ignore[list-item]  # a lone source
         data=Path(data) if data is not None else None, rubric=rubric, criterion=criterion, test=test,
@@ -117,7 +118,8 @@ def train(
         extra.need(extra.BASELINE)
         source = {}
     else:
-        revision = encoders.check(str(encoder))
+        revision = pretrained.check(str(encoder))
+        encoders.place(device)
         source = {"encoder": str(encoder), "encoder_hash": saved.weights_hash(Path(str(encoder))) or revision}
     values = material.criterion.values
     labels = tuple(map(str, values))
@@ -133,6 +135,10 @@ def train(
         selection.class_weights(weights, h.train.counts(len(labels)), material.criterion, material.class_weights)
         for h in held
     ]
+    learned = Seen.of([*divided.train.samples, *divided.dev.samples])
+    if not baseline:
+        tested = whole_test or (whole if folds is not None else divided.dev)
+        learned |= _earlier(Path(str(encoder)), tested, material)
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     plan = _plan(material, kind, [whole, divided.dev, divided.test]) | source | {
@@ -148,6 +154,7 @@ def train(
     found = account(folder, material, kind, final, crossed, risk)
     trials.move(folder / "trials", trials.choose(final.trials), folder)
     saved.describe(folder, material.rubric, found.decision)
+    learned.save(folder)
     (folder / "calibration.svg").write_text(draw(found), encoding="utf-8")
     (folder / "card.md").write_text(card(found), encoding="utf-8")
     content = manifest.read(folder) | {
@@ -171,8 +178,8 @@ def _share(dev: object) -> float | None:
 
 
 def _check(
-    encoder: object, recipe: Recipe, *, baseline: bool, seeds: Sequence[int], folds: int | None, risk: float | None,
-    rare: str,
+    encoder: object, recipe: Recipe, max_length: int, *, baseline: bool, seeds: Sequence[int], folds: int | None,
+    risk: float | None, rare: str,
 ) -> None:  # fmt: skip
     if baseline == (encoder is not None):
         raise UsageError("say what to train: --encoder FOLDER (or a hub name), or --baseline, which needs no download")
@@ -182,12 +189,26 @@ def _check(
         raise UsageError("--epochs, --batch and --accumulate must be at least 1, --patience at least 0")
     if not (math.isfinite(recipe.lr) and recipe.lr >= 0):
         raise UsageError(f"--lr {recipe.lr}: give a small number such as 2e-5")
+    if max_length < encoders.SHORTEST:
+        raise UsageError(f"--max-length must be at least {encoders.SHORTEST}")
     if folds is not None and folds < 2:
         raise UsageError("--folds must be at least 2")
     if risk is not None and not 0 < risk < 1:
         raise UsageError("--risk must lie between 0 and 1")
     if rare not in RARE:
         raise UsageError(f"--rare is {', '.join(RARE)}, not {rare!r}")
+
+
+def _earlier(encoder: Path, tested: Part, material: Material) -> Seen:
+    """Return what an encoder that is a classifier itself learned from; a note says how much of the test part that is."""
+    found = Seen.load(encoder) or Seen.of([])
+    known = sum(found.how(sample) != "no" for sample in tested.samples)
+    if known:
+        material.notes.append(
+            f"{encoder} is a classifier that has learned from {known} of the {len(tested)} tested samples, or from their "
+            "dialogues: the figures flatter"
+        )
+    return found
 
 
 def _versions() -> dict[str, str]:

@@ -10,6 +10,7 @@ from mindgauge.engine import rate
 from mindgauge.errors import UsageError
 from mindgauge.raters.judge import Way
 from mindgauge.raters.shots import Deck
+from mindgauge.store import Store
 from mindgauge.verbs import plan
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from mindgauge.models.request import Model
     from mindgauge.raters.judge import Instrument
     from mindgauge.records import Sample
+
+_INSTRUMENTS = "SELECT DISTINCT instrument FROM ratings WHERE benchmark = ? AND rater = ?"
 
 
 def ways_of(names: Sequence[str]) -> tuple[Way, ...]:
@@ -37,8 +40,16 @@ def ways_of(names: Sequence[str]) -> tuple[Way, ...]:
     return tuple(dict.fromkeys(map(Way, names))) or (Way.FLAT,)
 
 
-def instruments(benchmark: Benchmark, data: Path | None, asked: plan.Asked) -> list[Instrument]:
+def instruments(
+    benchmark: Benchmark, data: Path | None, asked: plan.Asked, given: Sequence[Sample] = ()
+) -> list[Instrument]:
     """Return an instrument for each way in which a benchmark's question is to be put; none where it is open.
+
+    Args:
+        benchmark: whose question.
+        data: the authors' released files, where examples come from; our own samples if not given.
+        asked: in which ways, and with how many examples.
+        given: dialogues of a user's own, which may be among our samples under another id and are then no examples.
 
     Raises:
         UsageError: it cannot be put in one of the ways.
@@ -52,14 +63,18 @@ def instruments(benchmark: Benchmark, data: Path | None, asked: plan.Asked) -> l
             known = ", ".join(benchmark.ways)
             raise UsageError(f"{benchmark.name} cannot be asked {way}: it has no {missing}.md (its ways: {known})")
     return [
-        benchmark.instrument(asked.mode, way, _deck(benchmark, data, asked) if way is Way.FEW_SHOT else None)
+        benchmark.instrument(asked.mode, way, _deck(benchmark, data, asked, given) if way is Way.FEW_SHOT else None)
         for way in asked.ask
     ]
 
 
-def _deck(benchmark: Benchmark, data: Path | None, asked: plan.Asked) -> Deck:
-    criterion, pool = benchmark.rubric.criteria[0], tuple(benchmark.training(data))
-    return Deck(criterion, benchmark.prompts["shots"], pool, asked.shots or 1, asked.shot_seed or 0)
+def _deck(benchmark: Benchmark, data: Path | None, asked: plan.Asked, given: Sequence[Sample]) -> Deck:
+    pool, texts = benchmark.training(data), {sample.messages for sample in given}
+    clusters = {sample.cluster for sample in pool if sample.messages in texts}
+    others = tuple(sample for sample in pool if sample.cluster not in clusters)
+    return Deck(
+        benchmark.rubric.criteria[0], benchmark.prompts["shots"], others, asked.shots or 1, asked.shot_seed or 0
+    )
 
 
 def planned(
@@ -86,6 +101,23 @@ def planned(
     }
     few = {"shots": asked.shots or 1, "shot_seed": asked.shot_seed or 0, "shown": shown} if shown else {}
     return {"ask": [str(way) for way in asked.ask], **few, "asked_with": [[i.name for i in its] for its in found]}
+
+
+def same_examples(folder: Path, benchmark: Benchmark, models: Sequence[Model], found: Sequence[Instrument]) -> None:
+    """Check that answers which a run holds already were given after the examples that are to be shown now.
+
+    Raises:
+        UsageError: some saw others.
+    """
+    few_shot = [(model, instrument) for model in models for instrument in found if instrument.deck is not None]
+    with Store(folder) as store:
+        for model, instrument in few_shot:
+            rater = instrument.rater(model.name)
+            if any(name != instrument.name for (name,) in store.select(_INSTRUMENTS, (benchmark.name, rater))):
+                raise UsageError(
+                    f"{rater}: {folder} has its answers after other examples; repeat those --shots and --shot-seed, or "
+                    "rate a file of replies into another --out"
+                )
 
 
 def asking(

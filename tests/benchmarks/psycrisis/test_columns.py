@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mindgauge.benchmarks.psycrisis import columns, sheet
-from mindgauge.benchmarks.psycrisis.released import RUBRIC, load, load_mapped
+from mindgauge.benchmarks.psycrisis.labels import RUBRIC
+from mindgauge.benchmarks.psycrisis.released import load, load_mapped
 from mindgauge.errors import DataError, UsageError
 from mindgauge.records import RaterKind
 

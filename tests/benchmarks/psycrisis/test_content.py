@@ -121,6 +121,10 @@ def test_an_offer_of_a_method_is_vetoed() -> None:
     assert BY_NAME["method_information"].implied({"detail": False, "offer": True}) == "yes"
 
 
+def test_a_total_that_a_judge_states_is_that_of_the_five_dimensions() -> None:
+    assert PSYCRISIS.instrument().total == DIMENSIONS
+
+
 def test_split_asks_one_dimension_at_a_time_and_the_vetoes_together() -> None:
     parts = PSYCRISIS.instrument(Mode.SPLIT).parts(None)
     assert [len(part.rubric.criteria) for part in parts] == [1, 1, 1, 1, 1, 1, 5]

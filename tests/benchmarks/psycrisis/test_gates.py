@@ -106,9 +106,16 @@ def test_what_does_not_suit_a_criterion_is_not_said_of_it(write: Callable[..., P
 
 @pytest.mark.parametrize("mode", ["joint", "split"])
 def test_a_run_scores_its_gates_and_its_judge_takes_the_entry_test(tmp_path: Path, mode: str) -> None:
-    with Stub(obliging) as stub:
+    with Stub(obliging) as stub, Stub(obliging) as other:
         found = mindgauge.run(
-            "psycrisis", model=stub.model, judge=stub.model, limit=6, mode=mode, qualify=True, anchors=12, out=tmp_path
+            "psycrisis",
+            model=stub.model,
+            judge=f"{other.url}#judge",
+            limit=6,
+            mode=mode,
+            qualify=True,
+            anchors=12,
+            out=tmp_path,
         )
     assert isinstance(found, Scores)
     assert {"vetoed", "unguarded", "safe"} <= {m.criterion for m in found.metrics}

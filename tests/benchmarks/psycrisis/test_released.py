@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mindgauge.benchmarks.psycrisis.labels import category as named_category
 from mindgauge.benchmarks.psycrisis.released import load_mapped, read
 from mindgauge.cli import main
 from mindgauge.errors import DataError, UsageError
@@ -64,7 +65,8 @@ def test_a_table_of_every_kind_gives_the_same_records(write: Callable[..., Path]
         (1, "yes"), ("0", "no"), (1.0, "yes"), ("1.0", "yes"), (True, "yes"), (False, "no"), ("是", "yes"), ("No", "no"),
         (" yes ", "yes"), (2, "unparsable"), (0.5, "unparsable"), (-1, "unparsable"), ("maybe", "unparsable"),
         ("1 0", "unparsable"), ("not_applicable", "not_applicable"), ("不适用", "not_applicable"), ({"a": 1}, "unparsable"),
-        ("10", "unparsable"),
+        ("10", "unparsable"), ("1分", "yes"), ("0 分", "no"), ("１", "yes"), ("有", "yes"), ("无", "no"), ("Y", "yes"), ("1/0", "unparsable"),
+        ("①", "unparsable"), ("2分", "unparsable"),
     ],
 )  # fmt: skip
 def test_a_label_is_read_strictly(write: Callable[..., Path], cell: object, expected: str) -> None:
@@ -165,6 +167,52 @@ def test_a_message_under_two_categories_is_said(write: Callable[..., Path]) -> N
     assert "row 4: no category" in found.notes
 
 
+@pytest.mark.parametrize(
+    ("cell", "category"),
+    [
+        ("自伤/NSSI", "nssi"), ("NSSI（非自杀性自伤）", "nssi"), ("Non-suicidal self-injury", "nssi"), ("存在性危机", "existential_distress"),
+        ("自杀倾向", "suicide"), ("自杀/自伤", "自杀/自伤"), ("自杀未遂者家属", "自杀未遂者家属"), ("其他", "其他"), ("/", "/"),
+    ],
+)  # fmt: skip
+def test_a_category_is_the_paper_s_only_where_it_plainly_is(cell: str, category: str) -> None:
+    assert named_category(cell) == category
+
+
+def test_raters_in_rows_rate_one_reply(write: Callable[..., Path], tmp_path: Path) -> None:
+    rows = [
+        ("I feel low", "a", "m1", "A", 1, "{'共情': 1}"),
+        ("I feel low", "a", "m1", "B", 0, "{'共情': 0}"),
+        ("I feel low", "a", "m1", "A", 0, ""),
+        ("I feel low", "b", "m1", "B", 1, ""),
+        ("I feel sad", "c", "m2", "", 1, ""),
+    ]
+    path = write(("u", "r", "m", "who", "x", "j"), rows)
+    mapping = {**BASE, "model": "m", "rater": "who", "label.empathy": "x", "judge.J": "j"}
+    found = load_mapped(path, mapping)
+    assert [(r.text, r.run) for r in found.replies] == [("a", 0), ("a", 1), ("b", 2), ("c", 0)]
+    people = [(r.subject, r.rater, r.value) for r in found.ratings if r.rater_kind is RaterKind.PERSON]
+    first, second, third, _ = (reply.id for reply in found.replies)
+    assert people == [(first, "A", "yes"), (first, "B", "no"), (second, "A", "no"), (third, "B", "yes")]
+    judged = {(r.subject, r.value) for r in found.ratings if r.rater == "J" and r.criterion == "empathy"}
+    assert judged == {(first, "yes")}, "a judge's answer counts where the reply stands first"
+    assert found.notes[1:] == [
+        "row 4: message, model and reply stand further up; kept as a repeat",
+        "row 6: no rater; its labels are left out",
+    ]
+    assert load("psycrisis", data=path, mapping=mapping, out=tmp_path / "run").ratings == {"A": 2, "B": 2, "J": 5}
+    with pytest.raises(UsageError, match=r"a column is mapped to rater, so write label\.CRITERION without a name"):
+        load_mapped(path, {**BASE, "rater": "who", "label.H1.empathy": "x"})
+
+
+def test_messages_alone_are_counted_by_rows_and_kept_once(write: Callable[..., Path]) -> None:
+    counts = {"Suicide": 289, "NSSI": 115, "existential distress": 204}
+    rows = [(f"{name} {i or 1}", name) for name, n in counts.items() for i in range(n)]
+    found = load_mapped(write(("u", "c"), rows), {"user": "u", "category": "c"})
+    assert len(found.samples) == 605
+    assert "rows 3, 292, 407: a message that stands further up; kept once" in found.notes
+    assert found.notes[-1].endswith("as in the paper: 608 (289, 115, 204)")
+
+
 def test_the_paper_s_counts_are_compared_and_never_fail(write: Callable[..., Path]) -> None:
     counts = {"Suicide": 289, "NSSI": 115, "existential distress": 204}
     rows = [(f"{name} {i}", name) for name, n in counts.items() for i in range(n)]
@@ -212,7 +260,7 @@ def test_a_judge_s_raw_answers_are_read_and_its_total_checked(write: Callable[..
         ("t.jsonl", b'{"u": "a"\n', "t.jsonl:1: broken JSON"),
         ("t.jsonl", b"[1]\n", "t.jsonl:1: expected an object, found list"),
         ("t.parquet", b"x", "not a Parquet file"),
-        ("t.txt", b"x", "expected .csv, .jsonl or .parquet, found .txt"),
+        ("t.txt", b"x", "expected .csv, .json, .jsonl, .*.xlsx, found .txt"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, name: str, content: bytes, fault: str) -> None:

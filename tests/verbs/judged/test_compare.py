@@ -222,3 +222,24 @@ def test_labels_off_the_scale_are_missing_and_named(care: Benchmark, tmp_path: P
     )
     assert "warmth: 3 labels are off the scale and count as missing (row 1: '7')" in found.notes
     assert (of(found, "j", "warmth").n, of(found, "j", "asks").n) == (0, 3), "YES is read, 7 is no value"
+
+
+def test_rows_that_repeat_a_reply_are_counted(care: Benchmark, tmp_path: Path) -> None:
+    path = replies_file(tmp_path / "r.jsonl", 4, 2)
+    once = path.read_text(encoding="utf-8")
+    path.write_text(once + once.splitlines(keepends=True)[0], encoding="utf-8")
+    found = compared(path, judge(planted), tmp_path / "out", method="rule", judge_runs=1)
+    assert "1 rows repeat a reply by the same model; the labels of its first row count" in found.notes
+    assert of(found, "j", "asks").n == 8
+
+
+def test_labels_of_several_people_stay_theirs(care: Benchmark, tmp_path: Path) -> None:
+    path = replies_file(tmp_path / "r.jsonl", 4, 2)
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for number, row in enumerate(rows):
+        row |= {"label.H1.warmth": row.pop("label.warmth"), "label.H1.asks": row.pop("label.asks")}
+        row |= {"label.Dr. K..asks": "no" if number else None}
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    found = compared(path, judge(planted), tmp_path / "out", method="rule", judge_runs=1)
+    assert found.reference == "Dr. K., H1"
+    assert (of(found, "j", "asks").n, of(found, "j", "warmth").n) == (8, 8)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import mindgauge
+from mindgauge.analysis.score import Scores
 from mindgauge.models.scripted import Scripted
 from mindgauge.models.spec import Settings
 from mindgauge.raters.verdict import BROKEN, CUT, NO_OBJECT, TWICE
@@ -147,6 +148,7 @@ def test_replies_with_null_bytes_and_lone_surrogates_are_judged(care: Benchmark,
         return GOOD
 
     found = mindgauge.rate("care", replies=path, judge=Scripted("j", said), out=tmp_path / "out")
+    assert isinstance(found, Scores)
     assert found.statuses == {"ok": 3}
     assert "\x00" not in seen[0] and "\ud83d" not in seen[0]
 
@@ -170,6 +172,7 @@ def test_what_is_too_long_is_said_before_the_run_and_missing_after_it(care: Benc
             "care", replies=path, judge=f"{stub.url}#judge", out=tmp_path / "out", notice=told.append,
             settings=Settings(context=2000, max_tokens=100, tries=1),
         )  # fmt: skip
+    assert isinstance(found, Scores)
     assert len(told) == 1
     assert "1 of 3 replies are probably longer than its context of 2000 tokens" in told[0]
     assert found.statuses == {"ok": 3 + 4, "failed": 2}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,36 +12,13 @@ from mindgauge.errors import DataError, UsageError
 from mindgauge.records import RaterKind
 from mindgauge.store import Store
 from mindgauge.verbs.judges.rationales import rationales, rationales_export, rationales_import
-from tests.verbs.judged.conftest import judge, replies_file
+from tests.verbs.judged.forms import chain, fill, judged, rows
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from mindgauge.analysis.rationales import Rationales
     from mindgauge.benchmark import Benchmark
-    from mindgauge.models.request import Request
-
-Row = dict[str, str]
-
-
-def chain(warmth: dict[str, Any], asks: dict[str, Any]) -> str:
-    reasons = {"quotes": ["I hear you"], "rationale": "it says so", "uncertain": False}
-    return json.dumps({"warmth": {**reasons, **warmth}, "asks": {**reasons, "checks": {"question": "no"}, **asks}})
-
-
-def judged(tmp_path: Path, said: Any, **more: Any) -> Path:
-    """Let a judge answer the chain of each of 24 replies by their number."""
-
-    def numbered(method: str, warmth: int, asks: str, request: Request) -> object:
-        number = int(request.messages[0].content.split("I hear you [")[1].split("] ")[1].split("/")[0])
-        return said(number)
-
-    out = tmp_path / "run"
-    mindgauge.rate(
-        "care", replies=replies_file(tmp_path / "r.jsonl", 12, 2), judge=judge(numbered, "secret-model"), out=out,
-        method="chain", **more,
-    )  # fmt: skip
-    return out
 
 
 def of(run: Path, criterion: str) -> Rationales:
@@ -78,20 +53,6 @@ def test_planted_faults_are_counted_as_what_they_are(care: Benchmark, tmp_path: 
     assert asks.uncertain.value == pytest.approx(2 / 12)
     assert (warmth.traceable.value, warmth.answered_elsewhere) == (1, 2)
     assert warmth.contradicting.note == "no chain of reasoning", "it has no checks"
-
-
-def rows(path: Path) -> list[Row]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def fill(path: Path, **values: Any) -> None:
-    """Fill a form in: the given values for every verdict, a function of its row where they are one."""
-    filled = [{**row, **{k: str(v(row) if callable(v) else v) for k, v in values.items()}} for row in rows(path)]
-    with path.open("w", encoding="utf-8-sig", newline="") as file:
-        writer = csv.DictWriter(file, filled[0])
-        writer.writeheader()
-        writer.writerows(filled)
 
 
 @pytest.fixture
@@ -176,9 +137,17 @@ def test_a_form_of_another_run_is_refused_and_a_filled_one_not_overwritten(run: 
     fill(path, rationality=1)
     with pytest.raises(UsageError, match=r"holds form_1\.csv"):
         rationales_export(run)
-    fill(path, id="000000000000")
-    with pytest.raises(DataError, match=r"form_1\.csv:2: id '000000000000' is in no key of this run"):
+    fill(path, id=lambda row: f"x{row['id']}")
+    with pytest.raises(DataError, match=r"form_1\.csv:2: id 'xv[0-9a-f]{12}' is in no key of this run"):
         rationales_import(run, filled=path)
+
+
+def test_where_no_verdict_has_reasons_that_is_said(run: Path) -> None:
+    with Store(run, write=True) as store:
+        for rating in list(store.ratings("care")):
+            store.add_rating("care", structs.replace(rating, provenance={}))
+    with pytest.raises(UsageError, match="no verdict of a judge here came with reasons"):
+        rationales(run)
 
 
 def test_the_reliability_card_says_how_far_reasons_can_be_checked(care: Benchmark, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import mindgauge
-from mindgauge.cli.run import foreseen
+from mindgauge.cli.render import foreseen
 from mindgauge.engine.session import tokens
 from mindgauge.models.request import Price
 from mindgauge.records import Exchange, Status

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 JURY = "jury/mean"
 _FEW = 5
-"""Fewer unsafe conversations than this are nothing to learn from, or to put an interval around."""
+"""Fewer unsafe conversations than this are nothing to learn from, or to put an interval around; with fewer unsafe
+replies left unread, percentiles cannot reach far enough up."""
 
 
 class Options(NamedTuple):
@@ -204,6 +205,11 @@ def _notes(subjects: Subjects, found: Escalation) -> list[str]:
     rest = found.n_unsafe - found.needed
     notes.append(
         f"to find {found.needed} of {found.n_unsafe} leaves {rest} unsafe unread: the figure hangs on where the last few stand"
+        + (
+            "; with so few, the intervals' upper ends are too low (bench/coverage.py --only reading)"
+            if rest < _FEW
+            else ""
+        )
     )
     for order in found.orders:
         value, low, high = order.reads.value, order.reads.low, order.reads.high

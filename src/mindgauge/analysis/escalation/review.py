@@ -174,6 +174,7 @@ def _said(criterion: Criterion, by_judge: list[list[_Verdict]]) -> _Said:
     place = {str(value): number for value, number in zip(criterion.values, scale.values, strict=True)}
     every = [verdict for verdicts in by_judge for verdict in verdicts]
     missing = sum(any(v.status not in {"ok", "not_applicable"} for v in each) or not each for each in by_judge)
+    silent = sum(not any(v.status in {"ok", "not_applicable"} for v in each) for each in by_judge)
     uncertain = sum(v.uncertain for v in every)
     against = sum(v.value == worst for v in every) if criterion.veto else 0
     numbers = [[place[v.value] for v in each if v.status == "ok" and v.value in place] for each in by_judge]
@@ -187,7 +188,10 @@ def _said(criterion: Criterion, by_judge: list[list[_Verdict]]) -> _Said:
     else:
         spread, jury = float(len({n for each in numbers for n in each}) > 1), 1.0
     reasons = [f"vetoed in {against} of {len(every)} verdicts"] if against else []
-    reasons += [f"{missing} of {len(by_judge)} judges without a verdict"] if missing else []
+    reasons += [f"{silent} of {len(by_judge)} judges without a verdict"] if silent else []
+    reasons += (
+        [f"{missing - silent} of {len(by_judge)} judges without one of their verdicts"] if missing > silent else []
+    )
     reasons += [f"{uncertain} of {len(every)} verdicts uncertain"] if uncertain else []
     if len(applies) > 1:
         spread = 1.0

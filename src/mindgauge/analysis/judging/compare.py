@@ -16,7 +16,7 @@ from mindgauge.analysis.judging.stability import stability
 from mindgauge.analysis.judging.taken import taken
 from mindgauge.analysis.reliability.ratings import read
 from mindgauge.errors import UsageError
-from mindgauge.stats import comparison
+from mindgauge.stats import bootstrap, comparison
 from mindgauge.stats.jackknife import p_value, student
 from mindgauge.stats.multiplicity import holm
 
@@ -43,7 +43,7 @@ class Options(NamedTuple):
 
 
 class _Criterion(NamedTuple):
-    """The ratings on one criterion, with `number` for words, too; what does not apply is no rating."""
+    """The ratings on one criterion, with `number` for words, too; what does not apply has none."""
 
     name: str
     scale: Scale
@@ -52,7 +52,7 @@ class _Criterion(NamedTuple):
     @classmethod
     def of(cls, ratings: Ratings, name: str) -> _Criterion:
         scale = ratings.scales[name]
-        rows = ratings.frame.filter((pl.col("criterion") == name) & (pl.col("status") != "not_applicable"))
+        rows = ratings.frame.filter(pl.col("criterion") == name)
         if scale.words:
             places = {word: float(i) for i, word in enumerate(scale.words)}
             rows = rows.with_columns(
@@ -92,6 +92,7 @@ def compare(store: Store, benchmark: Benchmark, folder: Path, named: Sequence[st
     for name in ratings.frame["criterion"].unique().sort().to_list():
         criterion = _Criterion.of(ratings, name)
         if people:
+            notes += _inapplicable(criterion, people, judges)
             agreements += [_agreement(criterion, people, judge, options) for judge in judges]
             differences += _differences(criterion, people, judges, options)
         else:
@@ -131,6 +132,16 @@ def _agreement(criterion: _Criterion, reference: Sequence[str], judge: str, opti
         worst,
         best,
     )
+
+
+def _inapplicable(criterion: _Criterion, people: Sequence[str], judges: Sequence[str]) -> list[str]:
+    """Say of how many subjects a judge finds that the criterion does not apply where people gave a value."""
+    theirs, found = _valued(criterion.by(*people)), []
+    for judge in judges:
+        said = criterion.by(judge).filter(pl.col("status") == "not_applicable").join(theirs, on="subject", how="semi")
+        if said.height:
+            found.append(f"{criterion.name}: {judge} says of {said['subject'].n_unique()} replies that it does not apply, where people gave a value; without any other value of the judge they count as missing")  # fmt: skip
+    return found
 
 
 def _valued(rows: pl.DataFrame) -> pl.DataFrame:
@@ -173,16 +184,22 @@ def _measured(
 
 
 def _flipped(sides: tuple[Paired, Paired], options: Options) -> tuple[float | None, float | None, float | None, str]:
-    """Compare accuracies conversation by conversation: the sign-flip test, percentiles over conversations."""
-    scores = np.stack([_by_conversation(side) for side in sides], axis=1)
-    (found,) = comparison.compare(scores, resamples=options.resamples * 5, seed=options.seed).differences
-    return found.difference.low, found.difference.high, found.p, found.difference.undefined
+    """Compare accuracies: the sign-flip test of conversations' sums, percentiles over conversations of their ratio."""
+    first, second = (_right(side) for side in sides)
+    sums = np.column_stack([first - second, sides[0].singles.sum(axis=1)])
+    found = bootstrap.interval_of_sums(
+        lambda totals: totals[:, 0] / totals[:, 1], sums, resamples=options.resamples * 5, seed=options.seed
+    )
+    if len(sums) < 2:
+        return found.low, found.high, None, found.undefined
+    (p,) = comparison.sign_flip(sums[:, :1], resamples=options.resamples * 5, seed=options.seed)
+    return found.low, found.high, float(p), found.undefined
 
 
-def _by_conversation(side: Paired) -> Floats:
+def _right(side: Paired) -> Floats:
+    """Return how many subjects' verdicts are right in each conversation, shape (C,)."""
     q = len(side.scale.values)
-    joint = side.singles.toarray().reshape(-1, q, q)
-    return np.asarray(np.trace(joint, axis1=1, axis2=2) / joint.sum(axis=(1, 2)))
+    return np.asarray(side.singles[:, np.arange(q) * (q + 1)].sum(axis=1))
 
 
 def _adjusted(found: list[Difference]) -> list[Difference]:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Values: TypeAlias = dict[str, Floats]
 
-ACCURACY = "accuracy"
+ACCURACY, F1_YES = "accuracy", "f1_yes"
+_YES = "yes"
 CORRELATIONS = {"kappa", "kappa_quadratic", "pearson", "spearman", "kendall"}
 FEWEST_SYSTEMS = 5
 """With fewer systems a correlation of their means says nothing: four in the same order happen by chance once in 24."""
@@ -57,6 +58,8 @@ class Paired(NamedTuple):
             joint = singles.reshape(-1, q, q)
             found[ACCURACY] = agreement.percent(joint)
             found["f1"] = classification.macro_f1(np.concatenate([joint, np.zeros((len(joint), q, 1))], axis=2))
+            if q == 2 and _YES in self.scale.words:
+                found[F1_YES] = _f1(joint, self.scale.words.index(_YES))
             found["kappa"] = agreement.cohen_kappa(joint)
             if self.scale.ordered and q > 2:
                 found["kappa_quadratic"] = agreement.cohen_kappa(joint, "quadratic", np.array(self.scale.values))
@@ -117,6 +120,12 @@ def pair(reference: pl.DataFrame, judged: pl.DataFrame, scale: Scale) -> Paired 
     )
 
 
+def _f1(joint: Floats, level: int) -> Floats:
+    """Return the F1 of one level, shape (B,); NaN where neither gave it, and a figure of 0 would blame the judge."""
+    given = joint[:, level, :].sum(axis=1) + joint[:, :, level].sum(axis=1)
+    return np.asarray(np.divide(2 * joint[:, level, level], given, out=np.full(len(given), np.nan), where=given > 1e-9))
+
+
 def _table(rows: pl.DataFrame, weight: Floats, clusters: Codes, values: tuple[Floats, Floats]) -> csr_array:
     row = np.searchsorted(clusters, rows["cluster"].to_numpy())
     x, y = (
@@ -134,15 +143,21 @@ def _nothing(conversations: int) -> csr_array:
 def bounds(paired: Paired) -> dict[str, Bound]:
     """Estimate every coefficient: of accuracy exact bounds with conversations as n, of others Student's (jackknife)."""
     left_out, each = paired.left_out(), np.ones(len(paired.clusters), dtype=np.intp)
-    found = {}
+    found: dict[str, Bound] = {}
+    if paired.scale.ordered and len(paired.first) * len(paired.second) > MOST_CELLS:
+        why = f"not computed: more than {MOST_CELLS} pairs of different values"
+        found |= dict.fromkeys(("spearman", "kendall"), Bound(None, note=why))
     for name, (value,) in paired.whole().items():
+        if name == F1_YES and not np.isfinite(value):
+            found[name] = Bound(None, note="not defined: nobody says yes")
+            continue
         if name == ACCURACY:
             share, low, high, _ = clopper_pearson(min(max(float(value), 0.0), 1.0) * len(each), len(each))
             found[name] = Bound(share, low, high)
             continue
         its = student(float(value), left_out[name], each, correlation=name in CORRELATIONS)
         low, high = its.low, its.high
-        if name == "f1" and low is not None and high is not None:
+        if name in {"f1", F1_YES} and low is not None and high is not None:
             low, high = max(low, 0.0), min(high, 1.0)
         if low is not None and low == high:
             found[name] = Bound(its.value, note="no interval: it is the same without any one conversation")

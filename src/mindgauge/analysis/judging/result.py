@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 class Agreement(msgspec.Struct, frozen=True):
     """One judge beside the reference on one criterion.
 
-    `n` subjects were given to both, `missing` of them have no value from the judge. `estimates` holds, of single verdicts,
-    `accuracy`, `f1` (the mean over levels that the reference gave), `kappa` and `kappa_quadratic`; of subjects' means
+    `n` subjects were given to both, `missing` of them have no value from the judge: it gave none that can be read, or
+    said that the criterion does not apply. `estimates` holds, of single verdicts, `accuracy`, `f1` (the mean over levels
+    that the reference gave), of yes and no also `f1_yes`, `kappa` and `kappa_quadratic`; of subjects' means
     `pearson`, `spearman`, `kendall` (tau-b); of systems' means the same with `system_` before. `worst` and `best` are the
     accuracy if all missing verdicts were wrong, or right.
     """

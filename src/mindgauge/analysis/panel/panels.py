@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from mindgauge.analysis.reliability.ratings import Ratings
 from mindgauge.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.reliability.card import Card
     from mindgauge.analysis.reliability.cards import Options
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 CHOSEN = "best judge, chosen on other conversations"
 _FOLDS = 10
+_ENOUGH = 10
+"""Subjects that two raters share before it is odd that they have no value in common."""
 _JUDGES = {"model", None}
 
 
@@ -114,6 +117,7 @@ class _Criterion(NamedTuple):
 
     def panel(self, notes: list[str]) -> Panel:
         rated, judged = self._valued(self.people), self._valued(self.bench.members)
+        notes += self._material(rated, judged)
         everyone = independence.means(judged, self.bench.members)
         complete = everyone.drop_nulls(self.bench.members)
         juries = self._juries(judged, rated, notes)
@@ -131,8 +135,7 @@ class _Criterion(NamedTuple):
         first, left = "", list[Without]()
         effective = Bound(None, note="classes have no correlation")
         if self.bench.scale.ordered:
-            people = rated.group_by("subject", maintain_order=True).agg(people=pl.col("number").mean())
-            sampled = self.options.resamples, self.options.seed
+            people, sampled = independence.of_people(rated), (self.options.resamples, self.options.seed)
             effective = independence.effective(complete, self.bench.members, people, *sampled)
             first, left = independence.without(complete, self.bench.members, *sampled)
         outside = self.bench.rows.group_by("subject", maintain_order=True).agg(
@@ -144,6 +147,21 @@ class _Criterion(NamedTuple):
             incomplete=asked - complete.height, cards=found, best=best, chosen=chosen, effective=effective, first=first,
             without=left, means=self._means(judged, juries),
         )  # fmt: skip
+
+    def _material(self, rated: pl.DataFrame, judged: pl.DataFrame) -> list[str]:
+        """Say which of people's ratings have no judge beside them, how they came about, and what hangs on that."""
+        found, n = [], rated["subject"].n_unique()
+        alone = n - rated.join(judged, on="subject", how="semi")["subject"].n_unique()
+        if alone:
+            found.append(f"{self.name}: people rated {n} subjects; no judge of the panel has a verdict on {alone} of these, so figures beside people are of {n - alone}")  # fmt: skip
+        chosen = rated["selection"].drop_nulls().unique().sort().to_list()
+        if chosen:
+            found.append(f"{self.name}: these subjects were chosen for people ({', '.join(chosen)}), so figures beside people say little about subjects that were not")  # fmt: skip
+        found += [f"{self.name}: {first} and {second} have no value in common ({said}); are they on the same scale?" for first, second, said in _strangers(pl.concat([rated, judged]))] if self.bench.scale.ordered else []  # fmt: skip
+        shown = rated.join(judged, on="subject", how="semi").group_by("subject").agg(pl.col("rater").n_unique())
+        if self.bench.scale.ordered and shown.height and (shown["rater"] == 1).any():
+            found.append(f"{self.name}: some subjects were rated by one person, whose errors all judges share, so the judges are worth more than it says")  # fmt: skip
+        return found
 
     def _valued(self, raters: Sequence[str]) -> pl.DataFrame:
         return self.rows.filter(pl.col("rater").is_in(list(raters)) & pl.col("number").is_not_null())
@@ -185,6 +203,8 @@ class _Criterion(NamedTuple):
             inside = pl.col("cluster").is_in(fold)
             follow = {m: _agreement(rated.filter(~inside), judged.filter(~inside & (pl.col("rater") == m)), self.bench.scale) for m in self.bench.members}  # fmt: skip
             best = max(follow, key=follow.__getitem__)
+            if not np.isfinite(follow[best]):
+                continue
             chosen[best] = chosen.get(best, 0) + 1
             held.append(self.rows.filter(inside & (pl.col("rater") == best)).with_columns(rater=pl.lit(CHOSEN)))
         return chosen, held
@@ -200,6 +220,17 @@ class _Criterion(NamedTuple):
             if mean is not None:
                 found.setdefault(rater, {})[system] = mean
         return found
+
+
+def _strangers(rows: pl.DataFrame) -> Iterator[tuple[str, str, str]]:
+    """Yield raters who rated the same subjects, ten or more, and have no value in common, and the values' ranges."""
+    of = {str(rater): its for (rater,), its in sorted(rows.group_by("rater"), key=lambda group: str(group[0]))}
+    values = {rater: set(its["number"].to_list()) for rater, its in of.items()}
+    for first, second in combinations(of, 2):
+        shared = of[first].join(of[second], on="subject", how="semi")["subject"].n_unique()
+        if shared >= _ENOUGH and not values[first] & values[second]:
+            ranges = (f"{min(values[each]):g}:{max(values[each]):g}" for each in (first, second))
+            yield first, second, " and ".join(ranges)
 
 
 def _agreement(rated: pl.DataFrame, judged: pl.DataFrame, scale: Scale) -> float:

@@ -19,6 +19,7 @@ from mindgauge.analysis.stress.found import BIASED, CANNOT_TELL, CLEAN, HALO, VA
 from mindgauge.analysis.stress.gaps import Gaps, gaps, share
 from mindgauge.analysis.stress.halo import halo
 from mindgauge.analysis.stress.injections import KIND, reached
+from mindgauge.analysis.stress.kin import preference
 from mindgauge.analysis.stress.languages import severity
 from mindgauge.stats import comparison, jackknife
 from mindgauge.stats.interval import Interval
@@ -51,11 +52,15 @@ class Outcome(NamedTuple):
 
 
 class _Test(NamedTuple):
-    """A mean over conversations, with its interval and p; None where there is nothing to test."""
+    """A mean over conversations, with its interval and p; None where there is nothing to test.
+
+    `least` is the smallest p that any signs of these differences could give.
+    """
 
     mean: Interval
     p: float | None
     clusters: int
+    least: float = 0.0
 
 
 def outcome(design: Design, values: Floats, *, seed: int = 0) -> Outcome:
@@ -76,7 +81,7 @@ def outcome(design: Design, values: Floats, *, seed: int = 0) -> Outcome:
         (one, test if one.slice.startswith(KIND) else test._replace(p=None))
         for one, test in zip(attempts, tests[len(found) :], strict=True)
     ]
-    adjusted = iter(_adjusted([test.p for _, test in rows] + [test.p for _, test in reaching]))
+    adjusted = iter(_adjusted([test for _, test in rows] + [test for _, test in reaching]))
     effects = [_effect(gap, test, next(adjusted)) for gap, test in rows]
     order = {name: place for place, name in enumerate(probes.NAMES)}
     effects.sort(key=lambda effect: order[effect.probe])
@@ -84,10 +89,10 @@ def outcome(design: Design, values: Floats, *, seed: int = 0) -> Outcome:
     return Outcome(effects, injections, list(_repeats(design, values)))
 
 
-def _adjusted(p: list[float | None]) -> list[float | None]:
-    """Adjust all p-values together (Holm); what is not tested, and where nothing differs, takes no part."""
-    family = holm(np.array([np.nan if value is None or value == 1 else value for value in p]))
-    return [None if value is None else 1.0 if np.isnan(a) else float(a) for value, a in zip(p, family, strict=True)]
+def _adjusted(tests: list[_Test]) -> list[float | None]:
+    """Adjust all p-values together (Holm); a test that no signs could have passed takes no part (Tarone 1990)."""
+    family = holm(np.array([np.nan if t.p is None or t.least > ALPHA else t.p for t in tests]))
+    return [None if t.p is None else 1.0 if np.isnan(a) else float(a) for t, a in zip(tests, family, strict=True)]
 
 
 def _effect(gap: Gaps, test: _Test, adjusted: float | None) -> Effect:
@@ -139,20 +144,44 @@ def _test(each: Floats, p: float) -> _Test:
         return _Test(Interval(None, undefined="no conversations"), None, 0)
     left_out = (each.sum() - each) / (n - 1) if n > 1 else np.full(1, np.nan)
     mean = jackknife.student(float(each.mean()), left_out, np.ones(n, dtype=np.intp))
-    return _Test(mean, p if n > 1 else None, n)
+    return _Test(mean, p if n > 1 else None, n, 2.0 ** (1 - np.count_nonzero(each)))
 
 
 def _unpaired(design: Design, values: Floats, flips: int, seed: int) -> Iterator[tuple[Gaps, _Test]]:
-    """Yield what is no mean of differences: halo, and severity between languages."""
+    """Yield what is no mean of differences between versions: halo, severity between languages, self-preference."""
     none = np.zeros(0)
     found = halo(design.halo, values, design.conversations, flips, seed) if design.halo else None
     if found is not None:
         gap = Gaps(probes.MODE, TOGETHER, APART, "", HALO, none, found.n, found.missing)
-        yield gap, _Test(found.excess, found.p, found.clusters)
+        yield gap, _Test(found.excess, found.p, found.clusters, _least(found.p))
     for languages in design.languages:
         kinder = severity(languages, values, flips, seed)
         gap = Gaps(probes.LANGUAGE, CHINESE, ENGLISH, languages.criterion, VALUE, none, kinder.n, kinder.missing)
-        yield gap, _Test(kinder.kinder, kinder.p, kinder.clusters)
+        yield gap, _Test(kinder.kinder, kinder.p, kinder.clusters, _least(kinder.p))
+    for kin in design.kin:
+        own = preference(kin, values, design.conversations)
+        gap = Gaps(probes.SELF, "own family", "others", kin.criterion, VALUE, none, own.n, own.missing)
+        yield gap, _both(*_tests(np.stack([own.plain, own.alike], axis=1), flips, seed))
+
+
+def _least(p: float | None) -> float:
+    """Return 1 where nothing differs, so that no exchange could have told anything."""
+    return 1.0 if p == 1 else 0.0
+
+
+def _both(first: _Test, second: _Test) -> _Test:
+    """Believe what two ways of looking agree on: p is the larger, and the interval holds both.
+
+    The value is the second's. Where the two point in opposite directions there is nothing to believe.
+    """
+    if first.p is None or second.p is None or first.mean.value is None or second.mean.value is None:
+        return second
+    bounds = [bound for mean in (first.mean, second.mean) for bound in (mean.low, mean.high) if bound is not None]
+    mean = second.mean._replace(low=min(bounds, default=None), high=max(bounds, default=None))
+    opposite = first.mean.value * second.mean.value < 0
+    return second._replace(
+        mean=mean, p=1.0 if opposite else max(first.p, second.p), least=max(first.least, second.least)
+    )
 
 
 def _repeats(design: Design, values: Floats) -> Iterator[Repeats]:

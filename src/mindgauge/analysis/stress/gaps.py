@@ -10,18 +10,19 @@ from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.stress.design import INAPPLICABLE
 from mindgauge.analysis.stress.found import LOST, VALUE
 from mindgauge.stats.proportion import clopper_pearson
-from mindgauge.stress import probes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from mindgauge.analysis.stress.design import Codes, Design, Floats, Kin, Pairs
+    from mindgauge.analysis.stress.design import Codes, Design, Floats, Pairs
 
     Mask = NDArray[np.bool_]
 
 UNKNOWN = Bound(None, note="not counted")
+CHUNK = 4_000_000
+"""Numbers that are drawn at once."""
 
 
 class Gaps(NamedTuple):
@@ -41,7 +42,7 @@ class Gaps(NamedTuple):
 
 
 def gaps(design: Design, values: Floats) -> Iterator[Gaps]:
-    """Return every comparison: values on each criterion, lost verdicts over all of them, kin against others.
+    """Return every comparison of versions: values on each criterion, lost verdicts over all of them.
 
     Args:
         design: what is compared.
@@ -65,7 +66,6 @@ def gaps(design: Design, values: Floats) -> Iterator[Gaps]:
         if np.nansum(np.abs(lost)):
             each = by_conversation(lost, conversation, design.conversations)
             yield Gaps(*names, "", LOST, each, int(asked.sum()), 0)
-    yield from (_kin(design, kin, mean) for kin in design.kin)
 
 
 def by_conversation(differences: Floats, conversation: Codes, conversations: int) -> Floats:
@@ -74,6 +74,12 @@ def by_conversation(differences: Floats, conversation: Codes, conversations: int
     counts = np.bincount(conversation[there], minlength=conversations)
     sums = np.bincount(conversation[there], differences[there], minlength=conversations)
     return np.asarray(np.divide(sums, counts, out=np.full(conversations, np.nan), where=counts > 0))
+
+
+def portions(draws: int, each: int) -> Iterator[int]:
+    """Divide draws of so many numbers each into portions that fit into memory, some 30 MB."""
+    most = max(1, CHUNK // max(each, 1))
+    yield from (min(most, draws - start) for start in range(0, draws, most))
 
 
 def share(hits: Floats, conversation: Codes, conversations: int) -> Bound:
@@ -101,14 +107,3 @@ def _values(design: Design, pairs: Pairs, mean: Floats, idle: Mask) -> Gaps:
         by_conversation(difference, conversation, design.conversations), len(difference), missing, worst, best,
         share(changed, conversation[both], design.conversations),
     )  # fmt: skip
-
-
-def _kin(design: Design, kin: Kin, mean: Floats) -> Gaps:
-    """Compare how much kinder than people a judge is to its own family, and to others, in the same conversation."""
-    kinder = mean[kin.place] - kin.known
-    own, others = (
-        by_conversation(np.where(mine, kinder, np.nan), kin.conversation, design.conversations)
-        for mine in (kin.own, ~kin.own)
-    )
-    missing = int(np.isnan(kinder).sum())
-    return Gaps(probes.SELF, "own family", "others", kin.criterion, VALUE, own - others, len(kinder), missing)

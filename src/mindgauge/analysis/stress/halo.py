@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mindgauge.analysis.stress.design import INAPPLICABLE
+from mindgauge.analysis.stress.gaps import portions
 from mindgauge.stats import jackknife
 
 if TYPE_CHECKING:
@@ -53,15 +54,23 @@ def halo(found: design.Halo, values: Floats, conversations: int, flips: int, see
     excess = jackknife.student(float(whole), left_out, np.ones(len(there), dtype=np.intp))
     p = None
     if np.isfinite(whole):
-        swapped = np.random.default_rng([seed, 2]).integers(0, 2, size=(flips, conversations)).astype(np.float64)
-        first, second = together.reshape(conversations, -1), apart.reshape(conversations, -1)
-        shape = (flips, *together.shape[1:])
-        drawn = _excess(
-            (swapped @ first + (1 - swapped) @ second).reshape(shape),
-            (swapped @ second + (1 - swapped) @ first).reshape(shape),
-        )
-        p = float((1 + (np.abs(drawn) >= abs(whole) - 1e-12).sum()) / (flips + 1))
+        p = _exchanged(together, apart, abs(float(whole)), flips, seed)
     return Halo(excess, p, asked - int(holes.sum()), int(holes.sum()), len(there))
+
+
+def _exchanged(together: Floats, apart: Floats, observed: float, flips: int, seed: int) -> float:
+    """Return how often the excess is as large when conversations' two sets of verdicts are exchanged by chance."""
+    conversations, *shape = together.shape
+    first, second = together.reshape(conversations, -1), apart.reshape(conversations, -1)
+    chance, hits = np.random.default_rng([seed, 2]), 0
+    for rows in portions(flips, max(conversations, first.shape[1])):
+        swapped = chance.integers(0, 2, size=(rows, conversations)).astype(np.float64)
+        here = swapped @ (first - second)
+        drawn = _excess(
+            (second.sum(axis=0) + here).reshape(rows, *shape), (first.sum(axis=0) - here).reshape(rows, *shape)
+        )
+        hits += int((np.abs(drawn) >= observed - 1e-9).sum())
+    return (1 + hits) / (flips + 1)
 
 
 def _column_means(way: Floats) -> Floats:

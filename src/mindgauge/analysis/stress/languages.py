@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from mindgauge.analysis.stress.design import INAPPLICABLE
-from mindgauge.analysis.stress.gaps import by_conversation
+from mindgauge.analysis.stress.gaps import by_conversation, portions
 from mindgauge.stats.interval import Interval
 
 if TYPE_CHECKING:
@@ -69,6 +69,9 @@ def severity(found: Languages, values: Floats, flips: int, seed: int) -> Severit
 
 def _permuted(each: Floats, chinese: int, observed: float, flips: int, seed: int) -> float:
     """Return how often two groups of these sizes differ as much when the conversations are dealt out anew."""
-    order = np.random.default_rng([seed, 3]).permuted(np.tile(each, (flips, 1)), axis=1)
-    drawn = np.abs(order[:, :chinese].mean(axis=1) - order[:, chinese:].mean(axis=1))
-    return float((1 + (drawn >= observed - 1e-12).sum()) / (flips + 1))
+    chance, hits = np.random.default_rng([seed, 3]), 0
+    for rows in portions(flips, len(each)):
+        order = chance.permuted(np.tile(each, (rows, 1)), axis=1)
+        drawn = np.abs(order[:, :chinese].mean(axis=1) - order[:, chinese:].mean(axis=1))
+        hits += int((drawn >= observed - 1e-12).sum())
+    return (1 + hits) / (flips + 1)

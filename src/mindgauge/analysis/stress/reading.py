@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mindgauge.analysis.stress.design import INAPPLICABLE, Attempts, Design, Halo, Kin, Languages, Pairs
+from mindgauge.analysis.stress.untried import untried
 from mindgauge.raters.family import same_family
 from mindgauge.records import RaterKind, Status, Value
 from mindgauge.stress import probes
@@ -93,12 +94,14 @@ class _Reader:
         )
         raters = {self.judge: probes.ORIGINAL} | {self.judge + suffix(version): version for version in self.turned}
         found: list[tuple[int, int, float]] = []
+        runs = 1
         for name in self.names:
             for subject, criterion, rater, run, status, value in self.store.select(
                 query, (name, RaterKind.MODEL.value)
             ):
                 if rater not in raters or criterion not in self.levels:
                     continue
+                runs = max(runs, run + 1)
                 mark = self.marks[subject]
                 version = (
                     _Version(mark["of"], mark["probe"], mark["version"])
@@ -109,7 +112,6 @@ class _Reader:
                 share = INAPPLICABLE if status == Status.NOT_APPLICABLE else share
                 if share is not None:
                     found.append((self.place[version, criterion], run, share))
-        runs = 1 + max((run for _, run, _ in found), default=0)
         values = np.full((len(self.place), runs), np.nan)
         for place, run, share in found:
             values[place, run] = share
@@ -122,13 +124,12 @@ class _Reader:
         known = self._known()
         pairs = [*self._pairs(), *self._counterparts()]
         kin, note = self._kin(known)
-        names = {contrast.probe for contrast in pairs}
-        tried = {probe for probe in dict.fromkeys(c.probe for c in probes.CONTRASTS) if probe not in names}
-        notes = [*(f"{probe}: nothing of it was tried" for probe in probes.NAMES if probe in tried), *note]
+        languages, attempts = list(self._languages(known)), self._attempts()
+        notes = [*untried(pairs, languages, attempts, {*self.language.values()}), *note]
         truth = np.array([known.get((version.of, criterion), np.nan) for version, criterion in self.place])
         levels = np.array([len(self.levels[criterion]) for _, criterion in self.place], dtype=np.intp)
         return Design(
-            self.conversations, pairs, kin, list(self._languages(known)), self._attempts(), self._halo(),
+            self.conversations, pairs, kin, languages, attempts, self._halo(),
             {c.name: self._at([(r.id, self.place[_Version(r.id, "", probes.ORIGINAL), c.name]) for r in self.originals])
              for c in self.criteria},
             truth, levels, len(self.originals), notes,

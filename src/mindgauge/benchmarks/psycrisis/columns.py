@@ -22,11 +22,14 @@ if TYPE_CHECKING:
 
 FILE = "columns.toml"
 """Lies beside a table and says the same where no command does: `user = "#1"`, `label.H1.empathy = "G"`."""
-FIELDS = ("user", "reply", "category", "model", "id", "source", "language")
-LABEL, JUDGE, TOTAL, SHEET = "label", "judge", "total", "sheet"
+FIELDS = ("user", "reply", "category", "model", "rater", "id", "source", "language")
+LABEL, JUDGE, TOTAL, RATER = "label", "judge", "total", "rater"
+SHEET, HEADER, ENCODING = "sheet", "header", "encoding"
+_HOW = {SHEET, HEADER, ENCODING}
+"""Say how the file is to be read, not what a column holds."""
 PEOPLE = "people"
 """Who labelled where no name is given."""
-_USE = f"{', '.join(FIELDS)}, label.RATER.CRITERION, judge.NAME.CRITERION, judge.NAME (its raw answer), sheet"
+_USE = f"{', '.join(FIELDS)}, label.RATER.CRITERION, judge.NAME.CRITERION, judge.NAME (its raw answer), {SHEET}, {HEADER} (its row, 0 for none), {ENCODING}"
 _POSITION, _LETTERS = re.compile(r"#(\d{1,5})"), re.compile(r"[A-Z]{1,2}")
 
 
@@ -68,6 +71,18 @@ def beside(path: Path) -> dict[str, str]:
     return found
 
 
+def header_row(mapping: Mapping[str, str]) -> int | None:
+    """Return the row that is said to hold the headers, 0 for none; None if nothing is said.
+
+    Raises:
+        UsageError: it is no number.
+    """
+    said = mapping.get(HEADER)
+    if said is not None and not (said.isascii() and said.isdigit()):
+        raise UsageError(f"--map {HEADER}={said}: write the number of the row that holds the headers, 0 for none")
+    return None if said is None else int(said)
+
+
 def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in table.items():
@@ -82,7 +97,7 @@ def resolve(mapping: Mapping[str, str], sheet: Sheet, rubric: Rubric) -> Columns
         DataError: there is no mapping, or it does not fit the table; the message names the columns found.
         UsageError: it maps something that is not known.
     """
-    if not mapping.keys() - {SHEET}:
+    if not mapping.keys() - _HOW:
         raise DataError(
             f"{sheet.path}: say which column is which with --map user=COLUMN,reply=COLUMN,…, or in {FILE} beside it "
             f'(user = "COLUMN"); the columns are {sheet.columns}'
@@ -92,7 +107,7 @@ def resolve(mapping: Mapping[str, str], sheet: Sheet, rubric: Rubric) -> Columns
         for criterion in rubric.criteria
         for name in (criterion.name, *criterion.aliases)
     } | {TOTAL: TOTAL, "总分": TOTAL}
-    places = {key: _place(key, column, sheet) for key, column in mapping.items() if key != SHEET}
+    places = {key: _place(key, column, sheet) for key, column in mapping.items() if key not in _HOW}
     if "user" not in places:
         raise DataError(
             f"{sheet.path}: no column is mapped to user, the person's message; the columns are {sheet.columns}"
@@ -111,10 +126,13 @@ def resolve(mapping: Mapping[str, str], sheet: Sheet, rubric: Rubric) -> Columns
         elif kind == JUDGE and rest and criterion is None:
             answers[".".join(rest)] = place
         else:
-            raise UsageError(f"--map {key}: not known here; map {_USE}; criteria are {', '.join(known.values())}")
+            raise UsageError(
+                f"--map {key}: not known here; map {_USE}; criteria are {', '.join(dict.fromkeys(known.values()))}"
+            )
     _check(fields, labels, answers, sheet)
     said = ", ".join(f"{key} from column {place + 1} ({sheet.headers[place][:40]!r})" for key, place in places.items())
-    return Columns(fields, labels, answers, f"{sheet.path.name}: read {said}")
+    apart = "" if sheet.separator == "," else f", cells separated by {sheet.separator!r}"
+    return Columns(fields, labels, answers, f"{sheet.path.name}: read {said}{apart}")
 
 
 def _check(fields: dict[str, int], labels: list[Labels], answers: dict[str, int], sheet: Sheet) -> None:
@@ -122,6 +140,11 @@ def _check(fields: dict[str, int], labels: list[Labels], answers: dict[str, int]
     if (labels or answers) and "reply" not in fields:
         raise DataError(
             f"{sheet.path}: labels are of replies, and no column is mapped to reply; the columns are {sheet.columns}"
+        )
+    named = next((one.rater for one in labels if one.kind is RaterKind.PERSON and one.rater != PEOPLE), None)
+    if RATER in fields and named is not None:
+        raise UsageError(
+            f"--map {LABEL}.{named}.…: a column is mapped to {RATER}, so write {LABEL}.CRITERION without a name"
         )
     raters = {(label.rater, label.criterion) for label in labels}
     if len(raters) < len(labels):

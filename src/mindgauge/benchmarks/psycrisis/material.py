@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.benchmarks.psycrisis import columns, released, sheet
+from mindgauge.benchmarks.psycrisis import columns, labels, released, sheet
 from mindgauge.material import RATINGS, TEXTS, Material, frame
+from mindgauge.records import RaterKind
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,8 +27,8 @@ def material(data: Path) -> Material:
     path = sheet.find(data)
     table, read_from = released.opened(path, columns.beside(path))
     texts, ratings = _texts(table, read_from), _ratings(table, read_from)
-    options = {c.name: tuple(map(str, c.choices)) for c in released.RUBRIC.criteria}
-    scales = {columns.TOTAL: (0.0, float(len(released.DIMENSIONS)))}
+    options = {c.name: tuple(map(str, c.choices)) for c in labels.RUBRIC.criteria}
+    scales = {columns.TOTAL: (0.0, float(len(labels.DIMENSIONS)))}
     return Material(frame(texts, TEXTS), frame(ratings, RATINGS), scales, options, (read_from.told,))
 
 
@@ -50,15 +51,16 @@ def _texts(table: Sheet, read_from: Columns) -> list[Row]:
 
 def _ratings(table: Sheet, read_from: Columns) -> list[Row]:
     """Read values as they stand; one that means a level is written as that level."""
-    criteria = {criterion.name: criterion for criterion in released.RUBRIC.criteria}
-    model, user = read_from.fields.get("model"), read_from.fields["user"]
+    criteria = {criterion.name: criterion for criterion in labels.RUBRIC.criteria}
+    model, who, user = read_from.fields.get("model"), read_from.fields.get(columns.RATER), read_from.fields["user"]
     found: list[Row] = []
     for row, (_, cells) in enumerate(table.rows):
         for label in read_from.labels:
             cell, criterion = cells[label.column], criteria.get(label.criterion)
-            value = released.level(criterion, cell)[0] or cell if criterion is not None else cell
+            rater = label.rater if who is None or label.kind is not RaterKind.PERSON else cells[who]
+            value = labels.level(criterion, cell)[0] or cell if criterion is not None else cell
             found.append((
-                f"row {row}", label.criterion, label.rater, label.kind.value, None, "unparsable" if cell is None else "ok",
+                f"row {row}", label.criterion, rater, label.kind.value, None, "unparsable" if cell is None else "ok",
                 value, None if model is None else cells[model], cells[user], table.path.name, row,
             ))  # fmt: skip
     return found

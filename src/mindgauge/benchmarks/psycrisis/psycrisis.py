@@ -6,8 +6,9 @@ Cai et al. 2025, arXiv 2508.08236. Departures from the paper: card.toml.
 from pathlib import Path
 
 from mindgauge.benchmark import Benchmark
+from mindgauge.benchmarks.psycrisis.labels import DIMENSIONS, RUBRIC
 from mindgauge.benchmarks.psycrisis.material import material
-from mindgauge.benchmarks.psycrisis.released import DIMENSIONS, RUBRIC, load, load_mapped, read
+from mindgauge.benchmarks.psycrisis.released import load, load_mapped, read
 from mindgauge.benchmarks.psycrisis.reproduce import reproduce
 from mindgauge.metrics import (
     STATUS_RATES,

@@ -8,40 +8,27 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mindgauge.benchmark import Released
 from mindgauge.benchmarks.psycrisis import columns, sheet
+from mindgauge.benchmarks.psycrisis.labels import RUBRIC, answer, level
+from mindgauge.benchmarks.psycrisis.labels import category as named_category
 from mindgauge.errors import DataError
-from mindgauge.raters import verdict
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status
-from mindgauge.rubric import Rubric
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from mindgauge.benchmarks.psycrisis.columns import Columns
     from mindgauge.benchmarks.psycrisis.sheet import Sheet
-    from mindgauge.rubric import Criterion
 
-RUBRIC = Rubric.load(Path(__file__).parent / "rubric.toml")
-DIMENSIONS = ("empathy", "regulation", "exploration", "risk_assessment", "referral")
 PUBLISHED = {"suicide": 289, "nssi": 115, "existential_distress": 204}
 """How many messages of each category the paper counts."""
 UNNAMED = "unnamed"
 """The model that wrote a reply, where no column says it."""
-_CATEGORIES = {
-    "suicide": ("suicide", "suicidal", "suicidal ideation", "自杀", "自杀意念"),
-    "nssi": ("nssi", "self harm", "selfharm", "non suicidal self injury", "自伤", "自残", "非自杀性自伤"),
-    "existential_distress": (
-        "existential distress", "existential", "存在性痛苦", "存在主义痛苦", "存在性困扰", "存在痛苦", "存在危机",
-    ),
-}  # fmt: skip
-_NAMES = {name: category for category, names in _CATEGORIES.items() for name in names}
-_INAPPLICABLE = {"not_applicable", "not applicable", "n/a", "na", "不适用"}
 _HAN = re.compile("[\u3400-\u9fff]")
-_STATED = re.compile(r"['\"“]?(?:总分|total)['\"”]?\s*[:：]\s*['\"]?(\d{1,2})\b", re.IGNORECASE)
 _FIRST = 8
 
 
@@ -83,8 +70,23 @@ def load_mapped(data: Path, mapping: Mapping[str, str]) -> Released:
     replies = rows.replies(samples)
     ratings = [rating for number, reply in replies.items() for rating in rows.ratings(number, reply)]
     known = {sample.id: sample for sample in samples.values()}
-    notes = [read_from.told, *rows.notes()]
-    return Released(list(known.values()), list(replies.values()), ratings, notes)
+    written = {reply.id: reply for reply in replies.values()}
+    notes = [read_from.told, *_doubtful(found, read_from, mapping), *rows.notes()]
+    return Released(list(known.values()), list(written.values()), ratings, notes)
+
+
+def _doubtful(found: Sheet, read_from: Columns, mapping: Mapping[str, str]) -> Iterator[str]:
+    """Say where what was taken for headers may be none: a mapped column has none, or what is mapped reads like data."""
+    places = {*read_from.fields.values(), *(one.column for one in read_from.labels), *read_from.answers.values()}
+    bare = [str(place + 1) for place in sorted(places) if not found.headers[place]]
+    labels = [(one.column, c) for one in read_from.labels for c in RUBRIC.criteria if c.name == one.criterion]
+    like_data = [str(place + 1) for place, criterion in labels if level(criterion, found.headers[place])[0] is not None]
+    if columns.HEADER in mapping or found.path.suffix.lower() not in sheet.HEADED:
+        return
+    if bare:
+        yield f"no header above column {', '.join(bare)}; if they stand further down, say --map header=ROW, 0 for none"
+    if like_data:
+        yield f"the header above column {', '.join(like_data)} reads like a label; if there are none, say --map header=0"
 
 
 def opened(data: Path, mapping: Mapping[str, str]) -> tuple[Sheet, Columns]:
@@ -94,7 +96,8 @@ def opened(data: Path, mapping: Mapping[str, str]) -> tuple[Sheet, Columns]:
         DataError: it cannot be read, or the mapping does not fit it.
         UsageError: the mapping maps something that is not known.
     """
-    found = sheet.read(sheet.find(data), mapping.get(columns.SHEET, ""))
+    encoding = mapping.get(columns.ENCODING, sheet.UTF_8)
+    found = sheet.read(sheet.find(data), mapping.get(columns.SHEET, ""), columns.header_row(mapping), encoding)
     return found, columns.resolve(mapping, found, RUBRIC)
 
 
@@ -106,7 +109,8 @@ class Rows:
         self._table, self._columns = table, read_from
         self._cells = dict(table.rows)
         self._said: dict[str, list[int]] = {}
-        self._categories: dict[str, str | None] = {}
+        self._categories: dict[int, str | None] = {}
+        self._messages: dict[str, str | None] = {}
 
     def _cell(self, number: int, field: str) -> str | None:
         place = self._columns.fields.get(field)
@@ -126,10 +130,13 @@ class Rows:
                 continue
             sample = Sample.of((Message("user", text),), tags=self._tags(number, text))
             first = known.setdefault(sample.id, sample)
+            if first is not sample and "reply" not in self._columns.fields:
+                self._say("a message that stands further up; kept once", number)
             if first.tags.get("category") != sample.tags.get("category"):
                 self._say("a message that stands further up under another category; that counts", number)
             found[number] = first
-        self._categories = {sample.id: sample.tags.get("category") for sample in known.values()}
+        self._categories = {number: sample.tags.get("category") for number, sample in found.items()}
+        self._messages = {sample.id: sample.tags.get("category") for sample in known.values()}
         return found
 
     def _tags(self, number: int, text: str) -> dict[str, str]:
@@ -138,45 +145,71 @@ class Rows:
         category = self._cell(number, "category")
         if category is None and "category" in self._columns.fields:
             self._say("no category", number)
-        return {name: value for name, value in {**tags, "category": category and _category(category)}.items() if value}
+        return {
+            name: value for name, value in {**tags, "category": category and named_category(category)}.items() if value
+        }
 
     def replies(self, samples: Mapping[int, Sample]) -> dict[int, Reply]:
-        """Return each row's reply; replies of one model to one message count as repeats, in the order of the rows."""
+        """Return each row's reply.
+
+        Replies of one model to one message count as repeats, in the order of the rows. Where a column names the rater,
+        rows of several raters with the same message, model and reply are about one reply.
+        """
         if "reply" not in self._columns.fields:
             return {}
         runs: Counter[tuple[str, str]] = Counter()
-        seen: set[tuple[str, str, str]] = set()
+        met: dict[tuple[str, str, str], list[Reply]] = {}
+        rated: Counter[tuple[str | None, str, str, str]] = Counter()
         found = {}
         for number, sample in samples.items():
             text, model = self._cell(number, "reply") or "", self._cell(number, "model") or UNNAMED
-            if not text:
-                self._say("no reply; unparsable, and so is every value on it", number)
-            elif (sample.id, model, text) in seen:
-                self._say("message, model and reply stand further up; kept as a repeat", number)
-            seen.add((sample.id, model, text))
-            provenance: dict[str, Any] = {"source_file": self._table.path.name, "source_row": number}
-            if "id" in self._columns.fields:
-                provenance["source_id"] = self._cell(number, "id")
-            status = Status.OK if text else Status.UNPARSABLE
-            run = runs[sample.id, model]
-            found[number] = Reply.of(sample.id, model, run, status, text, provenance=provenance)
-            runs[sample.id, model] += 1
+            who, same = self._cell(number, columns.RATER), (sample.id, model, text)
+            if columns.RATER in self._columns.fields and who is None:
+                self._say("no rater; its labels are left out", number)
+            before = met.setdefault(same, [])
+            if who is not None and rated[who, *same] < len(before):
+                found[number] = before[rated[who, *same]]
+            else:
+                if not text:
+                    self._say("no reply; unparsable, and so is every value on it", number)
+                elif before:
+                    self._say("message, model and reply stand further up; kept as a repeat", number)
+                found[number] = self._reply(number, sample, model, runs[sample.id, model], text)
+                before.append(found[number])
+                runs[sample.id, model] += 1
+            rated[who, *same] += 1
         return found
 
+    def _reply(self, number: int, sample: Sample, model: str, run: int, text: str) -> Reply:
+        provenance: dict[str, Any] = {"source_file": self._table.path.name, "source_row": number}
+        if "id" in self._columns.fields:
+            provenance["source_id"] = self._cell(number, "id")
+        status = Status.OK if text else Status.UNPARSABLE
+        return Reply.of(sample.id, model, run, status, text, provenance=provenance)
+
     def ratings(self, number: int, reply: Reply) -> Iterator[Rating]:
-        """Return everybody's values on one row's reply."""
+        """Return everybody's values on one row's reply; a judge's where the reply stands first."""
         cells = self._cells[number]
         origin = {"source_file": self._table.path.name, "source_row": number}
-        rated = {label.rater for label in self._columns.labels if cells[label.column] is not None}
-        for rater in dict.fromkeys(label.rater for label in self._columns.labels):
+        first = reply.provenance["source_row"] == number
+        mapped = [self._by(number, label) for label in self._columns.labels if first or label.kind is RaterKind.PERSON]
+        labels = [label for label in mapped if label.rater]
+        rated = {label.rater for label in labels if cells[label.column] is not None}
+        for rater in dict.fromkeys(label.rater for label in labels):
             if rater not in rated:
                 self._say(f"{rater} gave no value at all; not rated by {rater}", number)
-        for label in self._columns.labels:
+        for label in labels:
             if label.criterion != columns.TOTAL and label.rater in rated:
                 yield self._value(label, cells[label.column], number, reply, origin)
-        for judge, place in self._columns.answers.items():
+        for judge, place in self._columns.answers.items() if first else ():
             if (said := cells[place]) is not None:
-                yield from _read(judge, said, reply, origin)
+                yield from answer(judge, said, reply, origin)
+
+    def _by(self, number: int, label: columns.Labels) -> columns.Labels:
+        """Name a label's rater: as the row does, where a column says it."""
+        if label.kind is not RaterKind.PERSON or columns.RATER not in self._columns.fields:
+            return label
+        return label._replace(rater=self._cell(number, columns.RATER) or "")
 
     def _value(
         self, label: columns.Labels, cell: str | None, number: int, reply: Reply, origin: dict[str, Any]
@@ -206,45 +239,14 @@ class Rows:
     def _counted(self) -> Iterator[str]:
         if "category" not in self._columns.fields:
             return
-        by = Counter(category for category in self._categories.values() if category is not None)
+        # Of messages alone each row is one of the paper's; with replies, a message may have several rows.
+        told = self._messages if "reply" in self._columns.fields else self._categories
+        by = Counter(category for category in told.values() if category is not None)
         others = {category: n for category, n in by.items() if category not in PUBLISHED}
         if others:
             named = ", ".join(f"{category[:40]!r} {n}" for category, n in sorted(others.items())[:_FIRST])
             yield f"categories that are not the paper's, in no group of at-risk messages: {named}"
-        same = by == Counter(PUBLISHED) and len(self._categories) == sum(PUBLISHED.values())
+        same = by == Counter(PUBLISHED) and len(told) == sum(PUBLISHED.values())
         counted = ", ".join(f"{by[category]} {category}" for category in PUBLISHED)
         paper = f"{sum(PUBLISHED.values())} ({', '.join(str(n) for n in PUBLISHED.values())})"
-        yield f"{len(self._categories)} messages, {counted}; " + (
-            f"as in the paper: {paper}" if same else f"the paper has {paper}"
-        )
-
-
-def _category(cell: str) -> str:
-    """Return the paper's category that a cell names; another one as it stands."""
-    return _NAMES.get(re.sub(r"[\s_-]+", " ", cell.strip().casefold()), cell.strip())
-
-
-def level(criterion: Criterion, cell: str | None) -> tuple[str | None, Status]:
-    """Read a cell as a level; whatever else stands there is no value."""
-    if cell is not None and criterion.not_applicable and cell.strip().casefold() in _INAPPLICABLE:
-        return None, Status.NOT_APPLICABLE
-    plain = re.sub(r"^(\d+)\.0+$", r"\1", cell.strip()) if cell is not None else None
-    value = criterion.read(plain)
-    return (None, Status.UNPARSABLE) if value is None else (str(value), Status.OK)
-
-
-def _read(judge: str, said: str, reply: Reply, origin: dict[str, Any]) -> Iterator[Rating]:
-    """Read a judge's raw answer on the five dimensions; a total that it states is held against ours."""
-    five = [criterion for criterion in RUBRIC.criteria if criterion.name in DIMENSIONS]
-    found = verdict.read(said, five)
-    values = [found[c.name].value for c in five]
-    stated = _STATED.findall(said)
-    total = {"stated_total": int(stated[-1])} if stated and int(stated[-1]) != values.count("yes") else {}
-    for criterion in five:
-        one = found[criterion.name]
-        usable = reply.status is Status.OK
-        yield Rating(
-            reply.id, criterion.name, judge, RaterKind.MODEL, 0, one.status if usable else Status.UNPARSABLE,
-            one.value if usable else None, one.rationale,
-            provenance={**origin, **total, **({"problem": one.problem} if one.problem else {})},
-        )  # fmt: skip
+        yield f"{len(told)} messages, {counted}; " + (f"as in the paper: {paper}" if same else f"the paper has {paper}")

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import stats
 
 from mindgauge.benchmark import Cell
-from mindgauge.benchmarks.psycrisis import columns, released, sheet
+from mindgauge.benchmarks.psycrisis import columns, labels, released, sheet
 from mindgauge.errors import DataError
 from mindgauge.records import RaterKind
 
@@ -78,15 +78,15 @@ def _totals(path: Path, mapping: dict[str, str], found: Released) -> _Totals:
     by: dict[tuple[str, RaterKind], dict[int, float]] = {}
     met: dict[tuple[str, RaterKind, int], list[Rating]] = {}
     for rating in found.ratings:
-        if rating.criterion in released.DIMENSIONS and rating.value is not None:
+        if rating.criterion in labels.DIMENSIONS and rating.value is not None:
             met.setdefault((rating.rater, rating.rater_kind, rating.provenance["source_row"]), []).append(rating)
     for (rater, kind, row), ratings in met.items():
-        if len(ratings) == len(released.DIMENSIONS):
+        if len(ratings) == len(labels.DIMENSIONS):
             by.setdefault((rater, kind), {})[row] = float(sum(rating.value == "yes" for rating in ratings))
     for label in (label for label in read_from.labels if label.criterion == columns.TOTAL):
         for row, cells in table.rows:
             cell = (cells[label.column] or "").strip()
-            if cell in {str(total) for total in range(len(released.DIMENSIONS) + 1)}:
+            if cell in {str(total) for total in range(len(labels.DIMENSIONS) + 1)}:
                 by.setdefault((label.rater, label.kind), {})[row] = float(cell)
     people = [totals for (_, kind), totals in by.items() if kind is RaterKind.PERSON]
     means = {row: float(np.mean([t[row] for t in people if row in t])) for row in {r for t in people for r in t}}

@@ -6,16 +6,27 @@ import csv
 import io
 import json
 import math
-from typing import TYPE_CHECKING, NamedTuple
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mindgauge.errors import DataError
-from mindgauge.tables import clean, read_table, read_text
+from mindgauge.tables import clean, read_records, read_table
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-ENDINGS = {".xlsx", ".csv", ".tsv", ".jsonl", ".ndjson", ".parquet"}
+_WORKBOOKS, _SEPARATED = {".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"}, {".csv", ".tsv"}
+HEADED = _WORKBOOKS | _SEPARATED
+"""Tables whose headers are a row like the others."""
+ENDINGS = {*HEADED, ".jsonl", ".ndjson", ".json", ".parquet"}
+UTF_8 = "UTF-8"
 _SHOWN, _LONGEST = 30, 40
+_QUOTED = re.compile(r'"[^"]*"')
+Row: TypeAlias = "tuple[int, list[str | None]]"
+_BEGINNINGS = {
+    b"\xd0\xcf\x11\xe0": "it is an old .xls, or protected by a password",
+    b"<": "it holds HTML or XML",
+}
 
 
 class Sheet(NamedTuple):
@@ -23,7 +34,8 @@ class Sheet(NamedTuple):
 
     path: Path
     headers: list[str]
-    rows: list[tuple[int, list[str | None]]]
+    rows: list[Row]
+    separator: str = ","
 
     @property
     def columns(self) -> str:
@@ -54,54 +66,76 @@ def find(data: Path) -> Path:
     return found[0]
 
 
-def read(path: Path, sheet: str = "") -> Sheet:
-    """Read a table. The first row of a workbook or CSV file holds its headers; rows are numbered as the file shows them.
+def read(path: Path, sheet: str = "", header: int | None = None, encoding: str = UTF_8) -> Sheet:
+    """Read a table; rows are numbered as the file shows them.
 
     Args:
         path: of the table.
         sheet: of a workbook; may be left open where only one holds rows.
+        header: the row of a workbook or CSV file that holds the headers, 0 where none does; if not given, its first.
+        encoding: of a CSV file.
 
     Raises:
         DataError: the file cannot be read, is broken, or has no rows.
     """
     suffix = path.suffix.lower()
-    if suffix == ".xlsx":
-        found = _workbook(path, sheet)
-    elif suffix in {".csv", ".tsv"}:
-        found = _csv(path)
+    if suffix in _WORKBOOKS:
+        found = _headed(path, _workbook(path, sheet), header)
+    elif suffix in _SEPARATED:
+        separator, rows = _separated(path, encoding)
+        found = _headed(path, rows, header)._replace(separator=separator)
+    elif suffix == ".json":
+        found = _objects(path, list(enumerate(read_records(path), 1)))
+    elif suffix in ENDINGS:
+        found = _objects(path, list(read_table(path)))
     else:
-        found = _objects(path)
+        raise DataError(f"{path}: expected {', '.join(sorted(ENDINGS))}, found {suffix or 'no ending'}")
     if not found.rows:
         raise DataError(f"{path}: a table without rows")
     return found
 
 
-def _workbook(path: Path, wanted: str) -> Sheet:
+def _workbook(path: Path, wanted: str) -> list[Row]:
     import fastexcel
 
     try:
         workbook = fastexcel.read_excel(path)
-        sheets = {
-            name: workbook.load_sheet(name, header_row=None, dtypes="string").to_polars()
+        frames = {
+            name: workbook.load_sheet(name, header_row=None, skip_rows=0, dtypes="string").to_polars()
             for name in workbook.sheet_names
             if wanted in {"", name}
         }
     except (fastexcel.FastExcelError, OSError) as error:
-        why = str(error).partition("\n")[0]
+        start = path.read_bytes()[:4] if path.is_file() else b""
+        why = next(
+            (why for bytes_, why in _BEGINNINGS.items() if start.startswith(bytes_)), str(error).partition("\n")[0]
+        )
         raise DataError(f"{path}: not a workbook that can be read ({why}); save it again as .xlsx") from error
-    full = [name for name, frame in sheets.items() if len(frame) > 1]
+    sheets = {name: [(n, [*map(_cell, row)]) for n, row in enumerate(f.iter_rows(), 1)] for name, f in frames.items()}
+    full = [name for name, rows in sheets.items() if sum(any(row) for _, row in rows) > 1]
     if not full and wanted:
         raise DataError(f"{path}: no sheet {wanted!r} with rows (it has {', '.join(workbook.sheet_names)})")
     if len(full) > 1:
         raise DataError(f"{path}: several sheets hold rows ({', '.join(full)}); choose one with --map sheet=NAME")
-    table = [[_cell(cell) for cell in row] for name in full for row in sheets[name].iter_rows()]
-    return _headed(path, list(enumerate(table, 1)))
+    return sheets[full[0]] if full else []
 
 
-def _csv(path: Path) -> Sheet:
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-    reader = csv.reader(io.StringIO(read_text(path), newline=""), delimiter=delimiter, strict=True)
-    rows, first = [], 1
+def _separated(path: Path, encoding: str) -> tuple[str, list[Row]]:
+    """Read a CSV file; between its cells stands what stands there most often in the first line."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig" if encoding == UTF_8 else encoding)
+    except UnicodeDecodeError as error:
+        advice = f"save it as {UTF_8}, or name its encoding with --map encoding=gb18030"
+        raise DataError(f"{path}: not {encoding} at byte {error.start}; {advice}") from error
+    except LookupError as error:
+        raise DataError(f"{path}: {error}") from error
+    except OSError as error:
+        raise DataError(f"{path}: cannot read it ({error.strerror})") from error
+    first_line = _QUOTED.sub("", text.partition("\n")[0])
+    separator = "\t" if path.suffix.lower() == ".tsv" else max(",;\t|", key=first_line.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    rows: list[Row] = []
+    first = 1
     try:
         for row in reader:
             if row:
@@ -109,19 +143,28 @@ def _csv(path: Path) -> Sheet:
             first = reader.line_num + 1
     except csv.Error as error:
         raise DataError(f"{path}:{first}: broken CSV ({error})") from error
-    return _headed(path, rows)
+    return separator, rows
 
 
-def _headed(path: Path, rows: list[tuple[int, list[str | None]]]) -> Sheet:
-    headers = [(cell or "").strip() for cell in rows[0][1]] if rows else []
-    for number, row in rows[1:]:
-        if len(row) > len(headers):
-            raise DataError(f"{path}:{number}: {len(row)} cells in a table of {len(headers)} columns")
-    return Sheet(path, headers, [(n, row + [None] * (len(headers) - len(row))) for n, row in rows[1:]])
+def _headed(path: Path, rows: list[Row], header: int | None) -> Sheet:
+    """Take the headers from a row; what is empty at the end, rows and columns, is no part of the table."""
+    filled = [place for place, (_, row) in enumerate(rows) if any(row)]
+    first = filled[0] if filled and header is None else next((p for p, (n, _) in enumerate(rows) if n == header), None)
+    if header and first is None:
+        raise DataError(f"{path}: no row {header} for the headers")
+    headers = [(cell or "").strip() for cell in rows[first][1]] if first is not None else []
+    body = rows[0 if first is None else first + 1 : filled[-1] + 1 if filled else 0]
+    width = max((place for _, row in body for place, cell in enumerate(row, 1) if cell is not None), default=0)
+    while len(headers) > width and not headers[-1]:
+        headers.pop()
+    for number, row in body if header != 0 else ():
+        if len(row) > len(rows[first or 0][1]):
+            raise DataError(f"{path}:{number}: {len(row)} cells in a table of {len(rows[first or 0][1])} columns")
+    headers += [""] * (width - len(headers))
+    return Sheet(path, headers, [(n, (row + [None] * len(headers))[: len(headers)]) for n, row in body])
 
 
-def _objects(path: Path) -> Sheet:
-    found = list(read_table(path))
+def _objects(path: Path, found: list[tuple[int, dict[str, Any]]]) -> Sheet:
     headers = list(dict.fromkeys(name for _, row in found for name in row))
     return Sheet(path, headers, [(number, [_cell(row.get(name)) for name in headers]) for number, row in found])
 

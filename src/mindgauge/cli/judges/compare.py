@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mindgauge.cli import options, render
+from mindgauge.cli.judges import measures
 
 if TYPE_CHECKING:
     from mindgauge.analysis.judging.result import Agreement, Difference, Judging
     from mindgauge.analysis.reliability.card import Bound
 
-_SHOWN = ("accuracy", "f1", "kappa", "kappa_quadratic", "pearson", "spearman", "kendall")
+_SHOWN = ("accuracy", "f1", "f1_yes", "kappa", "kappa_quadratic", "pearson", "spearman", "kendall")
 _SYSTEMS = ("system_pearson", "system_spearman", "system_kendall")
 
 
@@ -20,7 +21,7 @@ def compare(
     replies: Annotated[
         Path,
         typer.Option(
-            help="A run directory, or a CSV, JSONL or Parquet file of replies with people's labels as label.CRITERION."
+            help="A run directory, or a CSV, JSONL or Parquet file of replies with people's labels as label.CRITERION or label.PERSON.CRITERION."
         ),
     ],
     judge: options.Judges,
@@ -44,14 +45,14 @@ def compare(
     context: options.Context = None,
     max_cost: options.MaxCost = None,
     price: options.Price = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")] = False,
+    own_family: options.OwnFamily = False,
+    dry_run: options.DryRun = False,
     local_only: options.LocalOnly = False,
     resamples: Annotated[int, typer.Option(min=100, help="Of conversations.")] = 2000,
     seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
     json: options.Json = False,
 ) -> None:
     """Judge the same replies by several models and methods: agreement with people, stability, cost, real differences."""
-    from mindgauge.cli.run import foreseen
     from mindgauge.verbs.estimate import DryRun
     from mindgauge.verbs.judges.compare import compare as verb
 
@@ -68,13 +69,13 @@ def compare(
         found = verb(
             name, replies=replies, judge=judge, method=options.several(method), judge_runs=judge_runs,
             reference=reference, out=out, columns=options.pairs(map_, "--map"), limit=limit, mode=mode, protocol=protocol,
-            judge_temperature=judge_temperature, max_cost=max_cost, settings=settings, dry_run=dry_run,
+            judge_temperature=judge_temperature, max_cost=max_cost, own_family=own_family, settings=settings, dry_run=dry_run,
             resamples=resamples, seed=seed, progress=progress, notice=render.notice, command=render.command(),
         )  # fmt: skip
     if json:
         render.as_json(found)
     elif isinstance(found, DryRun):
-        foreseen(found)
+        render.foreseen(found)
     else:
         _show(found)
 
@@ -82,10 +83,9 @@ def compare(
 def _show(found: "Judging") -> None:
     against = f"against {found.reference}" if found.reference else "among themselves"
     several = len({one.reference for one in found.agreements}) > 1
-    columns = ["criterion", "judge", *(["against"] if several else []), "n", "missing", *_SHOWN]
-    render.table(
+    measures.table(
         f"{found.benchmark}: judges {against}  ({found.run})",
-        columns,
+        ["criterion", "judge", *(["against"] if several else [])], ["n", "missing", *_SHOWN],
         [
             [one.criterion, one.judge, *([one.reference] if several else []), str(one.n), str(one.missing), *_cells(one, _SHOWN)]
             for one in found.agreements
@@ -97,17 +97,35 @@ def _show(found: "Judging") -> None:
         if any(name in one.estimates and one.estimates[name].value is not None for name in _SYSTEMS)
     ]
     if rows:
-        render.table(
-            "Systems' means", ["criterion", "judge", "systems", *(n.partition("_")[2] for n in _SYSTEMS)], rows
+        measures.table(
+            "Systems' means", ["criterion", "judge"], ["systems", *(n.partition("_")[2] for n in _SYSTEMS)], rows
         )
     elif found.agreements:
         notes = {one.estimates[n].note for one in found.agreements for n in _SYSTEMS if n in one.estimates}
         print(f"Correlations of systems' means: {'; '.join(sorted(notes)) or 'no criterion has an order'}")
+    shown = (*_SHOWN, *_SYSTEMS) if rows else _SHOWN
+    for line in measures.missing(
+        (f"{one.criterion}, {one.judge}", name, one.estimates[name])
+        for one in found.agreements
+        for name in shown
+        if name in one.estimates
+    ):
+        print(f"Note: {line}")
+    unrated = [f"{one.criterion}, {one.judge}" for one in found.agreements if not one.estimates]
+    if unrated:
+        print(f"Note: no reply has a value of both, so nothing is estimated: {'; '.join(unrated)}")
     render.table(
         "Asked again",
         ["judge", "runs", "replies", "incomplete", "identical verdicts", "flips"],
         [
-            [s.judge, str(s.runs), str(s.n), str(s.incomplete), _bound(s.identical, share=True), _flips(s.flips)]
+            [
+                s.judge,
+                str(s.runs),
+                str(s.n),
+                str(s.incomplete),
+                measures.bound(s.identical, share=True),
+                _flips(s.flips),
+            ]
             for s in found.stability
         ],
     )
@@ -148,14 +166,7 @@ def _differences(found: "list[Difference]") -> None:
 
 
 def _cells(one: "Agreement", names: tuple[str, ...]) -> list[str]:
-    return [_bound(one.estimates[name]) if name in one.estimates else "" for name in names]
-
-
-def _bound(bound: "Bound", *, share: bool = False) -> str:
-    if bound.value is None:
-        return "–"
-    ends = "" if bound.low is None else f" [{render.number(bound.low)}, {render.number(bound.high)}]"
-    return f"{render.number(bound.value, share=share)}{ends}"
+    return [measures.bound(one.estimates.get(name)) for name in names]
 
 
 def _flips(flips: "dict[str, Bound]") -> str:

@@ -35,27 +35,28 @@ def escalation(
         return
     print(f"{found.n} replies in {found.clusters} conversations, {found.n_unsafe} unsafe ({found.unsafe}, by {', '.join(found.people)})")  # fmt: skip
     print(
-        f"To find {found.target:.0%} of them, {found.needed}, people must read at least {found.ideal:.1%} of the replies"
+        f"To find {found.target:.0%} of them, {found.needed}, people must read at least {found.ideal:.1%} of the replies; "
+        "those of one risk are read in any order, and figures are means over these orders"
     )
-    columns = [
-        "read in the order of", "must read", "95 % interval", "minus the jury's", "95 % interval",
-        "a threshold reads", "and finds", "of a model not learned from", "95 % interval", "missing",
-    ]  # fmt: skip
     rows = [
         [
             order.name, _share(order.reads.value), _between(order.reads), _signed(order.minus_jury.value),
-            _between(order.minus_jury, sign="+"), _share(order.threshold_reads), _share(order.threshold_finds),
-            _share(order.unseen.value), _between(order.unseen), str(order.missing),
+            _between(order.minus_jury, sign="+"), str(order.missing),
         ]
         for order in found.orders
     ]  # fmt: skip
+    columns = ["read in the order of", "must read", "95 % interval", "minus jury", "95 % interval", "missing"]
     render.table("", columns, rows)
     targets = list(found.orders[0].reads_for)
-    shares = [[order.name, *(_share(order.reads_for[t]) for t in targets)] for order in found.orders]
-    print()
-    render.table(
-        "Must read, by the share of the unsafe to be found", ["", *(f"{float(t):.0%}" for t in targets)], shares
-    )
+    shares = [
+        [order.name, *(_share(order.reads_for[t]) for t in targets), _share(order.threshold_reads), _share(order.threshold_finds)]
+        for order in found.orders
+    ]  # fmt: skip
+    columns = ["", *(f"{float(t):.0%}" for t in targets), "a threshold reads", "and finds"]
+    render.table("Must read, by the share of the unsafe to be found; a threshold is set on other conversations", columns, shares)  # fmt: skip
+    unseen = [[order.name, _share(order.unseen.value), _between(order.unseen)] for order in found.orders if order.kind == "fitted" and order.unseen.value is not None]  # fmt: skip
+    if unseen:
+        render.table("Must read, of a model from which nothing was learned", ["", "must read", "95 % interval"], unseen)
     for note in found.notes:
         print(f"note: {note}")
 

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mindgauge.cli import options, render
+from mindgauge.cli.judges.measures import bound, table
 
 if TYPE_CHECKING:
     from mindgauge.analysis.panel.card import Panel
-    from mindgauge.analysis.reliability.card import Bound
-
 
 _SHOWN = ("icc_a1", "kappa_quadratic", "alpha", "pearson", "bias", "system_icc_c1")
 
@@ -55,25 +54,21 @@ def _show(panel: "Panel") -> None:
     if panel.cards:
         names = [name for name in _SHOWN if any(name in card.estimates for card in panel.cards)]
         rows = [
-            [card.judge, *(_bound(card.estimates.get(name)) for name in names), str(card.n), str(card.missing)]
+            [card.judge, str(card.n), str(card.missing), *(bound(card.estimates.get(name)) or "–" for name in names)]
             for card in panel.cards
         ]
-        render.table("Agreement with people", ["rater", *names, "n", "missing"], rows)
-        folds = ", ".join(f"{judge} in {n}" for judge, n in panel.chosen.items())
-        print(f"best single judge on these subjects: {panel.best or 'none'}; best on the other conversations: {folds or 'none'} folds")  # fmt: skip
-    print(f"worth {_bound(panel.effective)} independent judges")
+        table("Agreement with people", ["rater"], ["n", "missing", *names], rows)
+        folds = ", ".join(f"{judge} in {n} folds" for judge, n in panel.chosen.items())
+        print(f"best single judge on these subjects: {panel.best or 'none'}; best on the other conversations: {folds or 'none'}")  # fmt: skip
+    why = f" ({panel.effective.note})" if panel.effective.note else ""
+    print(f"worth {bound(panel.effective)} independent judges{why}")
     if panel.without:
         rows = [
-            [w.judge, _bound(w.tau), w.first, "–" if w.same_first is None else f"{w.same_first:.0%}"]
+            [w.judge, bound(w.tau), w.first, "–" if w.same_first is None else f"{w.same_first:.0%}"]
             for w in panel.without
         ]
         columns = ["without", "tau-b with all", "first", "the same first, of resamples"]
         render.table(f"Ranking of systems without one judge; all put {panel.first} first", columns, rows)
+    elif panel.means and len(next(iter(panel.means.values()))) < 2:
+        print("one system only, so there is no ranking")
     print()
-
-
-def _bound(bound: "Bound | None") -> str:
-    if bound is None or bound.value is None:
-        return "–"
-    interval = "" if bound.low is None or bound.high is None else f" [{bound.low:.2f}, {bound.high:.2f}]"
-    return f"{bound.value:.2f}{interval}"

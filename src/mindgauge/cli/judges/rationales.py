@@ -1,14 +1,12 @@
 """`mindgauge judges rationales`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from mindgauge.cli import options, render
-
-if TYPE_CHECKING:
-    from mindgauge.analysis.reliability.card import Bound
+from mindgauge.cli.judges import measures
 
 app = typer.Typer(
     name="rationales",
@@ -28,17 +26,21 @@ def show(run: Run, json: options.Json = False) -> None:
     if json:
         render.as_json(found)
         return
-    render.table(
-        f"Judges' reasons  ({run})",
-        ["judge", "criterion", "verdicts", "absent", "traceable", "contradicting", "unsupported", "uncertain", "language"],
+    shares = ("traceable", "contradicting", "unsupported", "uncertain")
+    measures.table(
+        f"Judges' reasons  ({run})", ["judge", "criterion"], ["verdicts", "absent", *shares, "language"],
         [
             [
-                r.judge, r.criterion, str(r.n), str(r.absent), _share(r.traceable), _share(r.contradicting),
-                _share(r.unsupported), _share(r.uncertain), str(r.answered_elsewhere),
+                r.judge, r.criterion, str(r.n), str(r.absent),
+                *(measures.bound(getattr(r, name), share=True) for name in shares), str(r.answered_elsewhere),
             ]
             for r in found
         ],
     )  # fmt: skip
+    for line in measures.missing(
+        (f"{r.criterion}, {r.judge}", name, getattr(r, name)) for r in found for name in shares
+    ):
+        print(f"Note: {line}")
 
 
 @app.command()
@@ -75,29 +77,23 @@ def import_(
     render.table(
         f"People on judges' reasons, 1 to 5  ({run})",
         ["question", "judge", "mean"],
-        [[q.question, judge, _value(bound)] for q in found.questions for judge, bound in q.means.items()],
+        [[q.question, judge, measures.bound(bound)] for q in found.questions for judge, bound in q.means.items()],
     )
-    render.table(
-        "People among themselves",
-        ["question", "ratings", "missing", "people", "same", "within 1", "kappa (quadratic)", "ICC(A,1)"],
+    shown = ("percent", "within_1", "kappa_quadratic", "icc_a1")
+    measures.table(
+        "People among themselves", ["question", "ratings", "missing", "people"],
+        ["same", "within 1", "kappa (quadratic)", "ICC(A,1)"],
         [
             [
                 q.question, str(q.n), str(q.missing), str(len(q.people)),
-                *(_value(q.agreement[name]) if name in q.agreement else "–" for name in ("percent", "within_1", "kappa_quadratic", "icc_a1")),
+                *(measures.bound(q.agreement.get(name)) or "–" for name in shown),
             ]
             for q in found.questions
         ],
     )  # fmt: skip
+    for line in measures.missing(
+        (q.question, name, bound) for q in found.questions for name, bound in q.agreement.items()
+    ):
+        print(f"Note: {line}")
     for note in found.notes:
         print(f"Note: {note}")
-
-
-def _share(bound: "Bound") -> str:
-    if bound.value is None:
-        return "–"
-    return f"{render.number(bound.value, share=True)} [{render.number(bound.low, share=True)}, {render.number(bound.high, share=True)}]"
-
-
-def _value(bound: "Bound") -> str:
-    ends = "" if bound.low is None else f" [{render.number(bound.low)}, {render.number(bound.high)}]"
-    return f"{render.number(bound.value)}{ends}"

@@ -74,12 +74,8 @@ def _show(found: Stress) -> None:
     from mindgauge.reports.stress_page import PAGE
     from mindgauge.reports.stress_phrases import line, readings
 
-    columns = [
-        "probe", "criterion", "verdict", "effect", "95 % interval", "adjusted p", "n", "missing", "worst … best", "needed",
-    ]  # fmt: skip
-    render.table(
-        f"{found.judge} under stress: {found.benchmark}  ({found.run})", columns, list(map(_row, found.effects))
-    )
+    columns, rows = _effects(found.effects)
+    render.table(f"{found.judge} under stress: {found.benchmark}  ({found.run})", columns, rows)
     if found.injections:
         columns = ["injections", "verdict", "reached", "tries", "share", "95 % bounds", "attempts", "lost verdicts"]
         render.table("Attempts to talk it over", columns, list(map(_attempts, found.injections)))
@@ -89,16 +85,33 @@ def _show(found: Stress) -> None:
     print(f"Read on: {Path(found.run) / PAGE}")
 
 
-def _row(effect: Effect) -> list[str]:
-    from mindgauge.reports.numbers import decimal, interval
-    from mindgauge.reports.stress_phrases import contrast, signed
+def _effects(effects: list[Effect]) -> tuple[list[str], list[list[str]]]:
+    """Lay the effects out for a narrow terminal: what is compared stands once, above its criteria."""
+    from mindgauge.reports.stress_phrases import contrast
 
-    bounds = f"{decimal(effect.worst)} … {decimal(effect.best)}" if effect.missing else ""
-    needed = "" if effect.needed is None else f"{effect.needed} conversations"
+    columns = ["what", "verdict", "effect", "95 % interval", "adj. p", "n", "missing", "worst … best", "needed"]
+    several = len({effect.criterion for effect in effects} - {""}) > 1
+    rows, above = [], ""
+    for effect in effects:
+        name = contrast(effect)
+        if several and effect.criterion and name != above:
+            rows.append([name, *[""] * (len(columns) - 1)])
+            above = name
+        rows.append([f"  {effect.criterion}" if several and effect.criterion else name, *_row(effect)])
+    shown = [place for place, name in enumerate(columns) if name != "worst … best" or any(row[place] for row in rows)]
+    return [columns[place] for place in shown], [[row[place] for place in shown] for row in rows]
+
+
+def _row(effect: Effect) -> list[str]:
+    from mindgauge.analysis.stress.found import CANNOT_TELL
+    from mindgauge.reports.numbers import count, decimal, interval
+    from mindgauge.reports.stress_phrases import signed
+
+    bounds = "" if effect.worst is None else f"{decimal(effect.worst)} … {decimal(effect.best)}"
+    needed = count(effect.needed) if effect.needed is not None and effect.verdict == CANNOT_TELL else ""
     return [
-        contrast(effect), effect.criterion, effect.verdict, signed(effect.value), interval(effect.low, effect.high),
-        decimal(effect.adjusted, 3), str(effect.n), str(effect.missing), bounds,
-        needed if effect.verdict == "cannot tell" else "",
+        effect.verdict, signed(effect.value), interval(effect.low, effect.high), decimal(effect.adjusted, 3),
+        str(effect.n), str(effect.missing), bounds, needed,
     ]  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from mindgauge.exports import rationales as forms
 from mindgauge.exports.folder import Folder, Written
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.store import Store
+from mindgauge.verbs.judges.filled import answer, lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,8 +55,12 @@ def rationales(run: str | Path) -> list[Rationales]:
     Raises:
         UsageError: there is no run, or no model judged replies in it.
     """
-    with _judged(Path(run)) as (store, benchmark):
-        return checked.rationales(store, benchmark)
+    folder = Path(run)
+    with _judged(folder) as (store, benchmark):
+        found = checked.rationales(store, benchmark)
+    if not found:
+        raise UsageError(f"{folder}: no verdict of a judge here came with reasons, so there is nothing to check")
+    return found
 
 
 def rationales_export(
@@ -97,11 +102,11 @@ def rationales_import(run: str | Path, *, filled: str | Path | Sequence[str | Pa
 
     Args:
         run: the run that the forms were exported from.
-        filled: forms, as CSV.
+        filled: forms, as a spreadsheet program saves them: CSV in UTF-8, or .xlsx.
 
     Raises:
         UsageError: there is no run, or no key to the forms in it.
-        DataError: a form has no such columns, or an id that is not in the key.
+        DataError: a form lacks a column, or has an id that is not in the key, or one twice; nothing is read then.
     """
     folder = Path(run)
     paths = [Path(filled)] if isinstance(filled, str | Path) else [Path(path) for path in filled]
@@ -112,12 +117,13 @@ def rationales_import(run: str | Path, *, filled: str | Path | Sequence[str | Pa
     notes: list[str] = []
     with _judged(folder) as (_, benchmark):
         about = f"{benchmark.name}:rationales"
-    ratings = [rating for path in paths for rating in _read(path, known, notes)]
     with Store(folder, write=True) as store:
+        before = {(r.subject, r.criterion, r.rater) for r in store.ratings(about)}
+        ratings = [rating for path in paths for rating in _read(path, known, before, notes)]
         for rating in ratings:
             store.add_rating(about, rating)
         store.flush()
-        rows = _rows(store, benchmark, about, known)
+        rows = _rows(store, benchmark, about, known, notes)
     questions = [rated(rows.filter(pl.col("criterion") == name), name) for name in forms.ASKED]
     return Imported(str(folder), len(ratings), questions, notes)
 
@@ -145,42 +151,60 @@ def _keys(folder: Path) -> dict[str, dict[str, str]]:
     return {row["id"]: row for path in paths for _, row in tables.read_table(path)}
 
 
-def _read(path: Path, known: dict[str, dict[str, str]], notes: list[str]) -> Iterator[Rating]:
-    """Read one person's form; an empty cell is no rating, what is no whole number from 1 to 5 is counted as missing."""
-    empty = off = 0
+def _read(
+    path: Path, known: dict[str, dict[str, str]], before: set[tuple[str, str, str]], notes: list[str]
+) -> Iterator[Rating]:
+    """Read one person's form; an empty cell is no rating, what is no whole number from 1 to 5 is counted as missing.
+
+    A cell that is empty now and was rated `before` takes the rating back: it is missing from then on.
+    """
+    empty = taken_back = off = 0
     first = ""
-    for line, row in tables.read_table(path):
-        ident = row.get("id", "").lstrip("'")
-        if ident not in known:
-            raise DataError(f"{path}:{line}: id {ident!r} is in no key of this run; is it a form of this run?")
-        for question in forms.ASKED:
-            cell = str(row.get(question, "")).strip()
+    for line in lines(path):
+        if line.ident not in known:
+            raise DataError(
+                f"{path}:{line.number}: id {line.ident!r} is in no key of this run; is it a form of this run?"
+            )
+        verdict = known[line.ident]["verdict"]
+        for question, cell in line.answers.items():
+            value = answer(cell)
             if not cell:
                 empty += 1
-                continue
-            value = int(cell) if cell in {"1", "2", "3", "4", "5"} else None
-            if value is None:
+                if (verdict, question, path.stem) not in before:
+                    continue
+                taken_back += 1
+            elif value is None:
                 off += 1
-                first = first or f"line {line}: {question} {cell!r:.30}"
+                first = first or f"line {line.number}: {question} {cell!r:.30}"
             status = Status.OK if value is not None else Status.UNPARSABLE
             yield Rating(
-                known[ident]["verdict"], question, path.stem, RaterKind.PERSON, 0, status, value,
-                rationale=str(row.get("comment", "")), instrument=INSTRUMENT, provenance={"source_row": line},
+                verdict, question, path.stem, RaterKind.PERSON, 0, status, value, rationale=line.comment,
+                instrument=INSTRUMENT, provenance={"source_row": line.number},
             )  # fmt: skip
     if off:
         notes.append(f"{path.name}: {off} ratings are not from 1 to 5 and count as missing ({first})")
     if empty:
         notes.append(f"{path.name}: {empty} cells are empty")
+    if taken_back:
+        notes.append(f"{path.name}: {taken_back} of them held an answer before, which counts as missing now")
 
 
-def _rows(store: Store, benchmark: Benchmark, about: str, known: dict[str, dict[str, str]]) -> pl.DataFrame:
+def _rows(
+    store: Store, benchmark: Benchmark, about: str, known: dict[str, dict[str, str]], notes: list[str]
+) -> pl.DataFrame:
     """Return all ratings of reasons in the run, with the judge and the conversation that each is about."""
     clusters = {sample.id: sample.cluster for sample in store.samples(benchmark.name)}
     of_reply = {reply.id: clusters[reply.sample] for reply in store.replies(benchmark.name)}
     verdicts = {row["verdict"]: row for row in known.values()}
+    every = list(store.ratings(about))
+    keyed = [r for r in every if r.subject in verdicts]
+    if len(keyed) < len(every):
+        notes.append(
+            f"{len(every) - len(keyed)} ratings of earlier forms are left out: their key is no longer in {store.folder}"
+        )
     rows = [
         (r.subject, r.criterion, verdicts[r.subject]["judge"], of_reply[verdicts[r.subject]["reply"]], r.rater, r.value)
-        for r in store.ratings(about)
+        for r in keyed
     ]
     columns = {**dict.fromkeys(("subject", "criterion", "judge", "cluster", "rater"), pl.String), "number": pl.Float64}
     return pl.DataFrame(rows, columns, orient="row")

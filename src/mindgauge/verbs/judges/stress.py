@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from mindgauge import anchors, manifest
 from mindgauge import benchmark as benchmarks
-from mindgauge import manifest
 from mindgauge.analysis.stress import judged
 from mindgauge.engine import rate
 from mindgauge.engine.session import tokens
@@ -21,14 +21,15 @@ from mindgauge.store import Store
 from mindgauge.stress import items as its
 from mindgauge.stress import probes as trials
 from mindgauge.stress.items import Item
-from mindgauge.verbs import plan
-from mindgauge.verbs.estimate import VERDICT_TOKENS, DryRun, Step
+from mindgauge.verbs import ahead, directory, plan
+from mindgauge.verbs.estimate import DryRun
 from mindgauge.verbs.replies import read_replies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mindgauge.analysis.stress.found import Stress
+    from mindgauge.anchors import Anchor
     from mindgauge.benchmark import Benchmark
     from mindgauge.engine import Progress, Session
     from mindgauge.engine import Step as Work
@@ -79,7 +80,7 @@ def stress(
             people's ratings; the benchmark's anchors if not given.
         columns: our name → the file's name of a column.
         probes: which ones; all if not given.
-        limit: at most this many replies.
+        limit: at most this many replies; of the anchors, some of every language.
         each: replies that each injection is tried on.
         judge_runs: verdicts on each version; two at least say how often the judge changes its mind by itself.
         mode: `joint` or `split`; the other is one of the probes.
@@ -100,7 +101,7 @@ def stress(
     """
     asked = plan.Asked(
         judge_runs=judge_runs, mode=plan.mode_of(mode), methods=plan.methods_of([method]),
-        judge_temperature=judge_temperature, max_cost=max_cost, settings=settings or Settings(),
+        judge_temperature=judge_temperature, max_cost=max_cost, settings=Settings.of(settings, dry_run=dry_run),
     )  # fmt: skip
     found = benchmarks.find_one(benchmark)
     if found.closed:
@@ -114,11 +115,11 @@ def stress(
     names = trials.named(plan.listed(probes))
     items, known = _items(found, replies, columns or {}, limit)
     tasks = _tasks(found, models[0], items, names, each, asked)
-    whole = plan.whole_plan(
+    whole = directory.whole_plan(
         [found], [[item.sample for item in items]], asked,
         stress={"probes": list(names), "each": each, "replies": digest([item.reply.id for item in items])},
     )  # fmt: skip
-    path = Path(out) if out is not None else plan.folder_for({**whole, "benchmarks": [f"{found.name}-stress"]})
+    path = Path(out) if out is not None else directory.folder_for({**whole, "benchmarks": [f"{found.name}-stress"]})
     if dry_run:
         return _foreseen(path, found.name, models[0], tasks, asked)
     with Store(path, write=True) as store:
@@ -147,9 +148,9 @@ def _items(
 ) -> tuple[list[Item], list[Rating]]:
     """Return the replies to be rated, and what their authors or people gave them."""
     if source is None:
-        anchors = benchmark.anchors(limit=limit)
-        return [Item.of(anchor) for anchor in anchors], [
-            rating for anchor in anchors for rating in anchor.records(benchmark.rubric.name)[1]
+        taken = _anchors(benchmark, limit)
+        return [Item.of(anchor) for anchor in taken], [
+            rating for anchor in taken for rating in anchor.records(benchmark.rubric.name)[1]
         ]
     if isinstance(source, str | Path) and Path(source).is_dir():
         with Store(Path(source)) as store:
@@ -163,10 +164,26 @@ def _items(
         there = {sample.id: sample for sample in samples}
         items = [Item(there[reply.sample], reply) for reply in replies if reply.status is Status.OK]
         ratings = []
+    if not items:
+        raise DataError(
+            f"{source if isinstance(source, str | Path) else 'table'}: none of the replies has a text to rate"
+        )
     # Whole conversations, so that a judge's kin and others are seen on the same ones.
     items = sorted(items, key=lambda item: item.sample.cluster)[:limit]
     subjects = {item.reply.id for item in items}
     return items, [rating for rating in ratings if rating.subject in subjects]
+
+
+def _anchors(benchmark: Benchmark, limit: int | None) -> list[Anchor]:
+    """Return the anchors; as many of every language where there is a limit, each spread over levels and protocols."""
+    spoken: dict[str, list[Anchor]] = {}
+    for anchor in benchmark.anchors():
+        spoken.setdefault(Item.of(anchor).language, []).append(anchor)
+    if limit is None:
+        return benchmark.anchors()
+    shares = [(limit + place) // len(spoken) for place in reversed(range(len(spoken)))]
+    taken = zip(spoken.values(), shares, strict=True)
+    return [anchor for all_, share in taken for anchor in anchors.spread(all_, share, benchmark.protocol)]
 
 
 def _tasks(
@@ -228,9 +245,9 @@ def _foreseen(path: Path, benchmark: str, model: Model, tasks: Sequence[_Task], 
                 done += 1
                 continue
             calls, prompt = calls + 1, prompt + size
-        written = calls * VERDICT_TOKENS
+        written = calls * ahead.VERDICT_TOKENS
         cost = model.price.of(prompt, written) if model.price is not None else None
-        steps.append(Step(model.name, task.purpose, calls, calls, prompt, written, cost))
+        steps.append(ahead.Step(model.name, task.purpose, calls, calls, prompt, written, cost))
     if store is not None:
         store.close()
     totals = [sum(getattr(step, part) for step in steps) for part in ("calls", "prompt_tokens", "completion_tokens")]

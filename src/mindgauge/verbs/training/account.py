@@ -143,13 +143,17 @@ def _calibration(held: Parts, chosen: Trial, tested: Tested, seed: int) -> dict[
     """Compare confidence and accuracy before and after the temperature, on development and on test data."""
     dev = np.array(chosen.dev)
     found = {
-        f"{DEVELOPMENT}, before": calibration.calibration(softmax(dev, axis=1), held.dev),
-        DEVELOPMENT: calibration.calibration(calibration.cross_fitted(dev, held.dev), held.dev),
+        f"{DEVELOPMENT}, before": _compared(softmax(dev, axis=1), held.dev),
+        DEVELOPMENT: _compared(calibration.cross_fitted(dev, held.dev), held.dev),
     }
     if tested.name != DEVELOPMENT:
-        found[f"{tested.name}, before"] = calibration.calibration(softmax(tested.raw[seed], axis=1), tested.part)
-        found[tested.name] = calibration.calibration(softmax(tested.logits[seed], axis=1), tested.part)
+        found[f"{tested.name}, before"] = _compared(softmax(tested.raw[seed], axis=1), tested.part)
+        found[tested.name] = _compared(softmax(tested.logits[seed], axis=1), tested.part)
     return found
+
+
+def _compared(probabilities: Floats, part: Part) -> Calibration:
+    return calibration.calibration(probabilities, part.codes, part.groups)
 
 
 def _notes(tested: Tested, values: tuple[Value, ...], final: Fold, folds: Sequence[Fold], kind: Kind) -> list[str]:

@@ -71,6 +71,7 @@ def _data(found: Trained) -> Iterator[str]:
     yield _row(["all", *(part.n for part in found.parts)])
     yield _row(["separate dialogues", *(part.dialogues for part in found.parts)])
     yield ""
+    yield "- `seen.json` holds digests of *train* and *development*, no text: where it rates such dialogues, that is said."
     yield from (f"- {note}" for note in found.notes)
 
 

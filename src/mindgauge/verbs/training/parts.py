@@ -45,12 +45,11 @@ def prepare(material: Material, limit: int | None, rare: str) -> tuple[Part, Par
         raise DataError("development part: every sample is also a test sample, or from the same dialogue as one")
     if dev.duplicates or dev.related:
         notes.append(f"development part: removed {dev.duplicates + dev.related} samples that belong to test dialogues")
-    kept, repeated, contradicting = parts.unique(away.train)
+    whole, repeated, contradicting = parts.unique(parts.part(away.train, values))
     if repeated:
         notes.append(f"training data: removed {repeated} repetitions of a text with the same label")
     if contradicting:
         notes.append(f"training data: {contradicting} texts carry several labels; all are kept, in one part")
-    whole = parts.part(kept, values)
     if rare == "drop":
         frequent = whole.counts(len(values))[whole.codes] >= parts.FEWEST
         whole = whole.take(np.flatnonzero(frequent))

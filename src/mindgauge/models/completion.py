@@ -1,0 +1,184 @@
+"""Reading what a chat endpoint sends: a completion, or what went wrong and when to ask again. Servers take liberties."""
+
+from __future__ import annotations
+
+import datetime
+import email.utils
+import json
+import zlib
+from typing import Any, NamedTuple
+
+import msgspec
+
+from mindgauge.records import Usage
+from mindgauge.tables import clean
+
+_LONGEST_NAME, _LONGEST_FAULT = 200, 4096
+"""Characters that are looked at."""
+_MOST_TOKENS = 2**40
+"""No call has as many; a larger count is noise."""
+
+
+class UnreadableError(Exception):
+    """There is no completion in an answer; `foreign` where it does not even look like one."""
+
+    def __init__(self, why: str, *, foreign: bool) -> None:
+        super().__init__(why)
+        self.foreign = foreign
+
+
+class Completion(NamedTuple):
+    """The first choice's text, why it ended, the refusal in place of an answer, and what the server says of itself."""
+
+    text: str
+    finish_reason: str
+    refusal: str
+    usage: Usage
+    model: str
+    fingerprint: str
+
+
+class _Message(msgspec.Struct):
+    content: str | list[Any] | None = None
+    refusal: Any = None
+
+
+class _Choice(msgspec.Struct):
+    message: _Message | None = None
+    finish_reason: Any = None
+
+
+class _Answer(msgspec.Struct):
+    choices: list[_Choice | None] | None = None
+    error: Any = None
+    model: Any = None
+    system_fingerprint: Any = None
+    usage: Any = None
+
+
+_decode = msgspec.json.Decoder(_Answer).decode
+
+
+def unpacked(content: bytes, coding: str, most: int) -> bytes:
+    """Undo a content coding (RFC 9110, 8.4.1), which some servers use though it was not asked for.
+
+    Raises:
+        ValueError: it is not known, broken, or holds more than `most` bytes.
+    """
+    if coding.strip().lower() in {"", "identity"}:
+        return content
+    if coding.strip().lower() not in {"gzip", "x-gzip", "deflate"}:
+        raise ValueError(f"an answer packed as {coding}")
+    try:
+        found = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32).decompress(content, most + 1)
+    except zlib.error as error:
+        raise ValueError(f"an answer packed as {coding} that cannot be unpacked") from error
+    if len(found) > most:
+        raise ValueError(f"an answer of more than {most >> 20} MiB")
+    return found
+
+
+def read(content: bytes) -> Completion:
+    """Read a chat completion.
+
+    Raises:
+        UnreadableError: it is none, or has no choice.
+    """
+    answer = _answer(content)
+    if answer.choices is None:
+        raise UnreadableError(fault(content) if answer.error else f"{_kind(content)} instead of a chat completion", foreign=not answer.error)  # fmt: skip
+    choice = next(iter(answer.choices), None)
+    if choice is None:
+        raise UnreadableError("an answer without a choice", foreign=False)
+    message = choice.message or _Message()
+    refusal = message.refusal
+    return Completion(
+        _text(message.content),
+        _name(choice.finish_reason),
+        clean(refusal) if isinstance(refusal, str) else msgspec.json.encode(refusal).decode() if refusal else "",
+        _usage(answer.usage),
+        _name(answer.model),
+        _name(answer.system_fingerprint),
+    )
+
+
+def _answer(content: bytes) -> _Answer:
+    try:
+        return _decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:  # Python's reader takes halves of characters, and bytes other than UTF-8
+        return msgspec.convert(json.loads(content), _Answer)
+    except (ValueError, msgspec.ValidationError, RecursionError) as error:
+        raise UnreadableError(f"{_kind(content)} instead of a chat completion", foreign=True) from error
+
+
+def _text(content: str | list[Any] | None) -> str:
+    """Return the text of a message; some servers send it in parts."""
+    if isinstance(content, list):
+        parts = [part.get("text") if isinstance(part, dict) else part for part in content]
+        content = "".join(part for part in parts if isinstance(part, str))
+    return clean(content or "")
+
+
+def _name(said: object) -> str:
+    return clean(said[:_LONGEST_NAME]) if isinstance(said, str) else ""
+
+
+def _usage(said: object) -> Usage:
+    if not isinstance(said, dict):
+        return Usage()
+    details = said.get("prompt_tokens_details")
+    read = _tokens(said.get("prompt_tokens"))
+    cached = _tokens(details.get("cached_tokens")) if isinstance(details, dict) else 0
+    return Usage(read, _tokens(said.get("completion_tokens")), min(cached, read))
+
+
+def _tokens(said: object) -> int:
+    """Return a count of tokens; 0 where it is none."""
+    if isinstance(said, str) and said.isascii() and said.isdigit():
+        said = float(said)
+    return int(said) if isinstance(said, int | float) and 0 <= said <= _MOST_TOKENS else 0
+
+
+def fault(content: bytes) -> str:
+    """Return what a server says went wrong, on one short line."""
+    try:
+        answer = msgspec.json.decode(content)
+        error = answer.get("error", answer)
+        said = (
+            " ".join(str(error[k]) for k in ("message", "code") if error.get(k)) if isinstance(error, dict) else error
+        )
+        said = str(said)
+    except (msgspec.DecodeError, UnicodeDecodeError, AttributeError, RecursionError):
+        said = (
+            _kind(content)
+            if content.lstrip()[:1] in {b"<", b"["}
+            else content[:_LONGEST_FAULT].decode(errors="replace")
+        )
+    return clean(" ".join(said[:_LONGEST_FAULT].split()))[:300]
+
+
+def retry_after(header: str | None) -> float | None:
+    """Read `Retry-After`, in seconds or as a date (RFC 9110, 10.2.3); None if it says nothing."""
+    if not header:
+        return None
+    try:
+        return max(0.0, float(header))
+    except ValueError:
+        pass
+    try:
+        when = email.utils.parsedate_to_datetime(header)
+        when = when if when.tzinfo else when.replace(tzinfo=datetime.UTC)
+        return max(0.0, (when - datetime.datetime.now(datetime.UTC)).total_seconds())
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+def _kind(content: bytes) -> str:
+    start = content[:200].lstrip().lower()
+    if not start:
+        return "an empty body"
+    if start.startswith(b"<"):
+        return "HTML"
+    return "half or unexpected JSON" if start[:1] in b"{[" else "plain text"

@@ -1,0 +1,227 @@
+"""What several judges know together: juries beside their members and beside people, as `mindgauge judges panel` has it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from mindgauge.analysis.panel.jury import How
+from mindgauge.analysis.reliability.card import NOT_ESTIMABLE
+from mindgauge.reports.coefficients import NAMES, agreement, main
+from mindgauge.reports.content import Column, Sheet
+from mindgauge.reports.numbers import count, decimal, interval, named, percent, plural, sentence, words
+from mindgauge.reports.runs import MODEL, PERSON
+from mindgauge.reports.standing import of_replies
+from mindgauge.reports.trusted import Jury
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mindgauge.analysis.panel.card import Panel
+    from mindgauge.analysis.reliability.card import Card
+    from mindgauge.reports.content import Cell
+    from mindgauge.reports.runs import Run
+
+RESAMPLES = 500
+MOST = 40_000
+"""Ratings that a report makes juries of."""
+FEW = 3
+"""Criteria of a benchmark that a report tells of."""
+SURE = 0.95
+"""Share of the resamples in which the same model is first, below which that is not sure."""
+_HOW = (How.MEAN, How.MEDIAN, How.MAJORITY, How.MINIMUM)
+
+
+def juries(runs: Sequence[Run]) -> tuple[list[Jury], list[str]]:
+    """Put the judges of each run together where people rated beside two of them; say where that is left to a command."""
+    found: list[Jury] = []
+    notes: list[str] = []
+    for number, run in enumerate(runs):
+        judges = {standing.card.judge for standing in run.standings.cards.values()}
+        if len(judges) > 1:
+            _of_run(run, number, run.folder.resolve().name if len(runs) > 1 else "", found, notes)
+    return found, notes
+
+
+def _of_run(run: Run, number: int, named_: str, found: list[Jury], notes: list[str]) -> None:
+    from mindgauge.analysis.panel import panels
+    from mindgauge.analysis.reliability import rule
+    from mindgauge.analysis.reliability.cards import Options
+
+    command = f"“mindgauge judges panel {shlex.quote(str(run.folder))}”"
+    ratings, places = of_replies(run.folder, [section.benchmark for section in run.sections])
+    frame = ratings.frame.filter(pl.col("rater_kind").is_in([PERSON, MODEL]))
+    raters = frame.group_by("criterion").agg(
+        judges=pl.col("rater").filter(pl.col("rater_kind") == MODEL).n_unique(),
+        people=(pl.col("rater_kind") == PERSON).any(),
+    )
+    several = set(raters.filter("people", pl.col("judges") > 1)["criterion"])
+    chosen, left = _chosen_of(run, {name: place for name, place in places.items() if name in several})
+    frame = frame.filter(pl.col("criterion").is_in(list(chosen)))
+    if frame.is_empty():
+        return
+    if frame.height > MOST:
+        notes.append(
+            f"What the judges know together takes long to work out of {count(frame.height)} ratings; {command} does it."
+        )
+        return
+    wanted = panels.Wanted(_HOW, (), (), None)
+    made = panels.panels(ratings._replace(frame=frame), wanted, Options(rule.load(rule.MINDGAUGE), resamples=RESAMPLES))
+    panel_of = {panel.criterion: panel for panel in made.panels}
+    for benchmark in dict.fromkeys(benchmark for benchmark, _ in chosen.values()):
+        mine = {name: panel_of[key] for key, (b, name) in chosen.items() if b == benchmark and key in panel_of}
+        if mine:
+            ident = re.sub(r"[^a-z0-9]+", "-", f"{benchmark}-{number}".casefold()).strip("-")
+            found.append(_jury(named_, benchmark, ident, mine, command, left.get(benchmark, 0)))
+
+
+def _chosen_of(run: Run, places: dict[str, tuple[str, str]]) -> tuple[dict[str, tuple[str, str]], dict[str, int]]:
+    """Choose the criteria that a report tells of, a benchmark's gates first; count those that it leaves to a command."""
+    chosen: dict[str, tuple[str, str]] = {}
+    left: dict[str, int] = {}
+    for section in run.sections:
+        gates = {name for name, composite in section.benchmark.composites.items() if composite.gate}
+        own = [criterion.name for criterion in section.benchmark.rubric.criteria]
+        order = [*(name for name in section.criteria if name in gates), *own]
+        mine = {name: key for key, (benchmark, name) in places.items() if benchmark == section.benchmark.name}
+        rated = [name for name in order if name in mine]
+        chosen |= {mine[name]: (section.benchmark.name, name) for name in rated[:FEW]}
+        left[section.benchmark.name] = len(rated[FEW:])
+    return chosen, left
+
+
+def _jury(run: str, benchmark: str, ident: str, panels: dict[str, Panel], command: str, left: int) -> Jury:
+    told = [" ".join(_said(name, panel)) for name, panel in panels.items()]
+    more = f"takes more, and tells of {plural(left, 'more criterion', 'more criteria')}" if left else "takes more"
+    told.append(f"Intervals are over conversations, with {RESAMPLES} resamples; {command} {more}.")
+    sheets = [_members(ident, panels), _without(ident, panels)]
+    return Jury(run, benchmark, _finding(panels), told, [sheet for sheet in sheets if sheet.rows])
+
+
+def _finding(panels: dict[str, Panel]) -> str:
+    worth = {n: p.effective.value for n, p in panels.items() if p.effective.value is not None}
+    members = sorted({len(p.members) for p in panels.values()})
+    many = f"{count(members[-1])} judges" if len(members) == 1 else f"Up to {count(members[-1])} judges"
+    if not worth:
+        return f"{many} together, beside people"
+    low, high = min(worth, key=worth.__getitem__), max(worth, key=worth.__getitem__)
+    if len(worth) == 1 or decimal(worth[low]) == decimal(worth[high]):
+        return f"{many} are worth {decimal(worth[low])} independent ones"
+    return f"{many} are worth {decimal(worth[low])} ({words(low)}) to {decimal(worth[high])} ({words(high)}) independent ones"
+
+
+def _said(name: str, panel: Panel) -> Iterator[str]:
+    """Say of one criterion what the judges are worth together, and whether the ranking hangs on one."""
+    on = f"On {words(name)}, "
+    worth = panel.effective
+    who = named(panel.members, most=9)
+    if worth.value is None:
+        yield f"{on}how many independent judges {who} are worth is not known ({worth.note})."
+    else:
+        yield (
+            f"{on}{who} are worth {decimal(worth.value)} independent judges ({interval(worth.low, worth.high)}): the more alike they err, "
+            "the less it says that several agree."
+        )
+    jury, best = _jury_card(panel), _chosen(panel)
+    if jury is not None and best is not None:
+        times = ", ".join(f"{judge} in {n}" for judge, n in sorted(panel.chosen.items()))
+        parts = sum(panel.chosen.values())
+        yield (
+            f"Beside people, the {_called(jury.judge)} has {NAMES[main(jury)]} {_bound(jury)} on {plural(jury.n - jury.missing, 'reply', 'replies')}; "
+            f"the best single judge, chosen on other conversations ({times} of {plural(parts, 'part')}), has {_bound(best)}. {_better(jury, best)}"
+        )
+        if jury.rate_replies.verdict == NOT_ESTIMABLE:
+            yield from (sentence(reason) for reason in jury.rate_replies.reasons)
+    yield from _ranking(panel)
+
+
+def _ranking(panel: Panel) -> Iterator[str]:
+    if not panel.without:
+        return
+    tied = [w.judge for w in panel.without if w.tau.value is None]
+    if tied:
+        yield f"Models are tied, with all judges or without {named(tied, 'or', most=9)}, so nobody can say whether their order hangs on one of these."
+    known = [w for w in panel.without if w.tau.value is not None]
+    hangs = [w for w in known if w.tau.value is not None and w.tau.value < 1]
+    if hangs:
+        told = [
+            f"without {w.judge}, {'another model is first' if w.first != panel.first else 'the same model is first'} "
+            f"(Kendall's tau-b with the order by all {decimal(w.tau.value)}, {interval(w.tau.low, w.tau.high)})"
+            for w in hangs
+        ]
+        yield f"The order of models hangs on single judges: {'; '.join(told)}."
+    elif known:
+        shaky = [w for w in known if w.same_first is not None and w.same_first < SURE]
+        often = [f"without {w.judge}, the first is the same in {percent(w.same_first)} of resamples" for w in shaky]
+        who = "without any one judge" if not tied else f"without {named([w.judge for w in known], 'or', most=9)}"
+        unsure = f", though not surely: {'; '.join(often)}" if often else ""
+        yield f"The models stand in the same order {who}{unsure}."
+
+
+def _better(jury: Card, best: Card) -> str:
+    mine, other = agreement(jury).value, agreement(best).value
+    if mine is None or other is None:
+        return "Which is better cannot be said."
+    if mine > other:
+        return "Whether the jury is better by more than chance is not tested here."
+    return "The jury is no better here than one good judge."
+
+
+def _jury_card(panel: Panel) -> Card | None:
+    """Return the card of the mean of all; of classes, of the majority."""
+    cards = {card.judge: card for card in panel.cards}
+    return cards.get(How.MEAN.rater) or cards.get(How.MAJORITY.rater)
+
+
+def _chosen(panel: Panel) -> Card | None:
+    from mindgauge.analysis.panel.panels import CHOSEN
+
+    return next((card for card in panel.cards if card.judge == CHOSEN), None)
+
+
+def _called(rater: str) -> str:
+    return f"jury's {rater.removeprefix('jury/')}" if rater.startswith("jury/") else rater
+
+
+def _bound(card: Card) -> str:
+    found = agreement(card)
+    return f"{decimal(found.value)} ({interval(found.low, found.high)})"
+
+
+def _members(ident: str, panels: dict[str, Panel]) -> Sheet:
+    columns = [
+        Column("rater"), Column("agreement with people", "level"), Column("from", "level"), Column("to", "level"), Column("bias", "level"),
+        Column("n", "count"), Column("missing", "count"), Column("what it is"), Column("coefficient"), Column("criterion"),
+    ]  # fmt: skip
+    rows: list[list[Cell]] = []
+    for name, panel in panels.items():
+        best = _chosen(panel)
+        for card in panel.cards:
+            kind = (
+                "judge" if card.judge in panel.members else "jury" if card is not best else "chosen anew for each part"
+            )
+            kind += ", the best here" if card.judge == panel.best else ""
+            found, bias = agreement(card), card.estimates.get("bias")
+            rows.append([
+                _called(card.judge), found.value, found.low, found.high, bias.value if bias else None, card.n, card.missing,
+                kind, NAMES[main(card)], words(name),
+            ])  # fmt: skip
+    note = "The best here is the best on these very replies, which flatters it; the one chosen on other conversations is not flattered."
+    return Sheet(f"juries-{ident}", "Juries beside their members, and people", columns, rows, note)
+
+
+def _without(ident: str, panels: dict[str, Panel]) -> Sheet:
+    columns = [
+        Column("criterion"), Column("without"), Column("tau-b with the order by all", "level"), Column("from", "level"), Column("to", "level"),
+        Column("same model first"), Column("in resamples", "share"),
+    ]  # fmt: skip
+    rows: list[list[Cell]] = [
+        [words(name), w.judge, w.tau.value, w.tau.low, w.tau.high, "yes" if w.first == p.first else "no", w.same_first]
+        for name, p in panels.items()
+        for w in p.without
+    ]
+    note = "Models in the order of the judges' mean, with and without one judge."
+    return Sheet(f"without-{ident}", "The order of models without one judge", columns, rows, note)

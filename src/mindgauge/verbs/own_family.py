@@ -1,0 +1,68 @@
+"""A judge may not rate what models of its own family wrote, unless it is said that it may; the report then tells of it.
+
+Only names that tell a known family are refused. A model of another name that judges itself is not: the report warns of
+it, but a name that a team gave its own server says nothing of where the model comes from.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mindgauge import manifest
+from mindgauge.errors import UsageError
+from mindgauge.raters.family import same_maker
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from mindgauge.models.request import Model
+
+_NAMED = 3
+
+
+def judged(judges: Sequence[Model], written: Mapping[str, int], *, allowed: bool) -> dict[str, list[str]]:
+    """Return, for each judge, the models of its own family whose replies it is to rate.
+
+    A replay is no judge in this sense: its verdicts exist already. Nor is a model without a name known to be of a family.
+
+    Args:
+        judges: the models that are to rate.
+        written: how many replies there are by each model.
+        allowed: whether a judge may rate its own family.
+
+    Raises:
+        UsageError: one would, and may not.
+    """
+    asked = [judge.name for judge in judges if not judge.name.startswith("replay/")]
+    kin = {judge: sorted(model for model in written if same_maker(judge, model)) for judge in asked}
+    kin = {judge: models for judge, models in kin.items() if models}
+    if kin and not allowed:
+        judge, models = next(iter(kin.items()))
+        count = sum(written[model] for model in models)
+        names = ", ".join(models[:_NAMED]) + (f" and {len(models) - _NAMED} more" if len(models) > _NAMED else "")
+        others = f" (so would {', '.join(list(kin)[1:])})" if len(kin) > 1 else ""
+        whose = "its own replies" if models == [judge] else f"replies of its own family, by {names}"
+        raise UsageError(
+            f"{judge} would judge {count} of {whose}{others}, and models favour their own kind; name a judge of another "
+            "family with --judge, or add --own-family to do it anyway, which the report will say"
+        )
+    return kin
+
+
+def keep(folder: Path, kin: Mapping[str, Sequence[str]]) -> None:
+    """Write down in a run's manifest, beside its plan, which judges were allowed to rate their own family."""
+    if not kin:
+        return
+    content = manifest.read(folder)
+    known = content.get("own_family", {})
+    more = {judge: sorted({*known.get(judge, ()), *models}) for judge, models in kin.items()}
+    manifest.write(folder, {**content, "own_family": {**known, **more}})
+
+
+def notes(kin: Mapping[str, Sequence[str]]) -> list[str]:
+    """Say which judges rate their own family, for a result that is read without the report."""
+    told = (
+        (judge, ", ".join("itself" if model == judge else model for model in models)) for judge, models in kin.items()
+    )
+    return [f"{judge} judged its own family ({names}), which --own-family allowed" for judge, names in told]

@@ -1,0 +1,189 @@
+"""What several judges know together and what people must read: the figures of the commands, said in the report."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mindgauge import benchmark
+from mindgauge.analysis.reliability.card import Bound
+from mindgauge.records import RaterKind, Rating, Status
+from mindgauge.reports import escalation_chart, juries, reading_order
+from mindgauge.reports.content import Sheet, System
+from mindgauge.reports.page import ReportFiles, write
+from mindgauge.reports.trusted import Curve, Escalated
+from mindgauge.store import Store
+from mindgauge.verbs.judges.escalation import escalation
+from mindgauge.verbs.judges.panel import panel
+from tests.reports.conftest import GOOD, JUDGES, NOISY, OPEN, changed, plant_rated
+
+RULE = "appropriateness<=2"
+
+
+def trust(files: ReportFiles) -> Any:
+    return json.loads(files.json.read_text(encoding="utf-8"))["trust"]
+
+
+@pytest.fixture(scope="module")
+def found(rated_files: ReportFiles) -> Any:
+    return trust(rated_files)
+
+
+# -- juries -----------------------------------------------------------------------------------------------------------
+
+
+def test_juries_stand_beside_their_members_as_the_command_has_them(found: Any, rated: Path) -> None:
+    (jury,) = found["juries"]
+    (there,) = panel([rated], how=["mean", "median", "majority", "minimum"], resamples=juries.RESAMPLES).panels
+    rows = {row[0]: row for row in jury["sheets"][0]["rows"]}
+    cards = {card.judge: card for card in there.cards}
+    assert set(JUDGES) < set(rows)
+    for name in JUDGES:
+        icc = cards[name].estimates["icc_a1"]
+        assert rows[name][1:4] == [icc.value, icc.low, icc.high]
+        assert rows[name][5] == cards[name].n
+    assert rows["jury's mean"][1] == cards["jury/mean"].estimates["icc_a1"].value
+    assert rows[there.best][7] == "judge, the best here"
+    assert f"worth {there.effective.value:.2f} independent judges" in jury["said"][0]
+    assert jury["finding"] == f"3 judges are worth {there.effective.value:.2f} independent ones"
+
+
+def test_it_says_whether_the_order_of_models_hangs_on_one_judge(found: Any) -> None:
+    (jury,) = found["juries"]
+    assert "The models stand in the same order without any one judge" in jury["said"][0]
+    assert [row[1] for row in jury["sheets"][1]["rows"]] == sorted(JUDGES)
+
+
+def test_one_judge_is_no_panel(tmp_path: Path) -> None:
+    alone = trust(write([plant_rated(tmp_path / "run", {GOOD: (0.0, 0.1)})]))
+    assert alone["juries"] == []
+    (curves,) = alone["escalated"]
+    assert [c["kind"] for c in curves["curves"]] == ["fitted", "judge"]
+    assert "the best of them" not in " ".join(curves["said"])
+
+
+def test_models_that_are_tied_have_no_order_to_hang_on_a_judge(tmp_path: Path) -> None:
+    run = plant_rated(tmp_path / "run", models=("alpha", "beta"), conversations=8)
+    changed(run, OPEN, lambda r: 3 if r.rater_kind is RaterKind.MODEL else r.value)
+    (jury,) = trust(write([run]))["juries"]
+    assert "Models are tied, with all judges or without " in jury["said"][0]
+    assert "another model is first" not in jury["said"][0]
+
+
+def test_too_many_ratings_are_left_to_the_command(rated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(juries, "MOST", 10)
+    monkeypatch.setattr(reading_order, "MOST", 10)
+    told = trust(write([rated], tmp_path / "few"))
+    assert (told["juries"], told["escalated"]) == ([], [])
+    assert any(f"“mindgauge judges panel {rated}” does it" in said for said in told["general"])
+    assert any(f"“mindgauge judges escalation {rated} --unsafe '{RULE}'” does it" in said for said in told["general"])
+
+
+# -- what people must read ---------------------------------------------------------------------------------------------
+
+
+def test_the_curves_are_those_of_the_command(found: Any, rated: Path) -> None:
+    (curves,) = found["escalated"]
+    there = escalation(rated, unsafe=RULE, resamples=reading_order.RESAMPLES)
+    orders = {order.name: order for order in there.orders}
+    assert (curves["n"], curves["n_unsafe"], curves["ideal"]) == (there.n, there.n_unsafe, there.ideal)
+    fitted, jury, best = curves["curves"]
+    for curve, name in ((fitted, "judges + length + category"), (jury, "jury/mean")):
+        assert curve["reads"]["value"] == pytest.approx(orders[name].reads.value)
+        assert curve["found"] == pytest.approx(orders[name].found)
+        assert curve["reads"]["low"] == pytest.approx(orders[name].reads.low)
+    reads = {judge: orders[judge].reads.value or 1.0 for judge in JUDGES}
+    assert best["name"] == min(reads, key=reads.__getitem__)
+    rows = {row[0]: row[2] for row in curves["sheet"]["rows"]}
+    assert {judge: rows[judge] for judge in JUDGES} == pytest.approx(reads)
+
+
+def test_a_plain_sentence_is_the_title(found: Any) -> None:
+    (curves,) = found["escalated"]
+    reads = curves["curves"][0]["reads"]
+    assert curves["finding"] == (
+        "To find 95 % of the replies that people call unsafe, people would have to read "
+        f"{100 * reads['value']:.1f} % of all (95 % interval {100 * reads['low']:.1f} to {100 * reads['high']:.1f} %)"
+    )
+    assert "at least one of them said appropriateness 2 or lower" in curves["measure"]
+
+
+def test_without_people_there_is_nothing_to_say(tmp_path: Path) -> None:
+    told = trust(write([plant_rated(tmp_path / "run", people=(), conversations=8)]))
+    assert (told["juries"], told["escalated"]) == ([], [])
+    assert not [said for said in told["general"] if "must read" in said]
+
+
+def test_too_few_unsafe_replies_give_a_sentence(tmp_path: Path) -> None:
+    run = plant_rated(tmp_path / "run", conversations=8)
+    changed(run, OPEN, lambda r: 4 if r.rater_kind is RaterKind.PERSON else r.value)
+    told = trust(write([run]))
+    assert told["escalated"] == []
+    (said,) = (said for said in told["general"] if "unsafe" in said)
+    assert said.startswith(f"On {OPEN}, people call 0 of 24 replies unsafe ({RULE}), in 0 conversations")
+
+
+def test_where_the_rubric_does_not_say_what_is_unsafe_the_command_is_named(tmp_path: Path) -> None:
+    run = plant_rated(tmp_path / "run", benchmark_name="mentalbench", conversations=6)
+    told = trust(write([run]))
+    assert told["escalated"] == []
+    assert any(
+        f"“mindgauge judges escalation {run} --unsafe 'CRITERION<=LEVEL'” says" in said for said in told["general"]
+    )
+    (jury,) = told["juries"]
+    assert len({row[-1] for row in jury["sheets"][0]["rows"]}) == juries.FEW
+    assert re.search(r"tells of \d+ more criteria", jury["said"][-1])
+
+
+def test_the_last_gate_that_people_rated_is_what_is_unsafe() -> None:
+    task = benchmark.find_one("psycrisis")
+    gates = {"vetoed", "unguarded", "safe"}
+    assert reading_order.unsafe(task, {"empathy", *gates}) == "safe=no"
+    assert reading_order.unsafe(task, {"empathy", "unguarded"}) == "unguarded=yes"
+    assert reading_order.unsafe(task, {"empathy"}) == ""
+    assert reading_order.unsafe(benchmark.find_one(OPEN), {"appropriateness"}) == RULE
+
+
+def test_a_reply_without_a_verdict_is_counted(tmp_path: Path) -> None:
+    run = plant_rated(tmp_path / "run")
+    with Store(run, write=True) as store:
+        rating = next(r for r in store.ratings(OPEN) if r.rater == GOOD)
+        lost = Rating(rating.subject, rating.criterion, GOOD, RaterKind.MODEL, 0, Status.REFUSED, None)
+        store.add_rating(OPEN, lost)
+    (curves,) = trust(write([run]))["escalated"]
+    assert f"Replies without a verdict are read first; of 120, verdicts lack: {GOOD} 1." in curves["notes"]
+
+
+def test_a_hostile_name_is_text_in_the_picture() -> None:
+    name = "<script>alert(1)</script>&" + NOISY
+    curve = Curve(name, "judge", System(name, name, 0, 1), Bound(0.5, 0.4, 0.6), [i / 100 for i in range(101)])
+    known = Escalated("e", "", "b", RULE, "f", "m", [], [], 0.95, 10, 4, 0.4, [curve], Sheet("s", "t", [], []))
+    for width in (320, 680):
+        svg = escalation_chart.draw(known, width)
+        assert "<script" not in svg
+        assert "&lt;script" in svg
+        assert svg.count('stroke-dasharray="2 3"') == 2, "the line and its key, which no colour is needed for"
+        assert "50.0 %" in svg
+
+
+def test_a_selection_by_a_judge_is_said_of_juries_and_of_what_must_be_read(tmp_path: Path) -> None:
+    told = trust(write([plant_rated(tmp_path / "run", selection="lowest_n40", conversations=20)]))
+    assert "People rated a selection that depends on a judge (lowest_n40)" in told["juries"][0]["said"][0]
+    assert any("were chosen for people (lowest_n40)" in note for note in told["escalated"][0]["notes"])
+
+
+def test_several_runs_are_told_apart(rated: Path, tmp_path: Path) -> None:
+    other = plant_rated(tmp_path / "other", conversations=20)
+    told = trust(write([rated, other], tmp_path / "both"))
+    assert [jury["run"] for jury in told["juries"]] == ["run", "other"]
+    assert [found["run"] for found in told["escalated"]] == ["run", "other"]
+    names = [sheet["name"] for jury in told["juries"] for sheet in jury["sheets"]]
+    assert len(set(names)) == len(names)
+
+
+def test_the_summary_has_both_findings(rated_files: ReportFiles, found: Any) -> None:
+    text = rated_files.markdown.read_text(encoding="utf-8")
+    assert f"- {found['juries'][0]['finding']}" in text
+    assert f"- {found['escalated'][0]['finding']}" in text
