@@ -238,3 +238,41 @@ def check_bounds(metric: Metric, columns: Table) -> None:
         if found.low is not None and found.high is not None and metric.exact:
             assert found.low - 1e-9 <= found.value <= found.high + 1e-9
     assert 0 <= found.missing <= found.n <= len(columns)
+
+
+# -- levels with an order ---------------------------------------------------------------------------------------------
+
+MILD_TO_SEVERE = ("supportive", "indicator", "ideation", "behaviour", "attempt")
+ORDERED = (
+    metrics.quadratic_kappa, metrics.levels_off, metrics.within_one, metrics.under_triage_rate, metrics.over_triage_rate,
+)  # fmt: skip
+
+
+def ordered(code: list[int], target: list[int]) -> list[float | None]:
+    return [estimate(metric, table(code, target, levels=MILD_TO_SEVERE)).value for metric in ORDERED]
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=60))
+def test_figures_of_ordered_levels_are_those_of_others(pairs: list[tuple[int, int]]) -> None:
+    code, target = ([pair[k] for pair in pairs] for k in (0, 1))
+    kappa, off, near, under, over = ordered(code, target)
+    if len({*code, *target}) > 1:
+        assert kappa == pytest.approx(sk.cohen_kappa_score(target, code, labels=range(5), weights="quadratic"))
+    assert off == pytest.approx(sk.mean_absolute_error(target, code))
+    assert near == pytest.approx(np.mean([abs(a - b) <= 1 for a, b in pairs]))
+    assert under == pytest.approx(np.mean([a < b for a, b in pairs]))
+    assert over == pytest.approx(np.mean([a > b for a, b in pairs]))
+
+
+def test_a_perfect_order_is_one_and_a_constant_answer_none() -> None:
+    assert ordered([0, 1, 2, 3, 4], [0, 1, 2, 3, 4]) == [1, 0, 1, 0, 0]
+    assert ordered([2, 2, 2, 2, 2], [0, 1, 2, 3, 4])[0] == 0
+
+
+def test_an_unreadable_answer_is_as_far_off_as_it_could_be() -> None:
+    assert ordered([-1, -1, 2], [4, 1, 2]) == ordered([0, 4, 2], [4, 1, 2])
+    found = table([-1, 4, 2], [0, 4, 2], levels=MILD_TO_SEVERE)
+    assert estimate(metrics.levels_off, found).value == pytest.approx(4 / 3)
+    assert estimate(metrics.levels_off_of_read, found).value == 0
+    assert estimate(metrics.quadratic_kappa_of_read, found).value == 1
+    assert (estimate(metrics.levels_off, found).n, estimate(metrics.levels_off, found).missing) == (3, 1)

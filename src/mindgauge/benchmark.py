@@ -54,7 +54,8 @@ class Cell(msgspec.Struct, frozen=True):
     """A recomputed number or word, to stand beside the published one of the same table, row and column.
 
     `value` is None where the files it needs are missing (`note` says which). `repaired` marks our corrected figure
-    for a number that the source computed wrongly.
+    for a number that the source computed wrongly. `stated` is the published number itself, where a released file states
+    it beside what it was computed from, and `tolerance` how far off is still the same.
     """
 
     table: str
@@ -63,6 +64,8 @@ class Cell(msgspec.Struct, frozen=True):
     value: float | str | None
     note: str = ""
     repaired: bool = False
+    stated: float | str | None = None
+    tolerance: float = 0.0
 
 
 class Benchmark(msgspec.Struct, frozen=True, kw_only=True):

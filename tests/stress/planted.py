@@ -16,8 +16,8 @@ from mindgauge.models.scripted import Scripted
 from mindgauge.raters.verdict import CHECKS, NO, QUOTES, RATIONALE, UNCERTAIN, VALUE, form_for
 from mindgauge.records import digest
 from mindgauge.rubric import Method
+from mindgauge.sentences import split
 from mindgauge.stress.injection import attempts
-from mindgauge.stress.sentences import split
 from mindgauge.visible import visible
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from mindgauge.raters import judge as judging
 from mindgauge.raters import subject, verdict
 from mindgauge.raters.judge import Judge, Mode
 from mindgauge.rubric import Method
+from mindgauge.sentences import HAN
 from mindgauge.stress.injection import attempts, injected, put
 from mindgauge.stress.items import Item
-from mindgauge.stress.sentences import HAN
 from tests.stress.planted import Obedient
 
 if TYPE_CHECKING:

@@ -97,14 +97,19 @@ def _cells(table: _Table, path: Path) -> Iterator[Published]:
 
 
 def compare(published: Iterable[Published], cells: Iterable[Cell]) -> list[Comparison]:
-    """Put each published number beside its recomputed one, in the published order.
+    """Put each published number beside its recomputed one, in the published order; those that files state come last.
 
     A repaired cell follows the number that it corrects, as a comparison of its own.
 
     Raises:
         ValueError: a recomputed cell has no published number, or occurs twice.
     """
+    cells = [*cells]
     printed = {number[:3]: number for number in published}
+    for cell in cells:
+        if cell.stated is not None:
+            place = (cell.table, cell.row, cell.column)
+            printed[place] = Published(*place, cell.stated, cell.tolerance)
     found: dict[tuple[str, str, str, bool], Cell] = {}
     for cell in cells:
         key = (cell.table, cell.row, cell.column)

@@ -21,6 +21,15 @@ from mindgauge.metrics.closed import (
     weighted_precision,
     weighted_recall,
 )
+from mindgauge.metrics.ordered import (
+    levels_off,
+    levels_off_of_read,
+    over_triage_rate,
+    quadratic_kappa,
+    quadratic_kappa_of_read,
+    under_triage_rate,
+    within_one,
+)
 from mindgauge.metrics.scores import mean_level, rate_of, sd_level, share_at_most, share_of, share_reaching
 from mindgauge.metrics.statuses import STATUS_RATES, status_rate
 from mindgauge.metrics.table import Estimate, Metric, Table, estimate, mean_of
@@ -36,13 +45,18 @@ __all__ = [
     "cohen_kappa",
     "estimate",
     "fleiss_kappa",
+    "levels_off",
+    "levels_off_of_read",
     "macro_f1",
     "macro_precision",
     "macro_recall",
     "mean_level",
     "mean_of",
     "node_accuracy",
+    "over_triage_rate",
     "precision",
+    "quadratic_kappa",
+    "quadratic_kappa_of_read",
     "rate_of",
     "recall",
     "repeat_stability",
@@ -51,7 +65,9 @@ __all__ = [
     "share_of",
     "share_reaching",
     "status_rate",
+    "under_triage_rate",
     "weighted_f1",
     "weighted_precision",
     "weighted_recall",
+    "within_one",
 ]

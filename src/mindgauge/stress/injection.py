@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from mindgauge.sentences import middle
 from mindgauge.stress import wording
 from mindgauge.stress.items import Version, in_turn
-from mindgauge.stress.sentences import middle
 from mindgauge.stress.wording import worded
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from mindgauge.raters.family import same_family
+from mindgauge.sentences import HAN, join, split
 from mindgauge.stress import wording
 from mindgauge.stress.items import Version
-from mindgauge.stress.sentences import HAN, join, split
 from mindgauge.stress.wording import worded
 
 if TYPE_CHECKING:

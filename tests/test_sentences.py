@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mindgauge import benchmark as benchmarks
-from mindgauge.stress.sentences import join, middle, split
+from mindgauge.sentences import join, middle, split
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,89 @@
+"""Questions with options: examinations, and EmoBench's emotions, causes and responses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mindgauge.benchmarks.trustmh.released import lists
+from mindgauge.errors import DataError
+from mindgauge.variants.options import Question
+
+if TYPE_CHECKING:
+    from mindgauge.benchmarks.trustmh.released.files import File, Files
+
+USMLE, CRISIS_QA = "USMLE-mental.jsonl", "Crisis_Response_QA.jsonl"
+UNDERSTANDING, APPLICATION = "EU.jsonl", "EA.jsonl"
+PSY_EVAL = "they come with PsyEval (MIT)"
+EMOBENCH = "they come with EmoBench (MIT)"
+
+
+class Item(NamedTuple):
+    """A question, the row it stands in, the language, and what kind it is."""
+
+    question: Question
+    row: str
+    language: str = "en"
+    kind: str = ""
+
+
+def examination(files: Files, name: str, count: int) -> tuple[list[Item], list[str]]:
+    """Read a file of examination questions (`question`, `options` by letter, `answer`).
+
+    Raises:
+        DataError: it is missing or broken, or an answer is none of the options.
+    """
+    file = files.require(name, PSY_EVAL)
+    found = []
+    for number, row in enumerate(file.objects(("question", "options", "answer")), 1):
+        file.require(row["options"], (), number)
+        letters = sorted(row["options"])
+        answer = str(row["answer"]).strip()
+        if answer not in letters:
+            raise DataError(f"{file.source}:{number}: expected an answer among {', '.join(letters)}, found {answer!r}")
+        options = tuple(str(row["options"][letter]).strip() for letter in letters)
+        found.append(Item(Question(str(row["question"]).strip(), options, letters.index(answer)), str(number)))
+    return found, file.counted("questions", len(found), count)
+
+
+def understanding(files: Files) -> tuple[list[tuple[Item, Item]], list[str]]:
+    """Read EmoBench's emotional understanding: for each scenario the emotion and its cause.
+
+    Raises:
+        DataError: the file is missing or broken.
+    """
+    file = files.require(UNDERSTANDING, EMOBENCH)
+    keys = ("qid", "language", "scenario", "subject", "finegrained_category", "emotion_choices", "emotion_label", "cause_choices", "cause_label")  # fmt: skip
+    found = []
+    for number, row in enumerate(file.objects(keys), 1):
+        emotion, cause = (
+            Item(_question(file, number, row, part), str(row["qid"]), row["language"], row["finegrained_category"])
+            for part in ("emotion", "cause")
+        )
+        found.append((emotion, cause))
+    return found, file.counted("rows", len(found), 400)
+
+
+def application(files: Files) -> tuple[list[Item], list[str]]:
+    """Read EmoBench's emotional application: what one best does or says.
+
+    Raises:
+        DataError: the file is missing or broken.
+    """
+    file = files.require(APPLICATION, EMOBENCH)
+    keys = ("qid", "language", "scenario", "subject", "category", "question type", "choices", "label")
+    found = [
+        Item(_question(file, number, row, ""), str(row["qid"]), row["language"], row["question type"])
+        for number, row in enumerate(file.objects(keys), 1)
+    ]
+    return found, file.counted("rows", len(found), 400)
+
+
+def _question(file: File, number: int, row: dict[str, Any], part: str) -> Question:
+    label, choices = (f"{part}_{name}".lstrip("_") for name in ("label", "choices"))
+    try:
+        options = row[choices] if isinstance(row[choices], list) else lists.read(row[choices])[0]
+    except ValueError as error:
+        raise DataError(f"{file.source}:{number}: {choices}: expected a list, found {error}") from None
+    if row[label] not in options:
+        raise DataError(f"{file.source}:{number}: expected {label} among {choices}, found {row[label]!r:.60}")
+    return Question(str(row["scenario"]).strip(), tuple(options), options.index(row[label]))

@@ -1,0 +1,149 @@
+"""Dialogues: windows and whole ones of ESConv, those that failed, those for fairness, and CPsyCounE."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mindgauge.errors import DataError
+from mindgauge.records import Message
+
+if TYPE_CHECKING:
+    from mindgauge.benchmarks.trustmh.released.files import File, Files
+    from mindgauge.records import Role
+
+ESCONV = "get it from thu-coai/Emotional-Support-Conversation (CC BY-NC 4.0)"
+CPSYCOUN = "it comes with CPsyCoun (CC BY 4.0)"
+STRATEGIES = (
+    "Questions", "Affirmation and Reassurance", "Providing Suggestions", "Other", "Self-disclosure",
+    "Reflection of feelings", "Information", "Restatement or Paraphrasing",
+)  # fmt: skip
+_UTTERANCE = re.compile(
+    r"\s*(?P<weight>[01]\.0) (?P<speaker>[01]) (?P<turn>\d+) (?:\[(?P<strategy>[^\]]+)\])? ?(?P<text>.*)", re.DOTALL
+)
+_WHO: dict[str, Role] = {"seeker": "user", "speaker": "user", "supporter": "assistant", "listener": "assistant"}
+_CLIENT, _COUNSELLOR = "求助者：", "支持者："
+
+
+class Window(NamedTuple):
+    """Some turns of a dialogue, ending with the supporter's; `dialogue` numbers the dialogues of a file from 0."""
+
+    messages: tuple[Message, ...]
+    strategy: str
+    dialogue: int
+    row: int
+
+
+class Dialogue(NamedTuple):
+    """A dialogue, blank turns left out, and what its file says of it."""
+
+    messages: tuple[Message, ...]
+    about: dict[str, Any]
+    name: str
+
+
+def windows(files: Files, part: str, count: int) -> tuple[list[Window], list[str]]:
+    """Read windows of ESConv: utterances joined by ` EOS `, whatever the file's name says about tabs.
+
+    No line says which dialogue it is from: where the number of the last turn does not grow, another one begins.
+
+    Args:
+        files: where to look.
+        part: `test` or `dev`.
+        count: of lines that were released.
+
+    Raises:
+        DataError: the file is missing, or a line is none.
+    """
+    file = files.require(f"{part}WithStrategy_short.tsv", ESCONV)
+    found: list[Window] = []
+    dialogue, last = -1, 0
+    for row, line in enumerate(file.lines(), 1):
+        turns = [_UTTERANCE.fullmatch(utterance) for utterance in line.split(" EOS ")]
+        if None in turns or turns[-1] is None or turns[-1]["speaker"] != "1":
+            raise DataError(
+                f"{file.source}:{row}: expected utterances that end with the supporter's, found {line!r:.60}"
+            )
+        kept = [turn for turn in turns if turn is not None]
+        turn = int(kept[-1]["turn"])
+        dialogue += turn <= last or dialogue < 0
+        last = turn
+        messages = tuple(Message("assistant" if t["speaker"] == "1" else "user", t["text"].strip()) for t in kept)
+        found.append(Window(messages, kept[-1]["strategy"] or "", dialogue, row))
+    return found, file.counted("lines", len(found), count)
+
+
+def failed(files: Files) -> tuple[list[Dialogue], list[str]]:
+    """Read the dialogues of ESConv in which support failed.
+
+    Raises:
+        DataError: the file is missing or broken.
+    """
+    file = files.require("FailedESConv.json", ESCONV)
+    found = _conversations(file)
+    return found, file.counted("dialogues", len(found), 196)
+
+
+def for_fairness(files: Files) -> tuple[list[Dialogue], list[str]]:
+    """Read the dialogues that fairness is measured on.
+
+    Raises:
+        DataError: the file is missing or broken.
+    """
+    file = files.require("ESConv_fair.json", "it comes with TrustMH-Bench (CC BY-NC 4.0, after ESConv)")
+    found = _conversations(file)
+    return found, file.counted("dialogues", len(found), 11)
+
+
+def whole(files: Files) -> tuple[list[Dialogue], list[str]]:
+    """Read all of ESConv, which users bring.
+
+    Raises:
+        DataError: the file is missing or broken.
+    """
+    return _conversations(files.require("ESConv.json", ESCONV)), []
+
+
+def _conversations(file: File) -> list[Dialogue]:
+    found = []
+    for number, row in enumerate(file.json(list), 1):
+        file.require(row, ("situation", "problem_type", "dialog"), number)
+        messages = []
+        for turn in row["dialog"]:
+            file.require(turn, ("speaker", "content"), number)
+            if turn["speaker"] not in _WHO:
+                raise DataError(
+                    f"{file.source}:{number}: expected a speaker among {', '.join(_WHO)}, found {turn['speaker']!r:.40}"
+                )
+            messages.append(Message(_WHO[turn["speaker"]], str(turn["content"]).strip()))
+        found.append(Dialogue(tuple(messages), {k: v for k, v in row.items() if k != "dialog"}, str(number)))
+    return found
+
+
+def counselling(files: Files) -> tuple[list[Dialogue], list[str]]:
+    """Read CPsyCounE: nine topics with five dialogues each, in Chinese.
+
+    Raises:
+        DataError: there is none, or a file is no list of turns.
+    """
+    found = []
+    for path, file in files.matching("*/CPsyCounE/*/*.json"):
+        topic, name = path.split("/")[-2:]
+        messages = []
+        for turn in file.json(list):
+            text = str(turn)
+            if not text.startswith((_CLIENT, _COUNSELLOR)):
+                raise DataError(
+                    f"{file.source}: expected a turn that begins with {_CLIENT} or {_COUNSELLOR}, found {text!r:.40}"
+                )
+            role: Role = "user" if text.startswith(_CLIENT) else "assistant"
+            messages.append(Message(role, text.removeprefix(_CLIENT).removeprefix(_COUNSELLOR).strip()))
+        found.append(Dialogue(tuple(messages), {"topic": topic}, f"{topic}/{name.removesuffix('.json')}"))
+    if not found:
+        raise DataError(f"{files.folder}: no CPsyCounE/<topic>/<number>.json here; {CPSYCOUN}")
+    return found, files_counted(files, len(found))
+
+
+def files_counted(files: Files, found: int) -> list[str]:
+    """Return a note where there are more or fewer dialogues than the 45 that were released."""
+    return [] if found == 45 else [f"{files.folder}: CPsyCounE: expected 45 dialogues, found {found}"]

@@ -1,0 +1,93 @@
+"""EthicMH: dilemmas of counselling with four options, and what the authors' models and judge said about them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mindgauge.benchmarks.trustmh.released.mojibake import repaired
+from mindgauge.errors import DataError
+from mindgauge.variants.options import Question
+
+if TYPE_CHECKING:
+    from mindgauge.benchmarks.trustmh.released.files import Files
+
+NAME = "EthicMH.csv"
+OBTAIN = "it comes with TrustMH-Bench in ethics.zip"
+COLUMNS = ("index", "subcategory", "scenario", "options", "reasoning_task", "expected_reasoning")
+PRINCIPLES = ("sc1", "sc2", "sc3", "sc4", "sc5")
+_OPTION = re.compile(r"(?m)^\s*([A-D])\s*[.．]\s*(.*?)\s*$")
+
+
+class Dilemma(NamedTuple):
+    """A dilemma: the scenario, what is asked about it, the options with the expected one, and its kind."""
+
+    number: int
+    scenario: str
+    task: str
+    question: Question
+    kind: str
+
+
+class Stored(NamedTuple):
+    """What one model's stored file holds: its choices, its reasons, the judge's values, the metrics it states."""
+
+    model: str
+    source: str
+    results: list[dict[str, Any]]
+    judged: list[dict[str, Any]]
+    stated: dict[str, Any]
+
+
+def dilemmas(files: Files, *, raw: bool = False) -> tuple[list[Dilemma], list[str]]:
+    """Read the dilemmas.
+
+    Args:
+        files: where to look.
+        raw: as the authors read the file, garbled twice; otherwise repaired.
+
+    Raises:
+        DataError: the file is missing or broken, or a row has not four options, the expected one among them.
+    """
+    file = files.require(NAME, OBTAIN)
+    text, mended, lost = repaired(file.read())
+    if raw:
+        text = file.read().decode("gb18030", "replace").removeprefix("\ufeff")
+    found = []
+    for number, row in enumerate(file.table(COLUMNS, text), 1):
+        options = _OPTION.findall(row["options"])
+        letters = "".join(letter for letter, _ in options)
+        right = row["expected_reasoning"].strip()
+        if letters != "ABCD" or right not in {*"ABCD"}:
+            raise DataError(
+                f"{file.source}: row {number}: expected options A to D and one of them as the answer, found {letters!r} and {right!r:.40}"
+            )
+        question = Question(row["scenario"].strip(), tuple(option for _, option in options), "ABCD".index(right))
+        found.append(
+            Dilemma(
+                int(row["index"]),
+                row["scenario"].strip(),
+                row["reasoning_task"].strip(),
+                question,
+                row["subcategory"].strip(),
+            )
+        )
+    notes = file.counted("dilemmas", len(found), 125)
+    if not raw and mended:
+        notes.append(f"{file.source}: {mended} garbled characters made whole, {lost} lost ones read as dashes")
+    return found, notes
+
+
+def stored(files: Files) -> list[Stored]:
+    """Read the stored outputs of whichever models are there.
+
+    Raises:
+        DataError: a file is broken.
+    """
+    found = []
+    for _, file in files.matching("*-ethics_reasoning-*.json"):
+        content = file.json(dict)
+        file.require(content, ("model", "results", "judged", "classification_metrics", "avg_scores"), 1)
+        stated = {**content["classification_metrics"], **content["avg_scores"]}
+        found.append(Stored(str(content["model"]), file.source, content["results"], content["judged"], stated))
+    return found

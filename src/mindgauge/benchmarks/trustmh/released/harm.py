@@ -1,0 +1,82 @@
+"""Harmful requests, plain and under jailbreaks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from mindgauge.errors import DataError
+from mindgauge.variants.jailbreak import Kind, Template, derived
+
+if TYPE_CHECKING:
+    from mindgauge.benchmarks.trustmh.released.files import Files
+
+OURS = "it comes with TrustMH-Bench (MIT)"
+PLAIN, TRANSFORMED, TRUSTLLM = "PsyHarm.csv", "JailbreakMH.csv", "jailbreak.json"
+
+
+class Request(NamedTuple):
+    """A harmful request; `plain` is its number without a jailbreak, `kind` the jailbreak's."""
+
+    text: str
+    objective: str
+    plain: int
+    kind: Kind | None = None
+
+
+def plain(files: Files) -> tuple[list[Request], list[str]]:
+    """Read the requests without a jailbreak.
+
+    Raises:
+        DataError: the file is missing or broken.
+    """
+    file = files.require(PLAIN, OURS)
+    rows = file.table(("ID", "Attack Objective", "Prompt (English)"))
+    found = [Request(row["Prompt (English)"], row["Attack Objective"], number) for number, row in enumerate(rows)]
+    return found, file.counted("requests", len(found), 70)
+
+
+def transformed(files: Files) -> tuple[list[Request], list[str]]:
+    """Read the requests under jailbreaks; which plain one each holds is found in its text.
+
+    Raises:
+        DataError: the file is missing or broken, or a row's kind is unknown.
+    """
+    file = files.require(TRANSFORMED, OURS)
+    rows = file.table(("ID", "Attack Objective (Brief)", "method", "Prompt (English)"))
+    found, lost = [], 0
+    known = plain(files)[0] if files.find(PLAIN) else []
+    for number, row in enumerate(rows):
+        try:
+            kind = Kind.named(row["method"])
+        except ValueError:
+            told = ", ".join(Kind)
+            raise DataError(
+                f"{file.source}: row {number + 1}: expected a method among {told}, found {row['method']!r:.40}"
+            ) from None
+        text = row["Prompt (English)"]
+        inside = [request.plain for request in known if request.text in text]
+        lost += bool(known) and not inside
+        base = max(inside, key=lambda n: len(known[n].text)) if inside else number // 8
+        found.append(Request(text, row["Attack Objective (Brief)"], base, kind))
+    notes = [f"{file.source}: {lost} rows hold none of the requests of {PLAIN}"] if lost else []
+    return found, notes + file.counted("requests", len(found), 560)
+
+
+def templates(files: Files) -> tuple[dict[Kind, tuple[Template, ...]], list[str]]:
+    """Find the templates of all kinds in TrustLLM's jailbreaks; none where the file is missing.
+
+    Raises:
+        DataError: the file is broken, or a label unknown.
+    """
+    file = files.find(TRUSTLLM)
+    if file is None:
+        return {}, []
+    prompts = []
+    for number, row in enumerate(file.json(list), 1):
+        file.require(row, ("prompt", "label"), number)
+        label = row["label"][0] if isinstance(row["label"], list) and row["label"] else row["label"]
+        prompts.append((str(label), str(row["prompt"])))
+    try:
+        return derived(prompts), file.counted("prompts", len(prompts), 1400)
+    except ValueError as error:
+        raise DataError(f"{file.source}: expected a label of TrustLLM's, found {error}") from None

@@ -1,0 +1,99 @@
+"""What people expect of privacy (confAIde), and secrets that a counsellor is asked for (PsyLeak)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from mindgauge.errors import DataError
+
+if TYPE_CHECKING:
+    from mindgauge.benchmarks.trustmh.released.files import Files
+
+CONFAIDE = "it comes with confAIde (MIT)"
+PSYLEAK = "it comes with TrustMH-Bench, for internal use only"
+TIERS = {"1": ("tier_1.txt", "tier_1_labels.txt", 10), "2a": ("tier_2a.txt", "tier_2_labels.txt", 98),
+         "2b": ("tier_2b.txt", "tier_2_labels.txt", 98)}  # fmt: skip
+_BLOCK = re.compile(
+    r"<BEGIN><(?P<head>[^>]*)>\n(?P<story>.*?)\n\s*<END><(?P<tail>[^>]*)><About: (?P<about>[^,>]*), ?Questionee: (?P<asked>[^,>]*), ?"
+    r"Questioner: (?P<asker>[^,>]*), ?Topic: (?P<topic>[^>]*)>",
+    re.DOTALL,
+)
+
+
+class Expectation(NamedTuple):
+    """A question about what people expect, and the mean of what they said."""
+
+    text: str
+    tier: str
+    people: float
+
+
+class Secret(NamedTuple):
+    """A story in which the asker wants to know about a client from the counsellor; the question is apart."""
+
+    story: str
+    question: str
+    topic: str
+    relation: str
+    reason: str
+    client: str
+    counsellor: str
+    asker: str
+    control: str
+
+
+def expectations(files: Files) -> tuple[list[Expectation], list[str]]:
+    """Read the three tiers; the two characters that stand for a line end in the files become one.
+
+    Raises:
+        DataError: a file is missing or broken, or has not one label for each question.
+    """
+    found, notes = [], []
+    for tier, (questions, labels, count) in TIERS.items():
+        asked, told = files.require(questions, CONFAIDE), files.require(labels, CONFAIDE)
+        texts = [line.replace("\\n", "\n") for line in asked.lines() if line.strip()]
+        means = []
+        for number, line in enumerate(told.lines(), 1):
+            try:
+                means.append(float(line))
+            except ValueError:
+                raise DataError(f"{told.source}:{number}: expected a number, found {line!r:.40}") from None
+        if len(texts) != len(means):
+            raise DataError(
+                f"{asked.source}: expected {len(means)} questions, one for each label in {told.source}, found {len(texts)}"
+            )
+        found += [Expectation(text, tier, mean) for text, mean in zip(texts, means, strict=True)]
+        notes += asked.counted("questions", len(texts), count)
+    return found, notes
+
+
+def secrets(files: Files) -> tuple[list[Secret], list[str]]:
+    """Read the stories; a story's last line is the question, which stands apart.
+
+    Raises:
+        DataError: a file is missing or broken, or there is not one control question for each story.
+    """
+    file, other = files.require("PsyLeak.txt", PSYLEAK), files.require("PsyLeak_control.txt", PSYLEAK)
+    text = file.text().replace("\r\n", "\n")
+    blocks = [*_BLOCK.finditer(text)]
+    begun = text.count("<BEGIN>")
+    if len(blocks) != begun:
+        raise DataError(f"{file.source}: expected {begun} blocks from <BEGIN> to <END>, found {len(blocks)}")
+    controls = [line.replace("to to ", "to ") for line in other.lines() if line.strip()]
+    if len(controls) != len(blocks):
+        raise DataError(f"{other.source}: expected {len(blocks)} lines, one for each story, found {len(controls)}")
+    found = []
+    for number, (block, control) in enumerate(zip(blocks, controls, strict=True), 1):
+        parts = block["head"].split(",", 3)
+        if len(parts) != 4:
+            raise DataError(
+                f"{file.source}: block {number}: expected topic, counselor, relation and reason, found {block['head']!r:.60}"
+            )
+        story, _, question = block["story"].strip().rpartition("\n")
+        client, counsellor, asker = (block[name].strip() for name in ("about", "asked", "asker"))
+        topic, _, relation, reason = (part.strip() for part in parts)
+        found.append(
+            Secret(story.strip(), question.strip(), topic, relation, reason, client, counsellor, asker, control.strip())
+        )
+    return found, file.counted("stories", len(found), 100)

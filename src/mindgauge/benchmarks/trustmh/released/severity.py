@@ -1,0 +1,44 @@
+"""Posts of Reddit users with a C-SSRS level."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from mindgauge.benchmarks.trustmh.released import lists
+from mindgauge.errors import DataError
+
+if TYPE_CHECKING:
+    from mindgauge.benchmarks.trustmh.released.files import Files
+
+NAME = "500_Reddit_users_posts_labels.csv"
+LEVELS = ("Supportive", "Indicator", "Ideation", "Behavior", "Attempt")
+
+
+class User(NamedTuple):
+    """A user's posts, oldest first, and the level; `truncated` where a spreadsheet cut the cell off."""
+
+    name: str
+    posts: list[str]
+    level: str
+    truncated: bool
+
+
+def users(files: Files) -> tuple[list[User], list[str]]:
+    """Read all users, also those whose cell was cut off.
+
+    Raises:
+        DataError: the file is missing or broken, or a label is none of the five.
+    """
+    file = files.require(NAME, "it stands with the C-SSRS set of Gaur et al. 2019 (Zenodo 2667859)")
+    found = []
+    for number, row in enumerate(file.table(("User", "Post", "Label")), 1):
+        if row["Label"] not in LEVELS:
+            raise DataError(
+                f"{file.source}: row {number}: expected a label among {', '.join(LEVELS)}, found {row['Label']!r:.40}"
+            )
+        try:
+            posts, truncated = lists.read(row["Post"])
+        except ValueError as error:
+            raise DataError(f"{file.source}: row {number}: expected a list of posts, found {error}") from None
+        found.append(User(row["User"], posts, row["Label"], truncated))
+    return found, file.counted("users", len(found), 500)

@@ -1,0 +1,52 @@
+"""Questions with lettered options, and the same question with its options in another order."""
+
+from __future__ import annotations
+
+from string import ascii_uppercase
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mindgauge.records import Message, Sample
+from mindgauge.variants.draws import generator, order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Question(msgspec.Struct, frozen=True):
+    """A question, its options in their order, and the place of the right one; None where nobody says which it is."""
+
+    text: str
+    options: tuple[str, ...]
+    right: int | None = None
+
+    def sample(self, tags: dict[str, str] | None = None, cluster: str = "") -> Sample:
+        """Write it as one message with the options `A. …` below; the target is the right one's letter.
+
+        The tag `options` says how many there are.
+        """
+        lettered = (f"{letter}. {option}" for letter, option in zip(ascii_uppercase, self.options, strict=False))
+        text = "\n".join([self.text, "", *lettered])
+        target = None if self.right is None else ascii_uppercase[self.right]
+        return Sample.of(
+            (Message("user", text),),
+            target=target,
+            tags={**(tags or {}), "options": str(len(self.options))},
+            cluster=cluster,
+        )
+
+    def ordered(self, places: list[int]) -> Question:
+        """Return it with the options that stood at these places, in this order."""
+        right = None if self.right is None else places.index(self.right)
+        return Question(self.text, tuple(self.options[place] for place in places), right)
+
+    def rotations(self) -> Iterator[Question]:
+        """Return it once for each option, so that every option stands at every letter once; the first as it is."""
+        count = len(self.options)
+        for shift in range(count):
+            yield self.ordered([(place + shift) % count for place in range(count)])
+
+    def shuffled(self, seed: int, item: str) -> Question:
+        """Return it with its options in a drawn order."""
+        return self.ordered(order(generator(seed, item, "options"), len(self.options)))

@@ -1,0 +1,162 @@
+"""The counts that the specification states, of the files exactly as released."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from mindgauge.benchmarks.trustmh.released import choices, dialogues, ethics, harm, privacy, severity, sycophancy
+from mindgauge.sentences import HAN
+from mindgauge.variants.jailbreak import Kind, transform
+
+if TYPE_CHECKING:
+    from mindgauge.benchmarks.trustmh.released.files import Files
+
+
+def test_examinations(real: Files) -> None:
+    for name, count in ((choices.USMLE, 727), (choices.CRISIS_QA, 153)):
+        found, notes = choices.examination(real, name, count)
+        assert (len(found), notes) == (count, [])
+        assert all(item.question.right is not None for item in found)
+    rows = real.require(choices.USMLE, "").objects(("answer_description",))
+    found, _ = choices.examination(real, choices.USMLE, 727)
+    right = [item.question.options[item.question.right or 0] for item in found]
+    assert right == [str(row["answer_description"]).strip() for row in rows]
+
+
+def test_emobench(real: Files) -> None:
+    found, notes = choices.understanding(real)
+    assert (len(found), notes) == (400, [])
+    assert Counter(len(emotion.question.options) for emotion, _ in found) == {6: 400}
+    assert Counter(len(cause.question.options) for _, cause in found) == {4: 279, 6: 120, 7: 1}
+    assert Counter(emotion.language for emotion, _ in found) == {"en": 200, "zh": 200}
+    assert len({emotion.row for emotion, _ in found}) == 200
+    applied, notes = choices.application(real)
+    assert (len(applied), notes) == (400, [])
+    assert Counter(len(item.question.options) for item in applied) == {4: 400}
+
+
+def test_windows_of_esconv(real: Files) -> None:
+    for part, lines, whole in (("dev", 2985, 2684), ("test", 2775, 2478)):
+        found, notes = dialogues.windows(real, part, lines)
+        assert (len(found), notes) == (lines, [])
+        assert Counter(len(window.messages) for window in found)[5] == whole
+        assert all(len(window.messages) <= 5 and window.messages[-1].role == "assistant" for window in found)
+        assert {window.strategy for window in found} == {*dialogues.STRATEGIES}
+        assert [window.dialogue for window in found] == sorted(window.dialogue for window in found)
+
+
+def test_dialogues(real: Files) -> None:
+    failed, notes = dialogues.failed(real)
+    assert (len(failed), sum(len(d.messages) for d in failed), notes) == (196, 5230, [])
+    assert Counter(m.role for d in failed for m in d.messages) == {"user": 2853, "assistant": 2377}
+    fair, notes = dialogues.for_fairness(real)
+    assert (len(fair), notes) == (11, [])
+    assert Counter(m.role for d in fair for m in d.messages) == {"user": 142, "assistant": 132}
+    chinese, notes = dialogues.counselling(real)
+    assert (len(chinese), notes) == (45, [])
+    assert Counter(m.role for d in chinese for m in d.messages) == {"user": 296, "assistant": 296}
+    assert {*Counter(d.about["topic"] for d in chinese).values()} == {5}
+    assert all(8 <= len(d.messages) <= 18 for d in chinese)
+
+
+def test_severity(real: Files) -> None:
+    found, notes = severity.users(real)
+    assert (len(found), notes) == (500, [])
+    assert Counter(user.level for user in found) == {
+        "Ideation": 171, "Supportive": 108, "Indicator": 99, "Behavior": 77, "Attempt": 45,
+    }  # fmt: skip
+    assert sum(user.truncated for user in found) == 28
+    assert sum(len(user.posts) for user in found if not user.truncated) == 6745
+    assert all(user.posts for user in found)
+    cells = real.require(severity.NAME, "").table(("Post",))
+    cut = {row["User"] for row in cells if len(row["Post"]) == 32759}
+    assert cut == {user.name for user in found if user.truncated}
+
+
+def test_harm(real: Files) -> None:
+    plain, notes = harm.plain(real)
+    assert (len(plain), notes) == (70, [])
+    assert Counter(Counter(request.objective for request in plain).values()) == {5: 14}
+    found, notes = harm.transformed(real)
+    assert (len(found), notes) == (560, [])
+    assert [request.plain for request in found] == [row // 8 for row in range(560)]
+    assert {*Counter(request.kind for request in found).values()} == {70}
+    assert {*Counter(request.objective for request in found).values()} == {40}
+    assert all(plain[request.plain].objective == request.objective for request in found)
+
+
+def test_templates_make_the_released_jailbreaks(real: Files) -> None:
+    templates, notes = harm.templates(real)
+    assert templates.keys() == {*Kind} - {Kind.URL_ENCODE}
+    assert notes == []
+    plain, _ = harm.plain(real)
+    for request in harm.transformed(real)[0]:
+        base, kind = plain[request.plain].text, request.kind
+        assert kind is not None
+        forms = {_bare(template.before + base + template.after) for template in templates[kind]}
+        if kind is Kind.FIXED_SENTENCE:  # up to the opening
+            assert _bare("Here is my query:" + base) == _bare(request.text)[-len(_bare("Here is my query:" + base)) :]
+        elif kind is Kind.MULTITASK:  # up to the other tasks, and how many there are
+            (template,) = templates[kind]
+            assert request.text.startswith(template.before)
+            assert request.text.endswith(base)
+            assert transform(base, kind, templates=templates).startswith(template.before)
+        else:
+            assert _bare(request.text) in forms
+
+
+def _bare(text: str) -> str:
+    return "".join(text.split())
+
+
+def test_privacy(real: Files) -> None:
+    found, notes = privacy.expectations(real)
+    assert (Counter(item.tier for item in found), notes) == ({"1": 10, "2a": 98, "2b": 98}, [])
+    assert [item.people for item in found if item.tier == "1"] == [3.8, 3.2, 3.4, 3.4, 3.3, 1.7, 2.4, 1.7, 2.3, 2.1]
+    assert not any("\\n" in item.text for item in found)
+    assert sum(item.text.count("\n") for item in found) == 206
+    stories, notes = privacy.secrets(real)
+    assert (len(stories), notes) == (100, [])
+    assert {*Counter(story.reason for story in stories).values()} == {20}
+    assert Counter(story.relation for story in stories) == {
+        "friend": 25, "boss": 23, "family_member": 21, "colleague": 17, "supervisor": 14,
+    }  # fmt: skip
+    for story in stories:
+        assert story.question.startswith("What should")
+        assert story.question not in story.story
+        assert story.story.split("\n")[-1]
+        assert "What should Dr." not in story.story
+        assert story.client in story.control
+        assert "to to " not in story.control
+
+
+def test_privacy_copies_are_the_same(real: Files) -> None:
+    pairs = (("tier_1.txt", 2), ("tier_2a.txt", 2), ("tier_2_labels.txt", 2))
+    for name, copies in pairs:
+        assert [len(real.all(name)), len({file.read() for file in real.all(name)})] == [copies, 1]
+    assert real.require("PsyLeak.txt", "").read() == real.require("tier_3_psyqa_test.txt", "").read()
+
+
+def test_sycophancy(real: Files) -> None:
+    questions, _ = sycophancy.questions(real)
+    assert Counter(question.source for question in questions) == {"relationship": 5, "advisorqa": 5}
+    posts, _ = sycophancy.posts(real)
+    assert Counter(post.verdict for post in posts) == {"NTA": 6, "YTA": 4}
+
+
+def test_ethics(real: Files) -> None:
+    found, notes = ethics.dilemmas(real)
+    assert len(found) == 125
+    assert Counter("ABCD"[item.question.right or 0] for item in found) == {"A": 53, "B": 46, "C": 26}
+    assert {*Counter(item.kind for item in found).values()} == {25}
+    told = [(item.scenario, item.task, *item.question.options) for item in found]
+    assert not any(HAN.search(text) or "\ufffd" in text for texts in told for text in texts)
+    assert "746 garbled" in notes[0]
+    assert "17 lost" in notes[0]
+    raw, _ = ethics.dilemmas(real, raw=True)
+    assert sum(any(HAN.search(t) for t in (i.scenario, i.task, *i.question.options)) for i in raw) == 68
+    stored = {one.model: one for one in ethics.stored(real)}
+    assert len(stored) == 6
+    assert stored["gpt-5.1"].stated["accuracy"] == 0.6
+    assert all(len(one.results) == len(one.judged) == 125 for one in stored.values())

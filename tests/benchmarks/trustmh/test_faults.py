@@ -1,0 +1,145 @@
+"""A file that is not as released is named, with what was expected and what was found."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mindgauge.benchmarks.trustmh.released import choices, dialogues, ethics, harm, lists, mojibake, privacy, severity
+from mindgauge.benchmarks.trustmh.released.files import Files
+from mindgauge.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+LINE = json.dumps({"question": "Which?", "options": {"A": "this", "B": "that"}, "answer": "B"})
+STORY = (
+    "<BEGIN><anxiety,counselor,friend,to provide help>\nDr. A is a counsellor.\n\nOne day B asked.\nWhat should Dr. A say?\n\n\n"
+    "<END><anxiety,counselor,friend,to provide help><About: C, Questionee: Dr. A, Questioner: B, Topic: anxiety>\n"
+)
+CONTROL = "Is it ok for Dr. A to share C's anxiety with B in order to to provide help?"
+
+
+def below(folder: Path, **files: str | bytes) -> Files:
+    for name, content in files.items():
+        path = folder / name.replace("__", ".")
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return Files.below(folder)
+
+
+def exam(files: Files) -> object:
+    return choices.examination(files, choices.USMLE, 1)
+
+
+FAULTS: dict[str, tuple[Callable[[Files], object], dict[str, str | bytes], str]] = {
+    "missing": (exam, {}, "no USMLE-mental.jsonl here; they come with PsyEval"),
+    "truncated": (exam, {"USMLE-mental__jsonl": LINE + "\n" + LINE[:40]}, "jsonl:2: expected a JSON object, found"),
+    "no key": (exam, {"USMLE-mental__jsonl": '{"question": "Which?"}'}, ":1: expected options, answer, found question"),
+    "no such option": (exam, {"USMLE-mental__jsonl": LINE.replace('"B"}', '"E"}')}, "among A, B, found 'E'"),
+    "encoding": (exam, {"USMLE-mental__jsonl": LINE.encode("utf-16")}, "expected UTF-8, found other bytes at 0"),
+    "column": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Label\nu,Attempt\n"}, "expected columns Post"),
+    "label": (
+        severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,['a'],Severe\n"}, "row 1: expected a label",
+    ),
+    "list": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,a b,Attempt\n"}, "a list of posts"),
+    "cells": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,['a']\n"}, "row 1: expected 3 cells"),
+    "window": (lambda f: dialogues.windows(f, "dev", 1), {"devWithStrategy_short__tsv": "Hello.\n"}, "end with the supporter"),
+    "json": (dialogues.failed, {"FailedESConv__json": '[{"dialog": '}, "expected JSON, found"),
+    "kind": (dialogues.failed, {"FailedESConv__json": "{}"}, "expected a JSON list, found a object"),
+    "method": (
+        harm.transformed,
+        {"JailbreakMH__csv": "ID,Attack Objective (Brief),method,Prompt (English)\n1,o,hypnosis,p\n"},
+        "expected a method among",
+    ),
+    "block": (privacy.secrets, {"PsyLeak__txt": STORY[:90], "PsyLeak_control__txt": CONTROL}, "expected 1 blocks"),
+    "control": (privacy.secrets, {"PsyLeak__txt": STORY, "PsyLeak_control__txt": ""}, "expected 1 lines, one for each story"),
+    "options": (
+        ethics.dilemmas,
+        {"EthicMH__csv": 'index,subcategory,scenario,options,reasoning_task,expected_reasoning\n0,k,s,"A.x\nB.y",t,A\n'},
+        "expected options A to D",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_one_clear_line(name: str, tmp_path: Path) -> None:
+    read, files, told = FAULTS[name]
+    with pytest.raises(DataError) as error:
+        read(below(tmp_path, **files))
+    assert told in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_row_too_many_is_a_note(tmp_path: Path) -> None:
+    found, notes = choices.examination(
+        below(tmp_path, **{"USMLE-mental__jsonl": f"{LINE}\n\n{LINE}\n"}), choices.USMLE, 1
+    )
+    assert len(found) == 2
+    assert notes[0].endswith("USMLE-mental.jsonl: expected 1 questions, found 2")
+
+
+def test_a_story_is_parted_from_its_question(tmp_path: Path) -> None:
+    files = below(tmp_path, PsyLeak__txt=STORY.replace("\n", "\r\n"), PsyLeak_control__txt=CONTROL)
+    (found,), notes = privacy.secrets(files)
+    assert (found.question, found.client, found.counsellor, found.asker) == (
+        "What should Dr. A say?",
+        "C",
+        "Dr. A",
+        "B",
+    )
+    assert found.story.endswith("One day B asked.")
+    assert "to to" not in found.control
+    assert len(notes) == 1
+
+
+def test_a_zip_is_looked_into_and_a_broken_one_named(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as zipped:
+        zipped.writestr("deep/USMLE-mental.jsonl", "\ufeff" + LINE)
+    assert exam(Files.below(tmp_path)) == (choices.examination(Files.below(tmp_path), choices.USMLE, 1)[0], [])
+    (tmp_path / "all.zip").write_bytes((tmp_path / "all.zip").read_bytes()[:50])
+    with pytest.raises(DataError, match="expected a zip"):
+        Files.below(tmp_path)
+    with pytest.raises(DataError, match="no such folder"):
+        Files.below(tmp_path / "nowhere")
+
+
+@given(st.lists(st.text(max_size=30), max_size=6))
+def test_a_whole_list_is_read_as_it_was_written(texts: list[str]) -> None:
+    assert lists.read(repr(texts)) == (texts, False)
+
+
+@given(st.lists(st.text(st.characters(codec="ascii"), max_size=30), min_size=1, max_size=6), st.data())
+def test_a_list_that_is_cut_off_keeps_what_is_there(texts: list[str], data: st.DataObject) -> None:
+    written = repr(texts)
+    cut = written[: data.draw(st.integers(1, len(written) - 1))]
+    found, truncated = lists.read(cut)
+    assert truncated
+    assert found[:-1] == texts[: max(len(found) - 1, 0)]
+    assert not found or texts[len(found) - 1].startswith(found[-1])
+
+
+@pytest.mark.parametrize("cell", ["", "a", "[1, 2]", "['a' 'b']", "['a'] + 1", "[print('a')]", "['\\x']"])
+def test_what_is_no_list_of_texts_is_refused(cell: str) -> None:
+    with pytest.raises(ValueError, match=r"no |cannot be read"):
+        lists.read(cell)
+
+
+@given(st.text(st.characters(codec="ascii") | st.sampled_from("’“—é"), max_size=60))
+def test_text_that_was_read_as_gb18030_is_made_whole(text: str) -> None:
+    try:
+        garbled = text.encode().decode("gb18030")
+    except UnicodeDecodeError:  # a reading that lost bytes
+        return
+    assert mojibake.repaired(garbled.encode())[0] == text
+
+
+def test_a_garbled_quotation_mark_is_one_again() -> None:
+    assert mojibake.repaired("patient鈥檚 wish".encode()) == ("patient’s wish", 1, 0)
+    assert mojibake.repaired(b"a plain line") == ("a plain line", 0, 0)
+    assert mojibake.repaired("stay 鈥".encode() + b"\xff? or go")[1:] == (0, 1)

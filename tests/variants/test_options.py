@@ -1,0 +1,38 @@
+"""Options stand at other letters, and the right one stays the right one."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mindgauge.variants.options import Question
+
+questions = st.lists(st.text(min_size=1, max_size=9), min_size=2, max_size=10, unique=True).flatmap(
+    lambda options: st.builds(
+        Question, st.just("Which?"), st.just(tuple(options)), st.none() | st.integers(0, len(options) - 1)
+    )
+)
+
+
+@given(questions)
+def test_rotations_put_every_option_at_every_letter_once(question: Question) -> None:
+    turned = list(question.rotations())
+    assert turned[0] == question
+    for place in range(len(question.options)):
+        assert {q.options[place] for q in turned} == {*question.options}
+    if question.right is not None:
+        assert {q.options[q.right] for q in turned if q.right is not None} == {question.options[question.right]}
+
+
+@given(questions, st.integers(0, 9))
+def test_a_drawn_order_is_drawn_again_alike(question: Question, seed: int) -> None:
+    found = question.shuffled(seed, "i")
+    assert found == question.shuffled(seed, "i")
+    assert sorted(found.options) == sorted(question.options)
+
+
+def test_a_question_is_written_with_letters() -> None:
+    sample = Question("Which?", ("this", "that", "neither"), 1).sample({"language": "en"}, "c")
+    assert sample.messages[0].content == "Which?\n\nA. this\nB. that\nC. neither"
+    assert (sample.target, sample.tags, sample.cluster) == ("B", {"language": "en", "options": "3"}, "c")
+    assert Question("Which?", ("this", "that")).sample().target is None
