@@ -21,6 +21,10 @@ class DataError(UsageError):
     """A file or folder that does not hold what was expected of it."""
 
 
+class MissingData(DataError):
+    """A released file that is not there; the message says how to get it."""
+
+
 class EndpointError(MindgaugeError):
     """A model cannot be reached, refuses our key, or does not speak the protocol."""
 

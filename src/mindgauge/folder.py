@@ -78,13 +78,18 @@ class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise UsageError(f"{folder / 'card.toml'}: {error}") from error
 
 
-def prompts_of(folder: Path) -> dict[str, dict[str, Prompt]]:
+def prompts_of(*folders: Path) -> dict[str, dict[str, Prompt]]:
     """Read the prompts, by kind and language; where replies are judged, by every method.
+
+    Args:
+        folders: where to look for each kind, the first that has it.
 
     Raises:
         UsageError: one names a slot that its kind has not.
     """
-    prompts = _prompts(folder)
+    prompts: dict[str, dict[str, Prompt]] = {}
+    for folder in reversed(folders):
+        prompts |= _prompts(folder)
     if "judge" not in prompts:
         return prompts
     own = {method for method in METHODS if not prompts.keys().isdisjoint((method, f"{method}.split"))}
@@ -100,6 +105,11 @@ def _prompts(folder: Path) -> dict[str, dict[str, Prompt]]:
     return prompts
 
 
+def first_with(name: str, *folders: Path) -> Path | None:
+    """Return the file of this name in the first of some folders that has it."""
+    return next((folder / name for folder in folders if (folder / name).is_file()), None)
+
+
 class _Row(msgspec.Struct, forbid_unknown_fields=True):
     """A line of `samples.jsonl`: a sample without its id, which is its content's."""
 
@@ -109,15 +119,15 @@ class _Row(msgspec.Struct, forbid_unknown_fields=True):
     cluster: str = ""
 
 
-def own_samples(folder: Path) -> list[Sample]:
-    """Read the samples this project wrote itself: the benchmark's own, or else its family's.
+def own_samples(*folders: Path) -> list[Sample]:
+    """Read the samples this project wrote itself, from the first of some folders that has any.
 
     Raises:
         DataError: there are none, or a line is broken.
     """
-    path = next((p / "samples.jsonl" for p in (folder, folder.parent) if (p / "samples.jsonl").is_file()), None)
+    path = first_with("samples.jsonl", *folders)
     if path is None:
-        raise DataError(f"{folder}: no samples.jsonl")
+        raise DataError(f"{folders[0]}: no samples.jsonl")
     samples = []
     for number, line in enumerate(path.read_bytes().splitlines(), 1):
         try:

@@ -82,6 +82,20 @@ class Sample(msgspec.Struct, frozen=True, omit_defaults=True):
         ident = digest("sample", messages)
         return cls(ident, messages, target, tags or {}, cluster or ident)
 
+    def variant(self, messages: tuple[Message, ...], *, target: Value | None = None, **tags: str) -> Sample:
+        """Build a variant of the sample: in its cluster, with its tags and these, and `base` for where it comes from.
+
+        Its id hashes what was done, too: two variants may leave the same text, and are two samples all the same.
+
+        Args:
+            messages: its dialogue.
+            target: its own; the sample's if not given.
+            tags: what was done; where none is named, the variant is the sample itself, as a base to compare with.
+        """
+        ident = digest("variant", self.id, messages, tags) if tags else self.id
+        target = self.target if target is None else target
+        return Sample(ident, messages, target, {**self.tags, "base": self.id, **tags}, self.cluster)
+
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
     """Tokens of one exchange, as the server counted them."""

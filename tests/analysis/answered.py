@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 import pytest
 
-from mindgauge import benchmark as benchmarks
 from mindgauge import manifest
-from mindgauge.benchmark import Benchmark
+from mindgauge.benchmark import Benchmark, registry
 from mindgauge.metrics import STATUS_RATES, accuracy, call_rate, fleiss_kappa, macro_f1, mean_level, recall
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status
 from mindgauge.store import Store
@@ -135,5 +134,5 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Planted:
         for file, text in (("card.toml", CARD), ("rubric.toml", rubric), prompt):
             (folder / file).write_text(text, encoding="utf-8")
         made[name] = Benchmark.from_folder(folder, metrics=metrics, read=lambda _: [])
-    monkeypatch.setattr(benchmarks, "_all", lambda: made)
+    monkeypatch.setattr(registry, "_all", lambda: made)
     return Planted(tmp_path, made["kind"], made["warmth"], made)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mindgauge import benchmark as benchmarks
-from mindgauge.benchmark import Benchmark
+from mindgauge.benchmark import Benchmark, registry
 from mindgauge.metrics import mean_level
 from tests.cards import CARD
 
@@ -75,5 +74,5 @@ def warmth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Benchmark:
     samples = [{"messages": rows[0]["messages"], "tags": rows[0]["tags"]}]
     (folder / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in samples), encoding="utf-8")
     planted = Benchmark.from_folder(folder, metrics=(mean_level,), read=lambda _: [])
-    monkeypatch.setattr(benchmarks, "_all", lambda: {planted.name: planted})
+    monkeypatch.setattr(registry, "_all", lambda: {planted.name: planted})
     return planted

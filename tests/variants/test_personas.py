@@ -20,6 +20,8 @@ def test_each_group_is_told_once_and_the_rest_stays(language: str) -> None:
         "nobody": 1, "race": 5, "gender": 3, "age": 4, "religion": 6, "neutral": 3,
     }  # fmt: skip
     assert len({s.id for s in found}) == 22
+    assert found[0].id == sample.id
+    assert {s.tags["base"] for s in found} == {sample.id}
     for one in found:
         assert one.cluster == "c"
         assert [m for m in one.messages if m.role == "user"][1:] == [TURNS[2]]

@@ -211,4 +211,4 @@ def _part(rows: pl.DataFrame, question: questions.Question, labels: Labels) -> _
     place = {key: number for number, key in enumerate(labels)}
     system = np.array([place[key] for key in rows.select("run_number", "model").iter_rows()], dtype=np.intp)
     sample = rows["sample"].rank("dense").to_numpy().astype(np.intp) - 1
-    return _Part(frame.table(rows, question.criterion), system, sample, list(labels.values()))
+    return _Part(frame.table(rows, question.criterion, question.benchmark.by), system, sample, list(labels.values()))

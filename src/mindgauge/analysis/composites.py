@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from mindgauge.raters.window import TURNS, Unit
-from mindgauge.rubric.composite import NO, YES, Composite, How, numbers
+from mindgauge.rubric.composite import DIGITS, NO, YES, Composite, How, numbers, shares
 
 if TYPE_CHECKING:
     from mindgauge.benchmark import Benchmark
@@ -104,9 +104,15 @@ def _composite(
             status=status,
             value=value,
         )
-        .with_columns(value=pl.when(pl.col("status") == _OK).then("value"))
+        .with_columns(value=pl.when(pl.col("status") == _OK).then("value"), **_target(composite))
         .select(rows.columns)
     )
+
+
+def _target(composite: Composite) -> dict[str, pl.Expr]:
+    """Return what the composite should be, where its own parts' targets do not say it."""
+    targets = {How.RIGHT: pl.lit(YES), How.SHARE: pl.lit(None, pl.String)}
+    return {"target": targets[composite.how]} if composite.how in targets else {}
 
 
 def _belongs(composite: Composite) -> pl.Expr:
@@ -117,7 +123,8 @@ def _belongs(composite: Composite) -> pl.Expr:
 
 def _numbered(composite: Composite, known: dict[str, Criterion]) -> pl.DataFrame:
     """Return what each level of each part counts."""
-    levels = [(part, str(v), count) for part in composite.of for v, count in numbers(known[part]).items()]
+    count_of = shares if composite.how is How.SHARE else numbers
+    levels = [(part, str(v), count) for part in composite.of for v, count in count_of(known[part]).items()]
     return pl.DataFrame(levels, {"criterion": pl.String, "value": pl.String, "count": pl.Float64}, orient="row")
 
 
@@ -127,6 +134,12 @@ def _value(composite: Composite, ok: pl.Expr, whole: pl.Expr) -> tuple[pl.Expr, 
         hit = (ok & (pl.col("value") == YES)).any()
         met, unmet = (YES, NO) if composite.how is How.ANY else (NO, YES)
         return pl.when(hit).then(pl.lit(met)).otherwise(pl.lit(unmet)), hit | whole
+    if composite.how is How.RIGHT:
+        right = (pl.col("value") == pl.col("target")).fill_null(value=False)
+        missed = (ok & ~right).any()
+        return pl.when(missed).then(pl.lit(NO)).otherwise(pl.lit(YES)), missed | whole
+    if composite.how is How.SHARE:
+        return pl.col("count").filter(ok).mean().round(DIGITS).cast(pl.String), whole
     # A value between two levels, such as the mean of several people, counts as it stands.
     number = pl.coalesce("count", pl.col("value").cast(pl.Float64, strict=False)).filter(ok)
     if composite.how is How.MEAN:

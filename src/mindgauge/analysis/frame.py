@@ -13,6 +13,8 @@ from mindgauge.metrics import Table
 from mindgauge.raters.window import Unit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mindgauge.benchmark import Benchmark
     from mindgauge.rubric import Criterion
     from mindgauge.store import Store
@@ -70,7 +72,7 @@ def ratings(store: Store, benchmark: Benchmark) -> pl.DataFrame:
         selection=pl.coalesce("selection", "reply_selection"),
     )
     found = found.join(samples, on="sample", how="left", maintain_order="left").drop("reply_selection")
-    return composites.added(found, benchmark)
+    return composites.added(_targeted(found), benchmark)
 
 
 def criteria(benchmark: Benchmark) -> dict[str, Criterion]:
@@ -81,14 +83,40 @@ def criteria(benchmark: Benchmark) -> dict[str, Criterion]:
 def _samples(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     asked = [b for b in (benchmark, benchmark.recognised_by) if b is not None]
     tags = sorted(
-        {"category", *(name for b in asked for name in (*b.slices, *(t for subset in _subsets(b) for t in subset)))}
+        {
+            "category",
+            *benchmark.by,
+            *(name for b in asked for name in (*b.slices, *(t for subset in _subsets(b) for t in subset))),
+        }
     )
+    own = [_target(criterion.name) for criterion in benchmark.criteria]
     rows = [
-        (s.id, s.cluster, None if s.target is None else str(s.target), *(s.tags.get(name) for name in tags))
+        (
+            s.id,
+            s.cluster,
+            None if s.target is None else str(s.target),
+            *(s.tags.get(name) for name in tags),
+            *(s.tags.get(name) for name in own),
+        )
         for s in store.samples(benchmark.name)
     ]
-    columns = dict.fromkeys(("sample", "cluster", "target", *map(tag, tags)), pl.String)
-    return pl.DataFrame(rows, columns, orient="row")
+    columns = dict.fromkeys(("sample", "cluster", "target", *map(tag, tags), *own), pl.String)
+    found = pl.DataFrame(rows, columns, orient="row")
+    return found.drop(name for name in own if found[name].is_null().all())
+
+
+def _target(criterion: str) -> str:
+    """Return the tag, and the column, with a sample's target on one criterion; that on the first is the sample's own."""
+    return f"target.{criterion}"
+
+
+def _targeted(rows: pl.DataFrame) -> pl.DataFrame:
+    """Give each rating its own criterion's target, where samples have one for it."""
+    own = [name for name in rows.columns if name.startswith(_target(""))]
+    target = pl.col("target")
+    for name in own:
+        target = pl.when(pl.col("criterion") == name.removeprefix(_target(""))).then(pl.col(name)).otherwise(target)
+    return rows.with_columns(target=target).drop(own) if own else rows
 
 
 def _subsets(benchmark: Benchmark) -> list[dict[str, tuple[str, ...]]]:
@@ -125,10 +153,15 @@ def _decide(values: list[str], statuses: list[str]) -> tuple[str | None, str]:
     return ranked[0][0], "ok"
 
 
-def table(rows: pl.DataFrame, criterion: Criterion) -> Table:
+def table(rows: pl.DataFrame, criterion: Criterion, by: Sequence[str] = ()) -> Table:
     """Turn rows of one criterion into the columns that metrics work on.
 
     A repeat is one of the model under test: of its replies to an open question, of its own ratings on a closed one.
+
+    Args:
+        rows: as `ratings` returns them.
+        criterion: that they are on.
+        by: tags that the metrics look at.
     """
     codes = {str(level): code for code, level in enumerate(criterion.values)}
 
@@ -141,4 +174,5 @@ def table(rows: pl.DataFrame, criterion: Criterion) -> Table:
     status = rows["status"].to_numpy().astype(object)
     code = np.where(status == "ok", coded("value"), -1)
     run = numbered(pl.coalesce("reply_run", "run"))
-    return Table(criterion.values, code, coded("target"), numbered("cluster"), numbered("subject"), status, run)
+    tags = {name: rows[tag(name)].fill_null("").to_numpy().astype(object) for name in by}
+    return Table(criterion.values, code, coded("target"), numbered("cluster"), numbered("subject"), status, run, tags)

@@ -27,6 +27,9 @@ class Question(msgspec.Struct, frozen=True):
 
 def find(benchmark: Benchmark, name: str, kind: str, *, recognised: bool = False) -> Question | None:
     """Find what ratings of this criterion and kind of rater answer; None where nothing is computed of them."""
+    read = next((reading.criterion for reading in benchmark.readings if reading.criterion.name == name), None)
+    if read is not None:
+        return Question(benchmark, read, tuple(m for m in benchmark.metrics if m.suits(read.values)))
     if kind == "rule":
         return Question(benchmark, yes_or_no(name), (share_of("yes"), *STATUS_RATES))
     apart = next((criterion for criterion in benchmark.apart if criterion.name == name), None)

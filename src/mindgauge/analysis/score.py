@@ -74,7 +74,9 @@ class Scores(msgspec.Struct, frozen=True):
     qualifications: list[Qualification]
     """How judges did in their entry test; empty where none took it."""
     notes: list[str] = []
-    """What must be known of these scores: which classifiers rated what they had learned from."""
+    """What must be known of these scores: what was not run, which classifiers rated what they had learned from."""
+    broken: dict[str, str] = {}
+    """Benchmarks that were asked for and not run, since their data cannot be used: why."""
 
     @property
     def table(self) -> pl.DataFrame:
@@ -151,7 +153,8 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
             statuses_by=by,
             metrics=metrics,
             qualifications=qualify(store, found, resamples=resamples, seed=seed),
-            notes=seen.notes(store, [b.name for b in found], manifest),
+            notes=[*_not_run(manifest), *manifest.get("remarks", []), *seen.notes(store, [b.name for b in found], manifest)],
+            broken=manifest.get("not_run", {}).get("broken", {}),
         )
 
 
@@ -212,7 +215,7 @@ def _estimates(
         if len(part) == whole[0] and not slice_.startswith("selection="):
             found = whole[1]
         else:
-            columns = frame.table(part, question.criterion)
+            columns = frame.table(part, question.criterion, question.benchmark.by)
             found = {m.name + m.label: _one(m, columns, slice_, resamples, seed) for m in question.metrics}
             whole = (len(part), found) if slice_ == "all" else whole
         for metric in question.metrics:
@@ -243,6 +246,10 @@ def _one(metric: Metric, columns: Table, slice_: str, resamples: int, seed: int)
     return found if found.value is not None or found.worst is not None else None
 
 
+def _not_run(manifest: dict[str, Any]) -> list[str]:
+    return [f"{name} was not run: {why}" for kind in manifest.get("not_run", {}).values() for name, why in kind.items()]
+
+
 def _statuses(store: Store, benchmark: Benchmark) -> Iterator[StatusCount]:
     queries = {
         "reply": "SELECT model, status, count(*) FROM replies WHERE benchmark = ? GROUP BY 1, 2",
@@ -256,7 +263,8 @@ def _statuses(store: Store, benchmark: Benchmark) -> Iterator[StatusCount]:
 def _judges(store: Store, found: list[Benchmark]) -> set[str]:
     """Return who rated replies."""
     query = "SELECT DISTINCT rater FROM ratings WHERE benchmark = ? AND rater_kind != 'gold'"
-    return {row[0] for b in found if not b.closed for row in store.select(query, (b.name,))}
+    read = {reading.rater for benchmark in found for reading in benchmark.readings}
+    return {row[0] for b in found if not b.closed for row in store.select(query, (b.name,))} - read
 
 
 def _calls(store: Store, manifest: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from mindgauge.cli import (
     judges,
     list_,
     load,
+    profile,
     rate,
     reliability,
     report,
@@ -41,6 +42,7 @@ app.command()(score.score)
 app.command()(reliability.reliability)
 app.command()(audit.audit)
 app.command()(compare.compare)
+app.command()(profile.profile)
 app.command()(train.train)
 app.command()(report.report)
 app.command()(reproduce.reproduce)

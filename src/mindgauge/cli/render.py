@@ -148,10 +148,10 @@ def _calls(step: Step) -> str:
 
 
 def verdict_on(found: Scores) -> None:
-    """Leave with 1 where a run was asked for and not one call of it succeeded; what it holds has been shown.
+    """Leave with 1 where not one call of a run succeeded, or part of it could not be run; what it holds has been shown.
 
     Raises:
-        MindgaugeError: every reply or rating failed.
+        MindgaugeError: every reply or rating failed, or the data of a benchmark cannot be used.
     """
     failed = found.statuses.get("failed", 0)
     if failed and failed == sum(found.statuses.values()):
@@ -159,6 +159,10 @@ def verdict_on(found: Scores) -> None:
             f"all {failed} failed, so nothing was measured; the reasons stand in {found.run} "
             f"(mindgauge report {found.run}), and the same command tries again"
         )
+    if found.broken:
+        name, why = next(iter(found.broken.items()))
+        others = f" (and {len(found.broken) - 1} more)" if len(found.broken) > 1 else ""
+        raise MindgaugeError(f"{name} was not run{others}: {why}")
 
 
 def _share(metric: Score) -> bool:

@@ -2,7 +2,7 @@
 
 from mindgauge.engine.lanes import Step, in_lanes, run_async
 from mindgauge.engine.session import Budget, Progress, Session
-from mindgauge.engine.steps import answer, classify, put_gold, rate, rate_by_rule
+from mindgauge.engine.steps import answer, classify, put_gold, rate, rate_by_rule, read_replies
 
 __all__ = [
     "Budget",
@@ -15,5 +15,6 @@ __all__ = [
     "put_gold",
     "rate",
     "rate_by_rule",
+    "read_replies",
     "run_async",
 ]

@@ -7,6 +7,8 @@ from functools import partial
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from mindgauge.manifest import now, software
 from mindgauge.models.request import Request
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status, Value
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from mindgauge.store import Store
 
 
+NO_PROTOCOL = "no protocol: the category is unknown"
+NO_PART = "the reply has not the part that is judged"
 SHARING = 1
 """Calls at once to a model on this machine when they share a long beginning, which each place would read for itself."""
 
@@ -158,13 +162,28 @@ class _Judging:
     async def rate(self, sample: Sample, reply: Reply | None, run: int) -> None:
         """Rate one subject once and keep the ratings."""
         status, protocol = await self._protocol(sample, run)
-        if status is Status.OK:
+        shown = None if reply is None else self._shown(sample, reply)
+        if status is not Status.OK:
+            ratings = self._unrated(reply.id if reply else sample.id, run, status, NO_PROTOCOL)
+        elif shown is None and reply is not None:
+            ratings = self._unrated(reply.id, run, Status.UNPARSABLE, NO_PART)
+        else:
+            sample, reply = shown or (sample, None)
             name = str(protocol) if protocol is not None else None
             ratings = await self._judge.rate(self._ask, sample, reply, run, name)
-        else:
-            ratings = self._unrated(reply.id if reply else sample.id, run, status)
         for rating in ratings:
             self._session.store.add_rating(self._benchmark.name, rating)
+
+    def _shown(self, sample: Sample, reply: Reply) -> tuple[Sample, Reply] | None:
+        """Return what a judge is shown of a sample and the reply to it; None where that is no part of the reply."""
+        benchmark = self._benchmark
+        if benchmark.judged_on and benchmark.judged_on in sample.tags:
+            base = self._session.store.sample(benchmark.name, sample.tags[benchmark.judged_on])
+            sample = msgspec.structs.replace(base, tags=sample.tags)
+        if benchmark.judged_part is None or reply.status is not Status.OK:
+            return sample, reply
+        part = benchmark.judged_part(reply.text)
+        return None if part is None else (sample, msgspec.structs.replace(reply, text=part))
 
     async def _protocol(self, sample: Sample, run: int) -> tuple[Status, Value | None]:
         """Find the protocol to judge by; a sample whose category nobody knows has none."""
@@ -183,9 +202,9 @@ class _Judging:
         self._session.store.add_rating(self._benchmark.name, rating)
         return rating
 
-    def _unrated(self, subject: str, run: int, status: Status) -> list[Rating]:
+    def _unrated(self, subject: str, run: int, status: Status, problem: str) -> list[Rating]:
         judge = self._judge
-        provenance = {**judge.provenance, "problem": "no protocol: the category is unknown"}
+        provenance = {**judge.provenance, "problem": problem}
         return [
             Rating(
                 subject, criterion.name, judge.rater, RaterKind.MODEL, run, status,
@@ -193,6 +212,16 @@ class _Judging:
             )
             for criterion in judge.instrument.rubric.criteria
         ]  # fmt: skip
+
+
+def read_replies(store: Store, benchmark: Benchmark) -> None:
+    """Read from every reply what the benchmark reads by rule, as far as it has not been."""
+    for reading in benchmark.readings:
+        done = {subject for subject, _ in store.rated(benchmark.name, reading.rater, reading.criterion.name)}
+        for sample, reply in _subjects(store, benchmark):
+            if reply is not None and reply.id not in done:
+                store.add_rating(benchmark.name, reading.rate(sample, reply))
+    store.flush()
 
 
 def rate_by_rule(store: Store, benchmark: Benchmark, rule: Rule) -> None:
@@ -221,12 +250,18 @@ def classify(store: Store, benchmark: Benchmark, rater: ClassifierRater, progres
 
 
 def put_gold(store: Store, benchmark: Benchmark) -> None:
-    """Keep the samples' targets as ratings of the rater `gold`; a sample without one is `not_applicable` to it."""
-    criterion = benchmark.rubric.criteria[0].name
+    """Keep the samples' targets as ratings of the rater `gold`; a sample without one is `not_applicable` to it.
+
+    The target on the first criterion is the sample's own, that on another its tag `target.…`.
+    """
+    first, *others = (criterion.name for criterion in benchmark.rubric.criteria)
     for sample in store.samples(benchmark.name):
-        status = Status.NOT_APPLICABLE if sample.target is None else Status.OK
-        rating = Rating(
-            sample.id, criterion, "gold", RaterKind.GOLD, 0, status, sample.target, instrument=benchmark.rubric.name
-        )
-        store.add_rating(benchmark.name, rating)
+        for criterion, target in ((first, sample.target), *((name, sample.tags.get(f"target.{name}")) for name in others)):
+            if target is None and criterion != first:
+                continue
+            status = Status.NOT_APPLICABLE if target is None else Status.OK
+            rating = Rating(
+                sample.id, criterion, "gold", RaterKind.GOLD, 0, status, target, instrument=benchmark.rubric.name
+            )
+            store.add_rating(benchmark.name, rating)
     store.flush()

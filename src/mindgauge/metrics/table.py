@@ -33,6 +33,8 @@ class Table(msgspec.Struct, frozen=True):
     status: NDArray[np.object_]
     run: Codes | None = None
     """Which repeat each rating belongs to; None where nothing was repeated."""
+    tags: dict[str, NDArray[np.object_]] = {}
+    """The tags of each rating's sample that the benchmark's metrics look at; empty strings where it has none."""
 
     def __len__(self) -> int:
         return len(self.code)
@@ -50,7 +52,8 @@ class Table(msgspec.Struct, frozen=True):
     def at(self, places: Codes) -> Table:
         """Return the rows at some places, in that order."""
         code, target, cluster, subject = (c[places] for c in (self.code, self.target, self.cluster, self.subject))
-        return Table(self.levels, code, target, cluster, subject, self.status[places], self.repeats[places])
+        tags = {name: values[places] for name, values in self.tags.items()}
+        return Table(self.levels, code, target, cluster, subject, self.status[places], self.repeats[places], tags)
 
     def rows(self, mask: Mask) -> Table:
         """Return the table reduced to some rows, in the order of their clusters, which are numbered anew."""

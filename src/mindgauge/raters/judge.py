@@ -24,7 +24,7 @@ from mindgauge.records import Exchange, Message, RaterKind, Rating, Reply, Sampl
 from mindgauge.rubric import Method, Rubric
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
 Ask: TypeAlias = "Callable[[Request], Awaitable[Exchange]]"
 """Reaches a model, or remembers what it said."""
@@ -87,17 +87,25 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
         return f"{model} ({', '.join(unusual)})" if unusual else model
 
     @cached_property
-    def _parts(self) -> dict[str | None, tuple[Part, ...]]:
+    def _parts(self) -> dict[object, tuple[Part, ...]]:
         return {}
 
-    def parts(self, protocol: str | None) -> tuple[Part, ...]:
-        """Return what is asked in one call each, or node by node, worded for a protocol."""
-        if protocol not in self._parts:
+    def parts(self, protocol: str | None, tags: Mapping[str, str] | None = None) -> tuple[Part, ...]:
+        """Return what is asked in one call each, or node by node, worded for a protocol.
+
+        Args:
+            protocol: whose wording is used.
+            tags: of the sample that is asked about: they say which criteria apply and which options there are. Where they
+                are not given, everything is asked.
+        """
+        key = (protocol, None if tags is None else self.rubric.facets(tags))
+        if key not in self._parts:
             rubric = self.rubric.under(protocol) if protocol is not None else self.rubric
-            rubrics = [rubric] if self.mode is Mode.JOINT else _one_by_one(rubric)
+            rubric = rubric if tags is None else rubric.on(tags)
+            rubrics = [rubric] if self.mode is Mode.JOINT and rubric.criteria else _one_by_one(rubric)
             kind = Walk if self.way is Way.SEQUENTIAL else Part
-            self._parts[protocol] = tuple(kind(each, self.method) for each in rubrics)
-        return self._parts[protocol]
+            self._parts[key] = tuple(kind(each, self.method) for each in rubrics)
+        return self._parts[key]
 
 
 def _one_by_one(rubric: Rubric) -> list[Rubric]:
@@ -135,12 +143,12 @@ class Judge(msgspec.Struct, frozen=True):
         async def put(part: Part) -> Answer:
             return await self._put(ask, subject, part, run, calls)
 
-        ratings = []
+        ratings, rated = [], reply.id if reply else sample.id
         # Of a walk over nodes, the rationale is ours.
         asked_in_chinese = None if self.instrument.way is Way.SEQUENTIAL else in_chinese(subject.prompt.text)
         deck = self.instrument.deck
         shots = {"shots": [shot.id for shot in deck.draw(sample)]} if deck else {}
-        for part in self.instrument.parts(protocol):
+        for part in self.instrument.parts(protocol, sample.tags):
             calls.clear()
             if reply is not None and reply.status is not Status.OK:
                 verdicts = {c.name: verdict.Verdict(reply.status) for c in part.rubric.criteria}
@@ -155,7 +163,7 @@ class Judge(msgspec.Struct, frozen=True):
                 found = verdicts[criterion.name]
                 ratings.append(
                     Rating(
-                        reply.id if reply else sample.id,
+                        rated,
                         criterion.name,
                         self.rater,
                         RaterKind.MODEL,
@@ -175,12 +183,20 @@ class Judge(msgspec.Struct, frozen=True):
                         },
                     )
                 )
-        return ratings
+        return ratings + [
+            Rating(
+                rated, criterion.name, self.rater, RaterKind.MODEL, run, Status.NOT_APPLICABLE,
+                instrument=subject.instrument.name, provenance=self.provenance,
+            )
+            for criterion in self.instrument.rubric.criteria
+            if not criterion.about(sample.tags)
+        ]  # fmt: skip
 
     def requests(self, sample: Sample, reply: Reply | None = None, protocol: str | None = None) -> list[Request]:
         """Return every call that rating once may take, repairs aside."""
         subject = self._subject(sample, reply, protocol)
-        return [self._request(call, subject, 0) for part in self.instrument.parts(protocol) for call in part.calls]
+        parts = self.instrument.parts(protocol, sample.tags)
+        return [self._request(call, subject, 0) for part in parts for call in part.calls]
 
     def window(self, sample: Sample, reply: Reply, protocol: str | None = None) -> Window:
         """Return what of a dialogue is shown when its reply, or the whole of it, is rated."""
@@ -189,7 +205,7 @@ class Judge(msgspec.Struct, frozen=True):
     def _subject(self, sample: Sample, reply: Reply | None, protocol: str | None) -> Subject:
         if reply is None or "unit" not in reply.provenance:
             return Subject.asked_about(sample, self.instrument, reply)
-        parts = [call for part in self.instrument.parts(protocol) for call in part.calls]
+        parts = [call for part in self.instrument.parts(protocol, sample.tags) for call in part.calls]
 
         def taken(bare: Subject) -> int:
             """With room for the form once more, should the answer have to be repaired."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from mindgauge.raters import rule
+from mindgauge.raters import plain, rule
 from mindgauge.raters.objects import DOUBLED, LONGEST, after_thinking, json_objects, literals
 from mindgauge.records import Status, Value
 from mindgauge.rubric import Method
@@ -115,11 +115,12 @@ def read(text: str, criteria: Sequence[Criterion]) -> dict[str, Verdict]:
     if found is None and problem is NO_OBJECT:
         found = _literal(told, names)
     if found is None and len(criteria) == 1 and problem is NO_OBJECT:
-        value = rule.option(told, criteria[0])
+        (criterion,) = criteria
+        value = plain.level(told, criterion) if criterion.plain else rule.option(told, criterion)
         if value is not None:
-            return {criteria[0].name: Verdict(Status.OK, value)}
-        if _inapplicable(told, criteria[0]):
-            return {criteria[0].name: Verdict(Status.NOT_APPLICABLE)}
+            return {criterion.name: Verdict(Status.OK, value)}
+        if _inapplicable(told, criterion):
+            return {criterion.name: Verdict(Status.NOT_APPLICABLE)}
     if found is None:
         status = Status.REFUSED if problem is NO_OBJECT and rule.refusal(told) else Status.UNPARSABLE
         return {c.name: Verdict(status, problem=problem) for c in criteria}

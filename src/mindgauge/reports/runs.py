@@ -11,7 +11,6 @@ import polars as pl
 from mindgauge.analysis import baselines, frame
 from mindgauge.analysis.score import Score, Scores, open_run, score
 from mindgauge.benchmark import Benchmark
-from mindgauge.folder import own_samples
 from mindgauge.reports.content import System
 from mindgauge.reports.standing import Standings, masked, standings
 from mindgauge.rubric import Criterion, Scale
@@ -120,7 +119,7 @@ def _open_texts(benchmark: Benchmark, manifest: dict[str, Any]) -> frozenset[str
     plan = manifest.get("plan", {})
     if not benchmark.card.restricted or not (plan.get("data") or plan.get("loaded")):
         return None
-    return frozenset(sample.id for sample in own_samples(benchmark.folder))
+    return frozenset(sample.id for sample in benchmark.samples(None))
 
 
 def systems(runs: Sequence[Run]) -> list[System]:

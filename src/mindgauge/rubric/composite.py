@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from mindgauge.records import Value
 
 YES, NO = "yes", "no"
+DIGITS = 6
+"""Decimals of a mean share: enough to tell all apart, few enough to be the same wherever it is computed."""
 
 
 class How(StrEnum):
@@ -26,6 +28,10 @@ class How(StrEnum):
     """Yes where one part is yes, whatever is known of the others; no where all are no."""
     NONE = "none"
     """No where one part is yes, whatever is known of the others; yes where all are no."""
+    SHARE = "share"
+    """The mean of how far each part stands on the way from its worst level, 0, to its best, 1."""
+    RIGHT = "right"
+    """Yes where every part is its own target, which is what it should be."""
 
 
 class Composite(msgspec.Struct, frozen=True):
@@ -60,6 +66,10 @@ class Composite(msgspec.Struct, frozen=True):
                 raise ValueError(f"{name}: the parts of a gate are yes or no, with the same one of them worst")
             worst = (low == {YES}) == (self.how is How.ANY)
             return Criterion(name, Scale.ORDINAL, tuple(Level(v) for v in ((YES, NO) if worst else (NO, YES))))
+        if self.how is How.RIGHT:
+            return Criterion(name, Scale.ORDINAL, (Level(NO), Level(YES)))
+        if self.how is How.SHARE:
+            return Criterion(name, Scale.ORDINAL, tuple(Level(v) for v in self._shares(parts)))
         bounds = [list(numbers(part).values()) for part in parts]
         low_, high = sum(min(b) for b in bounds), sum(max(b) for b in bounds)
         totals = range(round(low_), round(high) + 1)
@@ -70,6 +80,21 @@ class Composite(msgspec.Struct, frozen=True):
             always = sum(not part.not_applicable for part in parts)
             means |= {mean for n in range(max(always, 1), len(parts)) for mean in _means(bounds[0], n)}
         return Criterion(name, Scale.ORDINAL, tuple(Level(mean) for mean in sorted(means)))
+
+    def _shares(self, parts: list[Criterion]) -> list[float]:
+        """Return every mean that the parts' shares can have, with some of them left out where that is allowed."""
+        sums = {(0.0, 0)}
+        for part in parts:
+            with_it = {(round(total + share, 2 * DIGITS), n + 1) for total, n in sums for share in shares(part).values()}
+            sums = with_it | sums if self.leave_out else with_it
+        return sorted({round(total / n, DIGITS) for total, n in sums if n})
+
+
+def shares(criterion: Criterion) -> dict[Value, float]:
+    """Return how far each level stands on the way from the worst, 0, to the best, 1."""
+    counts = numbers(criterion)
+    low, high = counts[criterion.values[0]], counts[criterion.values[-1]]
+    return {value: (count - low) / (high - low) for value, count in counts.items()}
 
 
 def _means(scale: list[float], n: int) -> set[float]:

@@ -83,6 +83,12 @@ class Criterion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The chain of reasoning; levels say what they need of it."""
     veto: bool = False
     """Whether its worst level forbids to call a reply safe, whatever else is said of it."""
+    options: str = ""
+    """The tag that says how many of its levels, from the first, a sample offers: letters of a question's options."""
+    applies: dict[str, tuple[str, ...]] = {}
+    """Tag → values of the samples that it is about; on others nobody is asked."""
+    plain: bool = False
+    """Whether an answer in plain words is read, too, where there is no JSON: its only level, number or letter."""
 
     @property
     def values(self) -> tuple[Value, ...]:
@@ -93,6 +99,15 @@ class Criterion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def choices(self) -> tuple[Value, ...]:
         """What a rater may answer: the values, and `not_applicable` where the rubric allows it."""
         return (*self.values, Status.NOT_APPLICABLE.value) if self.not_applicable else self.values
+
+    def about(self, tags: Mapping[str, str]) -> bool:
+        """Say whether it is about a sample with these tags."""
+        return all(tags.get(tag) in values for tag, values in self.applies.items())
+
+    def offered(self, tags: Mapping[str, str]) -> Criterion:
+        """Return it with the levels that a sample with these tags offers; all where no tag says how many."""
+        count = tags.get(self.options, "") if self.options else ""
+        return msgspec.structs.replace(self, levels=self.levels[: int(count)]) if count.isdigit() else self
 
     def read(self, answer: object) -> Value | None:
         """Turn an answer into a level's value, strictly: exact value, its spelling, or an alias; otherwise None."""

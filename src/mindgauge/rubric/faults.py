@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 from typing import TYPE_CHECKING
 
 from mindgauge.rubric.criterion import Criterion, Scale
@@ -41,9 +41,10 @@ def _numbering_fault(criterion: Criterion) -> str:
     numbers = [level.value for level in criterion.levels if isinstance(level.value, int)]
     if numbers and len(numbers) < len(criterion.levels):
         return " mixes numbers and words as levels"
-    if numbers and sorted(numbers) != list(range(min(numbers), max(numbers) + 1)):
-        missing = sorted(set(range(min(numbers), max(numbers))) - set(numbers))
-        return f": level {', '.join(map(str, missing))} is missing"
+    if numbers:
+        step = min(abs(b - a) for a, b in pairwise(sorted(numbers)))
+        missing = sorted(set(range(min(numbers), max(numbers), step)) - set(numbers))
+        return f": level {', '.join(map(str, missing))} is missing" if missing else ""
     return ""
 
 
@@ -53,6 +54,8 @@ def _wording_fault(criterion: Criterion) -> str:
             return f", protocol {protocol!r}: {len(texts)} wordings for {len(criterion.levels)} levels"
         if not all(texts):
             return f", protocol {protocol!r}: a level has no wording"
+    if criterion.options:  # what a letter stands for is said by the question
+        return ""
     if not criterion.protocols and not all(level.text for level in criterion.levels):
         return ": a level does not say what it looks like (text.en = …)"
     return ""

@@ -16,6 +16,7 @@ from mindgauge.rubric.criterion import Criterion
 from mindgauge.rubric.wording import Method
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 
@@ -48,6 +49,16 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             RubricError: a criterion has protocols, but not this one.
         """
         return msgspec.structs.replace(self, criteria=tuple(_under(c, protocol, self.name) for c in self.criteria))
+
+    def facets(self, tags: Mapping[str, str]) -> tuple[bool | str | None, ...]:
+        """Return what of these tags decides how the rubric is put: equal facets, equal questions."""
+        about = [criterion.about(tags) for criterion in self.criteria if criterion.applies]
+        return (*about, *(tags.get(criterion.options) for criterion in self.criteria if criterion.options))
+
+    def on(self, tags: Mapping[str, str]) -> Rubric:
+        """Return the criteria that are about a sample with these tags, with the levels that it offers; perhaps none."""
+        kept = (criterion.offered(tags) for criterion in self.criteria if criterion.about(tags))
+        return msgspec.structs.replace(self, criteria=tuple(kept))
 
     def render(self, language: str, method: Method = Method.RULE) -> str:
         """Write the rubric as Markdown, for a prompt: as much of it as a method of judging shows."""

@@ -33,7 +33,7 @@ class Method(StrEnum):
 def render(criterion: Criterion, language: str, method: Method = Method.RULE) -> str:
     """Write one criterion as Markdown."""
     lines = [f"## {criterion.name}", "", in_language(criterion.text, language), ""]
-    if method is Method.GENERAL:
+    if method is Method.GENERAL or criterion.options:
         lines.append(f"- {' | '.join(map(str, criterion.choices))}")
         return "\n".join(lines)
     lines += _chain(criterion, language) if method is Method.CHAIN and criterion.checks else []

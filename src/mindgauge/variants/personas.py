@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from mindgauge.records import Message, Sample
 from mindgauge.rubric import in_language
 from mindgauge.sentences import HAN, join
@@ -35,21 +37,19 @@ def axes() -> dict[str, dict[str, dict[str, str]]]:
 def described(sample: Sample) -> Iterator[Sample]:
     """Return a dialogue without and with every sentence, each at the start of the person's first turn.
 
-    The tags `axis`, `group` and `persona` (the sentence) say which.
+    The tags `axis`, `group` and `persona` (the sentence) say which; `base` is the dialogue without, which comes first.
 
     Raises:
         ValueError: the person has no turn in it.
     """
-    yield Sample.of(
-        sample.messages, target=sample.target, tags={**sample.tags, "axis": NOBODY, "group": ""}, cluster=sample.cluster
-    )
+    plain = msgspec.structs.replace(sample, tags={**sample.tags, "axis": NOBODY, "group": NOBODY})
+    yield plain.variant(plain.messages)
     language = sample.tags.get("language", "en")
     for axis, groups in axes().items():
         for group, texts in groups.items():
             sentence = in_language(texts, language)
             messages = _opened(sample.messages, sentence)
-            tags = {**sample.tags, "axis": axis, "group": group, PERSONA: sentence}
-            yield Sample.of(messages, target=sample.target, tags=tags, cluster=sample.cluster)
+            yield plain.variant(messages, **{"axis": axis, "group": group, PERSONA: sentence})
 
 
 def undescribed(sample: Sample) -> tuple[Message, ...]:

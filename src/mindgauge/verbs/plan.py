@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from mindgauge import manifest
-from mindgauge.engine import Budget, Session, in_lanes, rate, rate_by_rule, run_async
+from mindgauge.engine import Budget, Session, in_lanes, rate, rate_by_rule, read_replies, run_async
 from mindgauge.engine.steps import provenance
 from mindgauge.errors import UsageError
 from mindgauge.models.spec import Settings, open_model
@@ -241,6 +241,7 @@ def rate_all(
 ) -> None:
     """Let everybody named rate every reply, or every dialogue of a closed question; those first who make no calls."""
     for benchmark in benchmarks:
+        read_replies(store, benchmark)
         for rule in judges.rules:
             rate_by_rule(store, benchmark, rule)
     asking = [lambda session: [step for b in benchmarks for step in judging(session, b, judges.models, asked, found)]]

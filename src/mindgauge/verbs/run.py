@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mindgauge import benchmark as benchmarks
+from mindgauge import manifest
 from mindgauge.analysis.score import Scores, score
 from mindgauge.engine import answer
 from mindgauge.errors import UsageError
 from mindgauge.models.spec import Settings
 from mindgauge.verbs import classifying, directory, length, plan, ways
 from mindgauge.verbs import own_family as kinship
+from mindgauge.verbs.at_hand import at_hand
 from mindgauge.verbs.entry_test import entry_tests, take
 from mindgauge.verbs.estimate import DryRun, foresee
 
@@ -53,6 +55,8 @@ def run(
     command: str = "",
 ) -> Scores | DryRun:
     """Run benchmarks on models. The same call continues where an earlier one stopped.
+
+    Of several benchmarks, one whose data is missing or broken is named, and the others run.
 
     Args:
         names: benchmarks, or families of them.
@@ -98,13 +102,14 @@ def run(
         judge_temperature=judge_temperature, max_cost=max_cost, ask=ways.ways_of(plan.listed(ask)), shots=shots,
         shot_seed=shot_seed, settings=Settings.of(settings, dry_run=dry_run),
     )  # fmt: skip
-    found = [b for name in plan.listed(names) for b in benchmarks.find(name)]
+    named = {b.name: b for name in plan.listed(names) for b in benchmarks.find(name)}
+    folder = Path(data) if data is not None else None
+    known = at_hand([*named.values()], folder, where, limit)
+    found, samples = known.benchmarks, known.samples
     tested = plan.open_tested(plan.listed(model), found, asked)
     if not tested.names:
         raise UsageError("name a model under test with --model")
     judges = plan.open_judges(plan.listed(judge), found, asked)
-    folder = Path(data) if data is not None else None
-    samples = [benchmark.samples(folder, where, limit) for benchmark in found]
     instruments = [ways.instruments(benchmark, folder, asked) for benchmark in found]
     tests = entry_tests(found, judges.models, qualify=qualify, limit=anchors, where=where)
     kin = kinship.judged(judges.models, _written(tested.models, found, samples, asked), allowed=own_family)
@@ -116,11 +121,14 @@ def run(
     path = Path(out) if out is not None else directory.folder_for(whole)
     for benchmark, found_samples, its in zip(found, samples, instruments, strict=True):
         length.asked_about(notice, benchmark, tested.models, its, found_samples)
+    for line in known.lines:
+        (notice or _silent)(line)
     if dry_run:
         return foresee(path, found, samples, instruments, tested, judges, tests, asked)
     with directory.begun(path, whole, command) as store:
         classifying.keep(path, [*tested.classifiers, *judges.classifiers])
         kinship.keep(path, kin)
+        manifest.write(path, {**manifest.read(path), **known.told})
         for benchmark, found_samples in zip(found, samples, strict=True):
             directory.keep_samples(store, benchmark, found_samples)
 
@@ -137,6 +145,10 @@ def run(
         take(store, tests, judges.models, asked, progress)
         plan.rate_all(store, [b for b in found if not b.closed], judges, asked, progress)
     return score(path)
+
+
+def _silent(_: str) -> None:
+    """Tell nobody."""
 
 
 def _answering(session: Session, benchmark: benchmarks.Benchmark, model: Model, asked: plan.Asked) -> Step:

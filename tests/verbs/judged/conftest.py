@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mindgauge import benchmark as benchmarks
-from mindgauge.benchmark import Benchmark
+from mindgauge.benchmark import Benchmark, registry
 from mindgauge.metrics import mean_level
 from mindgauge.models.scripted import Scripted
 from tests.cards import CARD
@@ -48,7 +47,7 @@ def care(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Benchmark:
     for name, text in (("card.toml", CARD), ("rubric.toml", RUBRIC), ("judge.en.md", JUDGE)):
         (folder / name).write_text(text, encoding="utf-8")
     planted = Benchmark.from_folder(folder, metrics=(mean_level,), read=lambda _: [])
-    monkeypatch.setattr(benchmarks, "_all", lambda: {planted.name: planted})
+    monkeypatch.setattr(registry, "_all", lambda: {planted.name: planted})
     return planted
 
 

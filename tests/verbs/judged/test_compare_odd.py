@@ -12,12 +12,11 @@ import pytest
 from sklearn.metrics import f1_score
 
 import mindgauge
-from mindgauge import benchmark as benchmarks
 from mindgauge.analysis.judging.compare import Options, _measured
 from mindgauge.analysis.judging.paired import bounds, pair
 from mindgauge.analysis.judging.result import Agreement, Judging
 from mindgauge.analysis.reliability.scale import Scale
-from mindgauge.benchmark import Benchmark
+from mindgauge.benchmark import Benchmark, registry
 from mindgauge.cli.judges.compare import _show
 from mindgauge.metrics import mean_level
 from tests.cards import CARD
@@ -40,7 +39,7 @@ def optional(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Benchmark:
     for name, text in (("card.toml", CARD), ("rubric.toml", rubric), ("judge.en.md", JUDGE)):
         (folder / name).write_text(text, encoding="utf-8")
     planted = Benchmark.from_folder(folder, metrics=(mean_level,), read=lambda _: [])
-    monkeypatch.setattr(benchmarks, "_all", lambda: {planted.name: planted})
+    monkeypatch.setattr(registry, "_all", lambda: {planted.name: planted})
     return planted
 
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import mindgauge
-from mindgauge import benchmark as benchmarks
 from mindgauge.analysis.score import Scores
-from mindgauge.benchmark import Benchmark
+from mindgauge.benchmark import Benchmark, registry
 from mindgauge.metrics import accuracy
 from mindgauge.models.scripted import Scripted
 from mindgauge.records import Exchange, Message, Rating, Sample
@@ -101,7 +100,7 @@ def plant(folder: Path, read: Callable[[Path], list[Sample]] = lambda _: [], own
 def register(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Benchmark]:
     def planted(*args: Any, **more: Any) -> Benchmark:
         found = plant(tmp_path / "replies", *args, **more)
-        monkeypatch.setattr(benchmarks, "_all", lambda: {found.name: found})
+        monkeypatch.setattr(registry, "_all", lambda: {found.name: found})
         return found
 
     return planted

@@ -59,11 +59,11 @@ def test_a_node_that_failed_is_asked_again_and_the_nodes_before_it_are_not(repli
 KILLED = """
 import pathlib, sys
 import mindgauge
-from mindgauge import Settings, benchmark
-from mindgauge.benchmark import Benchmark
+from mindgauge import Settings
+from mindgauge.benchmark import Benchmark, registry
 from mindgauge.metrics import accuracy
 planted = Benchmark.from_folder(pathlib.Path(sys.argv[1]), metrics=(accuracy,), read=lambda _: [])
-benchmark._all = lambda: {planted.name: planted}
+registry._all = lambda: {planted.name: planted}
 ways = ["flat", "few-shot", "sequential"]
 mindgauge.run("replies", model=sys.argv[2], out=sys.argv[3], ask=ways, runs=3, settings=Settings(concurrency=4))
 """

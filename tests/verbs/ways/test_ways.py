@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import mindgauge
-from mindgauge import benchmark as benchmarks
 from mindgauge import manifest
-from mindgauge.benchmark import Benchmark
+from mindgauge.benchmark import Benchmark, registry
 from mindgauge.errors import DataError, UsageError
 from mindgauge.prompt import fence, transcript
 from mindgauge.records import Message, Sample, Status
@@ -144,7 +143,7 @@ def test_a_way_without_its_prompt_is_one_clear_line(register: Callable[..., Benc
     assert without.ways == ("flat", "unordered", "few-shot")
     assert found.ways == tuple(WAYS)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(benchmarks, "_all", lambda: {without.name: without})
+        patch.setattr(registry, "_all", lambda: {without.name: without})
         message = r"^replies cannot be asked sequential: it has no node\.md \(its ways: flat, unordered, few-shot\)$"
         with pytest.raises(UsageError, match=message):
             run(tmp_path / "r", Model(), "flat", "sequential")

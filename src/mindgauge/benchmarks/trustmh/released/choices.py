@@ -15,19 +15,22 @@ USMLE, CRISIS_QA = "USMLE-mental.jsonl", "Crisis_Response_QA.jsonl"
 UNDERSTANDING, APPLICATION = "EU.jsonl", "EA.jsonl"
 PSY_EVAL = "they come with PsyEval (MIT)"
 EMOBENCH = "they come with EmoBench (MIT)"
+LANGUAGES = ("en", "zh")
 
 
 class Item(NamedTuple):
-    """A question, the row it stands in, the language, and what kind it is."""
+    """A question, the row it stands in, what else the file says of it, and the language."""
 
     question: Question
     row: str
+    about: dict[str, str]
     language: str = "en"
-    kind: str = ""
 
 
 def examination(files: Files, name: str, count: int) -> tuple[list[Item], list[str]]:
     """Read a file of examination questions (`question`, `options` by letter, `answer`).
+
+    Where the file says so, an item is about a `step` of the examination and a `condition`.
 
     Raises:
         DataError: it is missing or broken, or an answer is none of the options.
@@ -41,8 +44,18 @@ def examination(files: Files, name: str, count: int) -> tuple[list[Item], list[s
         if answer not in letters:
             raise DataError(f"{file.source}:{number}: expected an answer among {', '.join(letters)}, found {answer!r}")
         options = tuple(str(row["options"][letter]).strip() for letter in letters)
-        found.append(Item(Question(str(row["question"]).strip(), options, letters.index(answer)), str(number)))
+        question = Question(str(row["question"]).strip(), options, letters.index(answer))
+        found.append(Item(question, str(number), _about(row)))
     return found, file.counted("questions", len(found), count)
+
+
+def _about(row: dict[str, Any]) -> dict[str, str]:
+    step, conditions = str(row.get("meta_info1") or ""), row.get("meta_info2") or []
+    told = {
+        "step": step.removeprefix("step"),
+        "condition": ", ".join(map(str, conditions if isinstance(conditions, list) else [conditions])),
+    }
+    return {name: value for name, value in told.items() if value}
 
 
 def understanding(files: Files) -> tuple[list[tuple[Item, Item]], list[str]]:
@@ -52,11 +65,15 @@ def understanding(files: Files) -> tuple[list[tuple[Item, Item]], list[str]]:
         DataError: the file is missing or broken.
     """
     file = files.require(UNDERSTANDING, EMOBENCH)
-    keys = ("qid", "language", "scenario", "subject", "finegrained_category", "emotion_choices", "emotion_label", "cause_choices", "cause_label")  # fmt: skip
+    keys = ("qid", "language", "scenario", "subject", "coarse_category", "emotion_choices", "emotion_label", "cause_choices", "cause_label")  # fmt: skip
     found = []
     for number, row in enumerate(file.objects(keys), 1):
+        if row["language"] not in LANGUAGES:
+            told = f"expected a language among {', '.join(LANGUAGES)}, found {row['language']!r:.20}"
+            raise DataError(f"{file.source}:{number}: {told}")
+        about = {"subject": str(row["subject"]), "category": str(row["coarse_category"])}
         emotion, cause = (
-            Item(_question(file, number, row, part), str(row["qid"]), row["language"], row["finegrained_category"])
+            Item(_question(file, number, row, part), str(row["qid"]), about, row["language"])
             for part in ("emotion", "cause")
         )
         found.append((emotion, cause))
@@ -72,7 +89,7 @@ def application(files: Files) -> tuple[list[Item], list[str]]:
     file = files.require(APPLICATION, EMOBENCH)
     keys = ("qid", "language", "scenario", "subject", "category", "question type", "choices", "label")
     found = [
-        Item(_question(file, number, row, ""), str(row["qid"]), row["language"], row["question type"])
+        Item(_question(file, number, row, ""), str(row["qid"]), {"kind": str(row["question type"])}, row["language"])
         for number, row in enumerate(file.objects(keys), 1)
     ]
     return found, file.counted("rows", len(found), 400)

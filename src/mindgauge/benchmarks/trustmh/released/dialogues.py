@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mindgauge.errors import DataError
+from mindgauge.errors import DataError, MissingData
 from mindgauge.records import Message
 
 if TYPE_CHECKING:
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 ESCONV = "get it from thu-coai/Emotional-Support-Conversation (CC BY-NC 4.0)"
 CPSYCOUN = "it comes with CPsyCoun (CC BY 4.0)"
+WHOLE = "ESConv.json"
+TEST = 2775
+"""Lines of the windows of ESConv's test part."""
 STRATEGIES = (
     "Questions", "Affirmation and Reassurance", "Providing Suggestions", "Other", "Self-disclosure",
     "Reflection of feelings", "Information", "Restatement or Paraphrasing",
@@ -26,7 +29,10 @@ _CLIENT, _COUNSELLOR = "求助者：", "支持者："
 
 
 class Window(NamedTuple):
-    """Some turns of a dialogue, ending with the supporter's; `dialogue` numbers the dialogues of a file from 0."""
+    """Some turns of a dialogue, ending with the supporter's, and the strategy of that one, where the file says it.
+
+    `dialogue` numbers the dialogues of a file from 0, `row` the lines of the file, or the windows of a dialogue, from 1.
+    """
 
     messages: tuple[Message, ...]
     strategy: str
@@ -101,7 +107,17 @@ def whole(files: Files) -> tuple[list[Dialogue], list[str]]:
     Raises:
         DataError: the file is missing or broken.
     """
-    return _conversations(files.require("ESConv.json", ESCONV)), []
+    return _conversations(files.require(WHOLE, ESCONV)), []
+
+
+def cut(found: list[Dialogue], count: int) -> list[Window]:
+    """Cut dialogues into windows of so many turns, each ending with the supporter's; what is shorter has none."""
+    return [
+        Window(dialogue.messages[last + 1 - count : last + 1], "", number, row)
+        for number, dialogue in enumerate(found)
+        for row, last in enumerate(range(count - 1, len(dialogue.messages)), 1)
+        if dialogue.messages[last].role == "assistant"
+    ]
 
 
 def _conversations(file: File) -> list[Dialogue]:
@@ -115,7 +131,8 @@ def _conversations(file: File) -> list[Dialogue]:
                 raise DataError(
                     f"{file.source}:{number}: expected a speaker among {', '.join(_WHO)}, found {turn['speaker']!r:.40}"
                 )
-            messages.append(Message(_WHO[turn["speaker"]], str(turn["content"]).strip()))
+            if text := str(turn["content"]).strip():
+                messages.append(Message(_WHO[turn["speaker"]], text))
         found.append(Dialogue(tuple(messages), {k: v for k, v in row.items() if k != "dialog"}, str(number)))
     return found
 
@@ -124,7 +141,8 @@ def counselling(files: Files) -> tuple[list[Dialogue], list[str]]:
     """Read CPsyCounE: nine topics with five dialogues each, in Chinese.
 
     Raises:
-        DataError: there is none, or a file is no list of turns.
+        MissingData: there is none.
+        DataError: a file is no list of turns.
     """
     found = []
     for path, file in files.matching("*/CPsyCounE/*/*.json"):
@@ -140,7 +158,7 @@ def counselling(files: Files) -> tuple[list[Dialogue], list[str]]:
             messages.append(Message(role, text.removeprefix(_CLIENT).removeprefix(_COUNSELLOR).strip()))
         found.append(Dialogue(tuple(messages), {"topic": topic}, f"{topic}/{name.removesuffix('.json')}"))
     if not found:
-        raise DataError(f"{files.folder}: no CPsyCounE/<topic>/<number>.json here; {CPSYCOUN}")
+        raise MissingData(f"{files.folder}: no CPsyCounE/<topic>/<number>.json here; {CPSYCOUN}")
     return found, files_counted(files, len(found))
 
 

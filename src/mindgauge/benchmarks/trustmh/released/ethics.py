@@ -10,11 +10,13 @@ from mindgauge.errors import DataError
 from mindgauge.variants.options import Question
 
 if TYPE_CHECKING:
-    from mindgauge.benchmarks.trustmh.released.files import Files
+    from mindgauge.benchmarks.trustmh.released.files import File, Files
 
 NAME = "EthicMH.csv"
 OBTAIN = "it comes with TrustMH-Bench in ethics.zip"
 COLUMNS = ("index", "subcategory", "scenario", "options", "reasoning_task", "expected_reasoning")
+STORED = "*-ethics_reasoning-*.json"
+"""Which files hold stored outputs, as a pattern of the shell's."""
 PRINCIPLES = ("sc1", "sc2", "sc3", "sc4", "sc5")
 _OPTION = re.compile(r"(?m)^\s*([A-D])\s*[.．]\s*(.*?)\s*$")
 
@@ -84,10 +86,26 @@ def stored(files: Files) -> list[Stored]:
     Raises:
         DataError: a file is broken.
     """
-    found = []
-    for _, file in files.matching("*-ethics_reasoning-*.json"):
-        content = file.json(dict)
-        file.require(content, ("model", "results", "judged", "classification_metrics", "avg_scores"), 1)
-        stated = {**content["classification_metrics"], **content["avg_scores"]}
-        found.append(Stored(str(content["model"]), file.source, content["results"], content["judged"], stated))
-    return found
+    return [stored_in(path, file) for path, file in files.matching(STORED)]
+
+
+def stored_in(_: str, file: File) -> Stored:
+    """Read one file of stored outputs.
+
+    Raises:
+        DataError: it is broken, or does not hold for every item what the model and what the judge said.
+    """
+    content = file.json(dict)
+    file.require(content, ("model", "results", "judged", "classification_metrics", "avg_scores"), 1)
+    results, judged = content["results"], content["judged"]
+    if not (isinstance(results, list) and isinstance(judged, list) and len(results) == len(judged)):
+        raise DataError(f"{file.source}: expected as many entries under judged as under results")
+    for number, (row, rating) in enumerate(zip(results, judged, strict=True), 1):
+        file.require(row, ("sample_id", "expected_reasoning"), number)
+        file.require(rating, ("sample_id", "ground_truth_option", "model_choice_option", "judge_parsed"), number)
+        if row["sample_id"] != rating["sample_id"] or not isinstance(rating["judge_parsed"], dict):
+            raise DataError(
+                f"{file.source}: entry {number}: expected item {row['sample_id']!r} with what the judge said of it"
+            )
+    stated = {**content["classification_metrics"], **content["avg_scores"]}
+    return Stored(str(content["model"]), file.source, results, judged, stated)

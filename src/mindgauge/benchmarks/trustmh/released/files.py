@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge.errors import DataError
+from mindgauge.errors import DataError, MissingData
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -165,11 +165,11 @@ class Files(msgspec.Struct, frozen=True):
         """Return the file whose path ends so.
 
         Raises:
-            DataError: there is none; the message says how to get it.
+            MissingData: there is none; the message says how to get it.
         """
         found = self.find(ending)
         if found is None:
-            raise DataError(f"{self.folder}: no {ending} here; {obtain}")
+            raise MissingData(f"{self.folder}: no {ending} here; {obtain}")
         return found
 
 

@@ -22,11 +22,12 @@ _BLOCK = re.compile(
 
 
 class Expectation(NamedTuple):
-    """A question about what people expect, and the mean of what they said."""
+    """A question about what people expect, its place in its file from 0, and the mean of what they said."""
 
     text: str
     tier: str
     people: float
+    number: int
 
 
 class Secret(NamedTuple):
@@ -63,7 +64,8 @@ def expectations(files: Files) -> tuple[list[Expectation], list[str]]:
             raise DataError(
                 f"{asked.source}: expected {len(means)} questions, one for each label in {told.source}, found {len(texts)}"
             )
-        found += [Expectation(text, tier, mean) for text, mean in zip(texts, means, strict=True)]
+        pairs = enumerate(zip(texts, means, strict=True))
+        found += [Expectation(text, tier, mean, number) for number, (text, mean) in pairs]
         notes += asked.counted("questions", len(texts), count)
     return found, notes
 

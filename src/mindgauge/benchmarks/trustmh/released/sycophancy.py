@@ -1,4 +1,8 @@
-"""ELEPHANT: questions for advice with people's answers, and posts on which a crowd decided who is at fault."""
+"""ELEPHANT: questions for advice with people's answers, posts on which a crowd decided who is at fault, and statements.
+
+The whole sets are not published with the code; each may have any of the names given here, and wins over the sample of ten.
+Rows that repeat a text are left out.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from mindgauge.errors import DataError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mindgauge.benchmarks.trustmh.released.files import File, Files
 
 ELEPHANT = "get it from the OSF project smvw7 (ELEPHANT, arXiv 2505.13995)"
 MEASURES = ("emotional_validation", "indirect_language", "indirect_action", "accept_framing")
 AT_FAULT, NOT_AT_FAULT = "YTA", "NTA"
+OEQ = ("OEQ.csv", "oeq.csv", "OEQ_sample.csv")
+AITA = ("AITA-YTA.csv", "AITA_YTA.csv", "AITA.csv", "AITA_sample.csv")
+PAS = ("PAS.csv", "pas.csv", "SS.csv", "PAS_sample.csv", "SS_sample.csv")
+"""Names of each set's file, the first that is there counts. The revised ELEPHANT has its statements in `SS.csv`."""
 
 
 class Question(NamedTuple):
@@ -30,40 +40,102 @@ class Post(NamedTuple):
     verdict: str
 
 
-def questions(files: Files, name: str = "OEQ_sample.csv") -> tuple[list[Question], list[str]]:
+class Statement(NamedTuple):
+    """A statement that rests on an assumption; what people's answer does, by measure, where it is known."""
+
+    text: str
+    people: dict[str, bool]
+
+
+def questions(files: Files, names: Sequence[str] = OEQ) -> tuple[list[Question], list[str]]:
     """Read questions for advice.
 
     Raises:
-        DataError: the file is missing or broken, or a measure is neither 0 nor 1.
+        MissingData: no file has one of the names.
+        DataError: the file is broken, or a measure is neither 0 nor 1.
     """
-    file = files.require(name, ELEPHANT)
-    columns = [f"{measure}_human" for measure in MEASURES]
-    found = []
-    for number, row in enumerate(file.table(("prompt", "human", *columns)), 1):
-        people = {m: _yes(file, number, c, row[c]) for m, c in zip(MEASURES, columns, strict=True)}
-        found.append(Question(row["prompt"].strip(), row["human"].strip(), row.get("source", ""), people))
-    return found, []
+    file = _first(files, names)
+    found: dict[str, Question] = {}
+    rows = file.table(("prompt", "human", *map(_column, MEASURES)))
+    for number, row in enumerate(rows, 1):
+        text = _text(file, number, row)
+        people = {measure: _yes(file, number, _column(measure), row) for measure in MEASURES}
+        found.setdefault(text, Question(text, row["human"].strip(), row.get("source", ""), people))
+    return [*found.values()], _repeated(file, len(rows), len(found))
 
 
-def posts(files: Files, name: str = "AITA_sample.csv") -> tuple[list[Post], list[str]]:
-    """Read posts with the crowd's verdict, `YTA` or `NTA`.
+def posts(files: Files, names: Sequence[str] = AITA) -> tuple[list[Post], list[str]]:
+    """Read posts with the crowd's verdict, `YTA` or `NTA`; of the two columns that say it, one will do.
 
     Raises:
-        DataError: the file is missing or broken, or its two columns with the verdict contradict each other.
+        MissingData: no file has one of the names.
+        DataError: the file is broken, or the two columns contradict each other.
     """
-    file = files.require(name, ELEPHANT)
-    found = []
-    for number, row in enumerate(file.table(("prompt", "is_asshole", "ytanta")), 1):
-        verdict = AT_FAULT if _yes(file, number, "is_asshole", row["is_asshole"]) else NOT_AT_FAULT
-        if row["ytanta"].strip() != verdict:
-            raise DataError(
-                f"{file.source}: row {number}: expected {verdict} in ytanta as is_asshole says, found {row['ytanta']!r:.40}"
-            )
-        found.append(Post(row["prompt"].strip(), verdict))
-    return found, []
+    file = _first(files, names)
+    found: dict[str, Post] = {}
+    rows = file.table(("prompt",))
+    if rows and not {"is_asshole", "ytanta"} & rows[0].keys():
+        raise DataError(f"{file.source}: expected columns is_asshole or ytanta, found {', '.join(rows[0])}")
+    for number, row in enumerate(rows, 1):
+        text = _text(file, number, row)
+        found.setdefault(text, Post(text, _verdict(file, number, row)))
+    return [*found.values()], _repeated(file, len(rows), len(found))
 
 
-def _yes(file: File, number: int, column: str, cell: str) -> bool:
-    if cell.strip() not in {"0", "1", "0.0", "1.0"}:
+def statements(files: Files, names: Sequence[str] = PAS) -> tuple[list[Statement], list[str]]:
+    """Read statements; what people's answers do is known of the measures that have a column (`accept_framing_human`).
+
+    Raises:
+        MissingData: no file has one of the names.
+        DataError: the file is broken, or a measure is neither 0 nor 1.
+    """
+    file = _first(files, names)
+    found: dict[str, Statement] = {}
+    rows = file.table(("prompt",))
+    for number, row in enumerate(rows, 1):
+        text = _text(file, number, row)
+        known = [measure for measure in MEASURES if _column(measure) in row]
+        found.setdefault(text, Statement(text, {m: _yes(file, number, _column(m), row) for m in known}))
+    return [*found.values()], _repeated(file, len(rows), len(found))
+
+
+def _first(files: Files, names: Sequence[str]) -> File:
+    """Return the file that has the first of the names; the message of a missing one asks for that."""
+    found = (file for name in names if (file := files.find(name)) is not None)
+    return next(found, None) or files.require(names[0], f"{ELEPHANT}; {', '.join(names[1:])} will do, too")
+
+
+def _column(measure: str) -> str:
+    return f"{measure}_human"
+
+
+def _text(file: File, number: int, row: dict[str, str]) -> str:
+    text = row["prompt"].strip()
+    if not text:
+        raise DataError(f"{file.source}: row {number}: expected a text in prompt, found nothing")
+    return text
+
+
+def _verdict(file: File, number: int, row: dict[str, str]) -> str:
+    told = row.get("ytanta", "").strip()
+    if told not in {AT_FAULT, NOT_AT_FAULT, ""} or (not told and "is_asshole" not in row):
+        raise DataError(f"{file.source}: row {number}: ytanta: expected YTA or NTA, found {told!r:.40}")
+    if "is_asshole" not in row:
+        return told
+    verdict = AT_FAULT if _yes(file, number, "is_asshole", row) else NOT_AT_FAULT
+    if "ytanta" in row and told != verdict:
+        raise DataError(
+            f"{file.source}: row {number}: expected {verdict} in ytanta as is_asshole says, found {told!r:.40}"
+        )
+    return verdict
+
+
+def _yes(file: File, number: int, column: str, row: dict[str, str]) -> bool:
+    cell = row[column].strip()
+    if cell not in {"0", "1", "0.0", "1.0"}:
         raise DataError(f"{file.source}: row {number}: {column}: expected 0 or 1, found {cell!r:.40}")
     return float(cell) == 1
+
+
+def _repeated(file: File, rows: int, texts: int) -> list[str]:
+    return [f"{file.source}: {rows - texts} rows repeat a text; left out"] if rows > texts else []

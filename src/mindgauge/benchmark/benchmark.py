@@ -1,16 +1,7 @@
-"""A benchmark is a folder that reads like its paper; being in `benchmarks/` is its registration.
-
-`ask.md` in the folder means a closed question, put to the model under test, which is then the rater of the sample.
-What is asked about may be the sample's last message, a reply (`{reply}` in the prompt). `ask.unordered.md`, `shots.md`
-(few-shot) and `node.md` (sequential) are further ways to put a closed question.
-`judge.md` means an open one: the model replies and raters rate the reply. `*.md` may exist per language (`ask.zh.md`).
-"""
+"""One benchmark: what is asked, of whom, how it is rated and what is computed."""
 
 from __future__ import annotations
 
-import difflib
-import functools
-import importlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,20 +9,23 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mindgauge import anchors
+from mindgauge.benchmark import selection
+from mindgauge.benchmark.released import Cell, Released
 from mindgauge.errors import DataError, UsageError
-from mindgauge.folder import Card, own_samples, prompts_of
+from mindgauge.folder import Card, first_with, own_samples, prompts_of
 from mindgauge.material import Material
 from mindgauge.metrics import Metric
 from mindgauge.prompt import Prompt
 from mindgauge.raters.judge import Instrument, Mode, Way
-from mindgauge.records import Rating, Reply, Sample, Value
+from mindgauge.raters.reading import Reading
+from mindgauge.records import Sample, Value
 from mindgauge.rubric import Criterion, Method, Rubric
 from mindgauge.rubric.composite import Composite, How
 
 if TYPE_CHECKING:
     from mindgauge.raters.shots import Deck
 
-HERE = Path(__file__).parent / "benchmarks"
+HERE = Path(__file__).parents[1] / "benchmarks"
 WAYS = {
     Way.FLAT: ("ask",),
     Way.UNORDERED: ("ask.unordered",),
@@ -39,33 +33,6 @@ WAYS = {
     Way.SEQUENTIAL: ("node",),
 }
 """The prompts that each way of asking needs, that with the question first."""
-
-
-class Released(msgspec.Struct):
-    """What the authors released, as records. `notes` says what was missing, doubled or damaged, one line each."""
-
-    samples: list[Sample]
-    replies: list[Reply]
-    ratings: list[Rating]
-    notes: list[str]
-
-
-class Cell(msgspec.Struct, frozen=True):
-    """A recomputed number or word, to stand beside the published one of the same table, row and column.
-
-    `value` is None where the files it needs are missing (`note` says which). `repaired` marks our corrected figure
-    for a number that the source computed wrongly. `stated` is the published number itself, where a released file states
-    it beside what it was computed from, and `tolerance` how far off is still the same.
-    """
-
-    table: str
-    row: str
-    column: str
-    value: float | str | None
-    note: str = ""
-    repaired: bool = False
-    stated: float | str | None = None
-    tolerance: float = 0.0
 
 
 class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,6 +47,18 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     metrics: tuple[Metric, ...]
     read: Callable[[Path], list[Sample]]
     """Reads the authors' files below a folder into samples."""
+    notes: Callable[[Path], list[str]] | None = None
+    """What is odd about the authors' files below a folder and does not keep them from being read, one line each."""
+    shared: Path | None = None
+    """The folder with what several tasks share: a rubric, prompts, samples or anchors that its own folder has not."""
+    variants: Callable[[list[Sample]], list[Sample]] | None = None
+    """From the samples that are read, or ours, to those that are asked about: them and their variants."""
+    readings: tuple[Reading, ...] = ()
+    """What is read from every reply by rule, whoever rates it."""
+    judged_on: str = ""
+    """The tag with the id of the sample whose dialogue a judge is shown in place of the one that was answered."""
+    judged_part: Callable[[str], str | None] | None = None
+    """The part of a reply that a judge is shown; None where a reply has no such part."""
     load: Callable[[Path], Released] | None = None
     load_mapped: Callable[[Path, Mapping[str, str]], Released] | None = None
     """The same from a table of the user's own making, with a mapping that says which of its columns holds what."""
@@ -88,6 +67,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """Reads the released files as they are, faults included, for an audit."""
     slices: tuple[str, ...] = ()
     """Tags by whose values every metric is also computed."""
+    by: tuple[str, ...] = ()
+    """Tags that its metrics look at."""
     groups: dict[str, dict[str, tuple[str, ...]]] = {}
     """Named subsets beside `all`: name → tag → the values that belong to it."""
     composites: dict[str, Composite] = {}
@@ -107,6 +88,11 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """The tag that chooses the rubric's protocol for a sample."""
     recognised_by: Benchmark | None = None
     """The closed benchmark with which a judge itself finds the protocol."""
+
+    @property
+    def criteria(self) -> tuple[Criterion, ...]:
+        """What its subjects are rated on: by raters, and by rule."""
+        return (*self.rubric.criteria, *(reading.criterion for reading in self.readings))
 
     @property
     def closed(self) -> bool:
@@ -137,21 +123,38 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         Args:
             data: a copy of the released files.
             where: tag → values to keep; a tag named here replaces the benchmark's own choice.
-            limit: at most this many, spread evenly over the targets or protocols in the order of the file.
+            limit: at most this many, each with its variants, spread evenly over the targets or protocols in the order of
+                the file.
 
         Raises:
             DataError: nothing usable is there, or nothing is left.
         """
         keep = {**(self.keep if data is not None else {}), **(where or {})}
-        found = self.read(data) if data is not None else own_samples(self.folder)
-        kept = [s for s in found if all(s.tags.get(tag) in values for tag, values in keep.items())]
+        found = self.read(data) if data is not None else self.own_samples()
+        kept = selection.matching(self.variants(found) if self.variants is not None else found, keep)
         if not kept:
             chosen = ", ".join(f"{tag}={'|'.join(values)}" for tag, values in keep.items())
             raise DataError(f"{self.name}: no sample is left ({chosen})")
         mute = next((s.id for s in kept if self.about_reply and s.messages[-1].role != "assistant"), None)
         if mute is not None:
             raise DataError(f"{self.name}: sample {mute} does not end with the reply that is asked about")
-        return kept if limit is None else self._spread(kept, limit)
+        return kept if limit is None else selection.spread(kept, limit, self._kind)
+
+    def own_samples(self) -> list[Sample]:
+        """Return the samples that this project wrote for it, without variants.
+
+        Raises:
+            DataError: there are none, or a line is broken.
+        """
+        return own_samples(*self._folders, self.folder.parent)
+
+    @property
+    def _folders(self) -> tuple[Path, ...]:
+        return (self.folder, self.shared) if self.shared is not None else (self.folder,)
+
+    def _kind(self, sample: Sample) -> object:
+        """Return the class of a sample: by its protocol or else its target."""
+        return sample.tags.get(self.protocol, sample.target) if self.protocol else sample.target
 
     def training(self, data: Path | None) -> list[Sample]:
         """Return labelled samples to learn from: the user's training part, or else our own samples.
@@ -165,17 +168,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         found = self.read(data) if data is not None else []
         elsewhere = {s.cluster for s in found if s.tags.get("split") != "train"}
         train = [s for s in found if s.tags.get("split") == "train" and s.cluster not in elsewhere]
-        return train or own_samples(self.folder)
-
-    def _spread(self, samples: list[Sample], limit: int) -> list[Sample]:
-        """Take samples in turn from each class, so that a short run still sees every one; file order is kept."""
-        turns: dict[object, int] = {}
-        ranked = []
-        for position, sample in enumerate(samples):
-            kind = sample.tags.get(self.protocol, sample.target) if self.protocol else sample.target
-            turns[kind] = turns.get(kind, 0) + 1
-            ranked.append((turns[kind], position))
-        return [samples[position] for position in sorted(position for _, position in sorted(ranked)[:limit])]
+        return train or self.own_samples()
 
     def anchors(
         self, where: dict[str, tuple[str, ...]] | None = None, limit: int | None = None
@@ -189,7 +182,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             DataError: there are none, a line is not as it should be, or nothing is left.
         """
-        found = anchors.read(self.folder / "anchors.jsonl", self.rubric, self.protocol)
+        path = first_with("anchors.jsonl", *self._folders) or self.folder / "anchors.jsonl"
+        found = anchors.read(path, self.rubric, self.protocol)
         kept = [
             anchor
             for anchor in found
@@ -228,64 +222,28 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         return Instrument(self.rubric, prompts, mode, way, deck, method, self.prompts.get("judge.dialogue", {}), total)
 
     @classmethod
-    def from_folder(cls, folder: Path, **details: Any) -> Benchmark:
+    def from_folder(cls, folder: Path, *, shared: Path | None = None, **details: Any) -> Benchmark:
         """Build a benchmark from its folder's card, rubric and prompts.
+
+        Args:
+            folder: of the benchmark.
+            shared: where a rubric, prompts, samples or anchors stand that the folder itself has not.
+            details: its other fields.
 
         Raises:
             UsageError: a file is missing or bad.
         """
-        rubric, prompts = Rubric.load(folder / "rubric.toml"), prompts_of(folder)
+        folders = (folder, shared) if shared is not None else (folder,)
+        rubric = Rubric.load(first_with("rubric.toml", *folders) or folder / "rubric.toml")
+        prompts = prompts_of(*folders)
         if "node" in prompts and not (len(rubric.criteria) == 1 and rubric.criteria[0].nodes):
             raise UsageError(f"{folder}: node.md asks node by node, and rubric.toml has not one criterion with nodes")
         return cls(
             name=folder.relative_to(HERE).as_posix() if folder.is_relative_to(HERE) else folder.name,
             folder=folder,
+            shared=shared,
             card=Card.of(folder),
             rubric=rubric,
             prompts=prompts,
             **details,
         )
-
-
-@functools.cache
-def _all() -> dict[str, Benchmark]:
-    found: dict[str, Benchmark] = {}
-    for folder in sorted(p for p in HERE.iterdir() if (p / f"{p.name}.py").is_file()):
-        module = importlib.import_module(f"mindgauge.benchmarks.{folder.name}.{folder.name}")
-        found |= {b.name: b for b in vars(module).values() if isinstance(b, Benchmark)}
-    return found
-
-
-def names() -> list[str]:
-    """Return the names of all benchmarks."""
-    return sorted(_all())
-
-
-def find(name: str) -> list[Benchmark]:
-    """Return the benchmark of this name, or the members of the family of this name.
-
-    Raises:
-        UsageError: there is none; the message names the nearest.
-    """
-    known = _all()
-    if name in known:
-        return [known[name]]
-    members = [benchmark for key, benchmark in known.items() if key.startswith(name.rstrip("/") + "/")]
-    if members:
-        return members
-    choices = sorted({*known, *(key.split("/")[0] for key in known)})
-    near = difflib.get_close_matches(name, choices, 1, 0.4)
-    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(choices)}"
-    raise UsageError(f"unknown benchmark {name!r}: {hint}")
-
-
-def find_one(name: str) -> Benchmark:
-    """Return the benchmark of this name, where only one will do.
-
-    Raises:
-        UsageError: there is none, or it is a family.
-    """
-    found = find(name)
-    if len(found) > 1:
-        raise UsageError(f"{name} is a family; name one of {', '.join(b.name for b in found)}")
-    return found[0]

@@ -1,0 +1,268 @@
+"""What stands behind one headline, as far as a picture can show it: scores under noise, by group, by method, beside people.
+
+Which of these a task has follows from the tags of its samples, so a new task that sets them needs nothing here.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from mindgauge.analysis import frame
+from mindgauge.metrics.table import ratio
+from mindgauge.rubric.composite import NO, YES, numbers
+from mindgauge.stats import bootstrap
+from mindgauge.stats.interval import Interval
+from mindgauge.stats.proportion import clopper_pearson
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from mindgauge.analysis.profile.records import TaskScore
+    from mindgauge.benchmark import Benchmark
+    from mindgauge.rubric import Criterion
+    from mindgauge.store import Store
+
+    Floats = NDArray[np.float64]
+
+NOBODY, NEUTRAL = "nobody", "neutral"
+"""The axes of the controls of fairness: nothing is said of the person, and something that should change nothing."""
+UNTOUCHED = ""
+"""The noise of samples without any."""
+NO_VERDICT = "no verdict"
+
+
+class Kind(StrEnum):
+    """What a panel's marks are."""
+
+    CURVES = "curves"
+    """Scores by noise (`part`) and intensity (`of`); of the samples without noise, both are empty."""
+    GROUPS = "groups"
+    """Differences of groups (`of`) on axes (`part`) from the mean under sentences that should change nothing."""
+    OUTCOMES = "outcomes"
+    """Shares of outcomes (`of`) under methods (`part`), of all replies, those without a verdict among them."""
+    PEOPLE = "people"
+    """The model's number for each item (`of`) of a tier (`part`), `beside` people's."""
+    RATES = "rates"
+    """How often the model does something (`part`), `beside` how often people do, where that is known."""
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """One value with its 95 % interval, by conversations; `missing` of the `n` ratings have no value."""
+
+    part: str
+    of: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    clusters: int
+    missing: int
+    beside: float | None = None
+    beside_low: float | None = None
+    beside_high: float | None = None
+
+
+class Panel(msgspec.Struct, frozen=True):
+    """One task of one model as marks. `totals` sum them up: the correlation of each tier, the noise floor of groups."""
+
+    kind: Kind
+    benchmark: str
+    task: str
+    model: str
+    rater: str
+    criterion: str
+    closed: bool
+    marks: list[Mark]
+    totals: list[Mark] = []
+
+
+def panels(store: Store, benchmark: Benchmark, rated: pl.DataFrame, score: TaskScore) -> list[Panel]:
+    """Return what can be shown of one model in one task; nothing where its samples have none of the tags.
+
+    Args:
+        store: of the run.
+        benchmark: the task.
+        rated: its ratings (columns as in `frame.ratings`).
+        score: the headline, which says whose ratings on which criteria count.
+    """
+    known = frame.criteria(benchmark)
+    named = (part.partition(" (")[0] for part in score.criterion.split(" + "))
+    criteria = [name for name in dict.fromkeys(named) if name in known]
+    rows = _rows(rated, benchmark, score).join(_tags(store, benchmark), on="sample", how="left", maintain_order="left")
+    found: list[Panel] = []
+    for name in criteria:
+        part = _valued(rows.filter(pl.col("criterion") == name), known[name], closed=benchmark.closed)
+        if part.is_empty():
+            continue
+        for kind, marks, totals in _kinds(part, known[name], closed=benchmark.closed):
+            who = (score.model, score.rater, name, benchmark.closed)
+            found.append(Panel(kind, benchmark.name, score.task, *who, marks, totals))
+    return found
+
+
+def _rows(rated: pl.DataFrame, benchmark: Benchmark, score: TaskScore) -> pl.DataFrame:
+    """Return the ratings that the headline is made of."""
+    rows = rated.filter(
+        pl.col("model") == score.model, pl.col("selection").is_null(), pl.col("status") != "not_applicable"
+    )
+    if benchmark.closed:
+        return rows.filter(pl.col("rater") == score.model)
+    read = [reading.rater for reading in benchmark.readings]
+    return rows.filter((pl.col("rater") == score.rater) | pl.col("rater").is_in(read))
+
+
+_TAGS = ("noise", "intensity", "axis", "group", "method", "human", "tier")
+
+
+def _tags(store: Store, benchmark: Benchmark) -> pl.DataFrame:
+    """Return the tags that pictures are made of, whether or not scores are sliced by them."""
+    rows = [(s.id, *(s.tags.get(name) for name in _TAGS)) for s in store.samples(benchmark.name)]
+    return pl.DataFrame(rows, dict.fromkeys(("sample", *_TAGS), pl.String), orient="row")
+
+
+def _valued(rows: pl.DataFrame, criterion: Criterion, *, closed: bool) -> pl.DataFrame:
+    """Add `ok`, `number` (the level itself) and `worth` in [0, 1].
+
+    A closed answer is worth 1 where it is the target, and 0 where it is not or cannot be read; a level is worth its share
+    of the way from the worst to the best, and null where there is none.
+    """
+    counts = {str(level): count for level, count in numbers(criterion).items()}
+    low, high = min(counts.values()), max(counts.values())
+    ok = pl.col("status") == "ok"
+    number = pl.coalesce(
+        pl.col("value").replace_strict(counts, default=None, return_dtype=pl.Float64),
+        pl.col("value").cast(pl.Float64, strict=False),
+    )
+    right = (ok & (pl.col("value") == pl.col("target"))).fill_null(value=False).cast(pl.Float64)
+    level = (pl.col("number") - low) / (high - low if high > low else 1.0)
+    return rows.with_columns(ok=ok, number=pl.when(ok).then(number)).with_columns(worth=right if closed else level)
+
+
+def _kinds(rows: pl.DataFrame, criterion: Criterion, *, closed: bool) -> Iterator[tuple[Kind, list[Mark], list[Mark]]]:
+    present = {name for name in _TAGS if rows[name].drop_nulls().len() > 0}
+    if {"noise", "intensity"} <= present:
+        yield Kind.CURVES, list(_curves(rows)), []
+    if "axis" in present and (found := _groups(rows)) is not None:
+        yield Kind.GROUPS, *found
+    if "method" in present and len(criterion.values) > 2 and all(isinstance(value, str) for value in criterion.values):
+        yield Kind.OUTCOMES, list(_outcomes(rows, criterion)), []
+    if "human" in present:
+        yield Kind.PEOPLE, *_people(rows)
+    if not closed and set(criterion.values) == {YES, NO}:
+        yield Kind.RATES, [_rate(rows, criterion.name)], []
+
+
+# -- means, shares and correlations, by conversations ------------------------------------------------------------------
+
+
+def _totals(rows: pl.DataFrame, *columns: pl.Expr) -> Floats:
+    """Sum columns over each conversation, shape (C, m)."""
+    summed = rows.group_by("cluster", maintain_order=True).agg(
+        *(column.sum().alias(str(number)) for number, column in enumerate(columns))
+    )
+    return summed.drop("cluster").to_numpy().astype(np.float64)
+
+
+def _mean(rows: pl.DataFrame, part: str, of: str) -> Mark:
+    known = pl.col("worth").is_not_null()
+    sums = _totals(rows, pl.col("worth").fill_null(0.0), known)
+    found = bootstrap.interval_of_sums(lambda total: ratio(total[:, 0], total[:, 1]), sums)
+    return _mark(part, of, found, rows)
+
+
+def _mark(part: str, of: str, found: Interval, rows: pl.DataFrame, beside: Interval | None = None) -> Mark:
+    low, high = (None, None) if found.value is None else (found.low, found.high)
+    missing = rows.height - int(rows["ok"].sum())
+    other = (None, None, None) if beside is None else (beside.value, beside.low, beside.high)
+    return Mark(part, of, found.value, low, high, rows.height, rows["cluster"].n_unique(), missing, *other)
+
+
+def _curves(rows: pl.DataFrame) -> Iterator[Mark]:
+    """Return the mean worth of every cell of noise and intensity, untouched samples first."""
+    rows = rows.with_columns(pl.col("noise", "intensity").fill_null(UNTOUCHED))
+    for (noise, intensity), cell in rows.group_by("noise", "intensity", maintain_order=True):
+        yield _mean(cell, str(noise), str(intensity))
+
+
+def _groups(rows: pl.DataFrame) -> tuple[list[Mark], list[Mark]] | None:
+    """Return each group's mean worth less that under neutral sentences, in the same conversations, and the noise floor.
+
+    The noise floor is the standard deviation (n below) of the means under the neutral sentences.
+    """
+    neutral = rows.filter(pl.col("axis") == NEUTRAL)
+    if neutral.is_empty():
+        return None
+    marks = []
+    for (axis, group), part in rows.filter(pl.col("axis") != NOBODY).group_by("axis", "group", maintain_order=True):
+        mine = (pl.col("axis") == axis) & (pl.col("group") == group)
+        both = rows.filter(mine | (pl.col("axis") == NEUTRAL))
+        known, worth = pl.col("worth").is_not_null(), pl.col("worth").fill_null(0.0)
+        control = pl.col("axis") == NEUTRAL
+        sums = _totals(both, worth * mine, known & mine, worth * control, known & control)
+        found = bootstrap.interval_of_sums(_difference, sums)
+        marks.append(_mark(str(axis), str(group), found, part))
+    means = np.array([m.value for m in marks if m.part == NEUTRAL and m.value is not None])
+    floor = float(means.std()) if len(means) > 1 else None
+    kept = _mark(NEUTRAL, "noise floor", Interval(floor, None, None), neutral)
+    return marks, [kept]
+
+
+def _difference(total: Floats) -> Floats:
+    return np.asarray(ratio(total[:, 0], total[:, 1]) - ratio(total[:, 2], total[:, 3]))
+
+
+def _outcomes(rows: pl.DataFrame, criterion: Criterion) -> Iterator[Mark]:
+    """Return the share of each outcome under each method, with exact bounds on conversations."""
+    rows = rows.with_columns(
+        pl.col("method").fill_null(""), outcome=pl.when("ok").then("value").otherwise(pl.lit(NO_VERDICT))
+    )
+    outcomes = [*map(str, criterion.values), NO_VERDICT]
+    for (method,), part in rows.group_by("method", maintain_order=True):
+        for outcome in outcomes:
+            hits = part["outcome"] == outcome
+            if outcome != NO_VERDICT or hits.any():
+                yield _mark(str(method), outcome, _share(hits, part), part)
+
+
+def _people(rows: pl.DataFrame) -> tuple[list[Mark], list[Mark]]:
+    """Return the model's mean number for every item beside people's, and Pearson's r of each tier."""
+    rows = rows.with_columns(pl.col("tier").fill_null(""), people=pl.col("human").cast(pl.Float64, strict=False))
+    items, totals = [], []
+    for (tier,), part in rows.group_by("tier", maintain_order=True):
+        means = part.group_by("sample", "cluster", maintain_order=True).agg(
+            pl.col("number").mean(), pl.col("people").first(), pl.len(), (~pl.col("ok")).sum().alias("missing")
+        )
+        for sample, _, number, people, n, missing in means.iter_rows():
+            items.append(Mark(str(tier), str(sample), number, None, None, n, 1, missing, people))
+        both = means.filter(pl.col("number").is_not_null(), pl.col("people").is_not_null())
+        x, y = pl.col("people"), pl.col("number")
+        sums = _totals(both, pl.lit(1.0) + 0 * x, x, y, x * x, y * y, x * y)
+        totals.append(_mark(str(tier), "Pearson's r", bootstrap.interval_of_sums(_pearson, sums), part))
+    return items, totals
+
+
+def _pearson(total: Floats) -> Floats:
+    n, x, y, xx, yy, xy = total.T
+    spread = np.maximum(n * xx - x**2, 0.0) * np.maximum(n * yy - y**2, 0.0)
+    return ratio(n * xy - x * y, np.sqrt(spread))
+
+
+def _rate(rows: pl.DataFrame, name: str) -> Mark:
+    """Return how often the model does it, and how often people did in the same place, with exact bounds."""
+    known, theirs = rows.filter("ok"), rows.unique("sample").filter(pl.col("target").is_in([YES, NO]))
+    people = _share(theirs["target"] == YES, theirs) if len(theirs) else None
+    return _mark(name, "", _share(known["value"] == YES, known), rows, people)
+
+
+def _share(hits: pl.Series, rows: pl.DataFrame) -> Interval:
+    """Return a share with exact bounds, conversations as n; repeats of one count once."""
+    n = rows["cluster"].n_unique()
+    share = float(hits.sum()) / len(hits) if len(hits) else 0.0
+    return clopper_pearson(share * n, n)

@@ -1,0 +1,85 @@
+"""From runs to a profile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mindgauge.analysis.profile import dimensions, names, reading, scores
+from mindgauge.analysis.profile.headlines import headline
+from mindgauge.analysis.profile.records import Profile
+from mindgauge.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from mindgauge.analysis.profile.reading import Material
+
+
+def profile(folders: Sequence[Path], *, judge: str | None = None, resamples: int = 10_000, seed: int = 0) -> Profile:
+    """Profile the models of some runs over the dimensions of a suite.
+
+    Every task has one score, its headline, on the samples that all its models have; a model's repeats are pooled. It is
+    scaled to [0, 1], 1 best, and a dimension is the mean of the scaled scores of the tasks that all its models have.
+    Nothing is imputed. One bootstrap of all tasks gives the intervals: within a task the same conversations are drawn
+    for all models, over tasks independently; so ranks have intervals, and differences are paired. Of a task that is
+    one share, the interval of the score is exact (Clopper-Pearson); all others are percentiles.
+
+    Args:
+        folders: run directories.
+        judge: whose ratings of replies count; if not given, the judge that the runs name first.
+        resamples: of conversations.
+        seed: of their generator.
+
+    Raises:
+        UsageError: there is no run in a folder, no task of a suite in any, or no rating by that judge.
+    """
+    material = reading.read(folders)
+    suite, models, notes = material.suite, material.models, material.notes
+    chosen = _judge(material, judge)
+    notes += [
+        f"{first} and {second}: one model in two spellings? They are profiled as two"
+        for first, second in names.alike(models)
+    ]
+    found = {
+        task.name: scores.scored(
+            suite,
+            headline(task, material.rated[task.name], chosen, notes),
+            models,
+            place,
+            resamples=resamples,
+            seed=seed,
+        )
+        for place, task in enumerate(suite.tasks)
+        if task.name in material.rated
+    }
+    tasks = [score for one in found.values() for score in one.scores]
+    without: dict[tuple[str, str], list[str]] = {}
+    for score in tasks:
+        if score.value is None:
+            without.setdefault((score.title, score.note), []).append(score.model)
+    notes += [f"{title}: no score of {', '.join(its)}: {note}" for (title, note), its in without.items()]
+    return Profile(
+        suite=suite.name,
+        runs=[str(folder) for folder in folders],
+        models=models,
+        judge=chosen,
+        tasks=tasks,
+        dimensions=[
+            score for dimension in suite.dimensions for score in dimensions.scored(suite.name, dimension, found, models, notes)
+        ],
+        lacking=reading.lacking(material),
+        notes=list(dict.fromkeys(notes)),
+    )  # fmt: skip
+
+
+def _judge(material: Material, wanted: str | None) -> str:
+    """Choose whose ratings of replies count, and say so where there are others; empty where nobody judged."""
+    if wanted is not None and wanted not in material.raters:
+        known = ", ".join(material.raters) or "nobody"
+        raise UsageError(f"no ratings of replies by {wanted} in these runs; there is {known}")
+    chosen = wanted or next(iter(material.raters), "")
+    others = [rater for rater in material.raters if rater != chosen]
+    if others:
+        material.notes.append(f"replies are scored as {chosen} rated them; {', '.join(others)} rated, too (--judge)")
+    return chosen

@@ -1,0 +1,138 @@
+"""The ratings of a suite's tasks in some runs, and whose they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from mindgauge import benchmark as benchmarks
+from mindgauge import suite as suites
+from mindgauge.analysis import frame
+from mindgauge.analysis.score import open_run
+from mindgauge.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from mindgauge.benchmark import Benchmark
+    from mindgauge.suite import Suite, Task
+
+
+class Rated(NamedTuple):
+    """What models answered in one task, or how their replies were rated: columns as in `frame.ratings`."""
+
+    benchmark: Benchmark
+    rows: pl.DataFrame
+
+
+class Material(NamedTuple):
+    """What some runs hold of a suite.
+
+    `there` are the benchmarks of the runs; `raters` who judged replies, in the order of the runs' plans; `skipped` says
+    why a run left a benchmark out.
+    """
+
+    suite: Suite
+    rated: dict[str, Rated]
+    """By task."""
+    there: set[str]
+    models: list[str]
+    raters: list[str]
+    skipped: dict[str, str]
+    notes: list[str]
+
+
+def read(folders: Sequence[Path]) -> Material:
+    """Read the tasks of a suite from runs: of the suite of which most tasks are there.
+
+    Raises:
+        UsageError: there is no run in a folder, or no task of a suite in any of them.
+    """
+    found: dict[str, list[tuple[Benchmark, pl.DataFrame]]] = {}
+    planned: list[str] = []
+    skipped: dict[str, str] = {}
+    for number, folder in enumerate(folders):
+        store, its, manifest = open_run(folder)
+        with store:
+            for benchmark in its:
+                rows = _ratings(frame.ratings(store, benchmark), benchmark)
+                found.setdefault(benchmark.name, []).append(
+                    (
+                        benchmark,
+                        rows.with_columns(run_number=pl.lit(number)),
+                    )
+                )
+        planned += manifest["plan"].get("judges", [])
+        skipped |= {name: why for kind in manifest.get("not_run", {}).values() for name, why in kind.items()}
+    suite = _suite(found, folders)
+    notes: list[str] = []
+    rated = {task.name: _joined(task, found[task.benchmark], notes) for task in suite.tasks if task.benchmark in found}
+    rated = {name: one for name, one in rated.items() if not one.rows.is_empty()}
+    models = dict.fromkeys(model for one in rated.values() for model in one.rows["model"].unique(maintain_order=True))
+    present = {
+        str(rater) for one in rated.values() for rater in judged(one.benchmark, one.rows)["rater"].unique().to_list()
+    }
+    raters = sorted(present, key=lambda rater: (planned.index(rater) if rater in planned else len(planned), rater))
+    return Material(suite, rated, set(found), list(models), raters, skipped, notes)
+
+
+def judged(benchmark: Benchmark, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the ratings of replies by raters of whom there could be others: neither the models' own answers nor readings."""
+    return rows.clear() if benchmark.closed else rows.filter(~_read(benchmark))
+
+
+def _read(benchmark: Benchmark) -> pl.Expr:
+    return pl.col("rater").is_in([reading.rater for reading in benchmark.readings])
+
+
+def _ratings(rows: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
+    """Keep what scores are made of: no gold, no words looked for, no subjects chosen by what a judge thought of them."""
+    kinds = ["model", "classifier"] if benchmark.closed else ["model", "classifier", "person", "panel"]
+    return rows.filter(
+        pl.col("rater_kind").is_in(kinds) | _read(benchmark),
+        pl.col("selection").is_null(),
+        pl.col("unit").is_null(),
+        pl.col("status") != "not_applicable",
+    )
+
+
+def _suite(found: Mapping[str, object], folders: Sequence[Path]) -> Suite:
+    known = [suite for suite in map(suites.find, suites.names()) if suite is not None]
+    counts = {suite.name: sum(task.benchmark in found for task in suite.tasks) for suite in known}
+    best = max(known, key=lambda suite: counts[suite.name], default=None)
+    if best is None or not counts[best.name]:
+        where, names = ", ".join(map(str, folders)), ", ".join(counts) or "none"
+        raise UsageError(
+            f"{where}: no task of a suite is in there (suites: {names}); "
+            "`mindgauge run SUITE --model …` makes a run that can be profiled"
+        )
+    return best
+
+
+def _joined(task: Task, parts: Sequence[tuple[Benchmark, pl.DataFrame]], notes: list[str]) -> Rated:
+    """Join the runs of a task: of a model that did it in several, the first of them counts."""
+    benchmark, rows = parts[0][0], pl.concat([rows for _, rows in parts], how="diagonal")
+    first = rows.group_by("model", maintain_order=True).agg(
+        first=pl.col("run_number").min(), several=pl.col("run_number").n_unique() > 1
+    )
+    notes += [
+        f"{task.title}: {model} did it in several runs; the first of them counts"
+        for model in first.filter("several")["model"]
+    ]
+    kept = rows.join(first.select("model", "first"), on="model", maintain_order="left")
+    return Rated(benchmark, kept.filter(pl.col("run_number") == pl.col("first")).drop("first"))
+
+
+def lacking(material: Material) -> list[str]:
+    """Say of every task without ratings which it is and how to get it."""
+    tasks = [task for task in material.suite.tasks if task.name not in material.rated]
+    return [f"{task.title} ({task.benchmark}): {_why(task, material)}" for task in tasks]
+
+
+def _why(task: Task, material: Material) -> str:
+    if task.benchmark in material.there:
+        return "it is in these runs, and nobody answered or rated it; name a judge with --judge"
+    obtain = benchmarks.find_one(task.benchmark).card.obtain
+    return material.skipped.get(task.benchmark) or f"not in these runs; data: {obtain}"

@@ -1,0 +1,110 @@
+"""What a profile holds: every model's score in every task and dimension, and what it lacks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class TaskScore(msgspec.Struct, frozen=True):
+    """The headline of one model in one task, on the items that all models have who did the task.
+
+    `value` is in the metric's own unit, `scaled` lies in [0, 1], 1 is best. `low`, `high` and their scaled kin are 95 %
+    percentile bounds over resamples of conversations. `rank_low` and `rank_high` bound the rank in the same way.
+    """
+
+    suite: str
+    dimension: str
+    task: str
+    title: str
+    benchmark: str
+    model: str
+    rater: str
+    """Who rated; empty where the model answers itself and where a reply is read by rule."""
+    metric: str
+    """Of the headline; the names of several parts are joined with " + ", its value is their mean."""
+    criterion: str
+    better: str
+    """`higher` or `lower`."""
+    value: float | None
+    low: float | None
+    high: float | None
+    scaled: float | None
+    scaled_low: float | None
+    scaled_high: float | None
+    chance: float | None
+    """The scaled value of guessing, where it is known."""
+    n: int
+    clusters: int
+    missing: int
+    worst: float | None
+    """What the value would be were all missing ratings as bad as they can be, in the metric's own unit."""
+    best: float | None
+    defined: str
+    """Who defined the score: `authors`, `upstream` (the data set's own paper) or `ours`."""
+    rank: float | None
+    """1 is best, ties share the mean of their ranks; None for a model without a score."""
+    rank_low: float | None
+    rank_high: float | None
+    note: str
+
+
+class DimensionScore(msgspec.Struct, frozen=True):
+    """The mean of a model's scaled task scores, over the tasks that all compared models have.
+
+    All tasks are resampled together, each by its own conversations, the same for all models.
+    """
+
+    suite: str
+    dimension: str
+    model: str
+    value: float | None
+    low: float | None
+    high: float | None
+    tasks: tuple[str, ...]
+    """The tasks that are in it."""
+    lacking: tuple[str, ...]
+    """The tasks of the dimension that are not."""
+    rank: float | None
+    rank_low: float | None
+    rank_high: float | None
+    indistinguishable: tuple[str, ...]
+    """The models whose paired difference from this one has an interval that holds 0."""
+    mean_rank: float | None
+    """The source's way: the mean of the ranks in these tasks."""
+    rank_of_mean_rank: float | None
+    """The rank of that mean, ties at the better rank."""
+
+
+class Profile(msgspec.Struct, frozen=True):
+    """A suite's scores of some models."""
+
+    suite: str
+    runs: list[str]
+    models: list[str]
+    judge: str
+    """Who rated the judged tasks; empty where none was judged."""
+    tasks: list[TaskScore]
+    dimensions: list[DimensionScore]
+    lacking: list[str]
+    """The tasks without data, one line each: which, and how to get it."""
+    notes: list[str]
+    """What must be known of these scores: common items, judges that failed, names that look alike."""
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The scores as a table, a row per dimension and a column per model."""
+        import polars as pl
+
+        values = {(score.dimension, score.model): score.value for score in self.dimensions}
+        names = list(dict.fromkeys(score.dimension for score in self.dimensions))
+        rows = [(name, *(values[name, model] for model in self.models)) for name in names]
+        columns = {"dimension": pl.String, **dict.fromkeys(self.models, pl.Float64)}
+        return pl.DataFrame(rows, columns, orient="row")
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()

@@ -1,0 +1,95 @@
+"""All models of a task under the same resamples of its conversations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from mindgauge.stats import bootstrap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from mindgauge.analysis.profile.headlines import Headline, Measured
+    from mindgauge.metrics import Table
+    from mindgauge.metrics.table import Codes, Floats
+
+
+class _Block(NamedTuple):
+    """What a part is computed of: each conversation's totals (C, K), and from totals (B, K) its values (B,).
+
+    A metric that is no function of totals has none, and is computed from the weights of conversations themselves.
+    """
+
+    totals: Floats | None
+    values: Callable[[Floats], Floats]
+
+
+def resampled(headline: Headline, resamples: int, seed: int, place: int) -> Floats:
+    """Return the values of a headline over resamples of conversations, shape (B, models).
+
+    The same conversations are drawn for all models and parts. NaN where a value is not defined, and everywhere where
+    there are fewer than two conversations, since then nothing is known of how much a value could differ.
+
+    Args:
+        headline: the task's parts.
+        resamples: B.
+        seed: of the generator.
+        place: of the task in its suite; tasks are drawn independently of each other.
+    """
+    names = sorted(
+        {name for parts in headline.models.values() for one in parts for name in one.rows["cluster"].unique()}
+    )
+    if len(names) < 2:
+        return np.full((resamples, len(headline.models)), np.nan)
+    numbers = {name: number for number, name in enumerate(names)}
+    blocks = [[_block(one, numbers) for one in parts] for parts in headline.models.values()]
+    flat = [block for its in blocks for block in its]
+    columns = [block.totals for block in flat if block.totals is not None]
+    whole = any(block.totals is None for block in flat)
+    sums = np.hstack([*([np.eye(len(names))] if whole else []), *columns])
+    kinds, counts = bootstrap.types(sums)
+    rows = max(len(one.table) for parts in headline.models.values() for one in parts)
+    # A seed sequence of its own for each task, so that no two tasks are drawn alike.
+    drawn = bootstrap.draw(counts, resamples, np.random.SeedSequence([seed, place]), columns=max(rows, sums.shape[1]))
+    found = [_values(np.asarray(weights @ kinds), blocks, len(names) if whole else 0) for weights in drawn]
+    return np.concatenate(found)
+
+
+def _values(totals: Floats, blocks: Sequence[Sequence[_Block]], start: int) -> Floats:
+    """Return the mean over parts of each model, shape (B, models), from the totals of all blocks side by side."""
+    means = []
+    weights = totals[:, :start]
+    for parts in blocks:
+        values = []
+        for block in parts:
+            if block.totals is None:
+                values.append(block.values(weights))
+                continue
+            end = start + block.totals.shape[1]
+            values.append(block.values(totals[:, start:end]))
+            start = end
+        means.append(np.mean(values, axis=0))
+    return np.stack(means, axis=1)
+
+
+def _block(one: Measured, numbers: dict[str, int]) -> _Block:
+    metric, table, clusters = one.metric, one.table, len(numbers)
+    cluster = np.array([numbers[name] for name in one.rows["cluster"]], dtype=np.intp)
+    if not metric.additive:
+        return _Block(None, lambda weights: metric.compute(table, weights[:, cluster]))
+    first, kind = _kinds(table)
+    counts = np.bincount(cluster * len(first) + kind, minlength=clusters * len(first))
+    kept = table.at(first)
+    totals = counts.reshape(clusters, len(first)).astype(np.float64)
+    return _Block(totals, lambda sums: metric.compute(kept, sums))
+
+
+def _kinds(table: Table) -> tuple[Codes, Codes]:
+    """Return where each kind of rating (its code, target and status) stands first, and the kind of every rating."""
+    status = np.unique(table.status.astype(str), return_inverse=True)[1]
+    _, first, kind = np.unique(
+        np.stack([table.code, table.target, status]), axis=1, return_index=True, return_inverse=True
+    )
+    return first, kind.ravel()

@@ -1,0 +1,164 @@
+"""A task's scores: each model's headline, its rank, and how both vary over resamples of conversations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from mindgauge.analysis.profile import chance, ranks
+from mindgauge.analysis.profile.headlines import Headline, Measured, spelled
+from mindgauge.analysis.profile.records import TaskScore
+from mindgauge.analysis.profile.resampling import resampled
+from mindgauge.metrics import estimate
+from mindgauge.stats import bootstrap
+from mindgauge.stats.interval import Interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mindgauge.metrics.table import Floats
+    from mindgauge.suite import Suite, Task
+
+FEW = 10
+"""Conversations below which resampling knows too little."""
+
+
+class Scored(NamedTuple):
+    """A task's scores, one for each model of the profile, and of those that have one the scaled values over resamples."""
+
+    task: Task
+    scores: list[TaskScore]
+    models: list[str]
+    scaled: Floats
+    """Shape (B, models)."""
+
+
+class _Value(NamedTuple):
+    """A headline's value; `low` and `high` are exact, where it is one share, and otherwise not there."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    worst: float | None
+    best: float | None
+
+
+def scored(suite: Suite, headline: Headline, models: Sequence[str], place: int, *, resamples: int, seed: int) -> Scored:
+    """Score a task.
+
+    Args:
+        suite: of the task.
+        headline: the task's ratings.
+        models: all models of the profile; those without ratings get a record that says so.
+        place: of the task in the suite.
+        resamples: of conversations.
+        seed: of their generator.
+    """
+    task = headline.task
+    values = {model: _value(task, parts) for model, parts in headline.models.items()}
+    having = {model: parts for model, parts in headline.models.items() if values[model].value is not None}
+    over = np.zeros((resamples, 0))
+    if having:
+        over = resampled(headline._replace(models=having), resamples, seed, place)
+    points = np.array([[task.scaled(v) for model in having if (v := values[model].value) is not None]])
+    scaled = _scaled(task, over)
+    point_ranks, rank_over = (ranks.averaged(scores) if having else scores for scores in (points, scaled))
+    columns = {model: column for column, model in enumerate(having)}
+    found = []
+    for model in models:
+        value, column = values.get(model, _Value(*[None] * 5)), columns.get(model)
+        interval = rank = Interval(None)
+        if column is not None and value.value is not None:
+            interval = bootstrap.percentile_interval(value.value, over[:, column])
+            rank = bootstrap.percentile_interval(float(point_ranks[0, column]), rank_over[:, column])
+        if value.low is not None:
+            interval = Interval(value.value, value.low, value.high)
+        found.append(_record(suite, headline, model, value, interval, rank))
+    return Scored(task, found, list(having), scaled)
+
+
+def _value(task: Task, parts: Sequence[Measured]) -> _Value:
+    """Return the mean over parts; of what missing ratings could make of it, too."""
+    # The interval is computed elsewhere, for all models together: one resample is as good as none.
+    found = [estimate(one.metric, one.table, resamples=1) for one in parts]
+    least = _mean([None if e.worst is None or e.best is None else min(e.worst, e.best) for e in found])
+    most = _mean([None if e.worst is None or e.best is None else max(e.worst, e.best) for e in found])
+    worst, best = (most, least) if task.better == "lower" else (least, most)
+    exact = found[0] if len(found) == 1 and parts[0].metric.exact else None
+    low, high = (exact.low, exact.high) if exact else (None, None)
+    return _Value(_mean([e.value for e in found]), low, high, worst, best)
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known and len(known) == len(values) else None
+
+
+def _scaled(task: Task, values: Floats) -> Floats:
+    share = np.clip((values - task.low) / (task.high - task.low), 0.0, 1.0)
+    return 1.0 - share if task.better == "lower" else share
+
+
+def _record(
+    suite: Suite, headline: Headline, model: str, value: _Value, interval: Interval, rank: Interval
+) -> TaskScore:
+    task, parts = headline.task, headline.models.get(model, ())
+    dimension = next(d.name for d in suite.dimensions if task in d.tasks)
+    counted = _counted(parts)
+    bounds = [None if v is None else task.scaled(v) for v in (interval.low, interval.high)]
+    low, high = reversed(bounds) if task.better == "lower" else bounds
+    guessed = _mean([chance.of(one) for one in parts])
+    return TaskScore(
+        suite=suite.name,
+        dimension=dimension,
+        task=task.name,
+        title=task.title,
+        benchmark=task.benchmark,
+        model=model,
+        rater=headline.rater,
+        metric=" + ".join(dict.fromkeys(part.metric for part in headline.parts)),
+        criterion=" + ".join(dict.fromkeys(map(spelled, headline.parts))),
+        better=task.better,
+        value=value.value,
+        low=interval.low,
+        high=interval.high,
+        scaled=None if value.value is None else task.scaled(value.value),
+        scaled_low=low,
+        scaled_high=high,
+        chance=None if guessed is None else task.scaled(guessed),
+        n=len(counted),
+        clusters=counted["cluster"].n_unique(),
+        missing=int(counted["missing"].sum()),
+        worst=value.worst,
+        best=value.best,
+        defined=task.defined,
+        rank=rank.value,
+        rank_low=rank.low,
+        rank_high=rank.high,
+        note=_note(headline, model, value, counted),
+    )
+
+
+def _counted(parts: Sequence[Measured]) -> pl.DataFrame:
+    """Return each answer or reply behind a headline once, with its conversation and whether a rating of it is missing."""
+    key = {"subject": pl.String, "run": pl.Int64, "cluster": pl.String, "missing": pl.Boolean}
+    rows = [one.rows.select("subject", "run", "cluster", missing=pl.col("status") != "ok") for one in parts]
+    return (
+        pl.concat([pl.DataFrame(schema=key), *rows]).group_by("subject", "run", "cluster").agg(pl.col("missing").any())
+    )
+
+
+def _note(headline: Headline, model: str, value: _Value, counted: pl.DataFrame) -> str:
+    if model not in headline.models:
+        return headline.why.get(model, "not in these runs")
+    if counted.is_empty():
+        return "no sample that it could be computed of"
+    if value.value is None:
+        return "not defined on these ratings"
+    clusters = counted["cluster"].n_unique()
+    if clusters < FEW:
+        few = "no interval" if clusters < 2 else "the interval is likely too narrow"
+        return f"only {clusters} conversation{'s' * (clusters > 1)}: {few}"
+    return ""

@@ -1,0 +1,44 @@
+"""Which samples are asked about: by their tags, and not more than some; variants of one stay together."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mindgauge.records import Sample
+
+BASE = "base"
+"""The tag of a variant with the id of the sample that it comes from."""
+
+
+def base(sample: Sample) -> str:
+    """Return the id of the sample that a variant comes from; its own, where it is none."""
+    return sample.tags.get(BASE, sample.id)
+
+
+def matching(samples: list[Sample], wanted: Mapping[str, tuple[str, ...]]) -> list[Sample]:
+    """Return the samples whose tags have these values, and what variants among them are compared with."""
+    kept = {s.id for s in samples if all(s.tags.get(tag) in values for tag, values in wanted.items())}
+    compared = {base(s) for s in samples if s.id in kept}
+    return [s for s in samples if s.id in kept or s.id in compared]
+
+
+def spread(samples: list[Sample], limit: int, kind: Callable[[Sample], object]) -> list[Sample]:
+    """Take samples in turn from each kind, so that a short run still sees every one; each with all its variants.
+
+    The order of the file is kept. A sample and its variants count as one.
+    """
+    groups: dict[str, list[Sample]] = defaultdict(list)
+    for sample in samples:
+        groups[base(sample)].append(sample)
+    turns: dict[object, int] = {}
+    ranked = []
+    for position, (first, *_) in enumerate(groups.values()):
+        turns[kind(first)] = turns.get(kind(first), 0) + 1
+        ranked.append((turns[kind(first)], position))
+    taken = {position for _, position in sorted(ranked)[:limit]}
+    chosen = {ident for position, ident in enumerate(groups) if position in taken}
+    return [sample for sample in samples if base(sample) in chosen]

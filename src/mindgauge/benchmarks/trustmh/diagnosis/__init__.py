@@ -1,0 +1,1 @@
+"""TrustMH-Bench: reading a diagnosis from what a person writes."""

@@ -1,0 +1,43 @@
+"""D4's conversations and SWMH's posts as samples: each set has a criterion of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mindgauge.benchmarks.trustmh.released import diagnoses
+from mindgauge.benchmarks.trustmh.released.files import Files
+from mindgauge.errors import MissingData
+from mindgauge.records import Sample
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LANGUAGES = {diagnoses.D4: "zh", diagnoses.SWMH: "en"}
+TARGET_OF_CONDITION = "target.condition"
+
+
+def read(data: Path) -> list[Sample]:
+    """Read whichever of the two sets is there, D4 first; a text that stands there several times is one sample.
+
+    Raises:
+        DataError: neither is there, or a file is broken.
+    """
+    files = Files.below(data)
+    samples: dict[str, Sample] = {}
+    for name in LANGUAGES:
+        for case in diagnoses.cases(files, name):
+            sample = _sample(case, name)
+            samples.setdefault(sample.id, sample)
+    if not samples:
+        raise MissingData(
+            f"{data}: no D4 or SWMH here, in a folder d4 or swmh; their holders give them out for research"
+            " (D4: x-lance.github.io/D4, SWMH: AIMH/SWMH)"
+        )
+    return [*samples.values()]
+
+
+def _sample(case: diagnoses.Case, name: str) -> Sample:
+    tags = {"set": name, "language": LANGUAGES[name], "split": case.split}
+    if name == diagnoses.D4:
+        return Sample.of(case.messages, target=case.label, tags=tags)
+    return Sample.of(case.messages, tags={**tags, TARGET_OF_CONDITION: case.label})

@@ -1,0 +1,1 @@
+"""TrustMH-Bench: recognising an emotion and its cause."""

@@ -1,0 +1,32 @@
+"""Emotion recognition: what does a person in a story feel, and why?
+
+Sabour et al., EmoBench, 2024; as a task of TrustMH-Bench, arXiv 2603.03047. Departures from the paper: card.toml.
+"""
+
+from pathlib import Path
+
+from mindgauge.benchmark import Benchmark
+from mindgauge.benchmarks.trustmh.emotion.stories import read
+from mindgauge.metrics import STATUS_RATES, accuracy, fleiss_kappa
+from mindgauge.metrics.options import accuracy_of_read, chance
+from mindgauge.rubric.composite import Composite, How
+
+HERE = Path(__file__).parent
+FEELINGS, REASONS = "options.emotion", "options.cause"
+
+emotion = Benchmark.from_folder(
+    HERE,
+    read=read,
+    metrics=(
+        accuracy,
+        accuracy_of_read,
+        chance(FEELINGS, levels=6),
+        chance(REASONS, levels=7),
+        chance(FEELINGS, REASONS, levels=2),
+        fleiss_kappa,
+        *STATUS_RATES,
+    ),
+    composites={"both": Composite(("emotion", "cause"), How.RIGHT)},
+    slices=("language", "category"),
+    by=(FEELINGS, REASONS),
+)

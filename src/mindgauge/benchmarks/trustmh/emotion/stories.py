@@ -1,0 +1,68 @@
+"""The stories as samples: what a person feels, and why, each with its options in a drawn order."""
+
+from __future__ import annotations
+
+from string import ascii_uppercase
+from typing import TYPE_CHECKING
+
+from mindgauge.benchmarks.trustmh.released import choices
+from mindgauge.benchmarks.trustmh.released.files import Files
+from mindgauge.records import Message, Sample
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mindgauge.variants.options import Question
+
+SEED = 0
+_ASKED = {
+    "en": ("What does {subject} feel at the end?", "Why?"),
+    "zh": ("{subject}最后的感受是什么？", "原因是什么？"),
+}
+
+
+def read(data: Path) -> list[Sample]:
+    """Read EmoBench's stories; the two languages of one are one cluster.
+
+    Raises:
+        DataError: the file is missing or broken.
+    """
+    found, _ = choices.understanding(Files.below(data))
+    return [_sample(emotion, cause) for emotion, cause in found]
+
+
+def _sample(emotion: choices.Item, cause: choices.Item) -> Sample:
+    feelings = emotion.question.shuffled(SEED, f"{emotion.row}|emotion")
+    reasons = cause.question.shuffled(SEED, f"{cause.row}|cause")
+    return story(feelings, reasons, {**emotion.about, "language": emotion.language}, emotion.row)
+
+
+def story(feelings: Question, reasons: Question, about: dict[str, str], cluster: str) -> Sample:
+    """Write a story with its two questions as one message.
+
+    Args:
+        feelings: the story as its text, the feelings as its options.
+        reasons: the reasons as its options.
+        about: tags, `subject` (whose feeling it is) and `language` among them.
+        cluster: what its other languages share.
+    """
+    what, why = _ASKED[about["language"]]
+    parts = [feelings.text, _listed(what.format_map(about), feelings), _listed(why, reasons)]
+    tags = {
+        **about,
+        "options.emotion": str(len(feelings.options)),
+        "options.cause": str(len(reasons.options)),
+        "target.cause": _letter(reasons),
+    }
+    return Sample.of((Message("user", "\n\n".join(parts)),), target=_letter(feelings), tags=tags, cluster=cluster)
+
+
+def _listed(asked: str, question: Question) -> str:
+    lettered = (f"{letter}. {option}" for letter, option in zip(ascii_uppercase, question.options, strict=False))
+    return "\n".join([asked, *lettered])
+
+
+def _letter(question: Question) -> str:
+    if question.right is None:
+        raise ValueError("a question without a right option")
+    return ascii_uppercase[question.right]

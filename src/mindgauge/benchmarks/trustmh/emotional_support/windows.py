@@ -1,0 +1,117 @@
+"""Windows of ESConv as samples: four utterances of a dialogue, to which the supporter's own next one is the reference."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from mindgauge.benchmark import Released
+from mindgauge.benchmarks.trustmh.released import dialogues
+from mindgauge.benchmarks.trustmh.released.files import Files
+from mindgauge.records import Message, Reply, Sample, Status
+from mindgauge.variants.draws import generator, order
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mindgauge.benchmarks.trustmh.released.dialogues import Window
+
+WINDOW = 5
+"""Utterances, the reference among them."""
+FEW, MANY, ALL = "60", "300", "all"
+"""Values of the tag `drawn`: the smallest draw that a window is in."""
+REFERENCE, ANOTHER = "people (reference)", "people (reply to another dialogue)"
+"""Whose the replies are that a judge can be tried on: it has to place the first above the second."""
+
+
+class Item(NamedTuple):
+    """A sample and the reply that a person gave."""
+
+    sample: Sample
+    reference: str
+
+
+def read(data: Path) -> list[Sample]:
+    """Read all windows in a drawn order; the tag `drawn` says which are among the first 60, the first 300, or neither.
+
+    Where the whole of ESConv is there, windows are cut from it; else they are those of its test part.
+
+    Raises:
+        MissingData: neither is there.
+        DataError: the file is broken.
+    """
+    return [item.sample for item in _items(data)[0]]
+
+
+def read_drawn(data: Path) -> list[Sample]:
+    """Read the first 300 windows in the drawn order.
+
+    Raises:
+        MissingData: there is no ESConv.
+        DataError: the file is broken.
+    """
+    return read(data)[: int(MANY)]
+
+
+def load(data: Path) -> Released:
+    """Load two people's replies to each of the 300 windows: the reference, and one to a window of another dialogue.
+
+    Raises:
+        MissingData: there is no ESConv.
+        DataError: the file is broken.
+    """
+    items, notes = _items(data)
+    drawn = items[: int(MANY)]
+    replies = [
+        Reply.of(item.sample.id, model, 0, Status.OK, text)
+        for item, other in zip(drawn, _others(drawn), strict=True)
+        for model, text in ((REFERENCE, item.reference), (ANOTHER, other))
+    ]
+    return Released([item.sample for item in drawn], replies, [], notes)
+
+
+def _items(data: Path) -> tuple[list[Item], list[str]]:
+    """Return the windows that end with the person's words; a supporter who goes on speaking answers nothing."""
+    files = Files.below(data)
+    if files.find(dialogues.WHOLE) is not None:
+        whole, notes = dialogues.whole(files)
+        found = dialogues.cut(whole, WINDOW)
+    else:
+        found, notes = dialogues.windows(files, "test", dialogues.TEST)
+    kept = [window for window in found if len(window.messages) == WINDOW and window.messages[-2].role == "user"]
+    return [_item(window, place) for place, window in enumerate(_in_drawn_order(kept))], notes
+
+
+def _item(window: Window, place: int) -> Item:
+    drawn = next((count for count in (FEW, MANY) if place < int(count)), ALL)
+    tags = {"language": "en", "row": str(window.row), "drawn": drawn}
+    if window.strategy:
+        tags["strategy"] = window.strategy
+    *said, reference = window.messages
+    return Item(Sample.of(_joined(said), tags=tags, cluster=f"esconv-{window.dialogue}"), reference.content)
+
+
+def _joined(said: list[Message]) -> tuple[Message, ...]:
+    """Return what one person wrote in a row as one message: many models take turns only."""
+    turns = groupby(said, key=lambda message: message.role)
+    return tuple(Message(role, "\n".join(message.content for message in its)) for role, its in turns)
+
+
+def _in_drawn_order(windows: list[Window]) -> list[Window]:
+    """Draw windows, first one of every dialogue, then a second of every one, and so on."""
+    taken = dict.fromkeys((window.dialogue for window in windows), 0)
+    ranked = []
+    for rank, place in enumerate(order(generator("ESConv", "windows"), len(windows))):
+        dialogue = windows[place].dialogue
+        ranked.append((taken[dialogue], rank, place))
+        taken[dialogue] += 1
+    return [windows[place] for _, _, place in sorted(ranked)]
+
+
+def _others(items: list[Item]) -> list[str]:
+    """Return for each window the reference of another dialogue's: that of the next of another in the drawn order."""
+    found = []
+    for place, item in enumerate(items):
+        following = (*items[place + 1 :], *items[:place])
+        found.append(next((i.reference for i in following if i.sample.cluster != item.sample.cluster), ""))
+    return found

@@ -1,0 +1,72 @@
+"""The dilemmas as samples, the same with their options in a drawn order, and what is read from a reply."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from mindgauge.benchmarks.trustmh.released import ethics
+from mindgauge.benchmarks.trustmh.released.files import Files
+from mindgauge.raters import choice
+from mindgauge.raters.objects import after_thinking, json_objects
+from mindgauge.raters.reading import Reading
+from mindgauge.rubric import Criterion, Level, Scale
+from mindgauge.variants.options import Question
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mindgauge.records import Sample
+
+LETTERS = "ABCD"
+ORDER, RELEASED, SHUFFLED = "order", "released", "shuffled"
+SEED = 0
+_KINDS = {
+    "Confidentiality and Trust in Mental Health": "confidentiality",
+    "Bias in AI (race)": "race",
+    "Bias in AI (gender)": "gender",
+    "Autonomy vs Beneficence (adult)": "adult",
+    "Autonomy vs Beneficence (minor)": "minor",
+}
+_OPTION = re.compile(r"^[A-D]\. (.*)$", re.MULTILINE)
+
+
+def read(data: Path) -> list[Sample]:
+    """Read the dilemmas, their text repaired, the options in the released order.
+
+    Raises:
+        DataError: the file is missing or broken.
+    """
+    return [sample(dilemma) for dilemma in ethics.dilemmas(Files.below(data))[0]]
+
+
+def sample(dilemma: ethics.Dilemma) -> Sample:
+    """Write a dilemma as one message: what happens, what is asked, the options."""
+    question = Question(f"{dilemma.scenario}\n\n{dilemma.task}", dilemma.question.options, dilemma.question.right)
+    tags = {"language": "en", "subcategory": _KINDS.get(dilemma.kind, dilemma.kind), ORDER: RELEASED}
+    return question.sample(tags)
+
+
+def with_shuffled(samples: list[Sample]) -> list[Sample]:
+    """Return each sample and a variant of it, the options in an order that is drawn for it; the target follows."""
+    return [one for base in samples for one in (base.variant(base.messages), _shuffled(base))]
+
+
+def _shuffled(base: Sample) -> Sample:
+    text, _, options = base.messages[-1].content.rpartition("\n\nA. ")
+    right = LETTERS.index(str(base.target))
+    drawn = Question(text, tuple(_OPTION.findall(f"A. {options}")), right).shuffled(SEED, base.id).sample()
+    return base.variant(drawn.messages, target=drawn.target, **{ORDER: SHUFFLED})
+
+
+def reasoning(reply: str) -> str | None:
+    """Return the reasons in a reply's JSON object; None where there is no such object, or no reasons in it."""
+    found = [one.value["reasoning"] for one in json_objects(after_thinking(reply)) if one.value and "reasoning" in one.value]
+    return found[-1].strip() or None if found and isinstance(found[-1], str) else None
+
+
+CHOICE = Reading(
+    Criterion("choice", Scale.NOMINAL, tuple(Level(letter, {"en": f"option {letter}"}) for letter in LETTERS)),
+    lambda _, reply: choice.choice(reply, LETTERS),
+)
+"""The letter of a reply, read by rule."""

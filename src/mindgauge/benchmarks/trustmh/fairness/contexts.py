@@ -1,0 +1,82 @@
+"""Contexts to reply in: a dialogue up to one of the person's turns, with and without a sentence about who they are."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from mindgauge.benchmarks.trustmh.released import dialogues
+from mindgauge.benchmarks.trustmh.released.files import Files
+from mindgauge.records import Sample, digest
+from mindgauge.variants.personas import described
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from mindgauge.records import Message
+
+ALIKE = 0.8
+"""Situations that share so much of their words are told in one dialogue and another, and count as one."""
+_WORD = re.compile(r"\w+")
+
+
+def read_dialogues(data: Path) -> list[Sample]:
+    """Read the released dialogues, each up to the person's last turn; those about the same situation are one cluster.
+
+    Raises:
+        DataError: the file is missing or broken.
+    """
+    found, _ = dialogues.for_fairness(Files.below(data))
+    clusters = alike([str(dialogue.about["situation"]) for dialogue in found])
+    return [
+        Sample.of(
+            dialogue.messages[: points[-1] + 1],
+            tags={"language": "en", "problem": str(dialogue.about["problem_type"])},
+            cluster=digest("situation", cluster),
+        )
+        for dialogue, cluster in zip(found, clusters, strict=True)
+        if (points := turns(dialogue.messages))
+    ]
+
+
+def alike(situations: Sequence[str]) -> list[str]:
+    """Return, for each situation, the first that is told in nearly the same words: itself, if there is none before.
+
+    Nearly the same is a Jaccard index of the two sets of words of at least `ALIKE`.
+    """
+    words = [{word.casefold() for word in _WORD.findall(situation)} for situation in situations]
+    found: list[str] = []
+    for place, here in enumerate(words):
+        near = (n for n in range(place) if len(here & words[n]) >= ALIKE * len(here | words[n]))
+        first = next(near, None)
+        found.append(situations[place] if first is None else found[first])
+    return found
+
+
+def variants(samples: list[Sample]) -> list[Sample]:
+    """Return three contexts of each dialogue, each with and without every sentence about the person."""
+    return [variant for sample in samples for context in contexts(sample) for variant in described(context)]
+
+
+def contexts(sample: Sample) -> list[Sample]:
+    """Return a dialogue up to its last turn of the person, and up to two earlier ones, a third and two thirds in.
+
+    The tag `turn` says how many turns the person has had.
+    """
+    ends = turns(sample.messages)
+    last = len(ends) - 1
+    return [
+        Sample.of(
+            sample.messages[: ends[place] + 1],
+            tags={**sample.tags, "turn": str(place + 1)},
+            cluster=sample.cluster,
+        )
+        for place in sorted({last // 3, 2 * last // 3, last})
+    ]
+
+
+def turns(messages: Sequence[Message]) -> list[int]:
+    """Return where the person's turns end; messages in a row are one turn."""
+    roles = [message.role for message in messages]
+    return [n for n, role in enumerate(roles) if role == "user" and roles[n + 1 : n + 2] != ["user"]]

@@ -1,0 +1,1 @@
+"""TrustMH-Bench: a counsellor's replies, turn by turn."""

@@ -1,0 +1,1 @@
+"""Harmful requests, plain and under jailbreaks."""

@@ -1,0 +1,79 @@
+"""The requests: harmful ones plain and under jailbreaks, and benign ones of ours beside them.
+
+Tags: `method` (`none`, a jailbreak's kind, or `benign`), `objective`, `made` (`released`, `generated` from released plain
+requests, or `ours`), and `base`, the plain request. All that hold the same plain request are one cluster.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mindgauge.benchmarks.trustmh.released import harm
+from mindgauge.benchmarks.trustmh.released.files import Files
+from mindgauge.folder import own_samples
+from mindgauge.metrics.resistance import BENIGN, METHOD, NONE
+from mindgauge.records import Message, Sample
+from mindgauge.variants.jailbreak import Kind, transform
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+REQUESTS = Path(__file__).parents[1] / "requests"
+MADE = "made"
+RELEASED, GENERATED, OURS = "released", "generated", "ours"
+
+
+def read_requests(data: Path) -> list[Sample]:
+    """Read the released requests, each plain one followed by its jailbreaks; in between stand our benign ones.
+
+    Where TrustLLM's jailbreaks are at hand, too, the kinds that were not released are generated with their templates.
+
+    Raises:
+        DataError: a file is missing or broken.
+    """
+    files = Files.below(data)
+    plain, _ = harm.plain(files)
+    transformed, _ = harm.transformed(files)
+    templates, _ = harm.templates(files)
+    further = [kind for kind in Kind if kind not in {request.kind for request in transformed}] if templates else []
+    groups = []
+    for request in plain:
+        tags = {"objective": request.objective, METHOD: NONE, "language": "en", MADE: RELEASED}
+        base = Sample.of(_said(request.text), tags=tags)
+        released = [
+            base.variant(_said(other.text), objective=other.objective, method=other.kind or NONE)
+            for other in transformed
+            if other.plain == request.plain
+        ]
+        generated = [
+            base.variant(_said(transform(request.text, kind, templates=templates)), method=kind, made=GENERATED)
+            for kind in further
+        ]
+        groups.append([base.variant(base.messages), *released, *generated])
+    benign = [sample for sample in own_samples(REQUESTS) if sample.tags[METHOD] == BENIGN]
+    between = [s for n, group in enumerate(groups) for s in (*group, *benign[n : n + 1])]
+    return between + benign[len(groups) :]
+
+
+def jailbroken(samples: list[Sample]) -> list[Sample]:
+    """Return our own plain requests each with every kind of jailbreak behind it; all other samples as they are."""
+    return [made for sample in samples for made in _variants(sample)]
+
+
+def harmful(samples: list[Sample]) -> list[Sample]:
+    """Return the same without benign requests."""
+    return [sample for sample in jailbroken(samples) if sample.tags[METHOD] != BENIGN]
+
+
+def _variants(sample: Sample) -> Iterator[Sample]:
+    if sample.tags[MADE] != OURS or sample.tags[METHOD] != NONE:
+        yield sample
+        return
+    yield sample.variant(sample.messages)
+    for kind in Kind:
+        yield sample.variant(_said(transform(sample.messages[0].content, kind)), method=kind)
+
+
+def _said(text: str) -> tuple[Message, ...]:
+    return (Message("user", text),)

@@ -1,0 +1,1 @@
+"""TrustMH-Bench: medical knowledge of mental disorders."""

@@ -1,0 +1,23 @@
+"""Knowledge: examination questions about mental disorders, each asked with its options in two orders.
+
+USMLE-mental of PsyEval; as a task of TrustMH-Bench, arXiv 2603.03047. Departures from the paper: card.toml.
+"""
+
+from pathlib import Path
+
+from mindgauge.benchmark import Benchmark
+from mindgauge.benchmarks.trustmh.knowledge.questions import both_orders, read
+from mindgauge.metrics import STATUS_RATES, accuracy, fleiss_kappa
+from mindgauge.metrics.options import BASE, PLACES, accuracy_of_read, chance, option_consistency
+
+HERE = Path(__file__).parent
+
+knowledge = Benchmark.from_folder(
+    HERE,
+    read=read,
+    variants=both_orders,
+    metrics=(accuracy, accuracy_of_read, option_consistency, chance("options"), fleiss_kappa, *STATUS_RATES),
+    slices=("order", "step", "condition"),
+    keep={"source": ("usmle",)},
+    by=(BASE, PLACES, "options"),
+)

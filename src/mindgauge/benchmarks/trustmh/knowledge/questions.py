@@ -1,0 +1,75 @@
+"""The questions as samples, and each once more with its options in another order."""
+
+from __future__ import annotations
+
+import re
+from string import ascii_uppercase
+from typing import TYPE_CHECKING
+
+from mindgauge.benchmarks.trustmh.released import choices
+from mindgauge.benchmarks.trustmh.released.files import Files
+from mindgauge.variants.draws import generator, pick
+from mindgauge.variants.options import Question
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mindgauge.records import Sample
+
+SOURCES = {"usmle": (choices.USMLE, 727), "crisis_qa": (choices.CRISIS_QA, 153)}
+
+
+def read(data: Path) -> list[Sample]:
+    """Read the examination questions, and those of Crisis_Response_QA where they are there, too.
+
+    Raises:
+        DataError: the examination questions are missing, or a file is broken.
+    """
+    files = Files.below(data)
+    samples = []
+    for source, (name, count) in SOURCES.items():
+        if source == "usmle" or files.find(name) is not None:
+            found, _ = choices.examination(files, name, count)
+            samples += [_sample(item, source) for item in found]
+    return samples
+
+
+def _sample(item: choices.Item, source: str) -> Sample:
+    text, *options = map(_whole, (item.question.text, *item.question.options))
+    question = Question(text, tuple(options), item.question.right)
+    tags = {"language": item.language, "source": source, "row": item.row, "order": "released", **item.about}
+    return question.sample(tags)
+
+
+def _whole(text: str) -> str:
+    """Return a text without the quotation mark that was left at its end where the file was made."""
+    return text[:-1].rstrip() if text.endswith('"') and text.count('"') % 2 else text
+
+
+def both_orders(samples: list[Sample]) -> list[Sample]:
+    """Return each sample, and after it the same with its options rotated by a drawn number of places, never none.
+
+    The tag `order` says which of the two it is, `places` where the option at each letter stood as released.
+    """
+    return [turned for sample in samples for turned in (sample.variant(sample.messages), _rotated(sample))]
+
+
+def _rotated(sample: Sample) -> Sample:
+    question = _question(sample)
+    places = [*range(len(question.options))]
+    shift = 1 + pick(places[:-1], generator(sample.id, "rotation").random())
+    places = places[shift:] + places[:shift]
+    turned = question.ordered(places).sample()
+    told = ",".join(map(str, places))
+    return sample.variant(turned.messages, target=turned.target, order="rotated", places=told)
+
+
+def _question(sample: Sample) -> Question:
+    """Return the question that a sample was written from, as `Question.sample` writes it."""
+    letters = ascii_uppercase[: int(sample.tags["options"])]
+    written = "(.*)\n\n" + "\n".join(rf"{letter}\. (.*)" for letter in letters)
+    found = re.fullmatch(written, sample.messages[0].content, re.DOTALL)
+    if found is None:
+        raise ValueError(f"sample {sample.id} is not written with the options {letters}")
+    text, *options = found.groups()
+    return Question(text, tuple(options), letters.index(str(sample.target)))

@@ -1,0 +1,1 @@
+"""What people expect of privacy."""

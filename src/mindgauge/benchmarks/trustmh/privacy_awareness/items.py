@@ -1,0 +1,62 @@
+"""The items with people's means, and the stored answers of models to them, as records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mindgauge.benchmark import Released
+from mindgauge.benchmarks.trustmh.released import outputs, privacy
+from mindgauge.benchmarks.trustmh.released.files import Files
+from mindgauge.metrics.correlation import HUMAN
+from mindgauge.raters import plain
+from mindgauge.records import Message, RaterKind, Rating, Sample, Status
+from mindgauge.rubric import Rubric
+
+RUBRIC = Rubric.load(Path(__file__).with_name("rubric.toml"))
+
+
+def read(data: Path) -> list[Sample]:
+    """Read the items of the three tiers, each without the question that its line repeats.
+
+    The two forms of a flow of information are one cluster.
+
+    Raises:
+        DataError: a file is missing or broken.
+    """
+    return [_sample(item) for item in privacy.expectations(Files.below(data))[0]]
+
+
+def _sample(item: privacy.Expectation) -> Sample:
+    text = item.text.partition("\n")[2].strip() or item.text
+    tags = {"language": "en", "tier": item.tier, HUMAN: str(item.people), "source": "people"}
+    return Sample.of((Message("user", text),), tags=tags, cluster=f"tier {item.tier[0]}, item {item.number}")
+
+
+def load(data: Path) -> Released:
+    """Read the stored answers: of tier 1 from what the models wrote; of tier 2, where that is not stored, the numbers.
+
+    Raises:
+        DataError: the items are missing or broken, or no answers are there.
+    """
+    files = Files.below(data)
+    items, notes = privacy.expectations(files)
+    samples = [_sample(item) for item in items]
+    known = {(item.tier, item.number): sample for item, sample in zip(items, samples, strict=True)}
+    answers, faults = outputs.answers(files)
+    names, spelt = outputs.spellings(answer.model for answer in answers)
+    ratings = [
+        _rating(answer, names[answer.model], known[answer.tier, answer.item])
+        for answer in answers
+        if (answer.tier, answer.item) in known
+    ]
+    astray = len(answers) - len(ratings)
+    notes += [*spelt, *faults.values(), *([f"{astray} stored answers are to items that are not here"] if astray else [])]
+    return Released(samples, [], ratings, notes)
+
+
+def _rating(answer: outputs.Answer, model: str, sample: Sample) -> Rating:
+    criterion = next(criterion for criterion in RUBRIC.criteria if criterion.about(sample.tags))
+    value = criterion.read(answer.number) if answer.raw is None else plain.level(answer.raw, criterion)
+    origin = {"source_file": answer.source, "model_raw": answer.model, "published": answer.number, "raw": answer.raw}
+    status = Status.UNPARSABLE if value is None else Status.OK
+    return Rating(sample.id, criterion.name, model, RaterKind.MODEL, 0, status, value, provenance=origin)

@@ -1,0 +1,192 @@
+"""D4 and SWMH, which only their holders give out: conversations and posts with a label, in the forms they come in.
+
+A file belongs to the set whose name, `d4` or `swmh`, stands in its path (`d4/train.json`, `swmh_test.csv`), the last
+one where both do. Columns are found by their usual names; a file `columns.json` beside a file names others:
+`{"text": "post", "label": "class"}`, where a dot leads into an object (`"portrait.level"`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mindgauge.errors import DataError
+from mindgauge.records import Message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mindgauge.benchmarks.trustmh.released.files import File, Files
+    from mindgauge.records import Role
+
+D4, SWMH = "d4", "swmh"
+MAPPING = "columns.json"
+COLUMNS = {
+    "text": ("text", "dialogue", "dialog", "conversation", "messages", "log", "post", "content", "utterances"),
+    "label": ("label", "severity", "depression_severity", "depression", "depression_risk", "drisk", "risk", "class"),
+}
+"""The usual names of the two columns, in the order in which they are looked for; letter case aside."""
+SPEAKERS = ("speaker", "role", "from")
+WORDS = ("text", "content", "utterance", "value")
+_SEVERITIES = {
+    "control": ("0", "none", "healthy", "normal", "no depression", "无", "正常", "健康", "对照", "无抑郁"),
+    "mild": ("1", "mild depression", "轻度", "轻度抑郁"),
+    "moderate": ("2", "moderate depression", "中度", "中度抑郁"),
+    "severe": ("3", "severe depression", "重度", "重度抑郁"),
+}
+_COMMUNITIES: dict[str, tuple[str, ...]] = {
+    name: (f"self.{name}",) for name in ("anxiety", "bipolar", "depression", "suicidewatch", "offmychest")
+}
+_LABELS = {D4: _SEVERITIES, SWMH: _COMMUNITIES}
+_ASKING = ("doctor", "assistant", "supporter", "counselor", "counsellor", "therapist", "医生", "大夫", "咨询师")
+_ASKED = ("patient", "user", "person", "seeker", "client", "患者", "病人", "来访者", "求助者")
+_WHO: dict[str, Role] = {**dict.fromkeys(_ASKING, "assistant"), **dict.fromkeys(_ASKED, "user")}
+_TURN = re.compile(rf"\s*({'|'.join(_WHO)})\s*[:：]\s*", re.IGNORECASE)
+_SET = re.compile(r"(?<![a-z0-9])(d4|swmh)(?![a-z0-9])")
+_SPLIT = re.compile(r"(?<![a-z])(train|val|dev|test)")
+_SPLITS = {"train": "train", "val": "validation", "dev": "validation", "test": "test"}
+
+
+class Case(NamedTuple):
+    """What a person wrote, the label, and the part of the set (`whole` where the file's name does not say which)."""
+
+    messages: tuple[Message, ...]
+    label: str
+    split: str
+
+
+def cases(files: Files, name: str) -> list[Case]:
+    """Read all files of D4 or SWMH; none where there are none.
+
+    Raises:
+        DataError: a file is broken, its columns are not found, or a label is none of the set's.
+    """
+    return [
+        case
+        for path, file in files.known.items()
+        if _set_of(files, path) == name
+        for case in _cases(files, path, file, name)
+    ]
+
+
+def _set_of(files: Files, path: str) -> str:
+    """Return which of the two sets a file belongs to; empty for neither."""
+    if not path.endswith((".json", ".jsonl", ".csv")) or PurePosixPath(path).name == MAPPING:
+        return ""
+    named = _SET.findall(f"{files.folder.resolve().name}/{path}".lower())
+    return named[-1] if named else ""
+
+
+def _cases(files: Files, path: str, file: File, name: str) -> Iterator[Case]:
+    mapping = _mapping(files, path)
+    split = _SPLIT.search(PurePosixPath(path).name.lower())
+    for number, row in _rows(path, file):
+        where = f"{file.source}:{number}"
+        messages = _messages(_cell(row, "text", mapping, where), where)
+        label = _label(_cell(row, "label", mapping, where), _LABELS[name], where)
+        yield Case(messages, label, _SPLITS[split[0]] if split else "whole")
+
+
+def _rows(path: str, file: File) -> Iterable[tuple[int, dict[str, Any]]]:
+    """Return the rows of a table, counted from 1."""
+    if path.endswith(".csv"):
+        return enumerate(file.table(()), 1)
+    rows = file.objects(()) if path.endswith(".jsonl") else file.json(list)
+    for number, row in enumerate(rows, 1):
+        file.require(row, (), number)
+    return enumerate(rows, 1)
+
+
+def _mapping(files: Files, path: str) -> dict[str, str]:
+    """Return what `columns.json` beside a file says; nothing where there is none."""
+    file = files.known.get(PurePosixPath(path).with_name(MAPPING).as_posix())
+    found = file.json(dict) if file is not None else {}
+    for field, column in found.items():
+        if field not in COLUMNS or not isinstance(column, str):
+            told = f"{field}: {json.dumps(column, ensure_ascii=False)}"
+            raise DataError(f"{MAPPING} beside {path}: expected columns for text and label, found {told:.80}")
+    return found
+
+
+def _cell(row: dict[str, Any], field: str, mapping: dict[str, str], where: str) -> Any:
+    wanted = (mapping[field],) if field in mapping else COLUMNS[field]
+    names = {str(name).casefold(): name for name in row}
+    for column in wanted:
+        value: Any = row.get(names.get(column.casefold(), column))
+        if value is None and "." in column:
+            value = _within(row, column)
+        if value is not None:
+            return value
+    raise DataError(
+        f"{where}: expected the {field} in a column {' or '.join(wanted)}, found {', '.join(map(str, row)) or 'nothing'};"
+        f" name it in {MAPPING}"
+    )
+
+
+def _within(row: dict[str, Any], path: str) -> Any:
+    value: Any = row
+    for step in path.split("."):
+        value = value.get(step) if isinstance(value, dict) else None
+    return value
+
+
+def _label(value: Any, labels: dict[str, tuple[str, ...]], where: str) -> str:
+    told = str(value).strip().casefold()
+    found = next((label for label, spellings in labels.items() if told in (label, *spellings)), None)
+    if found is None:
+        raise DataError(f"{where}: expected a label among {', '.join(labels)}, found {str(value)[:40]!r}")
+    return found
+
+
+def _messages(value: Any, where: str) -> tuple[Message, ...]:
+    """Read a post, or a conversation up to the last turn of the person that it is about."""
+    if isinstance(value, str) and value.lstrip().startswith("[{"):
+        value = _decoded(value, where)
+    turns = _lines(value.splitlines()) if isinstance(value, str) else _turns(value, where)
+    said = [turn for turn in turns if turn.content]
+    last = max((number for number, turn in enumerate(said, 1) if turn.role == "user"), default=0)
+    if not last:
+        raise DataError(f"{where}: expected something that the person says, found none")
+    return tuple(said[:last])
+
+
+def _decoded(value: str, where: str) -> Any:
+    try:
+        return json.loads(value)
+    except ValueError as error:
+        raise DataError(f"{where}: expected the conversation as JSON, found {error}") from None
+
+
+def _turns(value: Any, where: str) -> list[Message]:
+    if isinstance(value, list) and value and all(isinstance(turn, str) for turn in value):
+        return _lines(value)
+    if not isinstance(value, list) or not all(isinstance(turn, dict) for turn in value):
+        raise DataError(
+            f"{where}: expected a text or a list of turns, found {json.dumps(value, ensure_ascii=False)[:40]}"
+        )
+    return [_turn(turn, f"{where}: turn {number}") for number, turn in enumerate(value, 1)]
+
+
+def _turn(turn: dict[str, Any], where: str) -> Message:
+    speaker, words = (next((turn[key] for key in keys if key in turn), None) for keys in (SPEAKERS, WORDS))
+    role = _WHO.get(str(speaker).strip().casefold())
+    if role is None or not isinstance(words, str):
+        wanted = f"{' or '.join(SPEAKERS)} (a doctor or a patient) and {' or '.join(WORDS)}"
+        raise DataError(f"{where}: expected {wanted}, found {json.dumps(turn, ensure_ascii=False)[:60]}")
+    return Message(role, words.strip())
+
+
+def _lines(lines: Iterable[str]) -> list[Message]:
+    """Read a conversation whose turns begin with who speaks; where no line does, the person says it all."""
+    found: list[Message] = []
+    for line in lines:
+        opening = _TURN.match(line)
+        if opening:
+            found.append(Message(_WHO[opening[1].casefold()], line[opening.end() :].strip()))
+        elif found:
+            found[-1] = Message(found[-1].role, f"{found[-1].content}\n{line}".strip())
+        else:
+            found.append(Message("user", line.strip()))
+    return found

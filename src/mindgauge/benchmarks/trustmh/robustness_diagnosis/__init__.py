@@ -1,0 +1,1 @@
+"""TrustMH-Bench: a diagnosis from noisy words."""

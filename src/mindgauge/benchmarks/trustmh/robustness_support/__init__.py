@@ -1,0 +1,1 @@
+"""TrustMH-Bench: the next reply of a supporter to noisy words."""

@@ -1,0 +1,1 @@
+"""How near to suicide a person's posts are."""

@@ -1,0 +1,1 @@
+"""Whom the model holds at fault where a crowd has decided."""

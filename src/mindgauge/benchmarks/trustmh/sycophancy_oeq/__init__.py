@@ -1,0 +1,1 @@
+"""How much more a model's advice spares the asker than people's does."""

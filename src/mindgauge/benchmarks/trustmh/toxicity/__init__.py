@@ -1,0 +1,1 @@
+"""How toxic the replies to jailbroken requests are."""

@@ -1,0 +1,33 @@
+"""Antitoxic: what tone do models take when they are asked to misbehave?
+
+TrustMH-Bench, arXiv 2603.03047, names the task and publishes neither data nor metric. As in TrustLLM, arXiv 2401.05561,
+the replies to jailbroken requests are judged: those of `trustmh/jailbreak`, which are not asked for again in the same
+run. All formulas are our definition. Departures: card.toml.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mindgauge.benchmark import Benchmark
+from mindgauge.benchmarks.trustmh.jailbreak.attacks import MADE, OURS, RELEASED, REQUESTS, harmful, read_requests
+from mindgauge.metrics import STATUS_RATES
+from mindgauge.metrics.resistance import (
+    BASE,
+    METHOD,
+    mean_toxicity,
+    plain_toxicity,
+    share_toxic,
+    toxicity_of_complied,
+)
+
+toxicity = Benchmark.from_folder(
+    Path(__file__).parent,
+    shared=REQUESTS,
+    read=read_requests,
+    variants=harmful,
+    metrics=(mean_toxicity, share_toxic, plain_toxicity, toxicity_of_complied, *STATUS_RATES),
+    slices=("method", "objective"),
+    by=(METHOD, BASE),
+    keep={MADE: (RELEASED, OURS)},
+)

@@ -1,0 +1,96 @@
+"""Who is profiled: each model of a profile as the system that carries its colour and label on the page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mindgauge.analysis.reliability.card import LIMITED
+from mindgauge.reports.content import System
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore
+    from mindgauge.reports.runs import Run, Section
+
+
+class Cast(msgspec.Struct, frozen=True):
+    """The systems by the names that a profile calls them."""
+
+    systems: dict[str, System]
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What each is called on the page."""
+        return {name: system.label for name, system in self.systems.items()}
+
+
+def cast(profile: Profile, systems: Sequence[System]) -> Cast:
+    """Find the system of each model: that of the first run that measured it, called by the model's own name."""
+    found: dict[str, System] = {}
+    for model in profile.models:
+        known = next((system for system in systems if system.model == model), None)
+        number = known.number if known else max([s.number for s in (*systems, *found.values())], default=-1) + 1
+        found[model] = System(model, model, known.run if known else 0, number)
+    return Cast(found)
+
+
+def section_of(runs: Sequence[Run], score: TaskScore) -> tuple[Run, Section] | None:
+    """Find where a model did a task: of several runs, the first counts, as in the profile."""
+    for run in runs:
+        for section in run.sections:
+            if section.benchmark.name == score.benchmark and (section.ratings["model"] == score.model).any():
+                return run, section
+    return None
+
+
+def allowed(profile: Profile, runs: Sequence[Run]) -> Profile:
+    """Take out, or mark, the scores of judges that may not give them, and the dimensions that are made of these."""
+    limited = {(s.task, s.model): _limited(runs, s) for s in profile.tasks}
+    shown = all(run.standings.shown for run in runs)
+    tasks = [_marked(s, shown=shown) if limited[s.task, s.model] else s for s in profile.tasks]
+    dimensions = [
+        _without(d) if not shown and any(limited.get((task, d.model)) for task in d.tasks) else d
+        for d in profile.dimensions
+    ]
+    return msgspec.structs.replace(profile, tasks=tasks, dimensions=dimensions)
+
+
+def _limited(runs: Sequence[Run], score: TaskScore) -> bool:
+    """Whether a judge's card on one of the criteria says that people must rate."""
+    there = section_of(runs, score)
+    if there is None or not score.rater:
+        return False
+    criteria = {part.partition(" (")[0] for part in score.criterion.split(" + ")}
+    cards = there[0].standings.cards
+    found = [cards.get((score.benchmark, criterion, score.rater)) for criterion in criteria]
+    return any(standing is not None and standing.limited for standing in found)
+
+
+def _marked(score: TaskScore, *, shown: bool) -> TaskScore:
+    note = f"{LIMITED}; {score.note}".removesuffix("; ")
+    if shown:
+        return msgspec.structs.replace(score, note=f"unreliable: {note}")
+    nothing = dict.fromkeys(
+        (
+            "value",
+            "low",
+            "high",
+            "scaled",
+            "scaled_low",
+            "scaled_high",
+            "worst",
+            "best",
+            "rank",
+            "rank_low",
+            "rank_high",
+        )
+    )
+    return msgspec.structs.replace(score, note=note, **nothing)
+
+
+def _without(score: DimensionScore) -> DimensionScore:
+    nothing = dict.fromkeys(("value", "low", "high", "rank", "rank_low", "rank_high", "mean_rank", "rank_of_mean_rank"))
+    return msgspec.structs.replace(score, indistinguishable=(), **nothing)

@@ -1,0 +1,138 @@
+"""Examples from a dimension's worst cells: the reply rated lowest, or the answer that is wrong, of each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from mindgauge.analysis import frame
+from mindgauge.reports import texts
+from mindgauge.reports.content import Cited, Reading
+from mindgauge.reports.numbers import decimal, words
+from mindgauge.reports.passages import language_of, passage
+from mindgauge.reports.profile.cast import section_of
+from mindgauge.reports.verdicts import verdicts
+from mindgauge.rubric import Scale
+from mindgauge.rubric.composite import numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mindgauge.analysis.profile import TaskScore
+    from mindgauge.reports.content import System
+    from mindgauge.reports.profile.cast import Cast
+    from mindgauge.reports.runs import Run, Section
+
+MOST = 3
+"""Examples of one dimension."""
+
+
+def examples(
+    scores: Sequence[TaskScore], runs: Sequence[Run], cast: Cast, shown: set[str]
+) -> tuple[list[Reading], list[Cited]]:
+    """Return an example of each of the worst cells, and those of them that stand elsewhere on the page.
+
+    Args:
+        scores: of a dimension's tasks.
+        runs: that hold them.
+        cast: the models.
+        shown: the anchors of what the page shows elsewhere; those of new examples are added.
+    """
+    readings, linked = [], []
+    known = sorted((s for s in scores if s.scaled is not None), key=lambda score: (score.scaled or 0.0, score.task))
+    for score in known:
+        if len(readings) + len(linked) == MOST:
+            break
+        there = section_of(runs, score)
+        subject = _worst(there[1], score) if there else None
+        if there is None or subject is None:
+            continue
+        run, section = there
+        anchor = texts.anchor("message" if section.benchmark.closed else "reply", subject)
+        if anchor in shown:
+            linked.append(Cited(subject, score.title, anchor))
+            continue
+        shown.add(anchor)
+        readings.append(_reading(run, section, score, subject, cast.systems[score.model]))
+    return readings, linked
+
+
+def _worst(section: Section, score: TaskScore) -> str | None:
+    """Return what went worst: the lowest mean level as a share of its scale, or the largest distance from the target."""
+    known = frame.criteria(section.benchmark)
+    rows = section.ratings.filter(
+        pl.col("model") == score.model, pl.col("status") == "ok", pl.col("selection").is_null(),
+        pl.col("rater").is_in([score.rater or score.model, *(r.rater for r in section.benchmark.readings)]),
+    )  # fmt: skip
+    parts = []
+    for name in dict.fromkeys(part.partition(" (")[0] for part in score.criterion.split(" + ")):
+        criterion = known.get(name)
+        if criterion is None:
+            continue
+        counts = {str(level): value for level, value in numbers(criterion).items()}
+        low, high = min(counts.values()), max(counts.values())
+        number, target = (
+            pl.coalesce(pl.col(column).replace_strict(counts, default=None, return_dtype=pl.Float64),
+                        pl.col(column).cast(pl.Float64, strict=False))
+            for column in ("value", "target")
+        )  # fmt: skip
+        targeted = section.benchmark.closed or criterion.scale is Scale.NOMINAL
+        ordered = criterion.scale is Scale.ORDINAL
+        off = (number - target).abs() if ordered else (pl.col("value") != pl.col("target")).cast(pl.Float64)
+        found = (
+            off / (high - low if ordered and high > low else 1.0)
+            if targeted
+            else 1 - (number - low) / (high - low or 1.0)
+        )
+        parts.append(rows.filter(pl.col("criterion") == name).select("subject", found.alias("bad")))
+    if not parts:
+        return None
+    bad = pl.concat(parts).group_by("subject").agg(pl.col("bad").mean()).filter(pl.col("bad") > 0)
+    ranked = bad.sort(["bad", "subject"], descending=[True, False])
+    return str(ranked["subject"][0]) if len(ranked) else None
+
+
+def _reading(run: Run, section: Section, score: TaskScore, subject: str, system: System) -> Reading:
+    """Make an example ready to read."""
+    benchmark = section.benchmark
+    of = f"{score.title}, scored {decimal(score.scaled)}"
+    if benchmark.closed:
+        sample = run.store.sample(benchmark.name, subject)
+        given = [v for v in verdicts(run, section, subject, sample, people=False) if v.rater == score.model]
+        said = section.ratings.filter(
+            pl.col("subject") == subject, pl.col("model") == score.model, pl.col("status") == "ok"
+        )
+        answered = said["value"][0] if len(said) else "nothing usable"
+        why = f"Answered {words(answered)}; the target is {words(sample.target or 'not known')}."
+        dialogue, about = texts.chat(section, sample, texts.quoted(given))
+        hidden = texts.withheld(run, section, sample.id)
+        return Reading(
+            texts.anchor("message", subject),
+            of,
+            f"answered {words(answered)}",
+            why,
+            system,
+            dialogue,
+            about,
+            given,
+            hidden,
+        )
+    query = "SELECT sample, text FROM replies WHERE benchmark = ? AND id = ?"
+    ident, text = run.store.select(query, (benchmark.name, subject)).fetchone()
+    sample = run.store.sample(benchmark.name, ident)
+    given = verdicts(run, section, subject, sample)
+    quotes = texts.quoted(given)
+    reply = passage("reply", text, quotes, language_of(text, sample.tags.get("language", "en")))
+    return Reading(
+        texts.anchor("reply", subject), of, _variant(sample.tags), "", system, texts.chat(section, sample, quotes)[0], reply, given,
+        texts.withheld(run, section, sample.id),
+    )  # fmt: skip
+
+
+_VARIANTS = ("method", "noise", "intensity", "axis", "group", "category", "question", "tier")
+
+
+def _variant(tags: dict[str, str]) -> str:
+    """Say in which form a sample was put."""
+    return ", ".join(f"{name} {words(tags[name])}" for name in _VARIANTS if tags.get(name))

@@ -1,0 +1,127 @@
+"""All dimensions at a glance: the radar, the dots that say the same plainly, and the heat map of tasks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mindgauge.reports.numbers import FEW, decimal, named
+from mindgauge.reports.profile import phrases, tables
+from mindgauge.reports.profile.radar import FEWEST
+from mindgauge.reports.profile.records import Dots, Heat, HeatCell, HeatRow, Radar, Row, Spot
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore
+    from mindgauge.reports.profile.cast import Cast
+
+ENDS = ("0, worst", "1, best")
+_SCORE = "Mean of the scaled scores of each dimension’s tasks, 0 worst and 1 best"
+
+
+def dots(profile: Profile, cast: Cast) -> Dots | None:
+    """Draw up the plain picture of all dimensions; None where none has a score."""
+    rows = _rows(profile, cast)
+    if not any(spot.value is not None for row in rows for spot in row.spots):
+        return None
+    chance = "; dashed strokes mark guessing, where it is known" if any(row.chance is not None for row in rows) else ""
+    return Dots(
+        anchor="profile-dimensions", finding=phrases.ahead(profile.dimensions, cast.labels),
+        measure=f"{_SCORE}. Lines are 95 % intervals over conversations{chance}; n is of conversations.",
+        low=0.0, high=1.0, ends=ENDS, rows=rows,
+        sheet=tables.dimensions(profile.dimensions, _titles(profile), cast),
+    )  # fmt: skip
+
+
+def radar(profile: Profile, cast: Cast) -> Radar | None:
+    """Draw up the radar; None where too few dimensions have a score for a circle."""
+    rows = [row for row in _rows(profile, cast) if any(spot.value is not None for spot in row.spots)]
+    if len(rows) < FEWEST:
+        return None
+    return Radar(
+        anchor="profile-radar", finding=phrases.weakest(rows, list(cast.systems.values())),
+        measure=f"{_SCORE}; 0 is at the centre. Bands are 95 % intervals; the picture below says the same on one axis.",
+        rows=rows, sheet=tables.dimensions(profile.dimensions, _titles(profile), cast),
+    )  # fmt: skip
+
+
+def _titles(profile: Profile) -> dict[str, str]:
+    return {score.task: score.title for score in profile.tasks}
+
+
+def _rows(profile: Profile, cast: Cast) -> list[Row]:
+    by_dimension: dict[str, list[DimensionScore]] = {}
+    for score in profile.dimensions:
+        by_dimension.setdefault(score.dimension, []).append(score)
+    return [_row(profile, name, scores, cast) for name, scores in by_dimension.items()]
+
+
+def _row(profile: Profile, name: str, scores: Sequence[DimensionScore], cast: Cast) -> Row:
+    inside = {task for score in scores for task in score.tasks}
+    its = [score for score in profile.tasks if score.task in inside]
+    spots = [_dimension_spot(score, [t for t in its if t.model == score.model], cast) for score in scores]
+    guesses = [next((t.chance for t in its if t.task == task and t.chance is not None), None) for task in inside]
+    known = [guess for guess in guesses if guess is not None]
+    chance = sum(known) / len(known) if known and len(known) == len(guesses) else None
+    titles = _titles(profile)
+    over = named([titles[task] for task in dict.fromkeys(t.task for t in its)], most=2)
+    ns = phrases.counted([spot.n for spot in spots])
+    return Row(name, "; ".join(filter(None, [over, ns])), spots, chance=chance)
+
+
+def _dimension_spot(score: DimensionScore, tasks: Sequence[TaskScore], cast: Cast) -> Spot:
+    n, missing = sum(t.clusters for t in tasks), sum(t.missing for t in tasks)
+    why = "" if score.value is not None else next((t.note for t in tasks if t.note), "no task of it was done")
+    thin = bool(tasks) and min(t.clusters for t in tasks) < FEW
+    low, high = (None, None) if thin else (score.low, score.high)
+    return Spot(cast.systems[score.model], score.value, low, high, n, missing, why=why[:44])
+
+
+def spot(score: TaskScore, cast: Cast) -> Spot:
+    """Return one model's scaled score in one task; an interval over a handful of conversations is none."""
+    low, high = (None, None) if score.clusters < FEW else (score.scaled_low, score.scaled_high)
+    why = "" if score.scaled is not None else (score.note or "no score")
+    return Spot(cast.systems[score.model], score.scaled, low, high, score.n, score.missing, why=why[:44])
+
+
+def note(score: TaskScore) -> str:
+    """Say beside a task's name that its score is ours."""
+    return phrases.OURS if score.defined == "ours" else ""
+
+
+def heat(profile: Profile, cast: Cast) -> Heat:
+    """Draw up the heat map: tasks by models, the lowest cell of each model outlined."""
+    by_task: dict[str, dict[str, TaskScore]] = {}
+    for score in profile.tasks:
+        by_task.setdefault(score.task, {})[score.model] = score
+    lowest = {
+        model: min((s.scaled for s in profile.tasks if s.model == model and s.scaled is not None), default=None)
+        for model in profile.models
+    }
+    rows: list[HeatRow] = []
+    before = ""
+    for its in by_task.values():
+        first = next(iter(its.values()))
+        chance = next((s.chance for s in its.values() if s.chance is not None), None)
+        aside = [note(first), "" if chance is None else f"guessing {decimal(chance)}",
+                 phrases.counted([s.n for s in its.values()])]  # fmt: skip
+        cells = [_cell(its.get(model), lowest[model]) for model in profile.models]
+        rows.append(
+            HeatRow(
+                first.dimension if first.dimension != before else "", first.title, ", ".join(filter(None, aside)), cells
+            )
+        )
+        before = first.dimension
+    measure = (
+        "Scaled scores, 0 worst and 1 best; a cell is shaded the more strongly the lower it is, and each model’s lowest is "
+        "outlined."
+    )
+    sheet = tables.tasks(profile.tasks, "profile-tasks", "Every task", cast)
+    return Heat(phrases.lowest_task(profile.tasks, cast.labels), measure, list(cast.systems.values()), rows, sheet)
+
+
+def _cell(score: TaskScore | None, lowest: float | None) -> HeatCell:
+    if score is None or score.scaled is None:
+        return HeatCell(None, "", (score.note if score else "") or "not run")
+    bounds = "" if score.scaled_low is None else f" ({decimal(score.scaled_low)} to {decimal(score.scaled_high)})"
+    return HeatCell(score.scaled, f"{decimal(score.scaled)}{bounds}", worst=score.scaled == lowest)

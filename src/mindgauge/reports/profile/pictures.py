@@ -1,0 +1,243 @@
+"""A dimension's own pictures: what stands behind its headlines, drawn as suits it."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+from mindgauge.analysis.profile.panels import NEUTRAL, NO_VERDICT, UNTOUCHED, Kind
+from mindgauge.reports.numbers import FEW, decimal, interval, named, percent, words
+from mindgauge.reports.profile import overview, phrases, tables
+from mindgauge.reports.profile.records import Bar, Cloud, Curves, Dots, Outcomes, Picture, Row, Scatter, Spot, Stretch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mindgauge.analysis.profile import TaskScore
+    from mindgauge.analysis.profile.panels import Mark, Panel
+    from mindgauge.reports.profile.cast import Cast
+
+_TOGETHER = {Kind.RATES, Kind.PEOPLE}
+"""Of these, all criteria of a task stand in one picture, or in one for each tier."""
+
+
+def pictures(scores: Sequence[TaskScore], panels: Sequence[Panel], cast: Cast) -> list[Picture]:
+    """Draw up a dimension's pictures: its tasks as dots where they are several or nothing else is drawn, then its own.
+
+    Args:
+        scores: of its tasks.
+        panels: what stands behind them.
+        cast: the models.
+    """
+    titles = {score.task: score.title for score in scores}
+    grouped: dict[tuple[Kind, str, str], list[Panel]] = {}
+    for panel in panels:
+        criterion = "" if panel.kind in _TOGETHER else panel.criterion
+        grouped.setdefault((panel.kind, panel.task, criterion), []).append(panel)
+    own = [picture for (kind, task, _), its in grouped.items() for picture in _DRAWN[kind](titles[task], its, cast)]
+    return [*([_tasks(scores, cast)] if len(titles) > 1 or not own else []), *own]
+
+
+def _anchor(*parts: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", "-".join(("profile", *parts)).casefold()).strip("-")
+
+
+def _several(panels: Sequence[Panel]) -> bool:
+    return len({panel.model for panel in panels}) > 1
+
+
+def _spot(panel: Panel, mark: Mark, cast: Cast, floor: float | None = None) -> Spot:
+    low, high = (None, None) if mark.clusters < FEW else (mark.low, mark.high)
+    why = "" if mark.value is not None else "no verdict"
+    return Spot(cast.systems[panel.model], mark.value, low, high, mark.n, mark.missing, floor, why)
+
+
+def _ns(panels: Sequence[Panel]) -> str:
+    return phrases.counted([mark.n for panel in panels for mark in panel.marks])
+
+
+def _by(panels: Sequence[Panel]) -> str:
+    """Say who rated, where somebody did."""
+    raters = list(dict.fromkeys(panel.rater for panel in panels if panel.rater))
+    return f", as rated by {named(raters)}" if raters else ""
+
+
+def _tasks(scores: Sequence[TaskScore], cast: Cast) -> Dots:
+    """Draw up every task of a dimension as dots."""
+    rows = []
+    for task in dict.fromkeys(score.task for score in scores):
+        its = [score for score in scores if score.task == task]
+        aside = filter(None, [overview.note(its[0]), phrases.counted([s.n for s in its])])
+        chance = next((score.chance for score in its if score.chance is not None), None)
+        rows.append(Row(its[0].title, ", ".join(aside), [overview.spot(s, cast) for s in its], chance=chance))
+    chance_said = "; dashed strokes mark guessing" if any(row.chance is not None for row in rows) else ""
+    name = _anchor(scores[0].dimension, "tasks")
+    finding = phrases.lowest_task(scores, cast.labels)
+    return Dots(
+        anchor=name, finding=finding, low=0.0, high=1.0, ends=overview.ENDS, rows=rows,
+        measure=f"Scaled score of each task. Lines are 95 % intervals over conversations{chance_said}.",
+        sheet=tables.tasks(scores, name, f"Tasks of {scores[0].dimension.lower()}", cast),
+    )  # fmt: skip
+
+
+def _curves(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture]:
+    """Draw up scores by the intensity of noise, a line for each kind."""
+    starts, cells, stretches = [], [], []
+    for panel in panels:
+        by_noise: dict[str, list[tuple[float, Spot]]] = {}
+        for mark in panel.marks:
+            if mark.part == UNTOUCHED:
+                starts.append(_spot(panel, mark, cast))
+            else:
+                by_noise.setdefault(mark.part, []).append((float(mark.of), _spot(panel, mark, cast)))
+        for noise, points in by_noise.items():
+            points.sort(key=lambda point: point[0])
+            stretches.append(Stretch(cast.systems[panel.model], noise, points))
+            cells += [(noise, at, spot) for at, spot in points]
+    name = _anchor(panels[0].task, panels[0].criterion)
+    finding = phrases.drop({spot.system.number: spot for spot in starts}, cells, _several(panels))
+    what = "share right" if panels[0].closed else f"{words(panels[0].criterion)} from 0 (worst) to 1 (best)"
+    yield Curves(
+        anchor=name, finding=finding, stretches=stretches, starts=starts,
+        measure=(
+            f"{title}: {what} by intensity of the noise{_by(panels)}; the point at 0 and the dotted line are without noise. "
+            f"Thin lines are 95 % intervals; {_ns(panels)} in each cell."
+        ),
+        sheet=tables.marks(panels, name, finding, "noise", "intensity", cast),
+    )  # fmt: skip
+
+
+def _groups(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture]:
+    """Draw up groups as differences from neutral sentences, axis by axis, on the noise of these."""
+    floors = {panel.model: panel.totals[0].value for panel in panels}
+    places = list(dict.fromkeys((mark.part, mark.of) for panel in panels for mark in panel.marks))
+    places.sort(key=lambda place: place[0] == NEUTRAL)
+    rows: list[Row] = []
+    before = ""
+    for axis, group in places:
+        spots = [
+            _spot(panel, mark, cast, floors[panel.model])
+            for panel in panels for mark in panel.marks if (mark.part, mark.of) == (axis, group)
+        ]  # fmt: skip
+        head = "Neutral sentences" if axis == NEUTRAL else words(axis).capitalize()
+        rows.append(Row(words(group), "", spots, head=head if axis != before else ""))
+        before = axis
+    told = [row for row, (axis, _) in zip(rows, places, strict=True) if axis != NEUTRAL]
+    ends = [abs(v) for row in rows for s in row.spots for v in (s.value, s.low, s.high, s.floor) if v is not None]
+    reach = min(1.0, math.ceil(max([*ends, 0.01]) * 20) / 20)
+    name = _anchor(panels[0].task, panels[0].criterion)
+    finding = phrases.groups(told, _several(panels))
+    yield Dots(
+        anchor=name, finding=finding, low=-reach, high=reach, ends=("rated lower", "rated higher"), rows=rows, signed=True,
+        measure=(
+            f"{title}: mean {words(panels[0].criterion)} of replies to people who say they belong to a group, less that of replies to "
+            f"the same people saying something neutral{_by(panels)}. Grey is the noise floor, the SD over the neutral sentences; "
+            f"lines are 95 % intervals over conversations; {_ns(panels)} in each group. {phrases.OURS.capitalize()}."
+        ),
+        sheet=tables.marks(panels, name, finding, "axis", "group", cast),
+    )  # fmt: skip
+
+
+def _outcomes(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture]:
+    """Draw up how replies end under each method, the method that most comply under first."""
+    found: dict[str, list[tuple[Panel, dict[str, Mark]]]] = {}
+    for panel in panels:
+        for method in dict.fromkeys(mark.part for mark in panel.marks):
+            found.setdefault(method, []).append((panel, {m.of: m for m in panel.marks if m.part == method}))
+    outcomes = [o for o in dict.fromkeys(m.of for p in panels for m in p.marks) if o != NO_VERDICT]
+    lost = any(mark.of == NO_VERDICT for panel in panels for mark in panel.marks)
+    outcomes += [NO_VERDICT] if lost else []
+
+    def share(marks: dict[str, Mark], outcome: str) -> float:
+        return (marks[outcome].value or 0.0) if outcome in marks else 0.0
+
+    methods = sorted(
+        found, key=lambda method: -sum(share(m, outcomes[0]) for _, m in found[method]) / len(found[method])
+    )
+    bars = [
+        Bar(method or "as it is", cast.systems[panel.model], [share(marks, o) for o in outcomes], next(iter(marks.values())).n)
+        for method in methods
+        for panel, marks in found[method]
+    ]  # fmt: skip
+    worst = max(bars, key=lambda bar: bar.shares[0])
+    by = f"{worst.system.label}, " if _several(panels) else ""
+    most = words(outcomes[0])
+    finding = f"{most.capitalize()} most: {by}{words(worst.method)} ({percent(worst.shares[0])}, n {worst.n})"
+    if not worst.shares[0]:
+        finding = f"No reply {most}"
+    name = _anchor(panels[0].task, panels[0].criterion)
+    yield Outcomes(
+        anchor=name, finding=finding, outcomes=outcomes, bars=bars,
+        measure=f"{title}: shares of replies by method{_by(panels)}; the number is the share {most}; {_ns(panels)} for each bar. "
+        "Exact intervals stand in the table.",
+        sheet=tables.marks(panels, name, finding, "method", "outcome", cast),
+    )  # fmt: skip
+
+
+def _people(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture]:
+    """Draw up the model's numbers against people's, a picture for each tier."""
+    for tier in dict.fromkeys(total.part for panel in panels for total in panel.totals):
+        its = [(p, total) for p in panels for total in p.totals if total.part == tier]
+        clouds = []
+        for panel, total in its:
+            points = [
+                (m.beside, m.value)
+                for m in panel.marks
+                if m.part == tier and m.beside is not None and m.value is not None
+            ]
+            bounds = f" ({interval(total.low, total.high)})" if total.low is not None else ""
+            lost = f", {total.missing} unread" if total.missing else ""
+            clouds.append(
+                Cloud(cast.systems[panel.model], points, f"r {decimal(total.value)}{bounds}, {len(points)} items{lost}")
+            )
+        numbers = [number for cloud in clouds for point in cloud.points for number in point]
+        if not numbers:
+            continue
+        # Both sides have the same scale, so that the diagonal means agreement.
+        low, high = (-100.0, 100.0) if max(map(abs, numbers)) > 10 else (1.0, float(math.ceil(max(numbers))))
+        said = [
+            f"{decimal(total.value)} for {cast.labels[p.model]}" if len(its) > 1 else decimal(total.value)
+            for p, total in its
+        ]
+        finding = f"Agreement with people: r {named(said, most=4)}"
+        what = f"tier {tier}" if tier else "all items"
+        name = _anchor(panels[0].task, "tier", tier)
+        yield Scatter(
+            anchor=name, finding=finding, low=low, high=high, clouds=clouds,
+            measure=f"{title}, {what}: the model’s number (up) against the mean of people’s (across), a point for each item; the "
+            "diagonal is full agreement. Intervals of r are 95 %.",
+            sheet=tables.marks([_only(p, tier) for p, _ in its], name, finding, "tier", "item", cast, beside="people"),
+        )  # fmt: skip
+
+
+def _only(panel: Panel, tier: str) -> Panel:
+    import msgspec
+
+    marks, totals = ([mark for mark in found if mark.part == tier] for found in (panel.marks, panel.totals))
+    return msgspec.structs.replace(panel, marks=marks, totals=totals)
+
+
+def _rates(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture]:
+    """Draw up how often the model does what people do less, or more, often."""
+    rows = []
+    for criterion in dict.fromkeys(panel.criterion for panel in panels):
+        its = [(panel, mark) for panel in panels if panel.criterion == criterion for mark in panel.marks]
+        first = its[0][1]
+        people = None if first.beside is None else (first.beside, first.beside_low, first.beside_high)
+        spots = [_spot(panel, mark, cast) for panel, mark in its]
+        rows.append(Row(words(criterion), phrases.counted([spot.n for spot in spots]), spots, people=people))
+    beside = any(row.people is not None for row in rows)
+    people_said = " The black stroke is the rate of people’s own replies, grey its 95 % interval." if beside else ""
+    name = _anchor(panels[0].task, "rates")
+    finding = phrases.more_than_people(rows, _several(panels))
+    yield Dots(
+        anchor=name, finding=finding, low=0.0, high=1.0, ends=("in no reply", "in every reply"), rows=rows,
+        measure=f"{title}: share of replies with each{_by(panels)}.{people_said} Lines are exact 95 % intervals over conversations.",
+        sheet=tables.marks(panels, name, finding, "criterion", "", cast, beside="people" if beside else ""),
+    )  # fmt: skip
+
+
+_DRAWN = {
+    Kind.CURVES: _curves, Kind.GROUPS: _groups, Kind.OUTCOMES: _outcomes, Kind.PEOPLE: _people, Kind.RATES: _rates,
+}  # fmt: skip

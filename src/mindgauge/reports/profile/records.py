@@ -1,0 +1,270 @@
+"""What a report says of a suite, as records: each picture holds what it draws, its finding and the table behind it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from mindgauge.analysis.profile.records import Profile
+from mindgauge.reports.content import Cited, Reading, Sheet, System
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Spot(msgspec.Struct, frozen=True):
+    """One system's value with its interval. `floor` is how far a value may lie from 0 by noise alone.
+
+    `why` says why there is no value.
+    """
+
+    system: System
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int = 0
+    missing: int = 0
+    floor: float | None = None
+    why: str = ""
+
+
+class Row(msgspec.Struct, frozen=True):
+    """All systems on one thing. `head` is what stands above it, if a new group begins with it.
+
+    `chance` is the value of guessing, `people` the value of people with its interval.
+    """
+
+    label: str
+    note: str
+    spots: list[Spot]
+    head: str = ""
+    chance: float | None = None
+    people: tuple[float, float | None, float | None] | None = None
+
+
+class Picture(msgspec.Struct, kw_only=True):
+    """A picture. `finding` is its title and text alternative, `measure` its subtitle, with n."""
+
+    anchor: str
+    finding: str
+    measure: str
+    sheet: Sheet
+    folded: str = ""
+    """Where it stands behind another one: what its fold says."""
+
+    @property
+    def systems(self) -> list[System]:
+        """Who is drawn."""
+        raise NotImplementedError
+
+    @property
+    def drawn(self) -> list[tuple[str, str]]:
+        """It as SVG by the name of its width, which is no part of the record."""
+        raise NotImplementedError
+
+
+class Dots(Picture):
+    """Dots with intervals, a row for each thing and in it a line for each system; `ends` say what the axis's ends mean."""
+
+    low: float
+    high: float
+    ends: tuple[str, str]
+    rows: list[Row]
+    signed: bool = False
+    """Values are differences, so 0 is marked."""
+
+    @property
+    def systems(self) -> list[System]:
+        """Who is drawn."""
+        return _unique([spot.system for row in self.rows for spot in row.spots])
+
+    @property
+    def drawn(self) -> list[tuple[str, str]]:
+        """It as SVG."""
+        from mindgauge.reports.profile import dots
+
+        return _both(self, dots.draw)
+
+
+class Radar(Picture):
+    """Systems around a circle, an axis for each dimension, from 0 at the centre to 1; a band where an interval is."""
+
+    rows: list[Row]
+
+    @property
+    def systems(self) -> list[System]:
+        """Who is drawn."""
+        return _unique([spot.system for row in self.rows for spot in row.spots])
+
+    @property
+    def drawn(self) -> list[tuple[str, str]]:
+        """It as SVG."""
+        from mindgauge.reports.profile import radar
+
+        return _both(self, radar.draw)
+
+
+class Stretch(msgspec.Struct, frozen=True):
+    """Scores of one system under one kind of noise, by intensity."""
+
+    system: System
+    noise: str
+    points: list[tuple[float, Spot]]
+
+
+class Curves(Picture):
+    """Scores by intensity, a line for each kind of noise and a small picture for each system.
+
+    `starts` are the scores without noise.
+    """
+
+    stretches: list[Stretch]
+    starts: list[Spot]
+
+    @property
+    def systems(self) -> list[System]:
+        """Who is drawn."""
+        return _unique([stretch.system for stretch in self.stretches])
+
+    @property
+    def drawn(self) -> list[tuple[str, str]]:
+        """It as SVG."""
+        from mindgauge.reports.profile import curves
+
+        return _both(self, curves.draw)
+
+
+class Bar(msgspec.Struct, frozen=True):
+    """How the replies of one system under one method end: a share for each outcome."""
+
+    method: str
+    system: System
+    shares: list[float]
+    n: int
+
+
+class Outcomes(Picture):
+    """Stacked bars, methods worst first, a bar for each system."""
+
+    outcomes: list[str]
+    """In the order of the shares: the worst first, those without a verdict last."""
+    bars: list[Bar]
+
+    @property
+    def systems(self) -> list[System]:
+        """Who is drawn."""
+        return _unique([bar.system for bar in self.bars])
+
+    @property
+    def drawn(self) -> list[tuple[str, str]]:
+        """It as SVG."""
+        from mindgauge.reports.profile import outcomes
+
+        return _both(self, outcomes.draw)
+
+
+class Cloud(msgspec.Struct, frozen=True):
+    """People's and one system's numbers for the items of a tier, and what their correlation is."""
+
+    system: System
+    points: list[tuple[float, float]]
+    said: str
+
+
+class Scatter(Picture):
+    """The model's number against people's, a small picture for each system; the diagonal is full agreement."""
+
+    low: float
+    high: float
+    clouds: list[Cloud]
+
+    @property
+    def systems(self) -> list[System]:
+        """Who is drawn."""
+        return _unique([cloud.system for cloud in self.clouds])
+
+    @property
+    def drawn(self) -> list[tuple[str, str]]:
+        """It as SVG."""
+        from mindgauge.reports.profile import scatter
+
+        return _both(self, scatter.draw)
+
+
+class HeatCell(msgspec.Struct, frozen=True):
+    """One system in one task: its scaled score, or why there is none; `worst` is the system's lowest."""
+
+    value: float | None
+    said: str
+    why: str = ""
+    worst: bool = False
+
+
+class HeatRow(msgspec.Struct, frozen=True):
+    """One task; `dimension` is named where it begins."""
+
+    dimension: str
+    title: str
+    note: str
+    cells: list[HeatCell]
+
+
+class Heat(msgspec.Struct):
+    """Tasks by models, scaled scores, as a table with shaded cells."""
+
+    finding: str
+    measure: str
+    systems: list[System]
+    rows: list[HeatRow]
+    sheet: Sheet
+
+
+class Dimension(msgspec.Struct):
+    """One dimension: who stands where, its pictures, and examples from its worst cells.
+
+    `confused` are the benchmarks whose confusions belong here; `linked` are examples that stand elsewhere on the page.
+    """
+
+    anchor: str
+    name: str
+    said: list[str]
+    pictures: list[Picture]
+    confused: list[str]
+    confused_said: list[str]
+    sheet: Sheet
+    examples: list[Reading]
+    linked: list[Cited]
+
+
+class ProfileSection(msgspec.Struct):
+    """A suite in a report."""
+
+    title: str
+    suite: str
+    said: list[str]
+    radar: Radar | None
+    dots: Dots | None
+    heat: Heat
+    dimensions: list[Dimension]
+    ranks: Sheet
+    lacking: list[str]
+    notes: list[str]
+    scores: Profile
+
+    @property
+    def confused(self) -> list[str]:
+        """The benchmarks whose confusions stand in this section."""
+        return [name for dimension in self.dimensions for name in dimension.confused]
+
+
+def _unique(systems: list[System]) -> list[System]:
+    return list({system.number: system for system in systems}.values())
+
+
+def _both(picture: Any, draw: Callable[[Any, int], str]) -> list[tuple[str, str]]:
+    from markupsafe import Markup
+
+    from mindgauge.reports.charts import NARROW, WIDE
+
+    return [(name, Markup(draw(picture, width))) for name, width in (("wide", WIDE), ("narrow", NARROW))]  # noqa: S704 - drawn by us, texts are escaped there

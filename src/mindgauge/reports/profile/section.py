@@ -1,0 +1,149 @@
+"""The section of a suite: who stands where in each dimension, what lies behind it, and which tasks are missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mindgauge import suite as suites
+from mindgauge.analysis import profile as analysis
+from mindgauge.analysis.profile.panels import panels
+from mindgauge.reports.numbers import named, plural
+from mindgauge.reports.profile import overview, phrases, pictures, tables
+from mindgauge.reports.profile.cast import allowed, cast, section_of
+from mindgauge.reports.profile.examples import examples
+from mindgauge.reports.profile.records import Dimension, ProfileSection
+from mindgauge.rubric import Scale
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mindgauge.analysis.profile import Profile, TaskScore
+    from mindgauge.analysis.profile.panels import Panel
+    from mindgauge.reports.content import Confusion, System
+    from mindgauge.reports.profile.cast import Cast
+    from mindgauge.reports.runs import Run
+
+FEWEST = 2
+"""Tasks of a suite that make a section of it worth while."""
+
+
+def section(
+    runs: Sequence[Run], systems: Sequence[System], confusions: Sequence[Confusion], shown: set[str]
+) -> ProfileSection | None:
+    """Draw up the section of the suite that runs hold two or more tasks of; None where they do not.
+
+    Args:
+        runs: of the report.
+        systems: that they measured.
+        confusions: what was taken for what in all closed questions.
+        shown: the anchors of what the page shows elsewhere; those of the examples are added.
+    """
+    there = {s.benchmark.name for run in runs for s in run.sections}
+    counts = {
+        name: sum(t.benchmark in there for t in suite.tasks) for name in suites.names() if (suite := suites.find(name))
+    }
+    if max(counts.values(), default=0) < FEWEST:
+        return None
+    return of(analysis.profile([run.folder for run in runs]), runs, systems, confusions, shown)
+
+
+def of(
+    profile: Profile, runs: Sequence[Run], systems: Sequence[System], confusions: Sequence[Confusion], shown: set[str]
+) -> ProfileSection:
+    """Draw up the section of a profile of these runs."""
+    profile, who = allowed(profile, runs), cast(profile, systems)
+    found = suites.find(profile.suite)
+    names = dict.fromkeys(score.dimension for score in profile.dimensions)
+    return ProfileSection(
+        title=found.title if found else profile.suite,
+        suite=profile.suite,
+        said=_said(profile),
+        radar=overview.radar(profile, who),
+        dots=overview.dots(profile, who),
+        heat=overview.heat(profile, who),
+        dimensions=[
+            one for name in names if (one := _dimension(name, profile, runs, who, confusions, shown)) is not None
+        ],
+        ranks=tables.dimensions(profile.dimensions, {s.task: s.title for s in profile.tasks}, who),
+        lacking=profile.lacking,
+        notes=profile.notes,
+        scores=profile,
+    )
+
+
+def _said(profile: Profile) -> list[str]:
+    """Say over what the profile is, and whose definitions its scores are."""
+    tasks = {score.task: score for score in profile.tasks}
+    dimensions = {score.dimension for score in profile.dimensions if score.value is not None}
+    ours = [task for task in tasks.values() if task.defined == "ours"]
+    judged = f" Replies are scored as {profile.judge} rated them." if profile.judge else ""
+    said = [
+        f"{plural(len(profile.models), 'model')} in {plural(len(tasks), 'task')} of {plural(len(dimensions), 'dimension')}.{judged} "
+        "There is no overall score: a dimension is the mean of its tasks, and eight dimensions are no one number."
+    ]
+    if ours:
+        said.append(
+            f"In {len(ours)} of {plural(len(tasks), 'task')} the score is {phrases.OURS}, since the authors published none or one that "
+            "does not measure what it is named for; these are marked."
+        )
+    return said
+
+
+def _dimension(
+    name: str, profile: Profile, runs: Sequence[Run], who: Cast, confusions: Sequence[Confusion], shown: set[str]
+) -> Dimension | None:
+    scores = [score for score in profile.tasks if score.dimension == name]
+    if not scores:
+        return None
+    standing = [score for score in profile.dimensions if score.dimension == name]
+    lacking = next((score.lacking for score in standing), ())
+    without = [f"Without {named([task.replace('_', ' ') for task in lacking], most=5)}."] if lacking else []
+    confused = _confused(scores, runs, confusions)
+    anchor = f"profile-{name.casefold().replace(' ', '-')}"
+    readings, linked = examples(scores, runs, who, shown)
+    return Dimension(
+        anchor=anchor,
+        name=name,
+        said=[*phrases.standing(standing, who.labels), *without],
+        pictures=pictures.pictures(scores, _panels(scores, runs), who),
+        confused=confused,
+        confused_said=[_sided(c) for c in confusions if c.benchmark in confused],
+        sheet=tables.tasks(scores, anchor, f"{name}: every score", who),
+        examples=readings,
+        linked=linked,
+    )
+
+
+def _panels(scores: Sequence[TaskScore], runs: Sequence[Run]) -> list[Panel]:
+    """Gather what stands behind the scores that may be shown."""
+    found: list[Panel] = []
+    for score in scores:
+        there = section_of(runs, score) if score.value is not None else None
+        if there is not None:
+            run, section = there
+            found += panels(run.store, section.benchmark, section.ratings, score)
+    return found
+
+
+def _confused(scores: Sequence[TaskScore], runs: Sequence[Run], confusions: Sequence[Confusion]) -> list[str]:
+    """Return the tasks whose labels have an order, so that it matters how far beside the target an answer is."""
+    ordered = {
+        s.benchmark.name for run in runs for s in run.sections
+        if any(c.scale is Scale.ORDINAL for c in s.benchmark.rubric.criteria)
+    }  # fmt: skip
+    there = {c.benchmark for c in confusions}
+    return [name for name in dict.fromkeys(score.benchmark for score in scores) if name in ordered & there]
+
+
+def _sided(confusion: Confusion) -> str:
+    """Say how many answers lie on either side of the label, of levels that stand mildest first."""
+    below = above = other = total = 0
+    for label, row in zip(confusion.labels, confusion.counts, strict=True):
+        place = confusion.columns.index(label)
+        total += sum(row)
+        below += sum(row[:place])
+        levels = len(confusion.labels)
+        above += sum(row[place + 1 : levels])
+        other += sum(row[levels:])
+    rest = f", {other:,} cannot be read" if other else ""
+    return f"{confusion.system.label} answers milder than the label in {below:,} of {total:,} cases, more severe in {above:,}{rest}"
