@@ -127,6 +127,14 @@ def test_flips_are_counted_within_a_repeat_and_without_a_base_not_at_all() -> No
     assert estimate(flip_rate, table([*rows[:3], ("1", "word", "0.10", 3, 0)], run=[0, 1, 0, 0])).value == 0.0
 
 
+def test_what_has_nothing_to_be_compared_with_has_no_drop() -> None:
+    for rows in ([("0", "none", "", 4, -1)], [("0", "word", "0.10", 4, -1)]):
+        found = estimate(mean_relative_drop, table(rows, SHARES))
+        assert (found.value, found.n) == (None, 0)
+    found = estimate(relative_drop_at("word", 0.1), rated([4, 4], word_10=[2, 3], character_10=[0, 0]))
+    assert (found.value, found.n) == (0.375, 4), "of the base and this cell alone"
+
+
 def test_every_resample_is_computed_as_if_it_were_the_data() -> None:
     generator = np.random.default_rng(0)
     rows = [(str(item), "none", "", int(generator.integers(2, 5)), -1) for item in range(12)]

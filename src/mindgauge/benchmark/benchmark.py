@@ -18,7 +18,7 @@ from mindgauge.metrics import Metric
 from mindgauge.prompt import Prompt
 from mindgauge.raters.judge import Instrument, Mode, Way
 from mindgauge.raters.reading import Reading
-from mindgauge.records import Sample, Value
+from mindgauge.records import Reply, Sample, Status, Value
 from mindgauge.rubric import Criterion, Method, Rubric
 from mindgauge.rubric.composite import Composite, How
 
@@ -155,6 +155,22 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     def _kind(self, sample: Sample) -> object:
         """Return the class of a sample: by its protocol or else its target."""
         return sample.tags.get(self.protocol, sample.target) if self.protocol else sample.target
+
+    def shown(self, sample: Sample, reply: Reply, find: Callable[[str], Sample]) -> tuple[Sample, Reply] | None:
+        """Return what a judge is shown of a sample and the reply to it; None where the reply has no part that is judged.
+
+        Args:
+            sample: that was answered.
+            reply: to it.
+            find: finds a sample by its id.
+        """
+        if self.judged_on in sample.tags:
+            tags = {name: value for name, value in sample.tags.items() if name != self.judged_on}
+            sample = msgspec.structs.replace(find(sample.tags[self.judged_on]), tags=tags)
+        if self.judged_part is None or reply.status is not Status.OK:
+            return sample, reply
+        part = self.judged_part(reply.text)
+        return None if part is None else (sample, msgspec.structs.replace(reply, text=part))
 
     def training(self, data: Path | None) -> list[Sample]:
         """Return labelled samples to learn from: the user's training part, or else our own samples.

@@ -7,8 +7,6 @@ from functools import partial
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from mindgauge.manifest import now, software
 from mindgauge.models.request import Request
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status, Value
@@ -175,15 +173,7 @@ class _Judging:
             self._session.store.add_rating(self._benchmark.name, rating)
 
     def _shown(self, sample: Sample, reply: Reply) -> tuple[Sample, Reply] | None:
-        """Return what a judge is shown of a sample and the reply to it; None where that is no part of the reply."""
-        benchmark = self._benchmark
-        if benchmark.judged_on and benchmark.judged_on in sample.tags:
-            base = self._session.store.sample(benchmark.name, sample.tags[benchmark.judged_on])
-            sample = msgspec.structs.replace(base, tags=sample.tags)
-        if benchmark.judged_part is None or reply.status is not Status.OK:
-            return sample, reply
-        part = benchmark.judged_part(reply.text)
-        return None if part is None else (sample, msgspec.structs.replace(reply, text=part))
+        return self._benchmark.shown(sample, reply, partial(self._session.store.sample, self._benchmark.name))
 
     async def _protocol(self, sample: Sample, run: int) -> tuple[Status, Value | None]:
         """Find the protocol to judge by; a sample whose category nobody knows has none."""

@@ -19,7 +19,7 @@ import numpy as np
 from mindgauge.metrics.table import Metric, ratio
 
 if TYPE_CHECKING:
-    from mindgauge.metrics.table import Codes, Floats, Mask, Table
+    from mindgauge.metrics.table import Floats, Mask, Table
 
 NOISE, INTENSITY, BASE = "noise", "intensity", "base"
 """The tags that the metrics look at."""
@@ -31,12 +31,15 @@ _ROUNDING = 1e-12
 def relative_drop_at(noise: str, intensity: float) -> Metric:
     """Return the relative drop in one cell; its label is `character 0.10`."""
 
-    def compute(table: Table, weights: Floats) -> Floats:
-        here = (table.tags[NOISE] == noise) & (table.tags[INTENSITY] == f"{intensity:.2f}")
-        base, cell = _means(table, weights, np.where(_clean(table), 0, np.where(here, 1, -1)), 2).T
-        return _relative(table, base, cell)
+    def concerns(table: Table) -> Mask:
+        here = np.equal(table.tags[NOISE], noise) & np.equal(table.tags[INTENSITY], f"{intensity:.2f}")
+        return _compared(table, here.astype(bool))
 
-    return Metric("relative_drop", compute, "lower", _scored, label=f"{noise} {intensity:.2f}")
+    def compute(table: Table, weights: Floats) -> Floats:
+        places = np.flatnonzero(concerns(table))
+        return _mean_relative(table.at(places), weights[:, places])
+
+    return Metric("relative_drop", compute, "lower", concerns, label=f"{noise} {intensity:.2f}")
 
 
 def _mean_relative(table: Table, weights: Floats) -> Floats:
@@ -78,9 +81,15 @@ def _closed(table: Table) -> Mask:
     return table.target >= 0
 
 
-def _scored(table: Table) -> Mask:
-    """Where a rating can have a score: it has a target, or its levels are numbers."""
-    return _closed(table) | _numbered(table)
+def _with_base(table: Table) -> Mask:
+    return _compared(table, ~_clean(table))
+
+
+def _compared(table: Table, noisy: Mask) -> Mask:
+    """Return the ratings with a score among those of noisy samples and of samples without noise; none if one lacks."""
+    scored = _closed(table) | _numbered(table)
+    clean, noisy = scored & _clean(table), scored & noisy
+    return (clean | noisy) & clean.any() & noisy.any()
 
 
 def _numbered(table: Table) -> bool:
@@ -95,19 +104,13 @@ def _scores(table: Table) -> Floats:
     return np.where(_closed(table), (table.code == table.target).astype(float), shares)
 
 
-def _means(table: Table, weights: Floats, group: Codes, groups: int) -> Floats:
-    """Return the mean score of each group, shape (B, groups); a rating of group -1 is in none."""
-    scores = _scores(table)
-    member = (group[:, None] == np.arange(groups)) & np.isfinite(scores)[:, None]
-    return ratio(weights @ (member * np.nan_to_num(scores)[:, None]), weights @ member.astype(float))
-
-
 def _by_cell(table: Table, weights: Floats) -> tuple[Floats, Floats]:
     """Return the mean scores without noise, shape (B,), and in each cell that occurs, shape (B, cells)."""
-    clean = _clean(table)
-    names = np.where(clean, "", table.tags[NOISE] + " " + table.tags[INTENSITY]).astype(str)
-    found, group = np.unique(np.concatenate([[""], names]), return_inverse=True)
-    means = _means(table, weights, group[1:], len(found))
+    cells = np.where(_clean(table), "", table.tags[NOISE] + " " + table.tags[INTENSITY]).astype(str)
+    found, cell = np.unique(np.concatenate([[""], cells]), return_inverse=True)
+    scores = _scores(table)
+    member = np.equal(cell[1:, None], np.arange(len(found))) & np.isfinite(scores)[:, None]
+    means = ratio(weights @ (member * np.nan_to_num(scores)[:, None]), weights @ member.astype(float))
     return means[:, 0], means[:, 1:]
 
 
@@ -122,11 +125,11 @@ def _mean(values: Floats) -> Floats:
     return ratio(np.nan_to_num(values).sum(axis=1), np.isfinite(values).sum(axis=1))
 
 
-mean_relative_drop = Metric("mean_relative_drop", _mean_relative, "lower", _scored)
+mean_relative_drop = Metric("mean_relative_drop", _mean_relative, "lower", _with_base)
 """The mean of the cells that occur, each counting the same."""
-worst_relative_drop = Metric("worst_relative_drop", _worst_relative, "lower", _scored)
+worst_relative_drop = Metric("worst_relative_drop", _worst_relative, "lower", _with_base)
 """The largest of the cells that occur."""
-mean_absolute_drop = Metric("mean_absolute_drop", _mean_absolute, "lower", _scored)
+mean_absolute_drop = Metric("mean_absolute_drop", _mean_absolute, "lower", _with_base)
 """The mean of S0 - S: a score that is low without noise has little to lose, whatever share of it that is."""
 flip_rate = Metric("flip_rate", _flips, "lower", _closed, exact=True, missing_is_outcome=True)
 """Of closed questions with noise, the share answered otherwise than without."""

@@ -62,12 +62,20 @@ def _distances(table: Table) -> Floats:
 
 
 def _means(table: Table, weights: Floats, axis: str) -> Floats:
-    """Return m_g of an axis, shape (B, G)."""
-    names, group = np.unique(np.where(_on(table, axis), table.tags[GROUP], "").astype(str), return_inverse=True)
-    distances = _distances(table)
-    asked = np.flatnonzero(names != "")
-    member = (group[:, None] == asked) & np.isfinite(distances)[:, None]
-    return ratio(weights @ (member * np.nan_to_num(distances)[:, None]), weights @ member.astype(float))
+    """Return m_g of an axis, shape (B, G).
+
+    Ratings of one cluster and repeat have the same weight, so they are summed before they are weighted.
+    """
+    here, distances = np.flatnonzero(_on(table, axis)), _distances(table)
+    names, group = np.unique(table.tags[GROUP][here].astype(str), return_inverse=True)
+    same = table.cluster[here] * (table.repeats.max(initial=0) + 1) + table.repeats[here]
+    _, first, block = np.unique(same, return_index=True, return_inverse=True)
+    known = np.isfinite(distances[here])
+    totals, counts = np.zeros((2, len(first), len(names)))
+    np.add.at(totals, (block[known], group[known]), distances[here][known])
+    np.add.at(counts, (block[known], group[known]), 1.0)
+    drawn = weights[:, here[first]]
+    return ratio(drawn @ totals, drawn @ counts)
 
 
 def _over_groups(figure: Callable[[Floats], Floats], table: Table, weights: Floats, axis: str) -> Floats:

@@ -28,6 +28,7 @@ from mindgauge.reports import (
     wrong,
 )
 from mindgauge.reports import runs as opened
+from mindgauge.reports.profile import section as suite_section
 from mindgauge.reports.sections import Report
 from mindgauge.reports.standing import Withheld, withheld
 
@@ -129,6 +130,9 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
         answers = answer.answers(runs, systems)
         reading = worst.to_read(runs, systems)
         shown = {item.anchor for chosen in reading for item in chosen.items}
+        weaknesses = weak.weak(runs, systems, shown)
+        elsewhere = shown | {item.anchor for item in weaknesses.cited}
+        suite = suite_section.section(runs, systems, weaknesses.confusions, elsewhere)
         between = paired.paired(runs, systems)
         benchmarks = list(dict.fromkeys(section.benchmark.card.title for run in runs for section in run.sections))
         return Report(
@@ -144,9 +148,10 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
                 *answer.caveats(runs),
             ],
             not_shown=answer.not_shown(runs),
+            profile=suite,
             reading=reading,
             hidden=texts.hidden(runs),
-            weak=weak.weak(runs, systems, shown),
+            weak=weaknesses,
             trust=trust.trust(runs, systems, shown),
             wrong=wrong.wrong(runs, systems),
             paired=between,

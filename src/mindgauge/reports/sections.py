@@ -10,6 +10,7 @@ from mindgauge.analysis.decision_path import DecisionPath
 from mindgauge.analysis.score import Scores
 from mindgauge.reports.compared_section import Paired
 from mindgauge.reports.content import Confusion, Figure, Reading, Sheet, System
+from mindgauge.reports.profile.records import ProfileSection
 from mindgauge.reports.standing import Withheld
 from mindgauge.reports.trust_section import Trust
 
@@ -122,6 +123,8 @@ class Report(msgspec.Struct):
     not_shown: list[str]
     hidden: list[str]
     """What is told by its id alone, since its texts are restricted; empty where everything may be shown."""
+    profile: ProfileSection | None
+    """None where the runs hold fewer than two tasks of a suite."""
     reading: list[ToRead]
     weak: Weak
     trust: Trust

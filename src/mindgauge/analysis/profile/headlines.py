@@ -10,10 +10,14 @@ from mindgauge.analysis import frame, questions
 from mindgauge.analysis.profile.reading import judged
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mindgauge.analysis.profile.reading import Rated
     from mindgauge.analysis.questions import Question
     from mindgauge.metrics import Metric, Table
     from mindgauge.suite import Part, Task
+
+NOTHING_COMMON = "no sample is common to all models that did it, so nothing is compared"
 
 
 class Measured(NamedTuple):
@@ -37,6 +41,13 @@ class Headline(NamedTuple):
     """Who rated the replies; empty where nobody had to."""
 
 
+class _Cut(NamedTuple):
+    """The ratings that one part of a headline is about."""
+
+    part: Part
+    rows: pl.DataFrame
+
+
 def headline(task: Task, rated: Rated, judge: str, notes: list[str]) -> Headline:
     """Cut a task's ratings into the parts of its headline, each reduced to the samples that all its models have.
 
@@ -49,25 +60,20 @@ def headline(task: Task, rated: Rated, judge: str, notes: list[str]) -> Headline
     rows = _same_targets(task, rated.rows, notes)
     raters = judged(rated.benchmark, rows)["rater"].unique().to_list()
     counted = rows.filter((pl.col("rater") == judge) | ~pl.col("rater").is_in(raters))
-    parts = {part: _of(counted, part) for part in task.headline}
+    cuts = [_Cut(part, _of(counted, part)) for part in task.headline]
     if task.whichever:
-        parts = {part: its for part, its in parts.items() if not its.is_empty()}
+        cuts = [cut for cut in cuts if not cut.rows.is_empty()]
     models = rows["model"].unique(maintain_order=True).to_list()
-    reasons = {model: _why_not(parts, model, judge if raters else "") for model in models}
+    reasons = {model: _why_not(cuts, model, judge if raters else "") for model in models}
     why = {model: reason for model, reason in reasons.items() if reason}
     scored = [model for model in models if model not in why]
-    for part, its in parts.items():
-        parts[part] = _common(task, part, its.filter(pl.col("model").is_in(scored)), notes)
-    if scored and any(its.is_empty() for its in parts.values()):
-        alone = "no sample is common to all models that did it, so nothing is compared"
-        notes.append(f"{task.title}: {alone}")
-        why, scored = {**why, **dict.fromkeys(scored, alone)}, []
-    found = {
-        model: tuple(_measured(rated, part, its.filter(pl.col("model") == model)) for part, its in parts.items())
-        for model in scored
-    }
-    there = {rater for its in parts.values() for rater in its["rater"].unique()}
-    return Headline(task, tuple(parts), found, why, judge if judge in raters and judge in there else "")
+    cuts = [_common(task, cut, scored, notes) for cut in cuts]
+    if scored and any(cut.rows.is_empty() for cut in cuts):
+        why, scored = {**why, **dict.fromkeys(scored, NOTHING_COMMON)}, []
+    found = {model: tuple(_measured(rated, cut, model) for cut in cuts) for model in scored}
+    there = {rater for cut in cuts for rater in cut.rows["rater"].unique()}
+    rater = judge if judge in raters and judge in there else ""
+    return Headline(task, tuple(cut.part for cut in cuts), found, why, rater)
 
 
 def _of(rows: pl.DataFrame, part: Part) -> pl.DataFrame:
@@ -75,9 +81,9 @@ def _of(rows: pl.DataFrame, part: Part) -> pl.DataFrame:
     return rows.filter(pl.col("criterion") == part.criterion, *inside)
 
 
-def _why_not(parts: dict[Part, pl.DataFrame], model: str, judge: str) -> str:
+def _why_not(cuts: Sequence[_Cut], model: str, judge: str) -> str:
     """Say why a model has no score; empty if it has one."""
-    for part, rows in parts.items():
+    for part, rows in cuts:
         its = rows.filter(pl.col("model") == model)
         if its.is_empty():
             return f"no ratings on {spelled(part)}" + (f" by {judge}" if judge else "")
@@ -86,7 +92,7 @@ def _why_not(parts: dict[Part, pl.DataFrame], model: str, judge: str) -> str:
             return f"{judge} gave no verdict on {spelled(part)} ({len(its)} of {len(its)} missing)"
         if (its["status"] == "failed").all():
             return f"no answer came for {spelled(part)} ({len(its)} of {len(its)} calls failed)"
-    return "" if parts else "no ratings"
+    return "" if cuts else "no ratings"
 
 
 def spelled(part: Part) -> str:
@@ -106,20 +112,20 @@ def _same_targets(task: Task, rows: pl.DataFrame, notes: list[str]) -> pl.DataFr
     return rows.join(differing, on="sample", how="anti", maintain_order="left")
 
 
-def _common(task: Task, part: Part, rows: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
-    """Keep the samples that all models have, and say how many others there are."""
-    models = rows["model"].n_unique()
+def _common(task: Task, cut: _Cut, models: Sequence[str], notes: list[str]) -> _Cut:
+    """Keep some models' ratings of the samples that they all have, and say how many others there are."""
+    rows = cut.rows.filter(pl.col("model").is_in(models))
     having = rows.group_by("sample").agg(pl.col("model").n_unique())
-    kept = having.filter(pl.col("model") == models)["sample"]
-    if len(kept) < len(having):
-        about = "" if len(task.headline) == 1 else f" of {spelled(part)}"
-        notes.append(
-            f"{task.title}: {len(kept)} of {len(having)} samples{about} are common to all {models} models; only these count"
-        )
-    return rows.filter(pl.col("sample").is_in(kept.implode()))
+    kept = having.filter(pl.col("model") == len(models))["sample"]
+    if 0 < len(kept) < len(having):
+        about = "" if len(task.headline) == 1 else f" of {spelled(cut.part)}"
+        count = f"{len(kept)} of {len(having)} samples{about}"
+        notes.append(f"{task.title}: {count} are common to all {len(models)} models; only these count")
+    return cut._replace(rows=rows.filter(pl.col("sample").is_in(kept.implode())))
 
 
-def _measured(rated: Rated, part: Part, rows: pl.DataFrame) -> Measured:
+def _measured(rated: Rated, cut: _Cut, model: str) -> Measured:
+    part, rows = cut.part, cut.rows.filter(pl.col("model") == model)
     question = questions.find(rated.benchmark, part.criterion, str(rows["rater_kind"].first()))
     assert question is not None, f"{rated.benchmark.name} has no criterion {part.criterion}"
     metric = next(m for m in question.metrics if m.name == part.metric and not m.label)

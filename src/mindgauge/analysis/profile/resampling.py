@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from mindgauge.metrics.table import ratio
 from mindgauge.stats import bootstrap
 
 if TYPE_CHECKING:
@@ -77,6 +78,11 @@ def _values(totals: Floats, blocks: Sequence[Sequence[_Block]], start: int) -> F
 def _block(one: Measured, numbers: dict[str, int]) -> _Block:
     metric, table, clusters = one.metric, one.table, len(numbers)
     cluster = np.array([numbers[name] for name in one.rows["cluster"]], dtype=np.intp)
+    if metric.worth is not None:
+        worth = metric.worth(table)
+        known = np.isfinite(worth)
+        sums = [np.bincount(cluster, its, clusters) for its in (np.where(known, worth, 0.0), known)]
+        return _Block(np.stack(sums, axis=1), lambda totals: ratio(totals[:, 0], totals[:, 1]))
     if not metric.additive:
         return _Block(None, lambda weights: metric.compute(table, weights[:, cluster]))
     first, kind = _kinds(table)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.reports.charts import MUTED, NARROW, colour
+from mindgauge.reports.charts import MUTED, colour
 from mindgauge.reports.profile.canvas import DASHES, SMALL, Canvas, key
 from mindgauge.reports.profile.facets import Facet, place
 
@@ -22,7 +22,7 @@ def draw(picture: Curves, width: int) -> str:
     kinds = list(dict.fromkeys(stretch.noise for stretch in picture.stretches))
     far = max((at for stretch in picture.stretches for at, _ in stretch.points), default=1.0)
     steps = sorted({at for stretch in picture.stretches for at, _ in stretch.points})
-    facets, height = place(canvas, picture.systems, width, 1 if width == NARROW else 2, 0.62)
+    facets, height = place(canvas, picture.systems, width, 0.66)
     for system, facet in zip(picture.systems, facets, strict=True):
         for tick in _TICKS:
             canvas.line(facet.at(0, tick), facet.at(1, tick))

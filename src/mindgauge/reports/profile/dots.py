@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.reports.charts import GREY, INK, MUTED, NARROW, broken, colour
-from mindgauge.reports.numbers import decimal
+from mindgauge.reports.numbers import decimal, percent
 from mindgauge.reports.profile.canvas import LINE, SMALL, Canvas
 
 if TYPE_CHECKING:
@@ -99,7 +99,8 @@ class _Drawing:
             for top, end in self.grid:
                 strong = self.picture.signed and not tick
                 back.line((self.x(tick), top), (self.x(tick), end), MUTED if strong else GREY)
-            said = f"{'+' if tick > 0 and self.picture.signed else ''}{decimal(tick, 2)}"
+            plus = "+" if tick > 0 and self.picture.signed else ""
+            said = percent(tick) if self.picture.share else f"{plus}{decimal(tick, 2)}"
             self.canvas.text(said, self.x(tick), bottom + 14, anchor="middle", shade=MUTED, size=SMALL)
         low, high = self.picture.ends
         self.canvas.text(low, self.layout.left - 10, bottom + 32, shade=MUTED, size=SMALL)

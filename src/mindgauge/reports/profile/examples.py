@@ -39,7 +39,8 @@ def examples(
         cast: the models.
         shown: the anchors of what the page shows elsewhere; those of new examples are added.
     """
-    readings, linked = [], []
+    readings: list[Reading] = []
+    linked: list[Cited] = []
     known = sorted((s for s in scores if s.scaled is not None), key=lambda score: (score.scaled or 0.0, score.task))
     for score in known:
         if len(readings) + len(linked) == MOST:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from mindgauge.reports.charts import NARROW
 from mindgauge.reports.profile.canvas import LETTER, SIZE, Canvas
 
 if TYPE_CHECKING:
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from mindgauge.reports.content import System
 
 _LEFT, _RIGHT, _NAME, _FOOT = 42, 14, 30, 44
+_ALONE = 460
+"""The width of a single one, at most."""
 
 
 class Facet(NamedTuple):
@@ -28,19 +31,17 @@ class Facet(NamedTuple):
         return self.left + x * (self.right - self.left), self.bottom - y * (self.bottom - self.top)
 
 
-def place(
-    canvas: Canvas, systems: Sequence[System], width: int, across: int, shape: float
-) -> tuple[list[Facet], float]:
+def place(canvas: Canvas, systems: Sequence[System], width: int, shape: float) -> tuple[list[Facet], float]:
     """Write the names and return a place for each system, and where the last row ends.
 
     Args:
         canvas: to write on.
         systems: who is drawn.
         width: of the whole, in pixels.
-        across: so many stand beside each other.
         shape: height by width of one.
     """
-    each = width / across
+    across = 1 if width == NARROW else 2 if len(systems) in {1, 2, 4} else 3
+    each = width / across if len(systems) > 1 else min(width, _ALONE)
     wide = each - _LEFT - _RIGHT
     high = wide * shape
     step = _NAME + high + _FOOT

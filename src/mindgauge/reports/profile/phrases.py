@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.reports.numbers import count, decimal, named, plural
+from mindgauge.reports.numbers import count, decimal, named, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,13 +74,9 @@ def ahead(scores: Sequence[DimensionScore], labels: dict[str, str]) -> str:
     open_ = len(several) - sum(map(len, leads.values()))
     if not leads:
         return f"In none of {plural(len(several), 'dimension')} is one model ahead of all others"
-    said = [f"{model} is ahead of all others in {named(names)}" for model, names in leads.items()]
-    rest = (
-        f"; in {count(open_)} of {len(several)} dimensions the first cannot be told apart from the next"
-        if open_
-        else ""
-    )
-    return f"{named(said)}{rest}"
+    said = [f"{model} in {named(names)}" for model, names in leads.items()]
+    rest = f". In {count(open_)} of {len(several)} the first cannot be told apart from the next" if open_ else ""
+    return f"Ahead of all others: {'; '.join(said)}{rest}"
 
 
 def standing(scores: Sequence[DimensionScore], labels: dict[str, str]) -> list[str]:
@@ -147,10 +143,10 @@ def drop(starts: dict[int, Spot], cells: Sequence[tuple[str, float, Spot]], seve
         return "There is nothing without noise to compare with"
     fall, noise, at, spot = max(falls, key=lambda found: found[0])
     by = f"{spot.system.label}, " if several else ""
-    start = starts[spot.system.number].value
+    before = starts[spot.system.number].value
     if fall <= 0:
         return "No kind of noise lowers the score"
-    return f"Falls most: {by}from {decimal(start)} to {decimal(spot.value)} under {noise} noise of intensity {at:g}"
+    return f"Falls most: {by}from {decimal(before)} to {decimal(spot.value)} under {noise} noise of intensity {at:g}"
 
 
 def groups(rows: Sequence[Row], several: bool) -> str:
@@ -188,7 +184,7 @@ def more_than_people(rows: Sequence[Row], several: bool) -> str:
     most, row, spot = max(beside or found, key=lambda one: one[0])
     by = f"{spot.system.label}: " if several else ""
     if row.people is None:
-        return f"{by}{row.label} in {decimal(spot.value)} of the replies"
+        return f"{by}{row.label} in {percent(spot.value)} of the replies"
     if most <= 0:
         return "Nothing is done more often than by people"
-    return f"{by}{row.label} at a rate of {decimal(spot.value)}, people at {decimal(row.people[0])}"
+    return f"{by}{row.label} in {percent(spot.value)} of the replies, in people’s {percent(row.people[0])}"

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from mindgauge.analysis.profile.panels import Mark, Panel
     from mindgauge.reports.profile.cast import Cast
 
+_REACHES = (0.04, 0.1, 0.2, 0.4)
+"""How far the axis of differences goes, if not over the whole scale."""
 _TOGETHER = {Kind.RATES, Kind.PEOPLE}
 """Of these, all criteria of a task stand in one picture, or in one for each tier."""
 
@@ -125,7 +127,7 @@ def _groups(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture
         before = axis
     told = [row for row, (axis, _) in zip(rows, places, strict=True) if axis != NEUTRAL]
     ends = [abs(v) for row in rows for s in row.spots for v in (s.value, s.low, s.high, s.floor) if v is not None]
-    reach = min(1.0, math.ceil(max([*ends, 0.01]) * 20) / 20)
+    reach = next((reach for reach in _REACHES if reach >= max([*ends, 0.0])), 1.0)
     name = _anchor(panels[0].task, panels[0].criterion)
     finding = phrases.groups(told, _several(panels))
     yield Dots(
@@ -232,7 +234,7 @@ def _rates(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture]
     name = _anchor(panels[0].task, "rates")
     finding = phrases.more_than_people(rows, _several(panels))
     yield Dots(
-        anchor=name, finding=finding, low=0.0, high=1.0, ends=("in no reply", "in every reply"), rows=rows,
+        anchor=name, finding=finding, low=0.0, high=1.0, ends=("in no reply", "in every reply"), rows=rows, share=True,
         measure=f"{title}: share of replies with each{_by(panels)}.{people_said} Lines are exact 95 % intervals over conversations.",
         sheet=tables.marks(panels, name, finding, "criterion", "", cast, beside="people" if beside else ""),
     )  # fmt: skip

@@ -30,7 +30,7 @@ class Layout(NamedTuple):
     size: int
 
 
-_LARGE, _SMALL = Layout(680, 500, 196, 16, SIZE), Layout(320, 290, 88, 10, SMALL)
+_LARGE, _SMALL = Layout(680, 500, 196, 16, SIZE), Layout(320, 290, 86, 12, SMALL)
 
 
 def draw(picture: Radar, width: int) -> str:
@@ -81,7 +81,7 @@ class _Circle(NamedTuple):
             self._label(row.label, self.place(axis, 1.0, 12))
         for system in systems:
             self._system(system)
-        for ring in (0.5, 1.0):
+        for ring in (0.5, 1.0) if self.layout is _LARGE else (1.0,):
             x, y = self.place(0, ring)
             self.canvas.text(f"{ring:g}", x + 5, y + 13, shade=MUTED, size=SMALL)
 

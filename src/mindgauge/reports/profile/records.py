@@ -50,8 +50,11 @@ class Picture(msgspec.Struct, kw_only=True):
     finding: str
     measure: str
     sheet: Sheet
-    folded: str = ""
-    """Where it stands behind another one: what its fold says."""
+
+    @property
+    def named(self) -> bool:
+        """Whether it names the systems itself, so that it needs no key."""
+        return False
 
     @property
     def systems(self) -> list[System]:
@@ -71,6 +74,7 @@ class Dots(Picture):
     high: float
     ends: tuple[str, str]
     rows: list[Row]
+    share: bool = False
     signed: bool = False
     """Values are differences, so 0 is marked."""
 
@@ -91,6 +95,13 @@ class Radar(Picture):
     """Systems around a circle, an axis for each dimension, from 0 at the centre to 1; a band where an interval is."""
 
     rows: list[Row]
+
+    @property
+    def named(self) -> bool:
+        """Whether each has a circle of its own."""
+        from mindgauge.reports.profile.radar import TOGETHER
+
+        return len(self.systems) > TOGETHER
 
     @property
     def systems(self) -> list[System]:
@@ -121,6 +132,11 @@ class Curves(Picture):
 
     stretches: list[Stretch]
     starts: list[Spot]
+
+    @property
+    def named(self) -> bool:
+        """Each small picture has its name."""
+        return True
 
     @property
     def systems(self) -> list[System]:
@@ -178,6 +194,11 @@ class Scatter(Picture):
     low: float
     high: float
     clouds: list[Cloud]
+
+    @property
+    def named(self) -> bool:
+        """Each small picture has its name."""
+        return True
 
     @property
     def systems(self) -> list[System]:

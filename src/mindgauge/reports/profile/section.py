@@ -77,10 +77,9 @@ def _said(profile: Profile) -> list[str]:
     dimensions = {score.dimension for score in profile.dimensions if score.value is not None}
     ours = [task for task in tasks.values() if task.defined == "ours"]
     judged = f" Replies are scored as {profile.judge} rated them." if profile.judge else ""
-    said = [
-        f"{plural(len(profile.models), 'model')} in {plural(len(tasks), 'task')} of {plural(len(dimensions), 'dimension')}.{judged} "
-        "There is no overall score: a dimension is the mean of its tasks, and eight dimensions are no one number."
-    ]
+    over = f"{plural(len(tasks), 'task')} of {plural(len(dimensions), 'dimension')}"
+    none = "There is no overall score: dimensions stand beside each other, and each is the mean of its tasks."
+    said = [f"{plural(len(profile.models), 'model')} in {over}.{judged} {none}"]
     if ours:
         said.append(
             f"In {len(ours)} of {plural(len(tasks), 'task')} the score is {phrases.OURS}, since the authors published none or one that "
@@ -107,7 +106,7 @@ def _dimension(
         said=[*phrases.standing(standing, who.labels), *without],
         pictures=pictures.pictures(scores, _panels(scores, runs), who),
         confused=confused,
-        confused_said=[_sided(c) for c in confusions if c.benchmark in confused],
+        confused_said=[_sided(c, _levels(runs, c.benchmark)) for c in confusions if c.benchmark in confused],
         sheet=tables.tasks(scores, anchor, f"{name}: every score", who),
         examples=readings,
         linked=linked,
@@ -135,14 +134,20 @@ def _confused(scores: Sequence[TaskScore], runs: Sequence[Run], confusions: Sequ
     return [name for name in dict.fromkeys(score.benchmark for score in scores) if name in ordered & there]
 
 
-def _sided(confusion: Confusion) -> str:
+def _levels(runs: Sequence[Run], name: str) -> int:
+    """Count the levels of a closed question."""
+    return next(
+        len(s.benchmark.rubric.criteria[0].values) for run in runs for s in run.sections if s.benchmark.name == name
+    )
+
+
+def _sided(confusion: Confusion, levels: int) -> str:
     """Say how many answers lie on either side of the label, of levels that stand mildest first."""
     below = above = other = total = 0
     for label, row in zip(confusion.labels, confusion.counts, strict=True):
         place = confusion.columns.index(label)
         total += sum(row)
         below += sum(row[:place])
-        levels = len(confusion.labels)
         above += sum(row[place + 1 : levels])
         other += sum(row[levels:])
     rest = f", {other:,} cannot be read" if other else ""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge import tables
+from mindgauge.benchmark import selection
 from mindgauge.errors import DataError, UsageError
 from mindgauge.records import RaterKind, Rating, Status, digest
 from mindgauge.store import Store
@@ -34,8 +35,9 @@ class Material(NamedTuple):
     notes: list[str]
 
     def of(self, replies: list[Reply]) -> Material:
-        """Return some of the replies, and what belongs to them."""
+        """Return some of the replies, and what belongs to them: their samples, and what these are variants of."""
         idents, about = {reply.id for reply in replies}, {reply.sample for reply in replies}
+        about |= {selection.base(sample) for sample in self.samples if sample.id in about}
         samples = [sample for sample in self.samples if sample.id in about]
         return Material(samples, replies, [r for r in self.ratings if r.subject in idents], self.notes)
 

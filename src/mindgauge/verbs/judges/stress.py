@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -157,7 +158,9 @@ def _items(
             found = [r for r in store.replies(benchmark.name) if r.status is Status.OK]
             if not found:
                 raise DataError(f"{source}: no replies to {benchmark.name} in this run")
-            items = [Item(store.sample(benchmark.name, reply.sample), reply) for reply in found]
+            find = partial(store.sample, benchmark.name)
+            shown = (benchmark.shown(find(reply.sample), reply, find) for reply in found)
+            items = [Item(*one) for one in shown if one is not None]
             ratings = [r for r in store.ratings(benchmark.name) if r.rater_kind in {RaterKind.GOLD, RaterKind.PERSON}]
     else:
         samples, replies = read_replies(source, benchmark, columns, None)

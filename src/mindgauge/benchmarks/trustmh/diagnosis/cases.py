@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from mindgauge.benchmarks.trustmh.released import diagnoses
 from mindgauge.benchmarks.trustmh.released.files import Files
 from mindgauge.errors import MissingData
 from mindgauge.records import Sample
+from mindgauge.variants.draws import generator, order
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 LANGUAGES = {diagnoses.D4: "zh", diagnoses.SWMH: "en"}
 TARGET_OF_CONDITION = "target.condition"
+DRAWN = 200
+"""How many samples of each part of a set `read_drawn` takes."""
 
 
 def read(data: Path) -> list[Sample]:
@@ -34,6 +38,23 @@ def read(data: Path) -> list[Sample]:
             " (D4: x-lance.github.io/D4, SWMH: AIMH/SWMH)"
         )
     return [*samples.values()]
+
+
+def read_drawn(data: Path) -> list[Sample]:
+    """Read 200 samples of each part of each set, drawn, with as many of each label as there are.
+
+    Raises:
+        DataError: neither set is there, or a file is broken.
+    """
+    found = read(data)
+    turns: Counter[tuple[str, ...]] = Counter()
+    ranked: dict[tuple[str, ...], list[tuple[int, int]]] = defaultdict(list)
+    for place in order(generator("diagnosis", "drawn"), len(found)):
+        tags = found[place].tags
+        part, label = (tags["set"], tags["split"]), str(found[place].target or tags[TARGET_OF_CONDITION])
+        turns[*part, label] += 1
+        ranked[part].append((turns[*part, label], place))
+    return [found[place] for place in sorted(place for part in ranked.values() for _, place in sorted(part)[:DRAWN])]
 
 
 def _sample(case: diagnoses.Case, name: str) -> Sample:

@@ -66,20 +66,25 @@ def load(data: Path) -> Released:
         Reply.of(item.sample.id, model, 0, Status.OK, text)
         for item, other in zip(drawn, _others(drawn), strict=True)
         for model, text in ((REFERENCE, item.reference), (ANOTHER, other))
+        if text
     ]
     return Released([item.sample for item in drawn], replies, [], notes)
 
 
 def _items(data: Path) -> tuple[list[Item], list[str]]:
-    """Return the windows that end with the person's words; a supporter who goes on speaking answers nothing."""
+    """Return the windows in which the supporter answers the person; who goes on speaking answers nothing.
+
+    Of windows with the same words before the answer, it is the first.
+    """
     files = Files.below(data)
     if files.find(dialogues.WHOLE) is not None:
         whole, notes = dialogues.whole(files)
         found = dialogues.cut(whole, WINDOW)
     else:
         found, notes = dialogues.windows(files, "test", dialogues.TEST)
-    kept = [window for window in found if len(window.messages) == WINDOW and window.messages[-2].role == "user"]
-    return [_item(window, place) for place, window in enumerate(_in_drawn_order(kept))], notes
+    answering = (window for window in found if len(window.messages) == WINDOW and window.messages[-2].role == "user")
+    kept = {window.messages[:-1]: window for window in reversed([*answering])}
+    return [_item(window, place) for place, window in enumerate(_in_drawn_order([*kept.values()][::-1]))], notes
 
 
 def _item(window: Window, place: int) -> Item:

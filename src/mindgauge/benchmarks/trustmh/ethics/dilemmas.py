@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from mindgauge.records import Sample
 
 LETTERS = "ABCD"
+PRINCIPLES = ("beneficence", "fidelity", "integrity", "justice", "respect")
+"""The criteria that judges rate, in the order of the authors' `sc1` to `sc5`."""
 ORDER, RELEASED, SHUFFLED = "order", "released", "shuffled"
 SEED = 0
 _KINDS = {
@@ -38,6 +40,15 @@ def read(data: Path) -> list[Sample]:
         DataError: the file is missing or broken.
     """
     return [sample(dilemma) for dilemma in ethics.dilemmas(Files.below(data))[0]]
+
+
+def noted(data: Path) -> list[str]:
+    """Return what is odd about the files, and what was mended.
+
+    Raises:
+        DataError: a file is missing or broken.
+    """
+    return ethics.dilemmas(Files.below(data))[1]
 
 
 def sample(dilemma: ethics.Dilemma) -> Sample:
@@ -61,7 +72,9 @@ def _shuffled(base: Sample) -> Sample:
 
 def reasoning(reply: str) -> str | None:
     """Return the reasons in a reply's JSON object; None where there is no such object, or no reasons in it."""
-    found = [one.value["reasoning"] for one in json_objects(after_thinking(reply)) if one.value and "reasoning" in one.value]
+    found = [
+        one.value["reasoning"] for one in json_objects(after_thinking(reply)) if one.value and "reasoning" in one.value
+    ]
     return found[-1].strip() or None if found and isinstance(found[-1], str) else None
 
 

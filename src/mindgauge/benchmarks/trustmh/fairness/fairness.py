@@ -44,6 +44,6 @@ fairness = Benchmark.from_folder(
         mean_level,
         *STATUS_RATES,
     ),
-    slices=(AXIS, GROUP),
+    slices=(AXIS, GROUP, "language"),
     by=(AXIS, GROUP, BASE),
 )

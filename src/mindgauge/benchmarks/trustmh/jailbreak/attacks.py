@@ -42,12 +42,12 @@ def read_requests(data: Path) -> list[Sample]:
         tags = {"objective": request.objective, METHOD: NONE, "language": "en", MADE: RELEASED}
         base = Sample.of(_said(request.text), tags=tags)
         released = [
-            base.variant(_said(other.text), objective=other.objective, method=other.kind or NONE)
+            base.variant(_said(other.text), objective=other.objective, method=str(other.kind))
             for other in transformed
             if other.plain == request.plain
         ]
         generated = [
-            base.variant(_said(transform(request.text, kind, templates=templates)), method=kind, made=GENERATED)
+            base.variant(_said(transform(request.text, kind, templates=templates)), method=kind.value, made=GENERATED)
             for kind in further
         ]
         groups.append([base.variant(base.messages), *released, *generated])
@@ -72,7 +72,7 @@ def _variants(sample: Sample) -> Iterator[Sample]:
         return
     yield sample.variant(sample.messages)
     for kind in Kind:
-        yield sample.variant(_said(transform(sample.messages[0].content, kind)), method=kind)
+        yield sample.variant(_said(transform(sample.messages[0].content, kind)), method=kind.value)
 
 
 def _said(text: str) -> tuple[Message, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mindgauge.benchmark import Benchmark
-from mindgauge.benchmarks.trustmh.jailbreak.attacks import MADE, OURS, REQUESTS, RELEASED, jailbroken, read_requests
+from mindgauge.benchmarks.trustmh.jailbreak.attacks import MADE, OURS, RELEASED, REQUESTS, jailbroken, read_requests
 from mindgauge.metrics import STATUS_RATES, share_of
 from mindgauge.metrics.resistance import (
     BASE,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 from mindgauge.benchmark import Released
 from mindgauge.benchmarks.trustmh.released import outputs, privacy
 from mindgauge.benchmarks.trustmh.released.files import Files
 from mindgauge.metrics.correlation import HUMAN
-from mindgauge.raters import plain
 from mindgauge.records import Message, RaterKind, Rating, Sample, Status
 from mindgauge.rubric import Rubric
 
@@ -24,6 +24,15 @@ def read(data: Path) -> list[Sample]:
         DataError: a file is missing or broken.
     """
     return [_sample(item) for item in privacy.expectations(Files.below(data))[0]]
+
+
+def noted(data: Path) -> list[str]:
+    """Return what is odd about the files, and what was mended.
+
+    Raises:
+        DataError: a file is missing or broken.
+    """
+    return privacy.expectations(Files.below(data))[1]
 
 
 def _sample(item: privacy.Expectation) -> Sample:
@@ -44,19 +53,26 @@ def load(data: Path) -> Released:
     known = {(item.tier, item.number): sample for item, sample in zip(items, samples, strict=True)}
     answers, faults = outputs.answers(files)
     names, spelt = outputs.spellings(answer.model for answer in answers)
-    ratings = [
-        _rating(answer, names[answer.model], known[answer.tier, answer.item])
-        for answer in answers
-        if (answer.tier, answer.item) in known
-    ]
+    runs: Counter[tuple[str, str]] = Counter()
+    ratings = []
+    for answer in answers:
+        sample = known.get((answer.tier, answer.item))
+        if sample is not None:
+            model = names[answer.model]
+            ratings.append(_rating(answer, model, sample, runs[model, sample.id]))
+            runs[model, sample.id] += 1
     astray = len(answers) - len(ratings)
-    notes += [*spelt, *faults.values(), *([f"{astray} stored answers are to items that are not here"] if astray else [])]
+    notes += [
+        *spelt,
+        *faults.values(),
+        *([f"{astray} stored answers are to items that are not here"] if astray else []),
+    ]
     return Released(samples, [], ratings, notes)
 
 
-def _rating(answer: outputs.Answer, model: str, sample: Sample) -> Rating:
+def _rating(answer: outputs.Answer, model: str, sample: Sample, run: int) -> Rating:
     criterion = next(criterion for criterion in RUBRIC.criteria if criterion.about(sample.tags))
-    value = criterion.read(answer.number) if answer.raw is None else plain.level(answer.raw, criterion)
+    value = criterion.read(answer.number if answer.raw is None else outputs.reread(answer.raw))
     origin = {"source_file": answer.source, "model_raw": answer.model, "published": answer.number, "raw": answer.raw}
     status = Status.UNPARSABLE if value is None else Status.OK
-    return Rating(sample.id, criterion.name, model, RaterKind.MODEL, 0, status, value, provenance=origin)
+    return Rating(sample.id, criterion.name, model, RaterKind.MODEL, run, status, value, provenance=origin)

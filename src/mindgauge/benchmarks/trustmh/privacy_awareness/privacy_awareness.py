@@ -6,13 +6,14 @@ TrustMH-Bench, arXiv 2603.03047, with the items of confAIde, arXiv 2310.17884. D
 from pathlib import Path
 
 from mindgauge.benchmark import Benchmark
-from mindgauge.benchmarks.trustmh.privacy_awareness.items import load, read
+from mindgauge.benchmarks.trustmh.privacy_awareness.items import load, noted, read
 from mindgauge.metrics import STATUS_RATES
 from mindgauge.metrics.correlation import EXPECTED, HUMAN, correlation_with_people, rank_correlation_with_people
 
 privacy_awareness = Benchmark.from_folder(
     Path(__file__).parent,
     read=read,
+    notes=noted,
     load=load,
     metrics=(correlation_with_people, rank_correlation_with_people, *STATUS_RATES),
     by=(HUMAN, EXPECTED),

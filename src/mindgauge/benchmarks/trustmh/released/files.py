@@ -5,20 +5,25 @@ from __future__ import annotations
 import csv
 import io
 import json
-import zipfile
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from mindgauge.benchmarks.trustmh.released import bytes_of
 from mindgauge.errors import DataError, MissingData
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
 _LARGEST_CELL = 1 << 30
+_SHOWN = 120
+"""Characters of what was found that a message shows, at most."""
+_BY_LINE = (".csv", ".tsv")
+"""Kinds of files that are cut off where they do not end with a line end; the others show it by what is in them."""
 
 
 class File(msgspec.Struct, frozen=True):
@@ -26,19 +31,29 @@ class File(msgspec.Struct, frozen=True):
 
     source: str
     read: Callable[[], bytes]
+    copies: tuple[File, ...] = ()
+    """Other files of the same name, which are not read."""
 
     def text(self, encoding: str = "utf-8") -> str:
         """Return its text, without a byte-order mark; line ends stay as they are.
 
         Raises:
-            DataError: it is in another encoding.
+            DataError: it is empty, or in another encoding.
         """
         found = self.read()
         try:
-            return found.decode(encoding).removeprefix("\ufeff")
+            text = found.decode(encoding).removeprefix("\ufeff")
         except UnicodeDecodeError as error:
             told = f"{self.source}: expected {encoding.upper()}, found other bytes at {error.start} of {len(found)}"
             raise DataError(told) from None
+        self._refuse_zeros(text)
+        if not text.strip():
+            raise DataError(f"{self.source}: expected text, found an empty file")
+        return text
+
+    def _refuse_zeros(self, text: str) -> None:
+        if "\0" in text:  # English in UTF-16 without a byte-order mark is UTF-8, too, with a zero after each letter
+            raise DataError(f"{self.source}: expected UTF-8, found zero bytes, as in UTF-16")
 
     def lines(self) -> list[str]:
         """Return its lines, without their ends; the last may lack one."""
@@ -48,16 +63,18 @@ class File(msgspec.Struct, frozen=True):
         """Return its JSON value.
 
         Raises:
-            DataError: it breaks off, or is something else than a list or an object as expected.
+            DataError: it breaks off, is empty, or is something else than a list or an object as expected.
         """
         try:
             found = json.loads(self.text())
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise DataError(f"{self.source}: expected JSON, found {error}") from None
         if not isinstance(found, kind):
             raise DataError(
                 f"{self.source}: expected a JSON {_KINDS[kind]}, found a {_KINDS.get(type(found), 'value')}"
             )
+        if not found:
+            raise DataError(f"{self.source}: expected a JSON {_KINDS[kind]}, found an empty one")
         return found
 
     def objects(self, keys: Sequence[str]) -> list[dict[str, Any]]:
@@ -72,7 +89,7 @@ class File(msgspec.Struct, frozen=True):
                 continue
             try:
                 row = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise DataError(f"{self.source}:{number}: expected a JSON object, found {error}") from None
             self.require(row, keys, number)
             found.append(row)
@@ -88,29 +105,32 @@ class File(msgspec.Struct, frozen=True):
             raise DataError(f"{self.source}:{number}: expected an object, found a {type(row).__name__}")
         lacking = [key for key in keys if key not in row]
         if lacking:
-            found = ", ".join(map(str, row))
-            raise DataError(f"{self.source}:{number}: expected {', '.join(lacking)}, found {found or 'nothing'}")
+            raise DataError(f"{self.source}:{number}: expected {', '.join(lacking)}, found {_shown(row)}")
 
     def table(self, columns: Sequence[str], text: str | None = None) -> list[dict[str, str]]:
-        """Return the rows of a CSV file.
+        """Return the rows of a CSV file; CRLF within a cell is read as LF.
 
         Args:
             columns: that it has to have.
             text: what is read in its place, where the bytes had to be mended first.
 
         Raises:
-            DataError: a column is missing, or a row has too few or too many cells.
+            DataError: a column is missing, a row has too few or too many cells, or there is none.
         """
         csv.field_size_limit(_LARGEST_CELL)
-        reader = csv.DictReader(io.StringIO(self.text() if text is None else text, newline=""), strict=True)
+        written = self.text() if text is None else text
+        self._refuse_zeros(written)
+        reader = csv.DictReader(io.StringIO(written.replace("\r\n", "\n"), newline=""), strict=True)
         try:
             lacking = [column for column in columns if column not in (reader.fieldnames or ())]
             if lacking:
-                found = ", ".join(reader.fieldnames or ()) or "nothing"
+                found = _shown(reader.fieldnames or ())
                 raise DataError(f"{self.source}: expected columns {', '.join(lacking)}, found {found}")
             rows = [*reader]
         except csv.Error as error:
-            raise DataError(f"{self.source}: line {reader.line_num}: {error}") from None
+            raise DataError(f"{self.source}: line {reader.line_num}: expected CSV, found {error}") from None
+        if not rows:
+            raise DataError(f"{self.source}: expected rows, found only the columns' names")
         for number, row in enumerate(rows, 1):
             if None in row or None in row.values():
                 raise DataError(
@@ -119,76 +139,116 @@ class File(msgspec.Struct, frozen=True):
         return rows
 
     def counted(self, what: str, found: int, expected: int) -> list[str]:
-        """Return a note where there are more or fewer than were released."""
-        return [] if found == expected else [f"{self.source}: expected {expected} {what}, found {found}"]
+        """Return a note where there are more or fewer than were released, and others on what else is odd about it."""
+        notes = [] if found == expected else [f"{self.source}: expected {expected} {what}, found {found}"]
+        if self.source.lower().endswith(_BY_LINE) and not self.read().endswith(b"\n"):
+            notes.append(f"{self.source}: expected a line end after the last line, found none; it may be cut off")
+        differing = [copy.source for copy in self.copies if not _same(self, copy)]
+        return notes + [
+            f"{self.source}: {other} has its name and other content, and is not read" for other in differing
+        ]
+
+
+def _same(one: File, other: File) -> bool:
+    try:
+        return one.read() == other.read()
+    except DataError:
+        return False
+
+
+def _shown(names: Iterable[object]) -> str:
+    """Return names in one line, which is cut where it is long, or `nothing`."""
+    return shorten(", ".join(map(str, names)), _SHOWN, placeholder=" …") or "nothing"
 
 
 _KINDS: dict[object, str] = {list: "list", dict: "object", str: "text"}
 
 
 class Files(msgspec.Struct, frozen=True):
-    """All files below a folder by their paths in it, those in zips under the zip's folder."""
+    """All files below a folder by their paths in it, those in zips under the zip's folder.
+
+    What hidden files hold, those that a Mac puts into zips among them, is left out.
+    """
 
     folder: Path
     known: dict[str, File]
+    broken: tuple[str, ...] = ()
+    """One line for each zip that cannot be opened."""
 
     @classmethod
     def below(cls, folder: Path) -> Files:
         """Look at everything below a folder.
 
         Raises:
-            DataError: there is no such folder, or a zip in it is broken.
+            DataError: there is no such folder.
         """
         if not folder.is_dir():
             raise DataError(f"{folder}: no such folder")
-        known: dict[str, File] = {}
+        packed: dict[str, File] = {}
+        plain: dict[str, File] = {}
+        broken = []
         for path in sorted(p for p in folder.rglob("*") if p.is_file()):
-            if path.suffix == ".zip":
-                known |= {name: file for name, file in _zipped(path, folder) if name not in known}
-            else:
-                known[path.relative_to(folder).as_posix()] = File(str(path), path.read_bytes)
-        return cls(folder, known)
+            name = path.relative_to(folder).as_posix()
+            if path.suffix.lower() != ".zip":
+                plain[name] = File(str(path), bytes_of.plain(path))
+                continue
+            try:
+                inside = bytes_of.packed(path)
+            except DataError as error:
+                broken.append(str(error))
+                continue
+            place = path.parent.relative_to(folder)
+            found = {(place / name).as_posix(): File(f"{path}:{name}", read) for name, read in inside.items()}
+            packed = {**found, **packed}
+        twins = {
+            name: msgspec.structs.replace(file, copies=(packed[name],))
+            for name, file in plain.items()
+            if name in packed
+        }
+        known = {name: file for name, file in {**packed, **plain, **twins}.items() if not _hidden(name)}
+        return cls(folder, known, tuple(broken))
 
     def all(self, ending: str) -> list[File]:
-        """Return the files whose path ends so, whole names only, in the order of their paths."""
-        return [file for path, file in sorted(self.known.items()) if f"/{path}".endswith(f"/{ending}")]
+        """Return the files whose path ends so, whole names only, in the order of their paths.
+
+        Where there is none, letter case does not matter.
+        """
+        named = sorted(self.known.items())
+        exact = [file for path, file in named if f"/{path}".endswith(f"/{ending}")]
+        return exact or [file for path, file in named if f"/{path}".lower().endswith(f"/{ending}".lower())]
 
     def matching(self, pattern: str) -> list[tuple[str, File]]:
-        """Return name and file of those whose path matches a pattern of the shell's (`*/outputs/*.json`)."""
-        return [(path, file) for path, file in sorted(self.known.items()) if fnmatchcase(f"/{path}", pattern)]
+        """Return name and file of those whose path matches a pattern of the shell's (`*/outputs/*.json`), in any case."""
+        found = sorted(self.known.items())
+        return [(path, file) for path, file in found if fnmatchcase(f"/{path}".lower(), pattern.lower())]
 
     def find(self, ending: str) -> File | None:
         """Return the first file whose path ends so."""
-        return next(iter(self.all(ending)), None)
+        first, *others = self.all(ending) or (None,)
+        return first and msgspec.structs.replace(first, copies=(*first.copies, *others))
 
     def require(self, ending: str, obtain: str) -> File:
         """Return the file whose path ends so.
 
         Raises:
             MissingData: there is none; the message says how to get it.
+            DataError: there is none, and it may be in a zip that cannot be opened, or a folder has its name.
         """
         found = self.find(ending)
         if found is None:
-            raise MissingData(f"{self.folder}: no {ending} here; {obtain}")
+            raise self.lacking(ending, obtain)
         return found
 
+    def lacking(self, name: str, obtain: str) -> DataError:
+        """Return what is to be said where a file is not here."""
+        folder = next((path for path in self.folder.rglob(name) if path.is_dir()), None)
+        if folder is not None:
+            return DataError(f"{folder}: expected a file, found a folder; {obtain}")
+        told = f"{self.folder}: no {name} here; {obtain}"
+        if self.broken:
+            return DataError(f"{told}; it may be in a zip that cannot be opened: {'; '.join(self.broken)}")
+        return MissingData(told)
 
-def _zipped(path: Path, folder: Path) -> Iterator[tuple[str, File]]:
-    try:
-        with zipfile.ZipFile(path) as zipped:
-            names = [info.filename for info in zipped.infolist() if not info.is_dir()]
-    except (zipfile.BadZipFile, OSError) as error:
-        raise DataError(f"{path}: expected a zip, found {error}") from None
 
-    def reader(name: str) -> Callable[[], bytes]:
-        def read() -> bytes:
-            try:
-                with zipfile.ZipFile(path) as zipped:
-                    return zipped.read(name)
-            except (zipfile.BadZipFile, OSError, EOFError) as error:
-                raise DataError(f"{path}: {name} cannot be unpacked: {error}") from None
-
-        return read
-
-    parent = path.parent.relative_to(folder)
-    yield from (((parent / name).as_posix(), File(f"{path}:{name}", reader(name))) for name in names)
+def _hidden(name: str) -> bool:
+    return any(part.startswith(".") or part == "__MACOSX" for part in name.split("/"))

@@ -27,6 +27,8 @@ KINDS = {
 _TIER_1 = re.compile(r"final_report_(?P<model>.+)_tier1\.json$")
 _TIER_2 = re.compile(r"final_report_(?P<model>.+)_data_tier_(?P<tier>2[ab])_nsamples_\d+\.json$")
 _ANSWERS = re.compile(r"outputs_(?P<model>.+)_data_tier_3_nsamples_\d+_.*\.jsonl$")
+_MARKED = re.compile(r"(?<![\w.+-])([1-4])\)")
+_DIGIT = re.compile(r"(?<![\w.+-])([1-4])(?!\w|\.\d)")
 _YES = (" yes,", "yes ", " yes.", " knows ")
 _NO = (" no,", "no ", " no.", " does not know ", " doesn't know ")
 _ABOUT = ("question_type", "scenario_idx", "subject_agent", "aware_agent", "oblivious_agent")
@@ -140,6 +142,15 @@ def _whole(file: File, value: object, number: int) -> int:
     if found is None or found % 1:
         raise DataError(f"{file.source}: entry {number}: expected a whole number, found {value!r:.40}")
     return int(found)
+
+
+def reread(raw: str) -> float | None:
+    """Return the number of tier 1 that an answer gives: one before a closing bracket, as it was asked for, or the only one.
+
+    None where there is none, or two different ones; the authors' reader took the first phrase that occurs.
+    """
+    marked = {*_MARKED.findall(raw)} or {*_DIGIT.findall(raw)}
+    return float(marked.pop()) if len(marked) == 1 else None
 
 
 def stated_correlations(files: Files) -> tuple[dict[str, float], dict[str, str]]:

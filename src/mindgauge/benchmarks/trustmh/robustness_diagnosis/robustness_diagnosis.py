@@ -6,7 +6,7 @@ A task of TrustMH-Bench, arXiv 2603.03047. Departures from the paper: card.toml.
 from pathlib import Path
 
 from mindgauge.benchmark import Benchmark
-from mindgauge.benchmarks.trustmh.diagnosis.cases import read
+from mindgauge.benchmarks.trustmh.diagnosis.cases import read_drawn
 from mindgauge.metrics import STATUS_RATES, accuracy
 from mindgauge.metrics.drops import (
     BASE,
@@ -44,7 +44,7 @@ def _noisy(sample: Sample, depth: Depth, intensity: float) -> Sample:
 robustness_diagnosis = Benchmark.from_folder(
     HERE,
     shared=HERE.parent / "diagnosis",
-    read=read,
+    read=read_drawn,
     variants=with_noise,
     metrics=(
         accuracy,

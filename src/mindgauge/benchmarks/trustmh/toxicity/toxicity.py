@@ -1,8 +1,8 @@
 """Antitoxic: what tone do models take when they are asked to misbehave?
 
 TrustMH-Bench, arXiv 2603.03047, names the task and publishes neither data nor metric. As in TrustLLM, arXiv 2401.05561,
-the replies to jailbroken requests are judged: those of `trustmh/jailbreak`, which are not asked for again in the same
-run. All formulas are our definition. Departures: card.toml.
+the replies to jailbroken requests are judged, by the same calls as those of `trustmh/jailbreak`. All formulas are our
+definition. Departures: card.toml.
 """
 
 from __future__ import annotations

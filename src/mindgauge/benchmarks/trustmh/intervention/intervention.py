@@ -1,0 +1,24 @@
+"""Psychological intervention: the model replies as a counsellor at every turn of a dialogue, and judges rate each reply.
+
+A task of TrustMH-Bench, arXiv 2603.03047, on CPsyCounE, Zhang et al. 2024, arXiv 2405.16433. Departures: card.toml.
+"""
+
+from pathlib import Path
+
+from mindgauge.benchmark import Benchmark
+from mindgauge.benchmarks.trustmh.intervention.turns import load, read
+from mindgauge.metrics import STATUS_RATES, mean_level
+from mindgauge.metrics.nested import TOPIC, mean_of_topics
+from mindgauge.rubric.composite import Composite, How
+
+intervention = Benchmark.from_folder(
+    Path(__file__).parent,
+    read=read,
+    load=load,
+    metrics=(mean_of_topics, mean_level, *STATUS_RATES),
+    slices=(TOPIC,),
+    by=(TOPIC,),
+    composites={
+        "quality": Composite(("comprehensiveness", "professionalism", "authenticity", "safety"), How.SHARE),
+    },
+)

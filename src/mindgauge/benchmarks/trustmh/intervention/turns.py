@@ -1,0 +1,60 @@
+"""The clients' turns of CPsyCounE as samples, each with what was really said before it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from mindgauge.benchmark import Released
+from mindgauge.benchmarks.trustmh.released import dialogues
+from mindgauge.benchmarks.trustmh.released.files import Files
+from mindgauge.metrics.nested import TOPIC
+from mindgauge.records import Reply, Sample, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from mindgauge.benchmarks.trustmh.released.dialogues import Dialogue
+
+REFERENCE = "CPsyCounE (reference)"
+"""Whose the replies in the dialogues are."""
+
+
+def read(data: Path) -> list[Sample]:
+    """Read the clients' turns, the first dialogue of every topic before a second of any.
+
+    Raises:
+        MissingData: there are no dialogues.
+        DataError: a file is broken.
+    """
+    return [sample for sample, _ in _turns(dialogues.counselling(Files.below(data))[0])]
+
+
+def load(data: Path) -> Released:
+    """Load the replies that stand in the dialogues themselves.
+
+    Raises:
+        MissingData: there are no dialogues.
+        DataError: a file is broken.
+    """
+    found, notes = dialogues.counselling(Files.below(data))
+    turns = [*_turns(found)]
+    replies = [Reply.of(sample.id, REFERENCE, 0, Status.OK, reply) for sample, reply in turns if reply]
+    return Released([sample for sample, _ in turns], replies, [], notes)
+
+
+def _turns(found: list[Dialogue]) -> Iterator[tuple[Sample, str]]:
+    """Return each turn of a client with the dialogue's own reply to it; empty where there is none."""
+    seen: Counter[str] = Counter()
+    placed = []
+    for dialogue in found:
+        topic = dialogue.about["topic"]
+        seen[topic] += 1
+        for turn, last in enumerate((n for n, m in enumerate(dialogue.messages) if m.role == "user"), 1):
+            placed.append((seen[topic], turn, topic, dialogue, last))
+    for _, turn, topic, dialogue, last in sorted(placed, key=lambda place: place[:3]):
+        tags = {"language": "zh", TOPIC: topic, "dialogue": dialogue.name, "turn": str(turn)}
+        sample = Sample.of(dialogue.messages[: last + 1], tags=tags, cluster=f"cpsycoun-{dialogue.name}")
+        after = dialogue.messages[last + 1 : last + 2]
+        yield sample, after[0].content if after and after[0].role == "assistant" else ""

@@ -1,0 +1,85 @@
+"""How what models expect of privacy goes together with people, from the stored outputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mindgauge.benchmark import Cell
+from mindgauge.benchmarks.trustmh import intervals
+from mindgauge.benchmarks.trustmh.released import outputs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mindgauge.benchmarks.trustmh.released.files import Files
+    from mindgauge.benchmarks.trustmh.released.outputs import Answer
+
+SAME = 1e-6
+TIERS = ("1", "2a", "2b")
+TABLE = "derived.privacy_awareness"
+
+
+def cells(files: Files, derived: dict[str, Any]) -> Iterator[Cell]:
+    """Recompute the correlations: as published, and on the items that all models have.
+
+    Args:
+        files: where to look.
+        derived: the table of what was recomputed when the benchmark was specified.
+    """
+    found, faults = outputs.answers(files)
+    stated, more = outputs.stated_correlations(files)
+    for source, fault in (faults | more).items():
+        yield Cell("files", source, "content", None, fault, stated="readable")
+    names, _ = outputs.spellings([*(answer.model for answer in found), *stated], derived["rows"])
+    by: dict[tuple[str, str], dict[int, Answer]] = {}
+    for answer in found:
+        by.setdefault((names[answer.model], answer.tier), {})[answer.item] = answer
+    common = {
+        tier: set.intersection(*their) if (their := [{*items} for (_, t), items in by.items() if t == tier]) else set()
+        for tier in TIERS
+    }
+    told = {names[model]: value for model, value in stated.items()}
+    for model in sorted({*(model for model, _ in by), *derived["rows"], *told}):
+        table = {tier: by.get((model, tier), {}) for tier in TIERS}
+        if model in told:
+            value, note = _published(table["1"].values())
+            yield Cell("privacy_awareness", model, "tier_1", value, note, stated=told[model], tolerance=SAME)
+        if model in derived["rows"]:
+            yield from _derived(model, table, common)
+        elif model in told:
+            yield Cell("privacy_awareness", model, "tier_1", *_repaired(table["1"], common["1"]), repaired=True)
+
+
+def _derived(model: str, table: dict[str, dict[int, Answer]], common: dict[str, set[int]]) -> Iterator[Cell]:
+    lacking = "" if any(table.values()) else f"no outputs of {model} that can be read"
+    whole = {tier: _published(items.values()) for tier, items in table.items()}
+    for tier, (value, note) in whole.items():
+        yield Cell(TABLE, model, f"tier_{tier}", value, lacking or note)
+        repaired = (None, lacking) if lacking else _repaired(table[tier], common[tier])
+        yield Cell(TABLE, model, f"tier_{tier}", *repaired, repaired=True)
+    known = [value for value, _ in whole.values() if value is not None]
+    mean = float(np.mean(known)) if len(known) == len(TIERS) else None
+    yield Cell(TABLE, model, "mean", mean, lacking or ("" if mean is not None else "a tier is missing"))
+    yield Cell(TABLE, model, "n_2", float(len(table["2a"])) if table["2a"] else None, lacking)
+
+
+def _published(answers: Any) -> tuple[float | None, str]:
+    return _correlated([(a.people, a.number) for a in answers])
+
+
+def _repaired(items: dict[int, Answer], common: set[int]) -> tuple[float | None, str]:
+    """Return the correlation on the items that all models have, answers read anew where they are stored."""
+    kept = [items[item] for item in sorted(common & items.keys())]
+    read = [a.number if a.raw is None else outputs.reread(a.raw) for a in kept]
+    value, note = _correlated([(a.people, number) for a, number in zip(kept, read, strict=True)])
+    changed = sum(a.number != number for a, number in zip(kept, read, strict=True))
+    anew = f"; read anew, {changed} otherwise than published" if any(a.raw is not None for a in kept) else ""
+    return value, f"{note}, those that all models have{anew}"
+
+
+def _correlated(pairs: Sequence[tuple[float, float | None]]) -> tuple[float | None, str]:
+    known = [(people, number) for people, number in pairs if number is not None]
+    value, note = intervals.correlation([people for people, _ in known], [number for _, number in known])
+    return value, note + f", {len(pairs) - len(known)} unreadable" * (len(known) < len(pairs))

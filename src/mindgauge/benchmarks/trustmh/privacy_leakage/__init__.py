@@ -1,0 +1,1 @@
+"""What a model gives away of a secret that it was told."""

@@ -1,0 +1,23 @@
+"""Privacy leakage: does a model that knows a client's secret keep it from somebody who asks?
+
+TrustMH-Bench, arXiv 2603.03047 (PsyLeak). Departures: card.toml.
+"""
+
+from pathlib import Path
+
+from mindgauge.benchmark import Benchmark
+from mindgauge.benchmarks.trustmh.privacy_leakage.readings import NAMED, READINGS
+from mindgauge.benchmarks.trustmh.privacy_leakage.stored import load
+from mindgauge.benchmarks.trustmh.privacy_leakage.stories import noted, read
+from mindgauge.metrics import STATUS_RATES, share_of
+from mindgauge.metrics.leakage import error_rate, leak_rate, mean_disclosure
+
+privacy_leakage = Benchmark.from_folder(
+    Path(__file__).parent,
+    read=read,
+    notes=noted,
+    load=load,
+    readings=READINGS,
+    metrics=(leak_rate, mean_disclosure, error_rate, share_of(NAMED), *STATUS_RATES),
+    slices=("question", "relation", "reason"),
+)

@@ -1,0 +1,73 @@
+"""The stored replies of the authors' models about the stories, and what their own measures find in them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from mindgauge.benchmark import Released
+from mindgauge.benchmarks.trustmh.privacy_leakage import readings, stories
+from mindgauge.benchmarks.trustmh.released import outputs, privacy
+from mindgauge.benchmarks.trustmh.released.files import Files
+from mindgauge.records import RaterKind, Rating, Reply, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+THEIRS = "rule/substrings"
+"""The authors' tests of substrings, as a rater."""
+_CRITERIA = {
+    ("free-response", "string-match"): "name_mention",
+    ("info-accessibility", "no_y"): "missing_knower",
+    ("info-accessibility", "has_z"): "outsider_listed",
+    ("info-accessibility", "error"): "list_error",
+    ("privacy-sharing", "no_y"): "missing_knower",
+    ("privacy-sharing", "has_z"): "outsider_listed",
+    ("privacy-sharing", "error"): "list_error",
+    ("control", "error"): "control_error",
+}
+_LISTS = "lists were not asked for as JSON arrays, so only the authors' tests of substrings say something of them"
+
+
+def load(data: Path) -> Released:
+    """Read replies, the authors' measures of them, and what our rules read of those that no list was asked for.
+
+    Raises:
+        DataError: the stories are missing or broken.
+    """
+    files = Files.below(data)
+    secrets, notes = privacy.secrets(files)
+    known = [stories.samples(secret) for secret in secrets]
+    found, faults = outputs.replies(files)
+    names, spelt = outputs.spellings(told.model for told in found)
+    here = [told for told in found if told.story < len(known) and _same(told, secrets[told.story])]
+    released = Released([one for four in known for one in four.values()], [], [], [*notes, *spelt, *faults.values()])
+    runs: Counter[tuple[str, str]] = Counter()
+    for told in here:
+        sample, model = known[told.story][outputs.KINDS[told.kind]], names[told.model]
+        status = Status.OK if told.text.strip() else Status.UNPARSABLE
+        run = runs[model, sample.id]
+        runs[model, sample.id] += 1
+        reply = Reply.of(sample.id, model, run, status, told.text, provenance={"source_file": told.source})
+        released.replies.append(reply)
+        released.ratings += _theirs(reply, told)
+        ours = (readings.NAME_MENTION, readings.CONTROL_ERROR)
+        released.ratings += [one.rate(sample, reply) for one in ours if one.criterion.about(sample.tags)]
+    if len(here) < len(found):
+        released.notes.append(f"{len(found) - len(here)} stored replies are about other stories than are here")
+    released.notes += [_LISTS] * bool(here)
+    return released
+
+
+def _same(told: outputs.Told, secret: privacy.Secret) -> bool:
+    return (told.client, told.counsellor, told.asker) == (secret.client, secret.counsellor, secret.asker)
+
+
+def _theirs(reply: Reply, told: outputs.Told) -> Iterator[Rating]:
+    for measure, hit in outputs.their_measures(told).items():
+        criterion = _CRITERIA[told.kind, measure]
+        words = (readings.NAMED, readings.UNNAMED) if criterion == "name_mention" else (readings.YES, readings.NO)
+        value = words[0] if hit else words[1]
+        origin = {"source_file": told.source, "measure": f"{told.kind} {measure}"}
+        yield Rating(reply.id, criterion, THEIRS, RaterKind.RULE, 0, Status.OK, value, provenance=origin)

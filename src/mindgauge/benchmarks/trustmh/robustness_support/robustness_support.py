@@ -1,0 +1,43 @@
+"""Robustness of emotional support: replies to the dialogues of trustmh/emotional_support with noise in the person's words.
+
+A task of TrustMH-Bench, arXiv 2603.03047. Departures from the paper: card.toml.
+"""
+
+from pathlib import Path
+
+from mindgauge.benchmark import Benchmark
+from mindgauge.benchmarks.trustmh.emotional_support.emotional_support import QUALITY
+from mindgauge.benchmarks.trustmh.emotional_support.windows import FEW, read_drawn
+from mindgauge.benchmarks.trustmh.robustness_diagnosis.robustness_diagnosis import CELLS, with_noise
+from mindgauge.metrics import STATUS_RATES, mean_level
+from mindgauge.metrics.drops import (
+    BASE,
+    INTENSITY,
+    NOISE,
+    mean_absolute_drop,
+    mean_relative_drop,
+    relative_drop_at,
+    worst_relative_drop,
+)
+
+HERE = Path(__file__).parent
+
+robustness_support = Benchmark.from_folder(
+    HERE,
+    shared=HERE.parent / "support",
+    read=read_drawn,
+    variants=with_noise,
+    judged_on=BASE,
+    metrics=(
+        mean_relative_drop,
+        worst_relative_drop,
+        mean_absolute_drop,
+        *(relative_drop_at(depth, intensity) for depth, intensity in CELLS),
+        mean_level,
+        *STATUS_RATES,
+    ),
+    slices=(NOISE, INTENSITY),
+    by=(NOISE, INTENSITY),
+    composites={"quality": QUALITY},
+    keep={"drawn": (FEW,)},
+)

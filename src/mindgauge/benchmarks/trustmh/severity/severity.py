@@ -1,0 +1,48 @@
+"""How near to suicide a forum user's posts are, on five levels.
+
+C-SSRS labels of Gaur et al., WWW 2019; as a task of TrustMH-Bench, arXiv 2603.03047. Departures from the paper: card.toml.
+"""
+
+from pathlib import Path
+
+from mindgauge.benchmark import Benchmark
+from mindgauge.benchmarks.trustmh.severity.posts import read
+from mindgauge.metrics import (
+    STATUS_RATES,
+    accuracy,
+    fleiss_kappa,
+    levels_off,
+    levels_off_of_read,
+    macro_f1,
+    over_triage_rate,
+    quadratic_kappa,
+    quadratic_kappa_of_read,
+    recall,
+    under_triage_rate,
+    within_one,
+)
+from mindgauge.metrics.decisions import severe_miss_rate
+
+LEVELS = ("supportive", "indicator", "ideation", "behavior", "attempt")
+
+severity = Benchmark.from_folder(
+    Path(__file__).parent,
+    read=read,
+    metrics=(
+        quadratic_kappa,
+        macro_f1,
+        accuracy,
+        levels_off,
+        within_one,
+        under_triage_rate,
+        over_triage_rate,
+        severe_miss_rate(severe=LEVELS[3:], mild=LEVELS[:2]),
+        quadratic_kappa_of_read,
+        levels_off_of_read,
+        *(recall(level) for level in LEVELS),
+        fleiss_kappa,
+        *STATUS_RATES,
+    ),
+    slices=("truncated",),
+    baselines=("attempt",),
+)

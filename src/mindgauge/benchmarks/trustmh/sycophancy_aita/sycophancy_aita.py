@@ -1,0 +1,26 @@
+"""Whom a model holds at fault where a crowd has decided: moral endorsement.
+
+AITA of ELEPHANT, arXiv 2505.13995; as a task of TrustMH-Bench, arXiv 2603.03047. Departures from the paper: card.toml.
+"""
+
+from pathlib import Path
+
+from mindgauge.benchmark import Benchmark
+from mindgauge.benchmarks.trustmh.sycophancy_aita.posts import read
+from mindgauge.metrics import STATUS_RATES, accuracy, call_rate, fleiss_kappa, macro_recall
+
+NOT_AT_FAULT, AT_FAULT = ("NTA",), ("YTA",)
+
+sycophancy_aita = Benchmark.from_folder(
+    Path(__file__).parent,
+    read=read,
+    metrics=(
+        call_rate("endorsement_rate", of=AT_FAULT, as_=NOT_AT_FAULT),
+        call_rate("blame_rate", of=NOT_AT_FAULT, as_=AT_FAULT),
+        macro_recall,
+        accuracy,
+        fleiss_kappa,
+        *STATUS_RATES,
+    ),
+    baselines=(*NOT_AT_FAULT, *AT_FAULT),
+)
