@@ -222,7 +222,7 @@ def check_counts(metric: Metric, columns: Table) -> None:
     """Where equal ratings may be counted together, weights of clusters give what weights of ratings give."""
     concerned = columns.rows(metric.concerns(columns))
     if metric.additive and len(concerned):
-        kinds, counts = _counted(concerned)
+        kinds, counts = _counted(concerned, metric.by)
         weights = np.random.default_rng(0).integers(0, 3, (4, len(counts))).astype(float)
         one_by_one = metric.compute(concerned, weights[:, concerned.cluster])
         np.testing.assert_allclose(metric.compute(kinds, weights @ counts), one_by_one)

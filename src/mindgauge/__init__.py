@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mindgauge.verbs.judges.stress import stress as judges_stress
     from mindgauge.verbs.list import list  # noqa: A004 - the verb's name
     from mindgauge.verbs.load import load
+    from mindgauge.verbs.profile import profile
     from mindgauge.verbs.rate import rate
     from mindgauge.verbs.reliability import reliability
     from mindgauge.verbs.report import report
@@ -42,6 +43,7 @@ _VERBS = (
     "export",
     "list",
     "load",
+    "profile",
     "rate",
     "reliability",
     "report",
@@ -86,6 +88,7 @@ __all__ = [
     "judges_stress",
     "list",
     "load",
+    "profile",
     "rate",
     "reliability",
     "report",

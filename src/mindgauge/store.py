@@ -185,6 +185,15 @@ class Store:
         query = "SELECT sample, run FROM replies WHERE benchmark = ? AND model = ? AND status != 'failed'"
         return set(self._db.execute(query, (benchmark, model)))
 
+    def replied_elsewhere(self, benchmark: str, model: str) -> dict[tuple[str, int], int]:
+        """Return (sample, run) → place of this model's replies to the same samples in other benchmarks."""
+        query = (
+            "SELECT r.sample, r.run, r.rowid FROM replies r JOIN samples s ON s.id = r.sample AND s.benchmark = ? "
+            "WHERE r.benchmark != ? AND r.model = ? AND r.status != 'failed'"
+        )
+        found = self._db.execute(query, (benchmark, benchmark, model))
+        return {(sample, run): place for sample, run, place in found}
+
     def forget_failed(self, benchmark: str, model: str) -> None:
         """Drop replies that never came, and what was said of them, so that they are asked for again."""
         where = "benchmark = ? AND model = ? AND status = 'failed'"
@@ -228,6 +237,10 @@ class Store:
         if row is None or row[1] is None:
             return None
         return Exchange(Status(row[0]), row[1], row[2], Usage(*row[3:6]), *row[6:])
+
+    def called(self, key: bytes) -> bool:
+        """Say whether a call was finished before, and did not fail."""
+        return self._db.execute("SELECT 1 FROM calls WHERE key = ? AND status != 'failed'", (key,)).fetchone() is not None
 
     def spent(self) -> float:
         """Return what the calls cost so far, in US dollars, as far as prices are known."""

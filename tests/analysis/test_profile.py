@@ -246,7 +246,7 @@ def test_a_model_without_a_task_has_no_rank_in_it_and_dimensions_go_by_common_ta
     assert task(found, "warmth", "A").rank == 1
     a = dimension(found, "Seeing", "A")
     assert (a.value, a.tasks, a.lacking, a.rank) == (0.75, ("kind",), ("warmth",), 1)
-    assert any("without Warmth, of which B has no score" in note for note in found.notes)
+    assert any("without Warmth, where there is no score of B" in note for note in found.notes)
 
 
 def test_a_model_without_any_task_of_a_dimension_leaves_the_others_compared(small: Planted) -> None:
@@ -395,3 +395,21 @@ def test_names_that_look_alike_are_said_and_never_merged(small: Planted) -> None
     found = profile([run], resamples=50)
     assert found.models == ["Meditron-8B", "meditron_8b"]
     assert any("one model in two spellings?" in note for note in found.notes)
+
+
+def test_what_cannot_be_computed_is_no_score_and_says_of_which_part(
+    planted: Planted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = '{ metric = "accuracy", criterion = "kind" }, { metric = "nothing", criterion = "kind" }'
+    small = with_suite(planted, monkeypatch, SUITE.replace('{ metric = "accuracy", criterion = "kind" }', parts))
+    nothing = Metric("nothing", lambda table, weights: np.where(table.ok.all(), 1.0, np.nan) * weights.mean(axis=1))
+    small.known["kind"] = msgspec.structs.replace(small.closed, metrics=(accuracy, nothing))
+    run = written(small, "run", {"A": right(3, 4), "B": ["calm", "calm", "calm", Status.UNPARSABLE]})
+    found = profile([run], resamples=50)
+    assert (task(found, "kind", "B").value, task(found, "kind", "B").rank, task(found, "kind", "A").rank) == (
+        None,
+        None,
+        1,
+    )
+    assert any("no score of B: nothing of kind cannot be computed" in note for note in found.notes)
+    assert any(note.startswith("Kind: only 4 conversations") for note in found.notes)

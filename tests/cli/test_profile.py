@@ -45,9 +45,10 @@ def test_tables_say_who_stands_where_and_how_sure_that_is(run: Path, capsys: pyt
     assert "1 [1, 2]" in first
     assert first.split()[-4] == "B", "cannot be told apart"
     assert "all others" in line(text, "Speaking", " A ")
-    kind = line(text, "Kind", "accuracy of kind")
+    kind = line(text, "Kind", " A ")
     assert "the data's own paper" in kind and "0.33" in kind, "who defined it, and what guessing scores"
-    assert "our definition" in line(text, "Warmth", "mean of warmth")
+    assert "our definition" in line(text, "Warmth", " A ")
+    assert "Warmth is the mean of warmth; higher is better" in text
     assert "mean of task ranks" not in text
 
 

@@ -131,14 +131,14 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         """
         keep = {**(self.keep if data is not None else {}), **(where or {})}
         found = self.read(data) if data is not None else self.own_samples()
-        kept = selection.matching(self.variants(found) if self.variants is not None else found, keep)
+        kept = selection.chosen(found, keep, limit, self._kind, self.variants)
         if not kept:
             chosen = ", ".join(f"{tag}={'|'.join(values)}" for tag, values in keep.items())
             raise DataError(f"{self.name}: no sample is left ({chosen})")
         mute = next((s.id for s in kept if self.about_reply and s.messages[-1].role != "assistant"), None)
         if mute is not None:
             raise DataError(f"{self.name}: sample {mute} does not end with the reply that is asked about")
-        return kept if limit is None else selection.spread(kept, limit, self._kind)
+        return kept
 
     def own_samples(self) -> list[Sample]:
         """Return the samples that this project wrote for it, without variants.
@@ -153,8 +153,11 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         return (self.folder, self.shared) if self.shared is not None else (self.folder,)
 
     def _kind(self, sample: Sample) -> object:
-        """Return the class of a sample: by its protocol or else its target."""
-        return sample.tags.get(self.protocol, sample.target) if self.protocol else sample.target
+        """Return the class of a sample: by its protocol, or else its target, on whichever criterion it has one."""
+        if self.protocol:
+            return sample.tags.get(self.protocol, sample.target)
+        targets = [sample.target, *(sample.tags.get(f"target.{criterion.name}") for criterion in self.criteria)]
+        return next((target for target in targets if target is not None), None)
 
     def shown(self, sample: Sample, reply: Reply, find: Callable[[str], Sample]) -> tuple[Sample, Reply] | None:
         """Return what a judge is shown of a sample and the reply to it; None where the reply has no part that is judged.

@@ -15,7 +15,9 @@ from mindgauge.errors import UsageError
 def _all() -> dict[str, Benchmark]:
     found: dict[str, Benchmark] = {}
     for path in sorted(p for p in (*HERE.glob("*/*.py"), *HERE.glob("*/*/*.py")) if p.stem == p.parent.name):
-        module = importlib.import_module(".".join(("mindgauge.benchmarks", *path.relative_to(HERE).with_suffix("").parts)))
+        module = importlib.import_module(
+            ".".join(("mindgauge.benchmarks", *path.relative_to(HERE).with_suffix("").parts))
+        )
         found |= {b.name: b for b in vars(module).values() if isinstance(b, Benchmark)}
     return found
 
@@ -38,7 +40,9 @@ def find(name: str) -> list[Benchmark]:
         return [known[name]]
     family, _, member = name.partition("/")
     elsewhere = [other for other in suite.members_elsewhere(family) if member in {"", other.rpartition("/")[2]}]
-    members = [] if member in {o.rpartition("/")[2] for o in elsewhere} else [n for n in known if n.startswith(f"{name}/")]
+    members = (
+        [] if member in {o.rpartition("/")[2] for o in elsewhere} else [n for n in known if n.startswith(f"{name}/")]
+    )
     if members or elsewhere:
         return [known[one] for one in (*members, *elsewhere)]
     choices = sorted({*known, *(key.split("/")[0] for key in known)})

@@ -19,6 +19,35 @@ def base(sample: Sample) -> str:
     return sample.tags.get(BASE, sample.id)
 
 
+def chosen(
+    samples: list[Sample],
+    wanted: Mapping[str, tuple[str, ...]],
+    limit: int | None,
+    kind: Callable[[Sample], object],
+    variants: Callable[[list[Sample]], list[Sample]] | None = None,
+) -> list[Sample]:
+    """Return the samples that are asked about.
+
+    Args:
+        samples: to choose from.
+        wanted: tag → values to keep.
+        limit: at most this many, each with its variants.
+        kind: the class of a sample; a limit takes from each in turn.
+        variants: makes variants of samples; only of those that are kept.
+    """
+    made_by_variants = _made(samples, variants) if variants is not None else set()
+    found = matching(samples, {tag: values for tag, values in wanted.items() if tag not in made_by_variants})
+    found = found if limit is None else spread(found, limit, kind)
+    return found if variants is None else matching(variants(found), wanted)
+
+
+def _made(samples: list[Sample], variants: Callable[[list[Sample]], list[Sample]]) -> set[str]:
+    """Return the tags that variants have other values of than the samples they are made of."""
+    before = {tag: sample.tags[tag] for sample in samples[:1] for tag in sample.tags}
+    made = (item for sample in variants(samples[:1]) for item in sample.tags.items())
+    return {tag for tag, value in made if before.get(tag) != value}
+
+
 def matching(samples: list[Sample], wanted: Mapping[str, tuple[str, ...]]) -> list[Sample]:
     """Return the samples whose tags have these values, and what variants among them are compared with."""
     kept = {s.id for s in samples if all(s.tags.get(tag) in values for tag, values in wanted.items())}

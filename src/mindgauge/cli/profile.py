@@ -70,30 +70,21 @@ def _source(score: DimensionScore) -> list[str]:
 
 
 def _tasks(found: Profile) -> None:
-    columns = [
-        "task",
-        "score",
-        "defined by",
-        "model",
-        "value",
-        "scaled",
-        "by guessing",
-        "rank",
-        "n",
-        "missing",
-        "worst … best",
-    ]
-    rows = []
+    """Show every task's scores, and below what they are made of."""
+    columns = ["task", "defined by", "model", "value", "scaled", "by guessing", "rank", "n", "missing", "worst … best"]
+    rows, made = [], []
     for _, its in groupby(found.tasks, lambda score: score.task):
         first, *others = its
-        rows.append([first.title, f"{first.metric} of {first.criterion}", DEFINED[first.defined], *_task(first)])
-        rows += [["", "", "", *_task(score)] for score in others]
-    used = [i for i, column in enumerate(columns) if i < 3 or column == "model" or any(row[i] for row in rows)]
+        rows.append([first.title, DEFINED[first.defined], *_task(first)])
+        rows += [["", "", *_task(score)] for score in others]
+        made.append(f"{first.title} is the {first.metric} of {first.criterion}; {first.better} is better")
+    used = [i for i, column in enumerate(columns) if column == "task" or any(row[i] for row in rows)]
     render.table("tasks", [columns[i] for i in used], [[row[i] for i in used] for row in rows])
+    print("\n".join(made))
 
 
 def _task(score: TaskScore) -> list[str]:
-    bounds = "" if not score.missing else f"{render.number(score.worst)} … {render.number(score.best)}"
+    bounds = "" if not score.missing else f"{_number(score.worst)} … {_number(score.best)}"
     return [
         score.model, _bound(score.value, score.low, score.high), render.number(score.scaled),
         "" if score.chance is None else render.number(score.chance), _rank(score.rank, score.rank_low, score.rank_high),
@@ -102,9 +93,11 @@ def _task(score: TaskScore) -> list[str]:
 
 
 def _bound(value: float | None, low: float | None, high: float | None) -> str:
-    if low is None or high is None:
-        return render.number(value)
-    return f"{render.number(value)} [{render.number(low)}, {render.number(high)}]"
+    return _number(value) if low is None or high is None else f"{_number(value)} [{_number(low)}, {_number(high)}]"
+
+
+def _number(value: float | None) -> str:
+    return render.number(None if value is None else round(value, 2) + 0.0)  # never -0.00
 
 
 def _rank(rank: float | None, low: float | None, high: float | None) -> str:

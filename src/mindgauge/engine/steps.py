@@ -52,15 +52,24 @@ def reply_request(benchmark: Benchmark, sample: Sample, run: int, parameters: di
 async def answer(
     session: Session, benchmark: Benchmark, model: Model, *, runs: int, parameters: dict[str, Any] | None = None
 ) -> None:
-    """Let a model reply to every sample of a benchmark, `runs` times, as far as it has not yet."""
+    """Let a model reply to every sample of a benchmark, `runs` times, as far as it has not yet.
+
+    What it was asked in just the same words for another benchmark is not asked again.
+    """
     store, parameters = session.store, parameters or {}
     store.forget_failed(benchmark.name, model.name)
     done = store.answered(benchmark.name, model.name)
+    elsewhere = store.replied_elsewhere(benchmark.name, model.name)
     total = store.count_samples(benchmark.name) * runs - len(done)
     origin = provenance(model, parameters)
 
     async def one(sample: Sample, run: int) -> None:
         request = reply_request(benchmark, sample, run, parameters)
+        key = request.key(model.name)
+        if (sample.id, run) in elsewhere and store.called(key):
+            store.add_reply(benchmark.name, store.reply_at(elsewhere[sample.id, run]))
+            await session.committed()
+            return
         got = await session.call(model, request)
         reply = Reply.of(
             sample.id, model.name, run, got.status, got.text,
@@ -68,7 +77,6 @@ async def answer(
             provenance={**origin, "model": got.model_resolved, "fingerprint": got.fingerprint, "seed": run, "at": got.at,
                         **({"error": got.error} if got.error else {})},
         )  # fmt: skip
-        key = request.key(model.name)
         store.add_call(key, request.prompt_hash, benchmark.name, model.name, run, got, text=False)
         store.add_reply(benchmark.name, reply)
         await session.committed()

@@ -39,7 +39,8 @@ def relative_drop_at(noise: str, intensity: float) -> Metric:
         places = np.flatnonzero(concerns(table))
         return _mean_relative(table.at(places), weights[:, places])
 
-    return Metric("relative_drop", compute, "lower", concerns, label=f"{noise} {intensity:.2f}")
+    label = f"{noise} {intensity:.2f}"
+    return Metric("relative_drop", compute, "lower", concerns, label=label, additive=True, by=(NOISE, INTENSITY))
 
 
 def _mean_relative(table: Table, weights: Floats) -> Floats:
@@ -125,11 +126,17 @@ def _mean(values: Floats) -> Floats:
     return ratio(np.nan_to_num(values).sum(axis=1), np.isfinite(values).sum(axis=1))
 
 
-mean_relative_drop = Metric("mean_relative_drop", _mean_relative, "lower", _with_base)
+mean_relative_drop = Metric(
+    "mean_relative_drop", _mean_relative, "lower", _with_base, additive=True, by=(NOISE, INTENSITY)
+)
 """The mean of the cells that occur, each counting the same."""
-worst_relative_drop = Metric("worst_relative_drop", _worst_relative, "lower", _with_base)
+worst_relative_drop = Metric(
+    "worst_relative_drop", _worst_relative, "lower", _with_base, additive=True, by=(NOISE, INTENSITY)
+)
 """The largest of the cells that occur."""
-mean_absolute_drop = Metric("mean_absolute_drop", _mean_absolute, "lower", _with_base)
+mean_absolute_drop = Metric(
+    "mean_absolute_drop", _mean_absolute, "lower", _with_base, additive=True, by=(NOISE, INTENSITY)
+)
 """The mean of S0 - S: a score that is low without noise has little to lose, whatever share of it that is."""
 flip_rate = Metric("flip_rate", _flips, "lower", _closed, exact=True, missing_is_outcome=True)
 """Of closed questions with noise, the share answered otherwise than without."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import msgspec
@@ -96,6 +96,8 @@ class Metric(msgspec.Struct, frozen=True):
     label: str = ""
     additive: bool = False
     """It depends only on how many ratings of each code, target and status there are, so that equal ones are counted once."""
+    by: tuple[str, ...] = ()
+    """Tags that it also depends on, where it is additive: equal ratings are counted once for each of their values."""
     across_runs: bool = False
     """It compares repeats with each other, so there is no value of one repeat."""
     worth: Callable[[Table], Floats] | None = None
@@ -198,8 +200,8 @@ def _interval(metric: Metric, table: Table, resamples: int, seed: int) -> Interv
         return _exact(metric, table)
     if not metric.additive or not len(table):
         return bootstrap.interval(partial(metric.compute, table), table.cluster, resamples=resamples, seed=seed)
-    kinds, counts = _counted(table)
-    return bootstrap.interval_of_sums(partial(metric.compute, kinds), counts, resamples=resamples, seed=seed)
+    found, counts = _counted(table, metric.by)
+    return bootstrap.interval_of_sums(partial(metric.compute, found), counts, resamples=resamples, seed=seed)
 
 
 def _exact(metric: Metric, table: Table) -> Interval:
@@ -211,15 +213,26 @@ def _exact(metric: Metric, table: Table) -> Interval:
     return Interval(value, *clopper_pearson(value * n, n)[1:])
 
 
-def _counted(table: Table) -> tuple[Table, Floats]:
+def _counted(table: Table, by: Sequence[str] = ()) -> tuple[Table, Floats]:
     """Return one row of each kind of rating, K in all, and how many of them each cluster has, shape (C, K)."""
-    statuses = np.unique(table.status.astype(str), return_inverse=True)[1]
-    q = len(table.levels) + 1
-    key = ((table.code + 1) * q + table.target + 1) * (statuses.max() + 1) + statuses
-    _, first, kind = np.unique(key, return_index=True, return_inverse=True)
+    first, kind = kinds(table, by)
     shape = (int(table.cluster.max()) + 1, len(first))
     counts = np.bincount(table.cluster * len(first) + kind, minlength=shape[0] * shape[1])
     return table.at(first), counts.reshape(shape).astype(np.float64)
+
+
+def kinds(table: Table, by: Sequence[str] = ()) -> tuple[Codes, Codes]:
+    """Return where each kind of rating stands first, shape (K,), and the kind of every rating, shape (n,).
+
+    A kind is a code with a target and a status, and with a value of each of some tags.
+    """
+    q = len(table.levels) + 1
+    key = (table.code + 1) * q + table.target + 1
+    for column in (table.status, *(table.tags[name] for name in by)):
+        values = np.unique(column.astype(str), return_inverse=True)[1]
+        key = np.unique(key * (values.max() + 1) + values, return_inverse=True)[1]
+    _, first, kind = np.unique(key, return_index=True, return_inverse=True)
+    return first, kind
 
 
 def _by_run(metric: Metric, table: Table, repeats: Codes) -> tuple[int, float | None, float | None]:

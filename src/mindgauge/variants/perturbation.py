@@ -26,8 +26,11 @@ from mindgauge.variants.draws import generator, order, pick, uniforms
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Iterable
 
 INTENSITIES = (0.05, 0.10, 0.20, 0.30)
+NOISE, INTENSITY, NONE = "noise", "intensity", "none"
+"""The tags that say how deep the noise is and how intense; without noise they are `none` and `0.00`."""
 SYMBOLS = "@$."
 _WORDS = re.compile(r"[\u3400-\u9fff]+|[^\s\u3400-\u9fff]+")
 
@@ -38,6 +41,10 @@ class Depth(StrEnum):
     CHARACTER = "character"
     WORD = "word"
     SENTENCE = "sentence"
+
+
+CELLS = tuple((depth, intensity) for depth in Depth for intensity in INTENSITIES)
+"""Every depth at every intensity."""
 
 
 class Perturbed(NamedTuple):
@@ -61,8 +68,18 @@ def material() -> _Material:
     return msgspec.convert(tomllib.loads(content), _Material)
 
 
+def with_noise(samples: Iterable[Sample]) -> list[Sample]:
+    """Return each sample, and after it the same with noise of every depth at every intensity."""
+    return [made for sample in samples for made in (_clean(sample), *(perturbed(sample, *cell) for cell in CELLS))]
+
+
+def _clean(sample: Sample) -> Sample:
+    tags = {**sample.tags, NOISE: NONE, INTENSITY: "0.00"}
+    return msgspec.structs.replace(sample, tags=tags).variant(sample.messages)
+
+
 def perturbed(sample: Sample, depth: Depth, intensity: float, seed: int = 0) -> Sample:
-    """Return a sample with noise in the person's turns; instructions and the assistant's turns stay as they are.
+    """Return a variant with noise in the person's turns; instructions and the assistant's turns stay as they are.
 
     The tags `noise` (`word`) and `intensity` (`0.10`) say what was done.
     """
@@ -75,8 +92,7 @@ def perturbed(sample: Sample, depth: Depth, intensity: float, seed: int = 0) -> 
         else m
         for turn, m in enumerate(sample.messages)
     )
-    tags = {**sample.tags, "noise": depth.value, "intensity": f"{intensity:.2f}"}
-    return Sample.of(messages, target=sample.target, tags=tags, cluster=sample.cluster)
+    return sample.variant(messages, **{NOISE: depth.value, INTENSITY: f"{intensity:.2f}"})
 
 
 def perturb(

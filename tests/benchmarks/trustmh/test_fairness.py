@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -72,7 +72,7 @@ def test_released_dialogues_are_eleven_in_nine_clusters(real: Files) -> None:
     bases = [s for s in samples if s.tags["axis"] == "nobody"]
     assert sorted(Counter(s.cluster for s in bases).values()) == [3] * 7 + [6] * 2
     assert all(s.messages[-1].role == "user" for s in samples)
-    assert len(FAIRNESS.samples(real.folder, limit=3)) == 3 * SENTENCES
+    assert len(FAIRNESS.samples(real.folder, limit=3)) == 3 * 3 * SENTENCES, "of three dialogues"
 
 
 def test_our_dialogues_have_three_turns_at_least() -> None:
@@ -105,24 +105,35 @@ def _worse_for(sentence: str, seen: list[str]) -> Any:
 def _run(sentence: str, folder: Path, seen: list[str]) -> Scores:
     with Stub(_worse_for(sentence, seen)) as stub:
         found = mindgauge.run(
-            FAIRNESS.name, model=stub.model, judge=stub.model, out=folder, limit=6, where={"language": ("en",)}
+            FAIRNESS.name, model=stub.model, judge=stub.model, out=folder, limit=2, where={"language": ("en",)}
         )
     assert isinstance(found, Scores)
     return found
 
 
-def test_the_judge_never_sees_who_the_person_is(tmp_path: Path) -> None:
-    seen: list[str] = []
-    _run("I'm 70 years old.", tmp_path, seen)
+class Served(NamedTuple):
+    """A run in which one group is served worse, and what its judge saw."""
+
+    folder: Path
+    scores: Scores
+    seen: list[str]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Served:
+    folder, seen = tmp_path_factory.mktemp("run"), list[str]()
+    return Served(folder, _run("I'm 70 years old.", folder, seen), seen)
+
+
+def test_the_judge_never_sees_who_the_person_is(served: Served) -> None:
     said = {s.tags[PERSONA] for s in FAIRNESS.samples(None, {"language": ("en",)}) if PERSONA in s.tags}
     assert len(said) == SENTENCES - 1
-    assert seen
-    assert not any(sentence in text for sentence in said for text in seen)
+    assert len(served.seen) == 2 * 6, "one call for each context and reply, however many variants got it"
+    assert not any(sentence in text for sentence in said for text in served.seen)
 
 
-def test_a_group_that_is_served_worse_shows(tmp_path: Path) -> None:
-    found = _run("I'm 70 years old.", tmp_path, [])
-    figures = {(m.name, m.slice): m for m in found.metrics if m.criterion == "quality"}
+def test_a_group_that_is_served_worse_shows(served: Served) -> None:
+    figures = {(m.name, m.slice): m for m in served.scores.metrics if m.criterion == "quality"}
     sd = (0.5**2 * 0.25 * 0.75) ** 0.5
     assert figures["spread", "label=age"].value == pytest.approx(sd)
     assert figures["gap", "label=age"].value == figures["largest_gap", "all"].value == pytest.approx(0.5)
@@ -131,12 +142,13 @@ def test_a_group_that_is_served_worse_shows(tmp_path: Path) -> None:
     assert figures["spread_above_noise", "all"].value == pytest.approx(sd / 4)
     assert figures["mean", "group=70"].value == pytest.approx(0.25)
     assert figures["mean", "group=45"].value == pytest.approx(0.75)
-    store, (benchmark,), _ = open_run(tmp_path)
+    store, (benchmark,), _ = open_run(served.folder)
     with store:
         rows = frame.ratings(store, benchmark)
-    tests = {one.axis: one for one in group_differences(rows, frame.criteria(benchmark)["quality"], permutations=999)}
+    quality = frame.criteria(benchmark)["quality"]
+    tests = {one.axis: one for one in group_differences(rows, quality, permutations=999)}
     assert tests["age"].spread == pytest.approx(sd)
-    assert (tests["age"].p or 1) < 0.05
+    assert tests["age"].p == pytest.approx(1 / 4**5, abs=0.005), "four groups, six contexts"
     assert (tests["race"].p, tests["neutral"].p) == (1, 1)
 
 

@@ -46,10 +46,10 @@ def test_our_requests_are_made_with_every_kind() -> None:
 def test_toxicity_makes_the_same_calls_for_harmful_requests(tmp_path: Path) -> None:
     harmful = [s for s in JAILBREAK.samples(None) if s.tags["method"] != "benign"]
     assert TOXICITY.samples(None) == harmful
+    where: dict[str, tuple[str, ...]] = {"objective": ("Generate Bias",)}
     asked = []
     for benchmark in (JAILBREAK, TOXICITY):
         with Stub(_refusing) as stub:
-            where = {"objective": ("Generate Bias",)}
             mindgauge.run(
                 benchmark.name, model=stub.model, judge=stub.model, out=tmp_path / benchmark.folder.name, where=where
             )
@@ -57,6 +57,20 @@ def test_toxicity_makes_the_same_calls_for_harmful_requests(tmp_path: Path) -> N
         asked.append({json.dumps(body, sort_keys=True) for body in bodies})
     assert asked[0] == asked[1]
     assert len(asked[0]) == 15
+
+
+def test_one_run_of_both_pays_for_a_reply_once(tmp_path: Path) -> None:
+    where: dict[str, tuple[str, ...]] = {"objective": ("Generate Bias",)}
+    with Stub(_refusing) as stub:
+        found = mindgauge.run(
+            [JAILBREAK.name, TOXICITY.name], model=stub.model, judge=stub.model, out=tmp_path, where=where, runs=2
+        )
+        asked = [body for body in stub.bodies if "response_format" not in body]
+    assert isinstance(found, Scores)
+    assert len(asked) == 2 * 15
+    assert {(c.benchmark, c.n) for c in found.statuses_by if c.kind == "reply"} == {
+        (JAILBREAK.name, 30), (TOXICITY.name, 30),
+    }  # fmt: skip
 
 
 def test_released_requests_stand_beside_their_plain_ones(real: Files) -> None:

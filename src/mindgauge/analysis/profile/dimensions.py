@@ -39,7 +39,7 @@ def scored(
     for one in there:
         if one not in common:
             without = ", ".join(model for model in compared if model not in one.models)
-            notes.append(f"{dimension.name}: without {one.task.title}, of which {without} has no score")
+            notes.append(f"{dimension.name}: without {one.task.title}, where there is no score of {without}")
     tasks = tuple(one.task.name for one in common)
     lacking = tuple(task.name for task in dimension.tasks if task.name not in tasks)
     if not common:

@@ -18,6 +18,8 @@ from mindgauge.rubric.composite import NO, YES, numbers
 from mindgauge.stats import bootstrap
 from mindgauge.stats.interval import Interval
 from mindgauge.stats.proportion import clopper_pearson
+from mindgauge.variants.personas import NEUTRAL, NOBODY
+from mindgauge.variants.perturbation import NONE, Depth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,10 +33,10 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-NOBODY, NEUTRAL = "nobody", "neutral"
-"""The axes of the controls of fairness: nothing is said of the person, and something that should change nothing."""
 UNTOUCHED = ""
 """The noise of samples without any."""
+PLAIN, BENIGN = "none", "benign"
+"""The methods of what is asked plainly, and of harmless requests that no reply should refuse."""
 NO_VERDICT = "no verdict"
 
 
@@ -92,7 +94,7 @@ def panels(store: Store, benchmark: Benchmark, rated: pl.DataFrame, score: TaskS
         rated: its ratings (columns as in `frame.ratings`).
         score: the headline, which says whose ratings on which criteria count.
     """
-    known = frame.criteria(benchmark)
+    known = criteria_of(benchmark)
     named = (part.partition(" (")[0] for part in score.criterion.split(" + "))
     criteria = [name for name in dict.fromkeys(named) if name in known]
     rows = _rows(rated, benchmark, score).join(_tags(store, benchmark), on="sample", how="left", maintain_order="left")
@@ -105,6 +107,11 @@ def panels(store: Store, benchmark: Benchmark, rated: pl.DataFrame, score: TaskS
             who = (score.model, score.rater, name, benchmark.closed)
             found.append(Panel(kind, benchmark.name, score.task, *who, marks, totals))
     return found
+
+
+def criteria_of(benchmark: Benchmark) -> dict[str, Criterion]:
+    """Return what headlines can be on: the rubric's criteria, composites, and what is read from replies by rule."""
+    return {reading.criterion.name: reading.criterion for reading in benchmark.readings} | frame.criteria(benchmark)
 
 
 def _rows(rated: pl.DataFrame, benchmark: Benchmark, score: TaskScore) -> pl.DataFrame:
@@ -186,9 +193,17 @@ def _mark(part: str, of: str, found: Interval, rows: pl.DataFrame, beside: Inter
 
 def _curves(rows: pl.DataFrame) -> Iterator[Mark]:
     """Return the mean worth of every cell of noise and intensity, untouched samples first."""
-    rows = rows.with_columns(pl.col("noise", "intensity").fill_null(UNTOUCHED))
-    for (noise, intensity), cell in rows.group_by("noise", "intensity", maintain_order=True):
+    none = pl.col("noise").fill_null(NONE) == NONE
+    rows = rows.with_columns(
+        pl.when(none).then(pl.lit(UNTOUCHED)).otherwise(pl.col(name)).alias(name) for name in ("noise", "intensity")
+    )
+    for (noise, intensity), cell in sorted(rows.group_by("noise", "intensity"), key=_depth):
         yield _mean(cell, str(noise), str(intensity))
+
+
+def _depth(cell: tuple[tuple[object, ...], pl.DataFrame]) -> tuple[int, str]:
+    (noise, intensity), _ = cell
+    return [UNTOUCHED, *(depth.value for depth in Depth)].index(str(noise)), str(intensity)
 
 
 def _groups(rows: pl.DataFrame) -> tuple[list[Mark], list[Mark]] | None:
@@ -221,7 +236,7 @@ def _difference(total: Floats) -> Floats:
 def _outcomes(rows: pl.DataFrame, criterion: Criterion) -> Iterator[Mark]:
     """Return the share of each outcome under each method, with exact bounds on conversations."""
     rows = rows.with_columns(
-        pl.col("method").fill_null(""), outcome=pl.when("ok").then("value").otherwise(pl.lit(NO_VERDICT))
+        pl.col("method").fill_null(PLAIN), outcome=pl.when("ok").then("value").otherwise(pl.lit(NO_VERDICT))
     )
     outcomes = [*map(str, criterion.values), NO_VERDICT]
     for (method,), part in rows.group_by("method", maintain_order=True):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mindgauge.analysis.profile.reading import Material
+    from mindgauge.analysis.profile.records import TaskScore
 
 
 def profile(folders: Sequence[Path], *, judge: str | None = None, resamples: int = 10_000, seed: int = 0) -> Profile:
@@ -54,11 +55,7 @@ def profile(folders: Sequence[Path], *, judge: str | None = None, resamples: int
         if task.name in material.rated
     }
     tasks = [score for one in found.values() for score in one.scores]
-    without: dict[tuple[str, str], list[str]] = {}
-    for score in tasks:
-        if score.value is None:
-            without.setdefault((score.title, score.note), []).append(score.model)
-    notes += [f"{title}: no score of {', '.join(its)}: {note}" for (title, note), its in without.items()]
+    notes += _remarks(tasks)
     return Profile(
         suite=suite.name,
         runs=[str(folder) for folder in folders],
@@ -83,3 +80,18 @@ def _judge(material: Material, wanted: str | None) -> str:
     if others:
         material.notes.append(f"replies are scored as {chosen} rated them; {', '.join(others)} rated, too (--judge)")
     return chosen
+
+
+def _remarks(tasks: Sequence[TaskScore]) -> list[str]:
+    """Say why there are scores that are not there, and of which tasks scores are to be read with care."""
+    without: dict[tuple[str, str], list[str]] = {}
+    doubtful: dict[str, dict[str, None]] = {}
+    for score in tasks:
+        if score.value is None:
+            without.setdefault((score.title, score.note), []).append(score.model)
+        elif score.note:
+            doubtful.setdefault(score.note, {})[score.title] = None
+    return [
+        *(f"{title}: no score of {', '.join(models)}: {note}" for (title, note), models in without.items()),
+        *(f"{', '.join(titles)}: {note}" for note, titles in doubtful.items()),
+    ]

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mindgauge.metrics.table import ratio
+from mindgauge.metrics.table import kinds, ratio
 from mindgauge.stats import bootstrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from mindgauge.analysis.profile.headlines import Headline, Measured
-    from mindgauge.metrics import Table
-    from mindgauge.metrics.table import Codes, Floats
+    from mindgauge.metrics.table import Floats
 
 
 class _Block(NamedTuple):
@@ -50,11 +49,11 @@ def resampled(headline: Headline, resamples: int, seed: int, place: int) -> Floa
     columns = [block.totals for block in flat if block.totals is not None]
     whole = any(block.totals is None for block in flat)
     sums = np.hstack([*([np.eye(len(names))] if whole else []), *columns])
-    kinds, counts = bootstrap.types(sums)
+    types, counts = bootstrap.types(sums)
     rows = max(len(one.table) for parts in headline.models.values() for one in parts)
     # A seed sequence of its own for each task, so that no two tasks are drawn alike.
     drawn = bootstrap.draw(counts, resamples, np.random.SeedSequence([seed, place]), columns=max(rows, sums.shape[1]))
-    found = [_values(np.asarray(weights @ kinds), blocks, len(names) if whole else 0) for weights in drawn]
+    found = [_values(np.asarray(weights @ types), blocks, len(names) if whole else 0) for weights in drawn]
     return np.concatenate(found)
 
 
@@ -85,17 +84,8 @@ def _block(one: Measured, numbers: dict[str, int]) -> _Block:
         return _Block(np.stack(sums, axis=1), lambda totals: ratio(totals[:, 0], totals[:, 1]))
     if not metric.additive:
         return _Block(None, lambda weights: metric.compute(table, weights[:, cluster]))
-    first, kind = _kinds(table)
+    first, kind = kinds(table, metric.by)
     counts = np.bincount(cluster * len(first) + kind, minlength=clusters * len(first))
     kept = table.at(first)
     totals = counts.reshape(clusters, len(first)).astype(np.float64)
     return _Block(totals, lambda sums: metric.compute(kept, sums))
-
-
-def _kinds(table: Table) -> tuple[Codes, Codes]:
-    """Return where each kind of rating (its code, target and status) stands first, and the kind of every rating."""
-    status = np.unique(table.status.astype(str), return_inverse=True)[1]
-    _, first, kind = np.unique(
-        np.stack([table.code, table.target, status]), axis=1, return_index=True, return_inverse=True
-    )
-    return first, kind.ravel()

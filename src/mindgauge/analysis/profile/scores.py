@@ -43,6 +43,11 @@ class _Value(NamedTuple):
     high: float | None
     worst: float | None
     best: float | None
+    undefined: tuple[str, ...]
+    """The parts that are not defined on their ratings."""
+
+
+NO_VALUE = _Value(None, None, None, None, None, ())
 
 
 def scored(suite: Suite, headline: Headline, models: Sequence[str], place: int, *, resamples: int, seed: int) -> Scored:
@@ -68,7 +73,7 @@ def scored(suite: Suite, headline: Headline, models: Sequence[str], place: int, 
     columns = {model: column for column, model in enumerate(having)}
     found = []
     for model in models:
-        value, column = values.get(model, _Value(*[None] * 5)), columns.get(model)
+        value, column = values.get(model, NO_VALUE), columns.get(model)
         interval = rank = Interval(None)
         if column is not None and value.value is not None:
             interval = bootstrap.percentile_interval(value.value, over[:, column])
@@ -88,7 +93,10 @@ def _value(task: Task, parts: Sequence[Measured]) -> _Value:
     worst, best = (most, least) if task.better == "lower" else (least, most)
     exact = found[0] if len(found) == 1 and parts[0].metric.exact else None
     low, high = (exact.low, exact.high) if exact else (None, None)
-    return _Value(_mean([e.value for e in found]), low, high, worst, best)
+    undefined = tuple(
+        f"{one.metric.name} of {spelled(one.part)}" for one, e in zip(parts, found, strict=True) if e.value is None
+    )
+    return _Value(_mean([e.value for e in found]), low, high, worst, best, undefined)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
@@ -155,10 +163,11 @@ def _note(headline: Headline, model: str, value: _Value, counted: pl.DataFrame) 
         return headline.why.get(model, "not in these runs")
     if counted.is_empty():
         return "no sample that it could be computed of"
-    if value.value is None:
-        return "not defined on these ratings"
+    if value.undefined:
+        return f"{', '.join(value.undefined)} cannot be computed of these ratings"
     clusters = counted["cluster"].n_unique()
     if clusters < FEW:
-        few = "no interval" if clusters < 2 else "the interval is likely too narrow"
+        narrow = "the interval is" if value.low is None else "the rank's interval is"
+        few = "no interval" if clusters < 2 else f"{narrow} likely too narrow"
         return f"only {clusters} conversation{'s' * (clusters > 1)}: {few}"
     return ""

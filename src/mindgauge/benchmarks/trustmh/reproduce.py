@@ -33,10 +33,12 @@ def reproduce(data: Path) -> Iterator[Cell]:
     """Recompute what the files below a folder allow.
 
     Raises:
-        DataError: there is no such folder, or a zip in it is broken.
+        DataError: there is no such folder.
     """
     files = Files.below(data)
     published = {table["name"]: table for table in tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))["table"]}
+    for line in files.broken:
+        yield Cell("files", line.partition(": ")[0], "content", None, line, stated="readable")
     yield from _ranks(published)
     yield from ethics.cells(files, published["derived.ethics"])
     yield from awareness.cells(files, published["derived.privacy_awareness"])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.analysis import frame
+from mindgauge.analysis.profile.panels import criteria_of
 from mindgauge.reports import texts
 from mindgauge.reports.content import Cited, Reading
 from mindgauge.reports.numbers import decimal, words
@@ -61,7 +61,7 @@ def examples(
 
 def _worst(section: Section, score: TaskScore) -> str | None:
     """Return what went worst: the lowest mean level as a share of its scale, or the largest distance from the target."""
-    known = frame.criteria(section.benchmark)
+    known = criteria_of(section.benchmark)
     rows = section.ratings.filter(
         pl.col("model") == score.model, pl.col("status") == "ok", pl.col("selection").is_null(),
         pl.col("rater").is_in([score.rater or score.model, *(r.rater for r in section.benchmark.readings)]),

@@ -26,7 +26,7 @@ def dots(profile: Profile, cast: Cast) -> Dots | None:
         return None
     chance = "; dashed strokes mark guessing, where it is known" if any(row.chance is not None for row in rows) else ""
     return Dots(
-        anchor="profile-dimensions", finding=phrases.ahead(profile.dimensions, cast.labels),
+        anchor="profile-dimensions", finding=phrases.ahead(profile.dimensions, cast.labels, few(profile)),
         measure=f"{_SCORE}. Lines are 95 % intervals over conversations{chance}; n is of conversations.",
         low=0.0, high=1.0, ends=ENDS, rows=rows,
         sheet=tables.dimensions(profile.dimensions, _titles(profile), cast),
@@ -43,6 +43,12 @@ def radar(profile: Profile, cast: Cast) -> Radar | None:
         measure=f"{_SCORE}; 0 is at the centre. Bands are 95 % intervals; the picture below says the same on one axis.",
         rows=rows, sheet=tables.dimensions(profile.dimensions, _titles(profile), cast),
     )  # fmt: skip
+
+
+def few(profile: Profile) -> set[str]:
+    """Return the dimensions that hold a task with too few conversations to say who is better."""
+    inside = {task for score in profile.dimensions for task in score.tasks}
+    return {s.dimension for s in profile.tasks if s.task in inside and s.scaled is not None and s.clusters < FEW}
 
 
 def _titles(profile: Profile) -> dict[str, str]:
@@ -74,14 +80,18 @@ def _dimension_spot(score: DimensionScore, tasks: Sequence[TaskScore], cast: Cas
     why = "" if score.value is not None else next((t.note for t in tasks if t.note), "no task of it was done")
     thin = bool(tasks) and min(t.clusters for t in tasks) < FEW
     low, high = (None, None) if thin else (score.low, score.high)
-    return Spot(cast.systems[score.model], score.value, low, high, n, missing, why=why[:44])
+    return Spot(cast.systems[score.model], score.value, low, high, n, missing, why=_short(why, 44))
 
 
 def spot(score: TaskScore, cast: Cast) -> Spot:
     """Return one model's scaled score in one task; an interval over a handful of conversations is none."""
     low, high = (None, None) if score.clusters < FEW else (score.scaled_low, score.scaled_high)
     why = "" if score.scaled is not None else (score.note or "no score")
-    return Spot(cast.systems[score.model], score.scaled, low, high, score.n, score.missing, why=why[:44])
+    return Spot(cast.systems[score.model], score.scaled, low, high, score.n, score.missing, why=_short(why, 44))
+
+
+def _short(said: str, most: int) -> str:
+    return said if len(said) <= most else f"{said[: most - 1]}…"
 
 
 def note(score: TaskScore) -> str:
@@ -122,6 +132,6 @@ def heat(profile: Profile, cast: Cast) -> Heat:
 
 def _cell(score: TaskScore | None, lowest: float | None) -> HeatCell:
     if score is None or score.scaled is None:
-        return HeatCell(None, "", (score.note if score else "") or "not run")
+        return HeatCell(None, "", _short((score.note if score else "") or "not run", 60))
     bounds = "" if score.scaled_low is None else f" ({decimal(score.scaled_low)} to {decimal(score.scaled_high)})"
     return HeatCell(score.scaled, f"{decimal(score.scaled)}{bounds}", worst=score.scaled == lowest)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.reports.numbers import count, decimal, named, percent, plural
+from mindgauge.reports.numbers import FEW, count, decimal, named, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,8 +53,11 @@ def weakest(rows: Sequence[Row], systems: Sequence[System]) -> str:
     return f"{places.count(most)} of {len(lowest)} models are weakest in {most.lower()}"
 
 
-def ahead(scores: Sequence[DimensionScore], labels: dict[str, str]) -> str:
-    """Say in which dimensions one model can be told apart from all others as the best, and in how many none can."""
+def ahead(scores: Sequence[DimensionScore], labels: dict[str, str], few: set[str]) -> str:
+    """Say in which dimensions one model can be told apart from all others as the best, and in how many none can.
+
+    Those in `few` rest on too few conversations to say so.
+    """
     by_dimension: dict[str, list[DimensionScore]] = {}
     for score in scores:
         if score.value is not None:
@@ -69,7 +72,7 @@ def ahead(scores: Sequence[DimensionScore], labels: dict[str, str]) -> str:
     leads: dict[str, list[str]] = {}
     for name, found in several.items():
         best = min(found, key=lambda score: score.rank or len(found))
-        if not best.indistinguishable:
+        if not best.indistinguishable and name not in few:
             leads.setdefault(labels[best.model], []).append(name.lower())
     open_ = len(several) - sum(map(len, leads.values()))
     if not leads:
@@ -79,14 +82,19 @@ def ahead(scores: Sequence[DimensionScore], labels: dict[str, str]) -> str:
     return f"Ahead of all others: {'; '.join(said)}{rest}"
 
 
-def standing(scores: Sequence[DimensionScore], labels: dict[str, str]) -> list[str]:
-    """Say of one dimension which ranks the models may have, and which of them cannot be told apart."""
+def standing(scores: Sequence[DimensionScore], labels: dict[str, str], *, few: bool) -> list[str]:
+    """Say of one dimension which ranks the models may have, and which of them cannot be told apart.
+
+    With `few`, too few conversations stand behind one of its tasks to say either.
+    """
     known = sorted((s for s in scores if s.value is not None and s.rank is not None), key=lambda s: s.rank or 0.0)
     if not known:
         return []
+    if few and len(known) > 1:
+        return [f"One of its tasks has fewer than {FEW} conversations, too few to say who is better."]
     if len(known) == 1:
         only = known[0]
-        bounds = f" ({decimal(only.low)} to {decimal(only.high)})" if only.low is not None else ""
+        bounds = f" ({decimal(only.low)} to {decimal(only.high)})" if only.low is not None and not few else ""
         return [f"Score {decimal(only.value)}{bounds}."]
     said = [f"{labels[s.model]} {_rank(s)}" for s in known]
     return [f"Possible ranks: {named(said, most=8)}.", f"{_untold(known, labels)}."]

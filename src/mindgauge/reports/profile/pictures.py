@@ -6,10 +6,11 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from mindgauge.analysis.profile.panels import NEUTRAL, NO_VERDICT, UNTOUCHED, Kind
+from mindgauge.analysis.profile.panels import BENIGN, NO_VERDICT, PLAIN, UNTOUCHED, Kind
 from mindgauge.reports.numbers import FEW, decimal, interval, named, percent, words
 from mindgauge.reports.profile import overview, phrases, tables
 from mindgauge.reports.profile.records import Bar, Cloud, Curves, Dots, Outcomes, Picture, Row, Scatter, Spot, Stretch
+from mindgauge.variants.personas import NEUTRAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _REACHES = (0.04, 0.1, 0.2, 0.4)
 """How far the axis of differences goes, if not over the whole scale."""
+_METHODS = {PLAIN: "asked plainly", BENIGN: "harmless requests (control)"}
 _TOGETHER = {Kind.RATES, Kind.PEOPLE}
 """Of these, all criteria of a task stand in one picture, or in one for each tier."""
 
@@ -113,8 +115,12 @@ def _curves(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture
 def _groups(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture]:
     """Draw up groups as differences from neutral sentences, axis by axis, on the noise of these."""
     floors = {panel.model: panel.totals[0].value for panel in panels}
-    places = list(dict.fromkeys((mark.part, mark.of) for panel in panels for mark in panel.marks))
-    places.sort(key=lambda place: place[0] == NEUTRAL)
+    values: dict[tuple[str, str], float] = {}
+    for mark in (mark for panel in panels for mark in panel.marks):
+        place = (mark.part, mark.of)
+        values[place] = min(values.get(place, 1.0), 1.0 if mark.value is None else mark.value)
+    # The controls stand last, the groups of each axis lowest first.
+    places = sorted(values, key=lambda place: (place[0] == NEUTRAL, place[0], values[place], place[1]))
     rows: list[Row] = []
     before = ""
     for axis, group in places:
@@ -154,24 +160,27 @@ def _outcomes(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Pictu
     def share(marks: dict[str, Mark], outcome: str) -> float:
         return (marks[outcome].value or 0.0) if outcome in marks else 0.0
 
-    methods = sorted(
-        found, key=lambda method: -sum(share(m, outcomes[0]) for _, m in found[method]) / len(found[method])
-    )
+    def mean(method: str) -> float:
+        return sum(share(marks, outcomes[0]) for _, marks in found[method]) / len(found[method])
+
+    methods = sorted(found, key=lambda method: (method == BENIGN, -mean(method)))
     bars = [
-        Bar(method or "as it is", cast.systems[panel.model], [share(marks, o) for o in outcomes], next(iter(marks.values())).n)
+        Bar(_METHODS.get(method, method), cast.systems[panel.model], [share(marks, o) for o in outcomes], next(iter(marks.values())).n)
         for method in methods
         for panel, marks in found[method]
     ]  # fmt: skip
-    worst = max(bars, key=lambda bar: bar.shares[0])
+    attacks = [bar for bar in bars if bar.method != _METHODS[BENIGN]] or bars
+    worst = max(attacks, key=lambda bar: bar.shares[0])
     by = f"{worst.system.label}, " if _several(panels) else ""
     most = words(outcomes[0])
     finding = f"{most.capitalize()} most: {by}{words(worst.method)} ({percent(worst.shares[0])}, n {worst.n})"
     if not worst.shares[0]:
         finding = f"No reply {most}"
+    control = ", which of harmless requests is as it should be" if BENIGN in found else ""
     name = _anchor(panels[0].task, panels[0].criterion)
     yield Outcomes(
         anchor=name, finding=finding, outcomes=outcomes, bars=bars,
-        measure=f"{title}: shares of replies by method{_by(panels)}; the number is the share {most}; {_ns(panels)} for each bar. "
+        measure=f"{title}: shares of replies by method{_by(panels)}; the number is the share {most}{control}; {_ns(panels)} for each bar. "
         "Exact intervals stand in the table.",
         sheet=tables.marks(panels, name, finding, "method", "outcome", cast),
     )  # fmt: skip

@@ -95,16 +95,25 @@ def _dimension(
     if not scores:
         return None
     standing = [score for score in profile.dimensions if score.dimension == name]
+    suite = suites.find(profile.suite)
+    titles = {task.name: task.title for task in suite.tasks} if suite else {}
     lacking = next((score.lacking for score in standing), ())
-    without = [f"Without {named([task.replace('_', ' ') for task in lacking], most=5)}."] if lacking else []
+    without = [f"Without {named([titles.get(task, task) for task in lacking], most=5)}."] if lacking else []
+    unread = (
+        []
+        if any(score.scaled is not None for score in scores)
+        else ["No model has a score in it; the heat map says why."]
+    )
     confused = _confused(scores, runs, confusions)
     anchor = f"profile-{name.casefold().replace(' ', '-')}"
     readings, linked = examples(scores, runs, who, shown)
     return Dimension(
         anchor=anchor,
         name=name,
-        said=[*phrases.standing(standing, who.labels), *without],
-        pictures=pictures.pictures(scores, _panels(scores, runs), who),
+        said=[*phrases.standing(standing, who.labels, few=name in overview.few(profile)), *without, *unread],
+        pictures=pictures.pictures(scores, _panels(scores, runs), who)
+        if any(s.scaled is not None for s in scores)
+        else [],
         confused=confused,
         confused_said=[_sided(c, _levels(runs, c.benchmark)) for c in confusions if c.benchmark in confused],
         sheet=tables.tasks(scores, anchor, f"{name}: every score", who),
@@ -125,10 +134,10 @@ def _panels(scores: Sequence[TaskScore], runs: Sequence[Run]) -> list[Panel]:
 
 
 def _confused(scores: Sequence[TaskScore], runs: Sequence[Run], confusions: Sequence[Confusion]) -> list[str]:
-    """Return the tasks whose labels have an order, so that it matters how far beside the target an answer is."""
+    """Return the tasks of one question whose labels have an order, so that it matters how far off an answer is."""
     ordered = {
         s.benchmark.name for run in runs for s in run.sections
-        if any(c.scale is Scale.ORDINAL for c in s.benchmark.rubric.criteria)
+        if [c.scale for c in s.benchmark.rubric.criteria] == [Scale.ORDINAL] and len(s.benchmark.rubric.criteria[0].values) > 2
     }  # fmt: skip
     there = {c.benchmark for c in confusions}
     return [name for name in dict.fromkeys(score.benchmark for score in scores) if name in ordered & there]

@@ -34,7 +34,7 @@ def load(data: Path) -> Released:
     known = {dilemma.number: sample(dilemma) for dilemma in dilemmas}
     found, faults = outputs.readable(files, ethics.STORED, ethics.stored_in)
     names, spelt = outputs.spellings(one.model for one in found)
-    released = Released(list(known.values()), [], [], [*notes, *spelt, *faults.values()])
+    released = Released(list(known.values()), [], [], [*notes, *files.broken, *spelt, *faults.values()])
     runs: Counter[str] = Counter()
     for one in found:
         model = names[one.model]

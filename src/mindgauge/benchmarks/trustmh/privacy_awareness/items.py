@@ -63,6 +63,7 @@ def load(data: Path) -> Released:
             runs[model, sample.id] += 1
     astray = len(answers) - len(ratings)
     notes += [
+        *files.broken,
         *spelt,
         *faults.values(),
         *([f"{astray} stored answers are to items that are not here"] if astray else []),

@@ -42,7 +42,9 @@ def load(data: Path) -> Released:
     found, faults = outputs.replies(files)
     names, spelt = outputs.spellings(told.model for told in found)
     here = [told for told in found if told.story < len(known) and _same(told, secrets[told.story])]
-    released = Released([one for four in known for one in four.values()], [], [], [*notes, *spelt, *faults.values()])
+    released = Released(
+        [one for four in known for one in four.values()], [], [], [*notes, *files.broken, *spelt, *faults.values()]
+    )
     runs: Counter[tuple[str, str]] = Counter()
     for told in here:
         sample, model = known[told.story][outputs.KINDS[told.kind]], names[told.model]

@@ -5,6 +5,7 @@ A file that is broken is named and left out; the others count.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -63,11 +64,17 @@ class Told(NamedTuple):
 
 
 def readable(files: Files, pattern: str, read: Callable[[str, File], T]) -> tuple[list[T], dict[str, str]]:
-    """Read each file of a pattern; what is wrong with those that cannot be read comes second, by their sources."""
-    found, faults = [], {}
+    """Read each file of a pattern; what is wrong with those that cannot be read comes second, by their sources.
+
+    A second copy of a file, such as one beside the zip it came from, is not read.
+    """
+    found, faults, seen = [], {}, set()
     for path, file in files.matching(pattern):
         try:
-            found.append(read(path, file))
+            copy = path.rpartition("/")[2], hashlib.sha256(file.read()).digest()
+            if copy not in seen:
+                seen.add(copy)
+                found.append(read(path, file))
         except DataError as error:
             faults[file.source] = str(error)
     return found, faults

@@ -8,7 +8,6 @@ from pathlib import Path
 from mindgauge.benchmark import Benchmark
 from mindgauge.benchmarks.trustmh.emotional_support.emotional_support import QUALITY
 from mindgauge.benchmarks.trustmh.emotional_support.windows import FEW, read_drawn
-from mindgauge.benchmarks.trustmh.robustness_diagnosis.robustness_diagnosis import CELLS, with_noise
 from mindgauge.metrics import STATUS_RATES, mean_level
 from mindgauge.metrics.drops import (
     BASE,
@@ -19,6 +18,7 @@ from mindgauge.metrics.drops import (
     relative_drop_at,
     worst_relative_drop,
 )
+from mindgauge.variants.perturbation import CELLS, with_noise
 
 HERE = Path(__file__).parent
 

@@ -1,0 +1,375 @@
+"""Every file of the set, with every fault: named in one line, or noted, and never read as fewer samples in silence.
+
+Each test runs on files made here (`small_set.py`) and, where they are at hand, on copies of the released ones.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from mindgauge.benchmarks.trustmh.released import (
+    choices,
+    dialogues,
+    ethics,
+    harm,
+    outputs,
+    privacy,
+    severity,
+    sycophancy,
+)
+from mindgauge.benchmarks.trustmh.released.files import Files
+from mindgauge.errors import DataError
+from tests.benchmarks.trustmh import small_set
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Read = Callable[[Files], tuple[list[Any], list[str]]]
+
+RELEASED = Path(os.environ.get("MINDGAUGE_DATA") or Path(__file__).parents[3] / "../shared/data") / "trustmh"
+
+
+class Case(NamedTuple):
+    """A released file, what reads it, and the other files that this needs."""
+
+    path: str
+    read: Read
+    others: tuple[str, ...] = ()
+
+
+def _tiers(files: Files) -> tuple[list[Any], list[str]]:
+    return [*privacy.expectations(files)[0]], privacy.expectations(files)[1]
+
+
+def _templates(files: Files) -> tuple[list[Any], list[str]]:
+    found, notes = harm.templates(files)
+    return [*found.items()], notes
+
+
+CONFAIDE = tuple(f"external/confaide/{name}" for name in small_set.expectations())
+LEAK = ("dataset/PsyLeak.txt", "dataset/PsyLeak_control.txt")
+CASES = [
+    Case("external/psy_eval/USMLE-mental.jsonl", lambda f: choices.examination(f, choices.USMLE, 727)),
+    Case("external/psy_eval/Crisis_Response_QA.jsonl", lambda f: choices.examination(f, choices.CRISIS_QA, 153)),
+    Case("external/emobench/EU.jsonl", choices.understanding),
+    Case("external/emobench/EA.jsonl", choices.application),
+    Case("external/esconv/testWithStrategy_short.tsv", lambda f: dialogues.windows(f, "test", dialogues.TEST)),
+    Case("external/esconv/devWithStrategy_short.tsv", lambda f: dialogues.windows(f, "dev", 2985)),
+    Case("external/esconv/FailedESConv.json", dialogues.failed),
+    Case("dataset/ESConv_fair.json", dialogues.for_fairness),
+    Case("external/cssrs/500_Reddit_users_posts_labels.csv", severity.users),
+    Case("dataset/PsyHarm.csv", harm.plain),
+    Case("dataset/JailbreakMH.csv", harm.transformed, ("dataset/PsyHarm.csv",)),
+    Case("external/trustllm/jailbreak.json", _templates),
+    Case("external/elephant/OEQ_sample.csv", sycophancy.questions),
+    Case("external/elephant/AITA_sample.csv", sycophancy.posts),
+    *(Case(path, _tiers, tuple(other for other in CONFAIDE if other != path)) for path in CONFAIDE),
+    *(Case(path, privacy.secrets, tuple(other for other in LEAK if other != path)) for path in LEAK),
+]
+PACKED = [
+    Case("ethics.zip:Ethics/data/EthicMH.csv", ethics.dilemmas),
+    Case("external/cpsycoun/CPsyCounE.zip:CPsyCounE/Career/1.json", dialogues.counselling),
+]
+STORED = {
+    "*-ethics_reasoning-*.json": lambda f: (ethics.stored(f), []),
+    "*/final_report_*.json": lambda f: (outputs.answers(f)[0], [*outputs.answers(f)[1].values()]),
+    "*/outputs_*_tier1.jsonl": lambda f: (outputs.answers(f)[0], [*outputs.answers(f)[1].values()]),
+    "*/outputs_*_data_tier_3_*.jsonl": lambda f: (outputs.replies(f)[0], [*outputs.replies(f)[1].values()]),
+    "*/summary_*_tier1.json": lambda f: (
+        [*outputs.stated_correlations(f)[0].items()], [*outputs.stated_correlations(f)[1].values()],
+    ),
+    "*/summary_*_data_tier_3_*.csv": lambda f: (
+        [*outputs.stated_leakage(f)[0].items()], [*outputs.stated_leakage(f)[1].values()],
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(params=["made", "released"])
+def content(request: pytest.FixtureRequest) -> Callable[[str], bytes]:
+    """What a file holds, by its path; after a colon stands a name in a zip."""
+    if request.param == "released" and not RELEASED.is_dir():
+        pytest.skip("the released files are not at hand")
+    its = small_set.files()
+
+    def read(path: str) -> bytes:
+        place, _, inside = path.partition(":")
+        found = its[place] if request.param == "made" else (RELEASED / place).read_bytes()
+        if not inside:
+            return found
+        with zipfile.ZipFile(io.BytesIO(found)) as packed:
+            return packed.read(inside)
+
+    return read
+
+
+def outcome(read: Read, folder: Path) -> tuple[list[Any], list[str]] | str:
+    """Read, and return what came of it, folder names aside; of a fault its one line."""
+    try:
+        found, notes = read(Files.below(folder))
+    except DataError as error:
+        told = str(error)
+        assert "\n" not in told
+        assert len(told) < 400 + len(str(folder))
+        return told
+    return found, [note.replace(str(folder), "") for note in notes]
+
+
+def spoilt(case: Case, content: Callable[[str], bytes], folder: Path, its: bytes) -> tuple[list[Any], list[str]] | str:
+    """Write the files of a case with this content, and read them."""
+    small_set.write(folder, {case.path.rpartition(":")[2]: its, **{other: content(other) for other in case.others}})
+    return outcome(case.read, folder)
+
+
+def name(case: Case) -> str:
+    return case.path.rpartition("/")[2]
+
+
+every = pytest.mark.parametrize("case", [*CASES, *PACKED], ids=name)
+
+
+@pytest.fixture
+def whole(case: Case, content: Callable[[str], bytes], tmp_path: Path) -> tuple[list[Any], list[str]]:
+    found = spoilt(case, content, tmp_path / "whole", content(case.path))
+    assert not isinstance(found, str), found
+    return found
+
+
+@every
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.5, 0.9, 0.9999])
+def test_cut_off(case: Case, content: Callable[[str], bytes], whole: Any, tmp_path: Path, share: float) -> None:
+    its = content(case.path)
+    found = spoilt(case, content, tmp_path / "cut", its[: min(int(share * len(its)), len(its.rstrip()) - 1)])
+    if case.path.endswith("labels.txt") and share > 0.99 and not isinstance(found, str):
+        assert len(found[0]) == len(whole[0])  # the last of the numbers has lost its last digit
+        return
+    assert named(found, case) if isinstance(found, str) else found[1] != whole[1] and named(" ".join(found[1]), case)
+
+
+def named(told: str, case: Case) -> bool:
+    """Say whether a line names the file, or the other that must have as many lines, and says what is found."""
+    return any(name(case) in told or Path(other).name in told for other in ("", *case.others)) and (
+        "found" in told or "left out" in told
+    )
+
+
+@every
+def test_another_encoding(case: Case, content: Callable[[str], bytes], tmp_path: Path) -> None:
+    text = content(case.path).decode("utf-8", "replace").removeprefix(small_set.BOM)
+    for encoding in ("utf-16", "utf-16-le", "utf-32", "utf-16-be"):
+        found = spoilt(case, content, tmp_path / encoding, text.encode(encoding))
+        assert isinstance(found, str), encoding
+        assert name(case) in found
+        assert "expected" in found
+    for encoding in ("gb18030", "cp1252"):
+        its = encoded(text, encoding)
+        if its != text.encode() and not readable(its):
+            found = spoilt(case, content, tmp_path / encoding, its)
+            assert isinstance(found, str), encoding
+            assert name(case) in found
+            assert "expected UTF-8" in found
+
+
+def encoded(text: str, encoding: str) -> bytes:
+    """Return a text in an encoding; in UTF-8, where that has not all of its characters."""
+    try:
+        return text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.encode()
+
+
+def readable(its: bytes) -> bool:
+    try:
+        its.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+@every
+@pytest.mark.parametrize("its", [b"", b"\n", b"\xef\xbb\xbf", b"\r\n \r\n"])
+def test_empty(case: Case, content: Callable[[str], bytes], tmp_path: Path, its: bytes) -> None:
+    found = spoilt(case, content, tmp_path, its)
+    assert isinstance(found, str)
+    assert named(found, case)
+
+
+@every
+def test_a_row_too_many(case: Case, content: Callable[[str], bytes], whole: Any, tmp_path: Path) -> None:
+    found = spoilt(case, content, tmp_path / "more", with_one_more(case.path, content(case.path)))
+    if isinstance(found, str):
+        assert named(found, case)
+    else:
+        assert len(found[0]) >= len(whole[0])
+        assert found[1] != whole[1]
+        assert named(" ".join(found[1]), case)
+
+
+def with_one_more(path: str, its: bytes) -> bytes:
+    """Add what a file has already, once more."""
+    if path.endswith(".json"):
+        rows = json.loads(its)
+        return json.dumps([*rows, rows[-1]]).encode()
+    if path.endswith(".csv"):
+        text = its.decode("utf-8", "surrogateescape")
+        rows = [*csv.reader(io.StringIO(text, newline=""))]
+        more = io.StringIO(newline="")
+        csv.writer(more).writerow(rows[-1])
+        return (text + more.getvalue()).encode("utf-8", "surrogateescape")
+    if "<BEGIN>" in its.decode():
+        return its + b"\r\n\r\n" + its[its.rindex(b"<BEGIN>") :]
+    end = b"\r\n" if b"\r\n" in its else b"\n"
+    lines = its.removesuffix(end).split(end)
+    return end.join([*lines, lines[-1], b""])
+
+
+@every
+def test_a_column_of_another_name(case: Case, content: Callable[[str], bytes], whole: Any, tmp_path: Path) -> None:
+    its = content(case.path)
+    for key in keys(case.path, its):
+        found = spoilt(case, content, tmp_path / "renamed", renamed(case.path, its, key))
+        if isinstance(found, str):
+            assert name(case) in found
+            assert key in found
+        else:
+            assert (found == whole) or found[1] != whole[1], f"{key} is missed by nobody"
+
+
+def keys(path: str, its: bytes) -> list[str]:
+    if path.endswith(".csv"):
+        return [column for column in header(its) if column.strip()]
+    if path.endswith(".jsonl"):
+        return [*json.loads(its.splitlines()[0])]
+    rows = json.loads(its) if path.endswith(".json") else []
+    return [*rows[0]] if rows and isinstance(rows[0], dict) else []
+
+
+def header(its: bytes) -> list[str]:
+    return next(csv.reader([its.splitlines()[0].decode().removeprefix(small_set.BOM)]))
+
+
+def renamed(path: str, its: bytes, key: str) -> bytes:
+    if path.endswith(".csv"):
+        first, end, rest = its.partition(b"\n")
+        columns = ",".join(f"{key}_" if column == key else column for column in header(first))
+        return columns.encode() + end + rest
+    return its.replace(json.dumps(key).encode() + b":", json.dumps(f"{key}_").encode() + b":")
+
+
+@every
+def test_a_folder_of_its_name(case: Case, content: Callable[[str], bytes], tmp_path: Path) -> None:
+    small_set.write(tmp_path, {other: content(other) for other in case.others})
+    (tmp_path / "deep" / name(case)).mkdir(parents=True)
+    if case.path.startswith("external/trustllm") or "CPsyCounE" in case.path:
+        assert case.path  # optional, or one of many: what is missing is nobody's fault
+        return
+    found = outcome(case.read, tmp_path)
+    assert isinstance(found, str)
+    assert name(case) in found
+    assert "expected a file, found a folder" in found or "will do, too" in found
+
+
+WAYS: dict[str, Callable[[str], str]] = {
+    "deeper": lambda path: f"one more/{path}",
+    "elsewhere": lambda path: f"资料 (neu) [1]/{path.rpartition('/')[2]}",
+    "capitals": lambda path: path.rpartition(".")[0] + "." + path.rpartition(".")[2].upper(),
+}
+
+
+@pytest.mark.parametrize("case", CASES, ids=name)
+def test_what_does_not_matter(case: Case, content: Callable[[str], bytes], whole: Any, tmp_path: Path) -> None:
+    its = {path: content(path) for path in (case.path, *case.others)}
+    for way, moved in WAYS.items():
+        folder = small_set.write(
+            tmp_path / f"an ordinary folder, {way}", {moved(path): file for path, file in its.items()}
+        )
+        assert outcome(case.read, folder)[0] == whole[0], way  # type: ignore[index]
+    unix = {path: file.replace(b"\r\n", b"\n") for path, file in its.items()}
+    windows = {path: file.replace(b"\n", b"\r\n") for path, file in unix.items()}
+    marked = {path: small_set.BOM.encode() + file.removeprefix(small_set.BOM.encode()) for path, file in its.items()}
+    for way, files in {"unix": unix, "windows": windows, "marked": marked}.items():
+        found = outcome(case.read, small_set.write(tmp_path / way, files))
+        assert not isinstance(found, str), (way, found)
+        assert found[0] == whole[0], way
+        assert len(found[1]) == len(whole[1])
+
+
+@pytest.mark.parametrize("case", CASES, ids=name)
+def test_twice(case: Case, content: Callable[[str], bytes], whole: Any, tmp_path: Path) -> None:
+    its = {path: content(path) for path in (case.path, *case.others)}
+    small_set.write(tmp_path, its)
+    copy = small_set.write(tmp_path / "z copy", its) / case.path
+    assert outcome(case.read, tmp_path)[0] == whole[0]  # type: ignore[index]
+    copy.write_bytes(its[case.path] + b"\n")
+    found = outcome(case.read, tmp_path)
+    assert not isinstance(found, str)
+    assert found[0] == whole[0]
+    assert any("other content, and is not read" in note for note in found[1])
+
+
+@pytest.mark.parametrize("pattern", STORED)
+@pytest.mark.parametrize("how", ["cut", "utf-16", "empty", "list"])
+def test_stored_outputs(pattern: str, how: str, tmp_path: Path) -> None:
+    read = STORED[pattern]
+    if not RELEASED.is_dir():
+        pytest.skip("the released files are not at hand")
+    path, file = Files.below(RELEASED).matching(pattern)[0]
+    its = file.read()
+    small_set.write(tmp_path, {path: its})
+    whole = outcome(read, tmp_path)
+    assert not isinstance(whole, str)
+    assert whole[1] == []
+    text = its.decode("utf-8-sig")
+    spoil = {"cut": its[: len(its) // 2], "utf-16": text.encode("utf-16"), "empty": b"", "list": b'[[]]\n"x",1\n'}
+    small_set.write(tmp_path, {path: spoil[how]})
+    found = outcome(read, tmp_path)
+    told = found if isinstance(found, str) else " ".join(found[1])
+    assert Path(path).name in told
+    assert "expected" in told
+
+
+@pytest.mark.parametrize("inside", ["Ethics/data/EthicMH.csv", "CPsyCounE"])
+@pytest.mark.parametrize("how", ["cut", "flipped", "text"])
+def test_a_broken_zip_is_the_fault_of_what_may_be_in_it_alone(inside: str, how: str, tmp_path: Path) -> None:
+    its = small_set.files()
+    place = "ethics.zip" if inside.startswith("Ethics") else "external/cpsycoun/CPsyCounE.zip"
+    zipped = its[place]
+    middle = zipped.index(b".json" if inside == "CPsyCounE" else b".csv") + 20
+    flipped = zipped[:middle] + bytes(255 - byte for byte in zipped[middle : middle + 40]) + zipped[middle + 40 :]
+    small_set.write(tmp_path, {**its, place: {"cut": zipped[:-30], "flipped": flipped, "text": b"no zip"}[how]})
+    found = outcome(ethics.dilemmas if place == "ethics.zip" else dialogues.counselling, tmp_path)
+    assert isinstance(found, str)
+    assert place in found
+    assert "expected" in found
+    assert "found" in found
+    assert isinstance(outcome(harm.plain, tmp_path), tuple)
+
+
+def test_what_a_mac_or_a_hidden_folder_adds_is_left_out(tmp_path: Path) -> None:
+    its = small_set.files()
+    junk = {f"{folder}/PsyHarm.csv": b"\x00\x05" for folder in (".trash", "__MACOSX/dataset", "a/.cache/b")}
+    small_set.write(
+        tmp_path, {**junk, "dataset/PsyHarm.csv": its["dataset/PsyHarm.csv"], "dataset/._PsyHarm.csv": b"\x00"}
+    )
+    found = outcome(harm.plain, tmp_path)
+    assert not isinstance(found, str)
+    assert len(found[0]) == 3
+    assert not any("not read" in note for note in found[1])
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = Files.below(small_set.write(tmp_path, {"PsyHarm.csv": b"ID\n"}))
+
+    def refuse(_: Path) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(DataError, match=r"PsyHarm\.csv: expected a file that can be read, found Permission denied"):
+        harm.plain(files)
