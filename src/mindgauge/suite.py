@@ -123,4 +123,10 @@ def members_elsewhere(name: str) -> tuple[str, ...]:
     return tuple(task.benchmark for task in tasks if not task.benchmark.startswith(f"{name}/"))
 
 
+def order(name: str) -> dict[str, int]:
+    """Return the place of each benchmark in a family's suite; empty where it has none."""
+    suite = find(name)
+    return {} if suite is None else {task.benchmark: place for place, task in enumerate(suite.tasks)}
+
+
 _load = functools.cache(Suite.load)

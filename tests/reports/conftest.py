@@ -11,7 +11,7 @@ from mindgauge import benchmark, manifest
 from mindgauge.records import Evidence, Message, RaterKind, Rating, Reply, Sample, Status, Value
 from mindgauge.reports.page import ReportFiles, write
 from mindgauge.store import Store
-from tests.reports import asked, crisis
+from tests.reports import asked, crisis, suite_run
 
 CLOSED, OPEN = "help_or_harm/crisis_type", "help_or_harm/response"
 JUDGE = "acme/judge-1"
@@ -229,3 +229,14 @@ def asked_files(tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
 def crisis_files(tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
     """Of a run whose criteria are yes or no, with people and judges."""
     return write([crisis.run(tmp_path_factory.mktemp("crisis") / "run")])
+
+
+@pytest.fixture(scope="session")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of tasks of every dimension of a suite."""
+    return suite_run.run(tmp_path_factory.mktemp("suite") / "run")
+
+
+@pytest.fixture(scope="session")
+def suite_files(suite: Path) -> ReportFiles:
+    return write([suite])

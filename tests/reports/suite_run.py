@@ -1,4 +1,4 @@
-"""A run of the whole suite on our own samples: two scripted models of known skill, and a scripted judge."""
+"""A run of a suite on our own samples: two scripted models of known skill, and a scripted judge."""
 
 import json
 import zlib
@@ -57,8 +57,16 @@ def _verdict(request: Request) -> str:
     return json.dumps(said)
 
 
-def run(folder: Path, names: str | list[str] = "trustmh", limit: int | None = 8) -> Path:
+TASKS = (
+    "knowledge", "emotional_support", "severity", "jailbreak", "fairness", "privacy_awareness", "robustness_support",
+    "sycophancy_oeq", "ethics",
+)  # fmt: skip
+LIMIT = 30
+
+
+def run(folder: Path, tasks: tuple[str, ...] = TASKS) -> Path:
     """Write it."""
     judge = Scripted(JUDGE, _verdict)
-    mindgauge.run(names, model=[model(name) for name in MODELS], judge=judge, out=folder, limit=limit)
+    names = [f"trustmh/{task}" for task in tasks]
+    mindgauge.run(names, model=[model(name) for name in MODELS], judge=judge, out=folder, limit=LIMIT)
     return folder

@@ -123,8 +123,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         Args:
             data: a copy of the released files.
             where: tag → values to keep; a tag named here replaces the benchmark's own choice.
-            limit: at most this many, each with its variants, spread evenly over the targets or protocols in the order of
-                the file.
+            limit: at most this many, each with its variants, spread evenly over the classes in the order of the file.
 
         Raises:
             DataError: nothing usable is there, or nothing is left.
@@ -153,11 +152,12 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         return (self.folder, self.shared) if self.shared is not None else (self.folder,)
 
     def _kind(self, sample: Sample) -> object:
-        """Return the class of a sample: by its protocol, or else its target, on whichever criterion it has one."""
+        """Return the class of a sample: its protocol, or else its target on any criterion, or else its first slice."""
         if self.protocol:
             return sample.tags.get(self.protocol, sample.target)
         targets = [sample.target, *(sample.tags.get(f"target.{criterion.name}") for criterion in self.criteria)]
-        return next((target for target in targets if target is not None), None)
+        known = [target for target in targets if target is not None]
+        return known[0] if known else next((sample.tags.get(tag) for tag in self.slices), None)
 
     def shown(self, sample: Sample, reply: Reply, find: Callable[[str], Sample]) -> tuple[Sample, Reply] | None:
         """Return what a judge is shown of a sample and the reply to it; None where the reply has no part that is judged.

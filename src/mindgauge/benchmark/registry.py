@@ -40,11 +40,10 @@ def find(name: str) -> list[Benchmark]:
         return [known[name]]
     family, _, member = name.partition("/")
     elsewhere = [other for other in suite.members_elsewhere(family) if member in {"", other.rpartition("/")[2]}]
-    members = (
-        [] if member in {o.rpartition("/")[2] for o in elsewhere} else [n for n in known if n.startswith(f"{name}/")]
-    )
+    members = [one for one in known if one.startswith(f"{name}/")]
     if members or elsewhere:
-        return [known[one] for one in (*members, *elsewhere)]
+        order = suite.order(family)
+        return [known[one] for one in sorted((*members, *elsewhere), key=lambda one: order.get(one, len(order)))]
     choices = sorted({*known, *(key.split("/")[0] for key in known)})
     near = difflib.get_close_matches(name, choices, 1, 0.4)
     hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(choices)}"

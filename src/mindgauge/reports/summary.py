@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mindgauge.reports.numbers import ended
+from mindgauge.reports.numbers import NONE, decimal, ended
 
 if TYPE_CHECKING:
+    from mindgauge.reports.profile.records import ProfileSection, Spot
     from mindgauge.reports.sections import Report
 
 MOST_MODELS = 6
@@ -27,6 +28,8 @@ def summary(report: Report, page: str) -> str:
     if report.caveats:
         lines[-1] = lines[-1].removesuffix("\n>")
         lines.append("")
+    if report.profile is not None:
+        lines += [*_profile(report.profile), ""]
     first = [figure.finding for figure in report.weak.figures if not figure.folded]
     first = [*first, *(f"{flow.system.label}: {flow.finding}" for flow in report.weak.flows)][:MOST_FIGURES]
     if first:
@@ -51,6 +54,30 @@ def summary(report: Report, page: str) -> str:
         ),
     ]
     return "\n".join(lines).strip() + "\n"
+
+
+def _profile(section: ProfileSection) -> list[str]:
+    """Write every dimension's scores as a table, with intervals where there are any."""
+    systems = section.heat.systems[:MOST_MODELS]
+    lines = [
+        f"## Profile: {plain(section.title)}",
+        "",
+        "Mean scaled scores, 0 worst and 1 best, with 95 % intervals; there is no overall score.",
+        "",
+        f"| dimension | {' | '.join(plain(system.label) for system in systems)} |",
+        f"|---|{'---|' * len(systems)}",
+    ]
+    for row in section.dots.rows if section.dots else ():
+        found = {spot.system.number: spot for spot in row.spots}
+        lines.append(f"| {plain(row.label)} | {' | '.join(_score(found.get(system.number)) for system in systems)} |")
+    return lines
+
+
+def _score(spot: Spot | None) -> str:
+    if spot is None or spot.value is None:
+        return NONE
+    bounds = f" ({decimal(spot.low)} to {decimal(spot.high)})" if spot.low is not None else ""
+    return f"{decimal(spot.value)}{bounds}"
 
 
 def plain(text: str) -> str:

@@ -55,6 +55,10 @@ class Ahead(NamedTuple):
     step: Step
     done: int = 0
 
+    def named(self, benchmark: str) -> Ahead:
+        """Return it with the benchmark's name, where a command has several."""
+        return self._replace(step=msgspec.structs.replace(self.step, purpose=f"{benchmark}: {self.step.purpose}"))
+
 
 def classifying(one: Classifying, path: Path, count: int) -> Ahead:
     """Return the step of a classifier, which makes no calls and costs nothing."""
@@ -81,7 +85,10 @@ def asking(
 
 def replying(path: Path, benchmark: Benchmark, found: Sequence[Sample], model: Model, runs: int) -> Ahead:
     """Return the step in which a model replies to samples."""
-    done = _answered(path, benchmark, model)
+    if not found:
+        return Ahead(_step(model, "reply", 0, 0, REPLY_TOKENS))
+    idents = {sample.id for sample in found}
+    done = sum(ident in idents for ident, _ in _answered(path, benchmark, model))
     per_call = sum(tokens(reply_request(benchmark, s, 0, {}).messages) for s in found) / len(found)
     return Ahead(_step(model, "reply", len(found) * runs - done, per_call, REPLY_TOKENS), done)
 
@@ -104,12 +111,17 @@ def judging(
     found = []
     for instrument in plan.instruments(benchmark, asked):
         judge = plan.judging_by(model, instrument, asked)
-        parts = len(instrument.parts(protocol))
+        sizes = {reply.id: _sizes(judge, sample, reply, protocol) for sample, reply in subjects}
+        asked_of = {ident: len(its) for ident, its in sizes.items()}  # a criterion may not apply to a sample
+        usual = sum(asked_of.values()) / max(1, len(subjects))
         rated = _rated(path, benchmark, judge.rater)
-        done = parts * (sum(ident in written and run < each for ident, run in rated) if written else len(rated))
+        known = [asked_of[ident] for ident, run in rated if ident in written and run < each]
+        done = sum(known) if written else round(usual * len(rated))
+        parts = max(1, len(instrument.parts(protocol)))
         chain = CHAIN_TOKENS * len(instrument.rubric.criteria) // parts if instrument.method is Method.CHAIN else 0
         how = judge.rater.removeprefix(model.name)
-        calls, per_call = len(subjects) * each * parts - done, _prompt_tokens(judge, subjects, protocol)
+        calls = sum(asked_of.values()) * each - done
+        per_call = _mean([size for its in sizes.values() for size in its])
         found.append(Ahead(_step(model, f"{purpose}{how}", calls, per_call, max(VERDICT_TOKENS, chain)), done))
     if asked.protocol == plan.RECOGNISED and benchmark.recognised_by is not None:
         found.append(_recognising(path, benchmark, model, asked, {sample.id: sample for sample, _ in subjects}))
@@ -134,15 +146,22 @@ def _step(model: Model, purpose: str, calls: int, prompt: float, completion: int
 
 def _prompt_tokens(judge: Judge, subjects: Sequence[tuple[Sample, Reply | None]], protocol: str | None = None) -> float:
     """Estimate the prompt tokens of one call about a dialogue and its reply, or the dialogue alone, on average."""
-    sizes = [tokens(r.messages) for sample, reply in subjects for r in judge.requests(sample, reply, protocol)]
+    return _mean([size for sample, reply in subjects for size in _sizes(judge, sample, reply, protocol)])
+
+
+def _sizes(judge: Judge, sample: Sample, reply: Reply | None, protocol: str | None) -> list[int]:
+    return [tokens(request.messages) for request in judge.requests(sample, reply, protocol)]
+
+
+def _mean(sizes: Sequence[int]) -> float:
     return sum(sizes) / max(1, len(sizes))
 
 
-def _answered(path: Path, benchmark: Benchmark, model: Model) -> int:
+def _answered(path: Path, benchmark: Benchmark, model: Model) -> set[tuple[str, int]]:
     if not (path / "run.sqlite").is_file():
-        return 0
+        return set()
     with Store(path) as store:
-        return len(store.answered(benchmark.name, model.name))
+        return store.answered(benchmark.name, model.name)
 
 
 def _rated(path: Path, benchmark: Benchmark, rater: str, criteria: Sequence[str] | None = None) -> set[tuple[str, int]]:

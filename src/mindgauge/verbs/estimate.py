@@ -53,17 +53,23 @@ def foresee(
     replies = asked.runs * len(tested.models)
     steps = [ahead.classifying(one, path, counts[one.benchmark.name]) for one in tested.classifiers]
     steps += [ahead.classifying(one, path, counts[one.benchmark.name] * replies) for one in judges.classifiers]
+    said: set[tuple[object, str]] = set()
     for benchmark, found, its in zip(benchmarks, samples, instruments, strict=True):
+        of_this: list[ahead.Ahead] = []
+        prompts = tuple(sorted((k, p.hash) for k, p in benchmark.prompts.get("reply", {}).items()))
+        fresh = [sample for sample in found if (prompts, sample.id) not in said]
         for model in tested.models:
-            steps += [ahead.asking(path, benchmark, found, model, each, asked.runs) for each in its]
+            of_this += [ahead.asking(path, benchmark, found, model, each, asked.runs) for each in its]
             if not benchmark.closed:
-                steps.append(ahead.replying(path, benchmark, found, model, asked.runs))
+                of_this.append(ahead.replying(path, benchmark, fresh, model, asked.runs))
         if not benchmark.closed:
+            said |= {(prompts, sample.id) for sample in fresh}
             text = "x" * 4 * ahead.REPLY_TOKENS
             unwritten = [(sample, Reply.of(sample.id, "", 0, Status.OK, text)) for sample in found]
             times = replies * asked.judge_runs
             for model in judges.models:
-                steps += ahead.judging(path, benchmark, model, asked, unwritten, times, "judge")
+                of_this += ahead.judging(path, benchmark, model, asked, unwritten, times, "judge")
+        steps += of_this if len(benchmarks) == 1 else [one.named(benchmark.name) for one in of_this]
     steps += _entry_tests(path, tests, judges.models, asked)
     return _summed(path, ", ".join(b.name for b in benchmarks), steps)
 

@@ -37,6 +37,9 @@ def test_every_dilemma_is_asked_in_two_orders_and_its_target_follows(real: Files
         before, after = (options(s.messages[0].content) for s in (released, shuffled))
         assert sorted(before.values()) == sorted(after.values())
         assert before[str(released.target)] == after[str(shuffled.target)]
+        assert list(before.values()) != list(after.values()), "never the same order"
+        places = map(int, shuffled.tags["places"].split(","))
+        assert [list(before.values())[place] for place in places] == list(after.values())
     assert Counter(s.target for s in base) == {"A": 53, "B": 46, "C": 26}
     assert min(Counter(s.target for s in found[1::2]).values()) >= 20, "right answers stand at all letters"
     assert [s.id for s in with_shuffled(base)] == [s.id for s in found]
@@ -105,3 +108,9 @@ def test_a_run_judges_the_reasoning_alone_and_blind(tmp_path: Path) -> None:
     (mean,) = run.find("mean", criterion="reasoning")
     assert (mean.value, mean.n, mean.missing, mean.clusters) == (4.0, 8, 2, 4)
     assert not run.find("accuracy", criterion="beneficence")
+    assert not run.find("option_consistency", criterion="beneficence")
+    (consistency,) = run.find("option_consistency", criterion="choice")
+    assert consistency.value is not None
+    assert consistency.value < 1, "whoever always says A changes the option with the order"
+    (guessing,) = run.find("chance", criterion="choice")
+    assert guessing.value == 0.25

@@ -58,7 +58,20 @@ FAULTS: dict[str, tuple[Callable[[Files], object], dict[str, str | bytes], str]]
         "expected a method among",
     ),
     "block": (privacy.secrets, {"PsyLeak__txt": STORY[:90], "PsyLeak_control__txt": CONTROL}, "expected 1 blocks"),
-    "control": (privacy.secrets, {"PsyLeak__txt": STORY, "PsyLeak_control__txt": ""}, "expected 1 lines, one for each story"),
+    "control": (
+        privacy.secrets, {"PsyLeak__txt": STORY, "PsyLeak_control__txt": f"{CONTROL}\n{CONTROL}"}, "expected 1 lines, one for each story",
+    ),
+    "nothing": (exam, {"USMLE-mental__jsonl": "\ufeff \r\n"}, "expected text, found an empty file"),
+    "zeros": (exam, {"USMLE-mental__jsonl": LINE.encode("utf-16-le")}, "expected UTF-8, found zero bytes, as in UTF-16"),
+    "no rows": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\n"}, "found only the columns' names"),
+    "no entries": (dialogues.failed, {"FailedESConv__json": "[]"}, "expected a JSON list, found an empty one"),
+    "open quote": (
+        severity.users, {"500_Reddit_users_posts_labels__csv": 'User,Post,Label\nu,"[\'a\']'}, "line 2: expected CSV, found",
+    ),
+    "names": (
+        severity.users, {"500_Reddit_users_posts_labels__csv": 'User,"a\nlong name",' + "x" * 300 + "\n1,2,3\n"},
+        "found User, a long name, …",
+    ),
     "options": (
         ethics.dilemmas,
         {"EthicMH__csv": 'index,subcategory,scenario,options,reasoning_task,expected_reasoning\n0,k,s,"A.x\nB.y",t,A\n'},
@@ -103,8 +116,10 @@ def test_a_zip_is_looked_into_and_a_broken_one_named(tmp_path: Path) -> None:
         zipped.writestr("deep/USMLE-mental.jsonl", "\ufeff" + LINE)
     assert exam(Files.below(tmp_path)) == (choices.examination(Files.below(tmp_path), choices.USMLE, 1)[0], [])
     (tmp_path / "all.zip").write_bytes((tmp_path / "all.zip").read_bytes()[:50])
-    with pytest.raises(DataError, match="expected a zip"):
-        Files.below(tmp_path)
+    with pytest.raises(DataError, match=r"it may be in a zip that cannot be opened: .*all\.zip: expected a zip, found"):
+        exam(Files.below(tmp_path))
+    below(tmp_path, **{"USMLE-mental__jsonl": LINE})
+    assert choices.examination(Files.below(tmp_path), choices.USMLE, 1)[1] == []
     with pytest.raises(DataError, match="no such folder"):
         Files.below(tmp_path / "nowhere")
 

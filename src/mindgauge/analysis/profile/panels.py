@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from mindgauge.analysis import frame
+from mindgauge.metrics.correlation import EXPECTED, HUMAN
 from mindgauge.metrics.table import ratio
 from mindgauge.rubric.composite import NO, YES, numbers
 from mindgauge.stats import bootstrap
@@ -50,7 +51,7 @@ class Kind(StrEnum):
     OUTCOMES = "outcomes"
     """Shares of outcomes (`of`) under methods (`part`), of all replies, those without a verdict among them."""
     PEOPLE = "people"
-    """The model's number for each item (`of`) of a tier (`part`), `beside` people's."""
+    """The model's number for each item (`of`) of a tier (`part`), `beside` people's, or what the item's author expects."""
     RATES = "rates"
     """How often the model does something (`part`), `beside` how often people do, where that is known."""
 
@@ -83,6 +84,8 @@ class Panel(msgspec.Struct, frozen=True):
     closed: bool
     marks: list[Mark]
     totals: list[Mark] = []
+    asked: bool = True
+    """Whether people were asked what stands beside; otherwise it is what we expect of them."""
 
 
 def panels(store: Store, benchmark: Benchmark, rated: pl.DataFrame, score: TaskScore) -> list[Panel]:
@@ -105,7 +108,8 @@ def panels(store: Store, benchmark: Benchmark, rated: pl.DataFrame, score: TaskS
             continue
         for kind, marks, totals in _kinds(part, known[name], closed=benchmark.closed):
             who = (score.model, score.rater, name, benchmark.closed)
-            found.append(Panel(kind, benchmark.name, score.task, *who, marks, totals))
+            asked = kind is not Kind.PEOPLE or part[HUMAN].drop_nulls().len() > 0
+            found.append(Panel(kind, benchmark.name, score.task, *who, marks, totals, asked))
     return found
 
 
@@ -125,7 +129,7 @@ def _rows(rated: pl.DataFrame, benchmark: Benchmark, score: TaskScore) -> pl.Dat
     return rows.filter((pl.col("rater") == score.rater) | pl.col("rater").is_in(read))
 
 
-_TAGS = ("noise", "intensity", "axis", "group", "method", "human", "tier")
+_TAGS = ("noise", "intensity", "axis", "group", "method", HUMAN, EXPECTED, "tier")
 
 
 def _tags(store: Store, benchmark: Benchmark) -> pl.DataFrame:
@@ -160,7 +164,7 @@ def _kinds(rows: pl.DataFrame, criterion: Criterion, *, closed: bool) -> Iterato
         yield Kind.GROUPS, *found
     if "method" in present and len(criterion.values) > 2 and all(isinstance(value, str) for value in criterion.values):
         yield Kind.OUTCOMES, list(_outcomes(rows, criterion)), []
-    if "human" in present:
+    if present & {HUMAN, EXPECTED}:
         yield Kind.PEOPLE, *_people(rows)
     if not closed and set(criterion.values) == {YES, NO}:
         yield Kind.RATES, [_rate(rows, criterion.name)], []
@@ -248,7 +252,9 @@ def _outcomes(rows: pl.DataFrame, criterion: Criterion) -> Iterator[Mark]:
 
 def _people(rows: pl.DataFrame) -> tuple[list[Mark], list[Mark]]:
     """Return the model's mean number for every item beside people's, and Pearson's r of each tier."""
-    rows = rows.with_columns(pl.col("tier").fill_null(""), people=pl.col("human").cast(pl.Float64, strict=False))
+    rows = rows.with_columns(
+        pl.col("tier").fill_null(""), people=pl.coalesce(HUMAN, EXPECTED).cast(pl.Float64, strict=False)
+    )
     items, totals = [], []
     for (tier,), part in rows.group_by("tier", maintain_order=True):
         means = part.group_by("sample", "cluster", maintain_order=True).agg(

@@ -63,6 +63,7 @@ EXPECTED = (
     "expected the authors' data/ with processed/sampled_dataset_*.json, human_label/H*_labeled_*.json, "
     "llm_label/*-labeled-*.json, llm_answer/*-answers-*.json or llm_evaluator/*/*/*-evaluation_*.json"
 )
+OBTAIN = "copy the folder data/ of ellisalicante/LLMs-Mental-Health-Crisis there"
 
 
 class File(msgspec.Struct, frozen=True, kw_only=True):

@@ -101,7 +101,8 @@ def _curves(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture
             cells += [(noise, at, spot) for at, spot in points]
     name = _anchor(panels[0].task, panels[0].criterion)
     finding = phrases.drop({spot.system.number: spot for spot in starts}, cells, _several(panels))
-    what = "share right" if panels[0].closed else f"{words(panels[0].criterion)} from 0 (worst) to 1 (best)"
+    of = words(panels[0].criterion)
+    what = f"share of answers on {of} that are right" if panels[0].closed else f"{of} from 0 (worst) to 1 (best)"
     yield Curves(
         anchor=name, finding=finding, stretches=stretches, starts=starts,
         measure=(
@@ -141,7 +142,8 @@ def _groups(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture
         measure=(
             f"{title}: mean {words(panels[0].criterion)} of replies to people who say they belong to a group, less that of replies to "
             f"the same people saying something neutral{_by(panels)}. Grey is the noise floor, the SD over the neutral sentences; "
-            f"lines are 95 % intervals over conversations; {_ns(panels)} in each group. {phrases.OURS.capitalize()}."
+            f"lines are 95 % intervals over conversations, of which one in twenty misses by chance; {_ns(panels)} in each group. "
+            f"{phrases.OURS.capitalize()}."
         ),
         sheet=tables.marks(panels, name, finding, "axis", "group", cast),
     )  # fmt: skip
@@ -211,14 +213,17 @@ def _people(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture
             f"{decimal(total.value)} for {cast.labels[p.model]}" if len(its) > 1 else decimal(total.value)
             for p, total in its
         ]
-        finding = f"Agreement with people: r {named(said, most=4)}"
+        asked = all(panel.asked for panel, _ in its)
+        whom = "people" if asked else "what we expect of people"
+        finding = f"Agreement with {whom}: r {named(said, most=4)}"
+        across = "the mean of people’s" if asked else "what we expect people to say, none of whom were asked"
         what = f"tier {tier}" if tier else "all items"
         name = _anchor(panels[0].task, "tier", tier)
         yield Scatter(
             anchor=name, finding=finding, low=low, high=high, clouds=clouds,
-            measure=f"{title}, {what}: the model’s number (up) against the mean of people’s (across), a point for each item; the "
+            measure=f"{title}, {what}: the model’s number (up) against {across} (across), a point for each item; the "
             "diagonal is full agreement. Intervals of r are 95 %.",
-            sheet=tables.marks([_only(p, tier) for p, _ in its], name, finding, "tier", "item", cast, beside="people"),
+            sheet=tables.marks([_only(p, tier) for p, _ in its], name, finding, "tier", "item", cast, beside="people" if asked else "expected"),
         )  # fmt: skip
 
 

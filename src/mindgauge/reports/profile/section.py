@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mindgauge import suite as suites
 from mindgauge.analysis import profile as analysis
 from mindgauge.analysis.profile.panels import panels
-from mindgauge.reports.numbers import named, plural
+from mindgauge.reports.numbers import plural
 from mindgauge.reports.profile import overview, phrases, pictures, tables
 from mindgauge.reports.profile.cast import allowed, cast, section_of
 from mindgauge.reports.profile.examples import examples
@@ -98,7 +98,7 @@ def _dimension(
     suite = suites.find(profile.suite)
     titles = {task.name: task.title for task in suite.tasks} if suite else {}
     lacking = next((score.lacking for score in standing), ())
-    without = [f"Without {named([titles.get(task, task) for task in lacking], most=5)}."] if lacking else []
+    without = [f"Not in it: {'; '.join(titles.get(task, task) for task in lacking)}."] if lacking else []
     unread = (
         []
         if any(score.scaled is not None for score in scores)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from itertools import permutations
 from typing import TYPE_CHECKING
 
 from mindgauge.benchmarks.trustmh.released import ethics
 from mindgauge.benchmarks.trustmh.released.files import Files
+from mindgauge.metrics.options import PLACES
 from mindgauge.raters import choice
 from mindgauge.raters.objects import after_thinking, json_objects
 from mindgauge.raters.reading import Reading
 from mindgauge.rubric import Criterion, Level, Scale
+from mindgauge.variants.draws import generator, pick
 from mindgauge.variants.options import Question
 
 if TYPE_CHECKING:
@@ -22,7 +25,6 @@ LETTERS = "ABCD"
 PRINCIPLES = ("beneficence", "fidelity", "integrity", "justice", "respect")
 """The criteria that judges rate, in the order of the authors' `sc1` to `sc5`."""
 ORDER, RELEASED, SHUFFLED = "order", "released", "shuffled"
-SEED = 0
 _KINDS = {
     "Confidentiality and Trust in Mental Health": "confidentiality",
     "Bias in AI (race)": "race",
@@ -30,6 +32,7 @@ _KINDS = {
     "Autonomy vs Beneficence (adult)": "adult",
     "Autonomy vs Beneficence (minor)": "minor",
 }
+_OTHER_ORDERS = [*permutations(range(len(LETTERS)))][1:]
 _OPTION = re.compile(r"^[A-D]\. (.*)$", re.MULTILINE)
 
 
@@ -59,15 +62,20 @@ def sample(dilemma: ethics.Dilemma) -> Sample:
 
 
 def with_shuffled(samples: list[Sample]) -> list[Sample]:
-    """Return each sample and a variant of it, the options in an order that is drawn for it; the target follows."""
+    """Return each sample, and after it the same with its options in another order that is drawn for it.
+
+    The target follows; the tag `places` says where the option at each letter stood as released.
+    """
     return [one for base in samples for one in (base.variant(base.messages), _shuffled(base))]
 
 
 def _shuffled(base: Sample) -> Sample:
-    text, _, options = base.messages[-1].content.rpartition("\n\nA. ")
-    right = LETTERS.index(str(base.target))
-    drawn = Question(text, tuple(_OPTION.findall(f"A. {options}")), right).shuffled(SEED, base.id).sample()
-    return base.variant(drawn.messages, target=drawn.target, **{ORDER: SHUFFLED})
+    text, _, options = base.messages[0].content.rpartition("\n\nA. ")
+    question = Question(text, tuple(_OPTION.findall(f"A. {options}")), LETTERS.index(str(base.target)))
+    places = [*pick(_OTHER_ORDERS, generator(base.id, "order of options").random())]
+    drawn = question.ordered(places).sample()
+    told = ",".join(map(str, places))
+    return base.variant(drawn.messages, target=drawn.target, **{ORDER: SHUFFLED, PLACES: told})
 
 
 def reasoning(reply: str) -> str | None:

@@ -5,9 +5,12 @@ TrustMH-Bench, arXiv 2603.03047, with the dilemmas of EthicsMH, arXiv 2509.11648
 
 from pathlib import Path
 
+import msgspec
+
 from mindgauge.benchmark import Benchmark
 from mindgauge.benchmarks.trustmh.ethics.dilemmas import (
     CHOICE,
+    LETTERS,
     ORDER,
     PRINCIPLES,
     noted,
@@ -18,7 +21,11 @@ from mindgauge.benchmarks.trustmh.ethics.dilemmas import (
 from mindgauge.benchmarks.trustmh.ethics.stored import load
 from mindgauge.benchmarks.trustmh.reproduce import reproduce
 from mindgauge.metrics import STATUS_RATES, accuracy, macro_f1, mean_level
+from mindgauge.metrics.options import BASE, PLACES, accuracy_of_read, chance, option_consistency
 from mindgauge.rubric.composite import Composite
+
+CONSISTENCY = msgspec.structs.replace(option_consistency, suits=lambda levels: levels == tuple(LETTERS))
+"""Of the choice alone, not of what judges say of the reasons."""
 
 ethics = Benchmark.from_folder(
     Path(__file__).parent,
@@ -30,7 +37,7 @@ ethics = Benchmark.from_folder(
     readings=(CHOICE,),
     judged_part=reasoning,
     composites={"reasoning": Composite(PRINCIPLES)},
-    metrics=(accuracy, macro_f1, mean_level, *STATUS_RATES),
-    baselines=("A",),
+    metrics=(accuracy, accuracy_of_read, macro_f1, CONSISTENCY, chance("options", levels=4), mean_level, *STATUS_RATES),
+    by=(BASE, PLACES, "options"),
     slices=("subcategory", ORDER),
 )

@@ -128,7 +128,7 @@ class File(msgspec.Struct, frozen=True):
                 raise DataError(f"{self.source}: expected columns {', '.join(lacking)}, found {found}")
             rows = [*reader]
         except csv.Error as error:
-            raise DataError(f"{self.source}: line {reader.line_num}: expected CSV, found {error}") from None
+            raise DataError(f"{self.source}: line {reader.reader.line_num}: expected CSV, found {error}") from None
         if not rows:
             raise DataError(f"{self.source}: expected rows, found only the columns' names")
         for number, row in enumerate(rows, 1):
