@@ -66,7 +66,7 @@ def _dataset() -> dict[str, bytes]:
         for n, objective, text in plain
         for m, kind in enumerate(METHODS)
     ]
-    dialog = [
+    dialog: list[dict[str, Any]] = [
         {"speaker": ("seeker", "supporter")[n % 2], "annotation": {}, "content": f"{turn}\n"}
         for n, turn in enumerate([*TURNS, *TURNS])
     ]
@@ -127,8 +127,9 @@ def _choices() -> dict[str, bytes]:
 
 
 def _dialogues() -> dict[str, bytes]:
-    turns = [f"1.0 {n % 2} {n} {'[Questions] ' * (n % 2)}{turn}" for n, turn in enumerate(TURNS)]
-    lines = [" EOS ".join(turns[:2]), " EOS ".join(turns)] * 3
+    turns = ["1.0 1 0 [Others] Hello"]
+    turns += [f"1.0 {1 - n % 2} {n} {'' if n % 2 else '[Questions] '}{turn}" for n, turn in enumerate(TURNS, 1)]
+    lines = [" EOS ".join(turns[:3]), " EOS ".join(turns)] * 3
     windows = "".join(f"{line} {n} weeks on?\r\n" for n, line in enumerate(lines, 1)).encode()
     about = {"experience_type": "", "emotion_type": "fear", "problem_type": "exams", "survey_score": {}}
     dialog = [{"speaker": ("speaker", "listener")[n % 2], "content": turn} for n, turn in enumerate(TURNS)]

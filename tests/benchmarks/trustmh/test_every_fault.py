@@ -49,6 +49,16 @@ def _tiers(files: Files) -> tuple[list[Any], list[str]]:
     return [*privacy.expectations(files)[0]], privacy.expectations(files)[1]
 
 
+def _told(read: Callable[[Files], tuple[list[dialogues.Dialogue], list[str]]]) -> Read:
+    """Read dialogues, and keep what the tasks look at."""
+
+    def kept(files: Files) -> tuple[list[Any], list[str]]:
+        found, notes = read(files)
+        return [(d.messages, d.about["situation"], d.about["problem_type"]) for d in found], notes
+
+    return kept
+
+
 def _templates(files: Files) -> tuple[list[Any], list[str]]:
     found, notes = harm.templates(files)
     return [*found.items()], notes
@@ -63,8 +73,8 @@ CASES = [
     Case("external/emobench/EA.jsonl", choices.application),
     Case("external/esconv/testWithStrategy_short.tsv", lambda f: dialogues.windows(f, "test", dialogues.TEST)),
     Case("external/esconv/devWithStrategy_short.tsv", lambda f: dialogues.windows(f, "dev", 2985)),
-    Case("external/esconv/FailedESConv.json", dialogues.failed),
-    Case("dataset/ESConv_fair.json", dialogues.for_fairness),
+    Case("external/esconv/FailedESConv.json", _told(dialogues.failed)),
+    Case("dataset/ESConv_fair.json", _told(dialogues.for_fairness)),
     Case("external/cssrs/500_Reddit_users_posts_labels.csv", severity.users),
     Case("dataset/PsyHarm.csv", harm.plain),
     Case("dataset/JailbreakMH.csv", harm.transformed, ("dataset/PsyHarm.csv",)),
@@ -78,7 +88,7 @@ PACKED = [
     Case("ethics.zip:Ethics/data/EthicMH.csv", ethics.dilemmas),
     Case("external/cpsycoun/CPsyCounE.zip:CPsyCounE/Career/1.json", dialogues.counselling),
 ]
-STORED = {
+STORED: dict[str, Read] = {
     "*-ethics_reasoning-*.json": lambda f: (ethics.stored(f), []),
     "*/final_report_*.json": lambda f: (outputs.answers(f)[0], [*outputs.answers(f)[1].values()]),
     "*/outputs_*_tier1.jsonl": lambda f: (outputs.answers(f)[0], [*outputs.answers(f)[1].values()]),
@@ -290,7 +300,7 @@ def test_what_does_not_matter(case: Case, content: Callable[[str], bytes], whole
         folder = small_set.write(
             tmp_path / f"an ordinary folder, {way}", {moved(path): file for path, file in its.items()}
         )
-        assert outcome(case.read, folder)[0] == whole[0], way  # type: ignore[index]
+        assert outcome(case.read, folder)[0] == whole[0], way
     unix = {path: file.replace(b"\r\n", b"\n") for path, file in its.items()}
     windows = {path: file.replace(b"\n", b"\r\n") for path, file in unix.items()}
     marked = {path: small_set.BOM.encode() + file.removeprefix(small_set.BOM.encode()) for path, file in its.items()}
@@ -306,7 +316,7 @@ def test_twice(case: Case, content: Callable[[str], bytes], whole: Any, tmp_path
     its = {path: content(path) for path in (case.path, *case.others)}
     small_set.write(tmp_path, its)
     copy = small_set.write(tmp_path / "z copy", its) / case.path
-    assert outcome(case.read, tmp_path)[0] == whole[0]  # type: ignore[index]
+    assert outcome(case.read, tmp_path)[0] == whole[0]
     copy.write_bytes(its[case.path] + b"\n")
     found = outcome(case.read, tmp_path)
     assert not isinstance(found, str)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -80,6 +81,27 @@ def test_two_spellings_are_one_model_and_two_files_are_repeats(tmp_path: Path) -
     assert any(note == "Gpt-9 is also written gpt_9; taken as one model" for note in found.notes)
 
 
+def test_what_is_loaded_does_not_depend_on_where_it_lies(tmp_path: Path) -> None:
+    for folder in (tmp_path / "here", tmp_path / "there"):
+        made.dilemmas(folder)
+        made.ethics(folder, "open-1", "CABD")
+        made.items(folder)
+        made.tier_2(folder, "m", "2a", [0.0])
+        made.stories(folder)
+        four = ("a", "b", "c", "no")
+        made.replies(folder, "m", four, four, stated={})
+    for task in ("ethics", "privacy_awareness", "privacy_leakage"):
+        here, there = (loaded(task, tmp_path / folder) for folder in ("here", "there"))
+        assert (here.samples, here.replies, here.ratings) == (there.samples, there.replies, there.ratings)
+        assert here.ratings
+
+
+def test_the_zip_that_something_was_read_from_is_recorded(real: Files, tmp_path: Path) -> None:
+    mindgauge.load("trustmh/ethics", data=real.folder, out=tmp_path / "run")
+    sources = tomllib.loads((tmp_path / "run/manifest.toml").read_text(encoding="utf-8"))["sources"]
+    assert list(sources) == ["ethics.zip"]
+
+
 def test_a_copy_is_no_repeat(tmp_path: Path) -> None:
     made.dilemmas(tmp_path)
     made.ethics(tmp_path, "open-1", "CABD")
@@ -117,6 +139,7 @@ def test_the_released_outputs_score_as_published(real: Files, tmp_path: Path) ->
     assert {m.n for m in accuracy.values()} == {125}
     assert accuracy["gpt-5.1"].value == pytest.approx(0.6)
     assert accuracy["Medtron3-70B"].value == pytest.approx(0.76)
+    assert not found.find("option_consistency"), "nothing was asked in two orders"
     means = {m.model: m.value for m in found.find("mean", criterion="reasoning")}
     assert means["gpt-5.1"] == pytest.approx(4.552)
     assert means["Meditron-8B"] == pytest.approx(3.9856, abs=5e-4)
@@ -147,6 +170,8 @@ def test_answers_are_read_anew_where_they_are_stored(tmp_path: Path) -> None:
         ("3", 3),
         ("Rating: 2", 2),
         ("14)", None),
+        ("(3)", 3),
+        ("2) little, not none (rating 1)", 2),
         ("none", None),
         ("2 or 3", None),
         ("3.5", None),

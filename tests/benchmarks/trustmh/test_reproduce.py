@@ -47,6 +47,9 @@ def test_all_that_the_released_files_allow(real: Files) -> None:
     repaired = {(c.table, c.row, c.column): c.recomputed for c in cells(found, verdict="repaired")}
     assert repaired["derived.privacy_awareness", "gpt-4o-mini", "tier_2a"] == pytest.approx(0.8462, abs=5e-5)
     assert repaired["derived.privacy_awareness", "gpt-4o-mini", "tier_2b"] == pytest.approx(0.6334, abs=5e-5)
+    assert repaired["derived.privacy_awareness", "claude-sonnet-4-5-20250929", "tier_1"] == pytest.approx(
+        0.7554, abs=5e-5
+    )
     assert repaired["ethics", "gpt-5.1", "f1"] == pytest.approx(0.697, abs=5e-4)
     assert all("interval" in cell.note for cell in cells(found, verdict="repaired"))
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from mindgauge.benchmark import Benchmark
 from mindgauge.benchmarks.trustmh.emotion.stories import read
+from mindgauge.benchmarks.trustmh.released.choices import understanding
+from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.metrics import STATUS_RATES, accuracy, fleiss_kappa
 from mindgauge.metrics.options import accuracy_of_read, chance
 from mindgauge.rubric.composite import Composite, How
@@ -17,6 +19,7 @@ FEELINGS, REASONS = "options.emotion", "options.cause"
 emotion = Benchmark.from_folder(
     HERE,
     read=read,
+    notes=notes_of(understanding),
     metrics=(
         accuracy,
         accuracy_of_read,

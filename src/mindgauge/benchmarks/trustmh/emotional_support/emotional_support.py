@@ -6,7 +6,8 @@ A task of TrustMH-Bench, arXiv 2603.03047, on ESConv, Liu et al. 2021, arXiv 210
 from pathlib import Path
 
 from mindgauge.benchmark import Benchmark
-from mindgauge.benchmarks.trustmh.emotional_support.windows import FEW, MANY, load, read
+from mindgauge.benchmarks.trustmh.emotional_support.windows import FEW, MANY, load, read, windows
+from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.metrics import STATUS_RATES, mean_level, sd_level
 from mindgauge.rubric.composite import Composite, How
 
@@ -17,6 +18,7 @@ emotional_support = Benchmark.from_folder(
     HERE,
     shared=HERE.parent / "support",
     read=read,
+    notes=notes_of(windows),
     load=load,
     metrics=(mean_level, sd_level, *STATUS_RATES),
     slices=("language",),

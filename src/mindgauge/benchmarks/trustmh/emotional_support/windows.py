@@ -40,7 +40,7 @@ def read(data: Path) -> list[Sample]:
         MissingData: neither is there.
         DataError: the file is broken.
     """
-    return [item.sample for item in _items(data)[0]]
+    return [item.sample for item in windows(Files.below(data))[0]]
 
 
 def read_drawn(data: Path) -> list[Sample]:
@@ -60,7 +60,7 @@ def load(data: Path) -> Released:
         MissingData: there is no ESConv.
         DataError: the file is broken.
     """
-    items, notes = _items(data)
+    items, notes = windows(Files.below(data))
     drawn = items[: int(MANY)]
     replies = [
         Reply.of(item.sample.id, model, 0, Status.OK, text)
@@ -71,12 +71,15 @@ def load(data: Path) -> Released:
     return Released([item.sample for item in drawn], replies, [], notes)
 
 
-def _items(data: Path) -> tuple[list[Item], list[str]]:
-    """Return the windows in which the supporter answers the person; who goes on speaking answers nothing.
+def windows(files: Files) -> tuple[list[Item], list[str]]:
+    """Return the windows in which the supporter answers the person, and what is odd about the file.
 
-    Of windows with the same words before the answer, it is the first.
+    Who goes on speaking answers nothing. Of windows with the same words before the answer, it is the first.
+
+    Raises:
+        MissingData: there is no ESConv.
+        DataError: the file is broken.
     """
-    files = Files.below(data)
     if files.find(dialogues.WHOLE) is not None:
         whole, notes = dialogues.whole(files)
         found = dialogues.cut(whole, WINDOW)

@@ -31,19 +31,22 @@ def load(data: Path) -> Released:
     """
     files = Files.below(data)
     dilemmas, notes = ethics.dilemmas(files)
-    known = {dilemma.number: sample(dilemma) for dilemma in dilemmas}
+    asked = {dilemma.number: sample(dilemma) for dilemma in dilemmas}
+    known = {
+        number: one.variant(one.messages) for number, one in asked.items()
+    }  # as a run asks them, without shuffling
     found, faults = outputs.readable(files, ethics.STORED, ethics.stored_in)
     names, spelt = outputs.spellings(one.model for one in found)
     released = Released(list(known.values()), [], [], [*notes, *files.broken, *spelt, *faults.values()])
     runs: Counter[str] = Counter()
     for one in found:
-        model = names[one.model]
+        model, source = names[one.model], outputs.origin(files, one.source)
         pairs = [*zip(one.results, one.judged, strict=True)]
         here = [(known[row["sample_id"]], row, judged) for row, judged in pairs if row["sample_id"] in known]
         for its, row, judged in here:
-            reply = _reply(its, model, runs[model], row, judged, one.source)
+            reply = _reply(its, model, runs[model], row, judged, source)
             released.replies.append(reply)
-            released.ratings += [CHOICE.rate(its, reply), *_judged(reply, judged, one.source)]
+            released.ratings += [CHOICE.rate(its, reply), *_judged(reply, judged, source)]
         rebuilt = sum("rebuilt" in reply.provenance for reply in released.replies[len(released.replies) - len(here) :])
         runs[model] += 1
         released.notes += [f"{one.source}: {len(pairs) - len(here)} entries about other items"] * (
@@ -56,9 +59,11 @@ def load(data: Path) -> Released:
     return released
 
 
-def _reply(its: Sample, model: str, run: int, row: dict[str, Any], judged: dict[str, Any], source: str) -> Reply:
+def _reply(
+    its: Sample, model: str, run: int, row: dict[str, Any], judged: dict[str, Any], source: dict[str, str]
+) -> Reply:
     """Return what a model wrote, or where that is not stored, an object of what the authors read from it."""
-    origin = {"source_file": source, "source_row": row["sample_id"]}
+    origin = {**source, "source_row": row["sample_id"]}
     response = row.get("response")
     raw = response.get("content") if isinstance(response, dict) else None
     if isinstance(raw, str):
@@ -70,11 +75,11 @@ def _reply(its: Sample, model: str, run: int, row: dict[str, Any], judged: dict[
     )
 
 
-def _judged(reply: Reply, judged: dict[str, Any], source: str) -> Iterator[Rating]:
+def _judged(reply: Reply, judged: dict[str, Any], source: dict[str, str]) -> Iterator[Rating]:
     for key, criterion in zip(ethics.PRINCIPLES, PRINCIPLES, strict=True):
         told = judged["judge_parsed"].get(key)
         value = told if type(told) is int and told in _LEVELS else None
         status = Status.UNPARSABLE if value is None else Status.OK
         why = judged["judge_parsed"].get(f"{key}_reason")
-        origin = {"source_file": source, "source_column": key, **({} if value is not None else {"raw": told})}
+        origin = {**source, "source_column": key, **({} if value is not None else {"raw": told})}
         yield Rating(reply.id, criterion, JUDGE, RaterKind.MODEL, 0, status, value, str(why or ""), provenance=origin)

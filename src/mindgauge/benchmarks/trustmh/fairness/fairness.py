@@ -10,6 +10,8 @@ from pathlib import Path
 
 from mindgauge.benchmark import Benchmark
 from mindgauge.benchmarks.trustmh.fairness.contexts import read_dialogues, variants
+from mindgauge.benchmarks.trustmh.released.dialogues import for_fairness
+from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.metrics import STATUS_RATES, mean_level
 from mindgauge.metrics.groups import (
     AXIS,
@@ -32,6 +34,7 @@ fairness = Benchmark.from_folder(
     HERE,
     shared=HERE.parent / "support",
     read=read_dialogues,
+    notes=notes_of(for_fairness),
     variants=variants,
     judged_on=BASE,
     composites={"quality": Composite(CRITERIA, How.SHARE)},

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from mindgauge.benchmark import Benchmark
 from mindgauge.benchmarks.trustmh.intervention.turns import load, read
+from mindgauge.benchmarks.trustmh.released.dialogues import counselling
+from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.metrics import STATUS_RATES, mean_level
 from mindgauge.metrics.nested import TOPIC, mean_of_topics
 from mindgauge.rubric.composite import Composite, How
@@ -14,6 +16,7 @@ from mindgauge.rubric.composite import Composite, How
 intervention = Benchmark.from_folder(
     Path(__file__).parent,
     read=read,
+    notes=notes_of(counselling),
     load=load,
     metrics=(mean_of_topics, mean_level, *STATUS_RATES),
     slices=(TOPIC,),

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from mindgauge.benchmark import Benchmark
 from mindgauge.benchmarks.trustmh.jailbreak.attacks import MADE, OURS, RELEASED, REQUESTS, jailbroken, read_requests
+from mindgauge.benchmarks.trustmh.released.harm import plain, templates, transformed
+from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.metrics import STATUS_RATES, share_of
 from mindgauge.metrics.resistance import (
     BASE,
@@ -42,6 +44,7 @@ jailbreak = Benchmark.from_folder(
     Path(__file__).parent,
     shared=REQUESTS,
     read=read_requests,
+    notes=notes_of(plain, transformed, templates),
     variants=jailbroken,
     readings=(Reading(yes_or_no("refusal_words"), refuses),),
     metrics=(

@@ -6,7 +6,8 @@ USMLE-mental of PsyEval; as a task of TrustMH-Bench, arXiv 2603.03047. Departure
 from pathlib import Path
 
 from mindgauge.benchmark import Benchmark
-from mindgauge.benchmarks.trustmh.knowledge.questions import both_orders, read
+from mindgauge.benchmarks.trustmh.knowledge.questions import both_orders, questions, read
+from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.metrics import STATUS_RATES, accuracy, fleiss_kappa
 from mindgauge.metrics.options import BASE, PLACES, accuracy_of_read, chance, option_consistency
 
@@ -15,6 +16,7 @@ HERE = Path(__file__).parent
 knowledge = Benchmark.from_folder(
     HERE,
     read=read,
+    notes=notes_of(questions),
     variants=both_orders,
     metrics=(accuracy, accuracy_of_read, option_consistency, chance("options"), fleiss_kappa, *STATUS_RATES),
     slices=("order", "step", "condition"),

@@ -25,13 +25,22 @@ def read(data: Path) -> list[Sample]:
     Raises:
         DataError: the examination questions are missing, or a file is broken.
     """
-    files = Files.below(data)
-    samples = []
+    return questions(Files.below(data))[0]
+
+
+def questions(files: Files) -> tuple[list[Sample], list[str]]:
+    """Read the questions of both files, and what is odd about these.
+
+    Raises:
+        DataError: the examination questions are missing, or a file is broken.
+    """
+    samples, notes = [], []
     for source, (name, count) in SOURCES.items():
         if source == "usmle" or files.find(name) is not None:
-            found, _ = choices.examination(files, name, count)
+            found, told = choices.examination(files, name, count)
             samples += [_sample(item, source) for item in found]
-    return samples
+            notes += told
+    return samples, notes
 
 
 def _sample(item: choices.Item, source: str) -> Sample:

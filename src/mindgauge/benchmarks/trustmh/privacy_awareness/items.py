@@ -59,7 +59,7 @@ def load(data: Path) -> Released:
         sample = known.get((answer.tier, answer.item))
         if sample is not None:
             model = names[answer.model]
-            ratings.append(_rating(answer, model, sample, runs[model, sample.id]))
+            ratings.append(_rating(answer, model, sample, runs[model, sample.id], outputs.origin(files, answer.source)))
             runs[model, sample.id] += 1
     astray = len(answers) - len(ratings)
     notes += [
@@ -71,9 +71,9 @@ def load(data: Path) -> Released:
     return Released(samples, [], ratings, notes)
 
 
-def _rating(answer: outputs.Answer, model: str, sample: Sample, run: int) -> Rating:
+def _rating(answer: outputs.Answer, model: str, sample: Sample, run: int, source: dict[str, str]) -> Rating:
     criterion = next(criterion for criterion in RUBRIC.criteria if criterion.about(sample.tags))
     value = criterion.read(answer.number if answer.raw is None else outputs.reread(answer.raw))
-    origin = {"source_file": answer.source, "model_raw": answer.model, "published": answer.number, "raw": answer.raw}
+    origin = {**source, "model_raw": answer.model, "published": answer.number, "raw": answer.raw}
     status = Status.UNPARSABLE if value is None else Status.OK
     return Rating(sample.id, criterion.name, model, RaterKind.MODEL, run, status, value, provenance=origin)

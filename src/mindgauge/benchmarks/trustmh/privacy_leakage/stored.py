@@ -49,11 +49,11 @@ def load(data: Path) -> Released:
     for told in here:
         sample, model = known[told.story][outputs.KINDS[told.kind]], names[told.model]
         status = Status.OK if told.text.strip() else Status.UNPARSABLE
-        run = runs[model, sample.id]
+        source, run = outputs.origin(files, told.source), runs[model, sample.id]
         runs[model, sample.id] += 1
-        reply = Reply.of(sample.id, model, run, status, told.text, provenance={"source_file": told.source})
+        reply = Reply.of(sample.id, model, run, status, told.text, provenance=source)
         released.replies.append(reply)
-        released.ratings += _theirs(reply, told)
+        released.ratings += _theirs(reply, told, source)
         ours = (readings.NAME_MENTION, readings.CONTROL_ERROR)
         released.ratings += [one.rate(sample, reply) for one in ours if one.criterion.about(sample.tags)]
     if len(here) < len(found):
@@ -66,10 +66,10 @@ def _same(told: outputs.Told, secret: privacy.Secret) -> bool:
     return (told.client, told.counsellor, told.asker) == (secret.client, secret.counsellor, secret.asker)
 
 
-def _theirs(reply: Reply, told: outputs.Told) -> Iterator[Rating]:
+def _theirs(reply: Reply, told: outputs.Told, source: dict[str, str]) -> Iterator[Rating]:
     for measure, hit in outputs.their_measures(told).items():
         criterion = _CRITERIA[told.kind, measure]
         words = (readings.NAMED, readings.UNNAMED) if criterion == "name_mention" else (readings.YES, readings.NO)
         value = words[0] if hit else words[1]
-        origin = {"source_file": told.source, "measure": f"{told.kind} {measure}"}
+        origin = {**source, "measure": f"{told.kind} {measure}"}
         yield Rating(reply.id, criterion, THEIRS, RaterKind.RULE, 0, Status.OK, value, provenance=origin)

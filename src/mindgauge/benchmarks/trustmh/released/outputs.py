@@ -28,6 +28,7 @@ KINDS = {
 _TIER_1 = re.compile(r"final_report_(?P<model>.+)_tier1\.json$")
 _TIER_2 = re.compile(r"final_report_(?P<model>.+)_data_tier_(?P<tier>2[ab])_nsamples_\d+\.json$")
 _ANSWERS = re.compile(r"outputs_(?P<model>.+)_data_tier_3_nsamples_\d+_.*\.jsonl$")
+_ASIDE = re.compile(r"\([^()]*\)")
 _MARKED = re.compile(r"(?<![\w.+-])([1-4])\)")
 _DIGIT = re.compile(r"(?<![\w.+-])([1-4])(?!\w|\.\d)")
 _YES = (" yes,", "yes ", " yes.", " knows ")
@@ -78,6 +79,12 @@ def readable(files: Files, pattern: str, read: Callable[[str, File], T]) -> tupl
         except DataError as error:
             faults[file.source] = str(error)
     return found, faults
+
+
+def origin(files: Files, source: str) -> dict[str, str]:
+    """Return where something was read from, as provenance: the file below the folder, and of a zip which part of it."""
+    outer, dot, part = source.removeprefix(f"{files.folder}/").partition(".zip:")
+    return {"source_file": f"{outer}.zip", "source_part": part} if dot else {"source_file": outer}
 
 
 def spellings(names: Iterable[str], known: Iterable[str] = ()) -> tuple[dict[str, str], list[str]]:
@@ -156,7 +163,7 @@ def reread(raw: str) -> float | None:
 
     None where there is none, or two different ones; the authors' reader took the first phrase that occurs.
     """
-    marked = {*_MARKED.findall(raw)} or {*_DIGIT.findall(raw)}
+    marked = {*_MARKED.findall(_ASIDE.sub(" ", raw))} or {*_DIGIT.findall(raw)}
     return float(marked.pop()) if len(marked) == 1 else None
 
 

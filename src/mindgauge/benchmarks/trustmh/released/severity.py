@@ -42,4 +42,6 @@ def users(files: Files) -> tuple[list[User], list[str]]:
         except ValueError as error:
             raise DataError(f"{file.source}: row {number}: expected a list of posts, found {error}") from None
         found.append(User(row["User"], posts, row["Label"], truncated))
-    return found, file.counted("users", len(found), 500)
+    cut = sum(user.truncated for user in found)
+    notes = [f"{file.source}: {cut} of {len(found)} cells are cut off; they are read as far as they go"] if cut else []
+    return found, [*file.counted("users", len(found), 500), *notes]

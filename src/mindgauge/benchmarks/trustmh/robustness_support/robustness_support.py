@@ -7,7 +7,8 @@ from pathlib import Path
 
 from mindgauge.benchmark import Benchmark
 from mindgauge.benchmarks.trustmh.emotional_support.emotional_support import QUALITY
-from mindgauge.benchmarks.trustmh.emotional_support.windows import FEW, read_drawn
+from mindgauge.benchmarks.trustmh.emotional_support.windows import FEW, read_drawn, windows
+from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.metrics import STATUS_RATES, mean_level
 from mindgauge.metrics.drops import (
     BASE,
@@ -26,6 +27,7 @@ robustness_support = Benchmark.from_folder(
     HERE,
     shared=HERE.parent / "support",
     read=read_drawn,
+    notes=notes_of(windows),
     variants=with_noise,
     judged_on=BASE,
     metrics=(

@@ -6,6 +6,8 @@ C-SSRS labels of Gaur et al., WWW 2019; as a task of TrustMH-Bench, arXiv 2603.0
 from pathlib import Path
 
 from mindgauge.benchmark import Benchmark
+from mindgauge.benchmarks.trustmh.released.notes import notes_of
+from mindgauge.benchmarks.trustmh.released.severity import users
 from mindgauge.benchmarks.trustmh.severity.posts import read
 from mindgauge.metrics import (
     STATUS_RATES,
@@ -28,6 +30,7 @@ LEVELS = ("supportive", "indicator", "ideation", "behavior", "attempt")
 severity = Benchmark.from_folder(
     Path(__file__).parent,
     read=read,
+    notes=notes_of(users),
     metrics=(
         quadratic_kappa,
         macro_f1,

@@ -6,6 +6,8 @@ AITA of ELEPHANT, arXiv 2505.13995; as a task of TrustMH-Bench, arXiv 2603.03047
 from pathlib import Path
 
 from mindgauge.benchmark import Benchmark
+from mindgauge.benchmarks.trustmh.released.notes import notes_of
+from mindgauge.benchmarks.trustmh.released.sycophancy import posts
 from mindgauge.benchmarks.trustmh.sycophancy_aita.posts import read
 from mindgauge.metrics import STATUS_RATES, accuracy, call_rate, fleiss_kappa, macro_recall
 
@@ -14,6 +16,7 @@ NOT_AT_FAULT, AT_FAULT = ("NTA",), ("YTA",)
 sycophancy_aita = Benchmark.from_folder(
     Path(__file__).parent,
     read=read,
+    notes=notes_of(posts),
     metrics=(
         call_rate("endorsement_rate", of=AT_FAULT, as_=NOT_AT_FAULT),
         call_rate("blame_rate", of=NOT_AT_FAULT, as_=AT_FAULT),

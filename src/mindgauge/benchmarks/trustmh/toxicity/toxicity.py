@@ -11,6 +11,8 @@ from pathlib import Path
 
 from mindgauge.benchmark import Benchmark
 from mindgauge.benchmarks.trustmh.jailbreak.attacks import MADE, OURS, RELEASED, REQUESTS, harmful, read_requests
+from mindgauge.benchmarks.trustmh.released.harm import plain, templates, transformed
+from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.metrics import STATUS_RATES
 from mindgauge.metrics.resistance import (
     BASE,
@@ -25,6 +27,7 @@ toxicity = Benchmark.from_folder(
     Path(__file__).parent,
     shared=REQUESTS,
     read=read_requests,
+    notes=notes_of(plain, transformed, templates),
     variants=harmful,
     metrics=(mean_toxicity, share_toxic, plain_toxicity, toxicity_of_complied, *STATUS_RATES),
     slices=("method", "objective"),
