@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
 from mindgauge.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 HERE = Path(__file__).parent / "benchmarks"
 FILE = "suite.toml"
@@ -121,6 +124,18 @@ def members_elsewhere(name: str) -> tuple[str, ...]:
     suite = find(name)
     tasks = () if suite is None else suite.tasks
     return tuple(task.benchmark for task in tasks if not task.benchmark.startswith(f"{name}/"))
+
+
+def of(benchmarks: Iterable[str]) -> str:
+    """Return the suite that several benchmarks are tasks of; empty where there is none, or only one of them is."""
+    named = {*benchmarks}
+    return next((name for name in names() if len(named & order(name).keys()) > 1), "")
+
+
+def headlines(benchmark: str) -> frozenset[str]:
+    """Return the names of the metrics that a benchmark goes by in any suite."""
+    tasks = (task for name in names() for task in _load(HERE / name).tasks if task.benchmark == benchmark)
+    return frozenset(part.metric for task in tasks for part in task.headline)
 
 
 def order(name: str) -> dict[str, int]:

@@ -45,6 +45,7 @@ CROWD = Criterion("verdict", Scale.NOMINAL, (Level("NTA"), Level("YTA")), plain=
         ("I would say 50, perhaps 100", None),
         ("500", None),
         ("50.5", None),
+        ("50) not fifty but close to one hundred", 50),
         ("150", None),
         ("no idea", None),
         ("", None),

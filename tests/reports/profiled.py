@@ -3,6 +3,9 @@
 from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore
 from mindgauge.analysis.profile.panels import Kind, Mark, Panel
 from mindgauge.reports.content import System
+from mindgauge.reports.profile import phrases, pictures, tables
+from mindgauge.reports.profile.cast import Cast
+from mindgauge.reports.profile.records import Dimension
 
 MODELS = ("acme/alpha-2", "beta<b>bold</b>", "gamma")
 SYSTEMS = [System(model, model, 0, number) for number, model in enumerate(MODELS)]
@@ -126,3 +129,16 @@ def _of_model(place: int) -> list[Panel]:
             for name, (mine, theirs) in rates.items()
         ),
     ]  # fmt: skip
+
+
+def dimensions(who: Cast) -> list[Dimension]:
+    """Return every dimension of the profile with all its pictures."""
+    whole, behind = profile(), panels()
+    found = []
+    for name, tasks in TASKS.items():
+        scores = [score for score in whole.tasks if score.dimension == name]
+        drawn = pictures.pictures(scores, [panel for panel in behind if panel.task in tasks], who)
+        anchor = f"profile-{name.casefold()}"
+        said = phrases.standing([d for d in whole.dimensions if d.dimension == name], who.labels, few=False)
+        found.append(Dimension(anchor, name, said, drawn, [], [], tables.tasks(scores, anchor, name, who), [], []))
+    return found

@@ -30,6 +30,16 @@ def profile(
     if json:
         render.as_json(found)
         return
+    show(found, ranks=ranks)
+
+
+def show(found: Profile, *, ranks: bool = False) -> None:
+    """Print a profile: its dimensions, its tasks, and what must be known of them.
+
+    Args:
+        found: the profile.
+        ranks: also the source's ranks.
+    """
     _dimensions(found, ranks=ranks)
     _tasks(found)
     print(

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mindgauge import suite
 from mindgauge.errors import MindgaugeError
 
 if TYPE_CHECKING:
@@ -97,21 +98,30 @@ def scores(found: Scores, standings: Standings | None = None) -> None:
         found: the metrics.
         standings: the judges' reliability cards, whose verdicts stand in the place of scores that are withheld.
     """
-    several = {b for b in {m.benchmark for m in found.metrics} if len(_criteria(found, b)) > 1}
-    rows = [
-        _row(m, standings, named=m.benchmark in several)
-        for m in found.metrics
-        if m.slice in {"all", "crisis only"} and m.name in HEADLINES
-    ]
-    if rows:
-        columns = ("model", "rated by", "metric", "of", "value", "95 % interval", "n", "missing", "worst … best")
-        table(f"{found.benchmark}  ({found.run})", columns, rows)
+    names = list(dict.fromkeys(metric.benchmark for metric in found.metrics))
+    named = {(name, headline) for name in names for headline in (*HEADLINES, *suite.headlines(name))}
+    headlines = [metric for metric in found.metrics if (metric.benchmark, metric.name) in named]
+    several = {name for name in names if len({m.criterion for m in headlines if m.benchmark == name}) > 1}
+    columns = ("model", "rated by", "metric", "of", "value", "95 % interval", "n", "missing", "worst … best")
+    for name in names:
+        rows = [
+            _row(m, standings, named=name in several)
+            for m in headlines
+            if m.benchmark == name and m.slice in {"all", "crisis only"}
+        ]
+        if rows:
+            table(f"{name}  ({found.run})", columns, rows)
     if standings is not None and any(standing.limited for standing in standings.cards.values()):
         shown = "are marked" if standings.shown else "are not shown; --show-unreliable shows them"
         print(f"Scores of judges that agree too little with people {shown} (mindgauge reliability {found.run})")
     worst = _worst_cells(found, standings, several)
     if worst:
         table("Worst cells", ["model", "rated by", "metric", "where", "value", "95 % interval", "n"], worst)
+    told(found)
+
+
+def told(found: Scores) -> None:
+    """Print what went wrong in a run, what must be known of it, and what it took."""
     trouble = {status: n for status, n in found.statuses.items() if status != "ok"}
     if trouble:
         print("Not ok: " + ", ".join(f"{n} {status}" for status, n in sorted(trouble.items())))
@@ -171,10 +181,6 @@ def _share(metric: Score) -> bool:
         or metric.name.startswith("share_")
         or metric.name in {"accuracy", "recall", "precision"}
     )
-
-
-def _criteria(found: Scores, benchmark: str) -> set[str]:
-    return {m.criterion for m in found.metrics if m.benchmark == benchmark and m.name in HEADLINES}
 
 
 def _row(metric: Score, standings: Standings | None, *, named: bool) -> list[str]:

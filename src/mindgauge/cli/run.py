@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from mindgauge.cli import entry_test, labels, options, render
+from mindgauge import suite
+from mindgauge.cli import entry_test, labels, options, profile, render
 
 
 def run(
@@ -51,6 +52,7 @@ def run(
 ) -> None:
     """Run benchmarks on models; the same command continues where it stopped."""
     from mindgauge.analysis.score import Scores
+    from mindgauge.verbs.profile import profile as profiled
     from mindgauge.verbs.run import run as verb
 
     settings = options.settings(
@@ -72,8 +74,14 @@ def run(
     if json:
         render.as_json(found)
     elif isinstance(found, Scores):
-        render.scores(found)
-        labels.show(found)
+        summed_up = suite.of(metric.benchmark for metric in found.metrics)
+        if summed_up:
+            profile.show(profiled(found.run))
+            render.told(found)
+            print(f"Every metric of every task: mindgauge score {found.run}")
+        else:
+            render.scores(found)
+            labels.show(found)
         entry_test.show(found.qualifications)
         print(f"Read on: mindgauge report {found.run}")
     else:

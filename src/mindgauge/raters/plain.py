@@ -22,8 +22,9 @@ _HAN = re.compile(r"[\u3400-\u9fff]")
 def level(text: str, criterion: Criterion) -> Value | None:
     """Read the only level that a text names.
 
-    In this order: lines `answer: …`; the first line; the whole text. Longer spellings go before shorter ones they hold
-    ("minus fifty" before "fifty"), and a number is read with its sign.
+    In this order: lines `answer: …`; the first line; the whole text; in each, levels as they are written before their
+    aliases. Longer spellings go before shorter ones they hold ("minus fifty" before "fifty"), and a number is read with
+    its sign.
 
     Args:
         text: what a model wrote, its thinking aside.
@@ -33,10 +34,14 @@ def level(text: str, criterion: Criterion) -> Value | None:
         letter = lone_letter(text, "".join(map(str, criterion.values)))
         return criterion.read(letter) if letter else None
     told = text.replace("−", "-")
+    values = tuple(map(str, criterion.values))
+    aliases = tuple(alias for one in criterion.levels for alias in one.aliases)
     for part in ("\n".join(_STATED.findall(told)), told.strip().partition("\n")[0], told):
-        found = {criterion.read(match[0].removeprefix("+")) for match in _spellings(criterion).finditer(part)}
-        if found:
-            return found.pop() if len(found) == 1 else None
+        for spellings in (values, aliases):
+            matches = _pattern(spellings).finditer(part) if spellings else ()
+            found = {criterion.read(match[0].removeprefix("+")) for match in matches}
+            if found:
+                return found.pop() if len(found) == 1 else None
     return None
 
 
@@ -44,10 +49,6 @@ def level(text: str, criterion: Criterion) -> Value | None:
 def _pattern(spellings: tuple[str, ...]) -> re.Pattern[str]:
     forms = [_form(spelling) for spelling in sorted(spellings, key=len, reverse=True)]
     return re.compile("|".join(forms), re.IGNORECASE)
-
-
-def _spellings(criterion: Criterion) -> re.Pattern[str]:
-    return _pattern(tuple(str(s) for one in criterion.levels for s in (one.value, *one.aliases)))
 
 
 def _form(spelling: str) -> str:

@@ -103,9 +103,11 @@ def _rated(runs: Sequence[Run]) -> pl.DataFrame:
                 ))  # fmt: skip
     rated = pl.concat(frames, how="diagonal")
     keys = ["run", "section", "subject", "model", "later"]
-    return rated.group_by(keys).agg(
+    replies = rated.group_by(keys).agg(
         pl.col("mean").mean().round(9), pl.col("range").max().round(9), pl.col("against").max().fill_null(0.0).round(9)
     )
+    # Two tasks may put the same question and so hold the same reply: it is read once, in the first of them.
+    return replies.sort("section").unique(["run", "subject"], keep="first", maintain_order=True)
 
 
 def _replies(runs: Sequence[Run], systems: Sequence[System], chosen: pl.DataFrame) -> Iterator[Reading]:

@@ -40,7 +40,7 @@ def pictures(scores: Sequence[TaskScore], panels: Sequence[Panel], cast: Cast) -
         criterion = "" if panel.kind in _TOGETHER else panel.criterion
         grouped.setdefault((panel.kind, panel.task, criterion), []).append(panel)
     own = [picture for (kind, task, _), its in grouped.items() for picture in _DRAWN[kind](titles[task], its, cast)]
-    return [*([_tasks(scores, cast)] if len(titles) > 1 or not own else []), *own]
+    return [*([_tasks(scores, cast)] if scores and (len(titles) > 1 or not own) else []), *own]
 
 
 def _anchor(*parts: str) -> str:

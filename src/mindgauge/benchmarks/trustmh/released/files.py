@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 _LARGEST_CELL = 1 << 30
 _SHOWN = 120
 """Characters of what was found that a message shows, at most."""
-_BY_LINE = (".csv", ".tsv")
-"""Kinds of files that are cut off where they do not end with a line end; the others show it by what is in them."""
+_BY_LINE = re.compile(r"\.[ct]sv$|tier_\d\w?\.txt$", re.IGNORECASE)
+"""Files that were released with a line end at their end; what else is cut off, other than in its last number, shows it."""
 
 
 class File(msgspec.Struct, frozen=True):
@@ -66,7 +67,7 @@ class File(msgspec.Struct, frozen=True):
             DataError: it breaks off, is empty, or is something else than a list or an object as expected.
         """
         try:
-            found = json.loads(self.text())
+            found = _loaded(self.text())
         except (ValueError, RecursionError) as error:
             raise DataError(f"{self.source}: expected JSON, found {error}") from None
         if not isinstance(found, kind):
@@ -88,7 +89,7 @@ class File(msgspec.Struct, frozen=True):
             if not line.strip():
                 continue
             try:
-                row = json.loads(line)
+                row = _loaded(line)
             except (ValueError, RecursionError) as error:
                 raise DataError(f"{self.source}:{number}: expected a JSON object, found {error}") from None
             self.require(row, keys, number)
@@ -141,12 +142,27 @@ class File(msgspec.Struct, frozen=True):
     def counted(self, what: str, found: int, expected: int) -> list[str]:
         """Return a note where there are more or fewer than were released, and others on what else is odd about it."""
         notes = [] if found == expected else [f"{self.source}: expected {expected} {what}, found {found}"]
-        if self.source.lower().endswith(_BY_LINE) and not self.read().endswith(b"\n"):
+        if _BY_LINE.search(self.source) and not self.read().endswith(b"\n"):
             notes.append(f"{self.source}: expected a line end after the last line, found none; it may be cut off")
         differing = [copy.source for copy in self.copies if not _same(self, copy)]
         return notes + [
             f"{self.source}: {other} has its name and other content, and is not read" for other in differing
         ]
+
+
+def _loaded(text: str) -> Any:
+    """Read JSON, whose escapes may write halves of characters that no text can hold.
+
+    Raises:
+        ValueError: it is none, or one of its texts has such a half.
+    """
+    found = json.loads(text)
+    if "\\ud" in text or "\\uD" in text:
+        try:
+            json.dumps(found, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise ValueError("half a character") from None
+    return found
 
 
 def _same(one: File, other: File) -> bool:
