@@ -136,4 +136,5 @@ _VARIANTS = ("method", "noise", "intensity", "axis", "group", "category", "quest
 
 def _variant(tags: dict[str, str]) -> str:
     """Say in which form a sample was put."""
-    return ", ".join(f"{name} {words(tags[name])}" for name in _VARIANTS if tags.get(name))
+    found = [f"{name} {words(tags[name])}" for name in _VARIANTS if tags.get(name)]
+    return ", ".join(found) or "the worst of its replies"
