@@ -21,7 +21,7 @@ class DataError(UsageError):
     """A file or folder that does not hold what was expected of it."""
 
 
-class MissingData(DataError):
+class MissingDataError(DataError):
     """A released file that is not there; the message says how to get it."""
 
 

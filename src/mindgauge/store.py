@@ -240,7 +240,9 @@ class Store:
 
     def called(self, key: bytes) -> bool:
         """Say whether a call was finished before, and did not fail."""
-        return self._db.execute("SELECT 1 FROM calls WHERE key = ? AND status != 'failed'", (key,)).fetchone() is not None
+        return (
+            self._db.execute("SELECT 1 FROM calls WHERE key = ? AND status != 'failed'", (key,)).fetchone() is not None
+        )
 
     def spent(self) -> float:
         """Return what the calls cost so far, in US dollars, as far as prices are known."""

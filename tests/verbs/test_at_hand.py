@@ -12,7 +12,7 @@ import pytest
 from mindgauge import benchmark as benchmarks
 from mindgauge import manifest
 from mindgauge.analysis.score import Scores
-from mindgauge.errors import DataError, MissingData
+from mindgauge.errors import DataError, MissingDataError
 from mindgauge.models.scripted import Scripted
 from mindgauge.verbs.at_hand import at_hand
 from mindgauge.verbs.run import run
@@ -114,7 +114,7 @@ def test_when_the_file_is_mended_the_same_run_goes_on_whole(data: Path, tmp_path
 
 def test_nothing_at_hand_is_the_first_fault(tmp_path: Path, data: Path) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(MissingData, match=r"no USMLE-mental\.jsonl here"):
+    with pytest.raises(MissingDataError, match=r"no USMLE-mental\.jsonl here"):
         at_hand(benchmarks.find("trustmh/knowledge"), tmp_path / "empty", None, None)
     (data / "external/emobench/EU.jsonl").write_bytes(b"\x00")
     with pytest.raises(DataError, match=r"EU\.jsonl: expected UTF-8"):

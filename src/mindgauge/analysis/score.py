@@ -153,7 +153,11 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
             statuses_by=by,
             metrics=metrics,
             qualifications=qualify(store, found, resamples=resamples, seed=seed),
-            notes=[*_not_run(manifest), *manifest.get("remarks", []), *seen.notes(store, [b.name for b in found], manifest)],
+            notes=[
+                *_not_run(manifest),
+                *manifest.get("remarks", []),
+                *seen.notes(store, [b.name for b in found], manifest),
+            ],
             broken=manifest.get("not_run", {}).get("broken", {}),
         )
 

@@ -254,7 +254,10 @@ def put_gold(store: Store, benchmark: Benchmark) -> None:
     """
     first, *others = (criterion.name for criterion in benchmark.rubric.criteria)
     for sample in store.samples(benchmark.name):
-        for criterion, target in ((first, sample.target), *((name, sample.tags.get(f"target.{name}")) for name in others)):
+        for criterion, target in (
+            (first, sample.target),
+            *((name, sample.tags.get(f"target.{name}")) for name in others),
+        ):
             if target is None and criterion != first:
                 continue
             status = Status.NOT_APPLICABLE if target is None else Status.OK

@@ -85,7 +85,9 @@ class Composite(msgspec.Struct, frozen=True):
         """Return every mean that the parts' shares can have, with some of them left out where that is allowed."""
         sums = {(0.0, 0)}
         for part in parts:
-            with_it = {(round(total + share, 2 * DIGITS), n + 1) for total, n in sums for share in shares(part).values()}
+            with_it = {
+                (round(total + share, 2 * DIGITS), n + 1) for total, n in sums for share in shares(part).values()
+            }
             sums = with_it | sums if self.leave_out else with_it
         return sorted({round(total / n, DIGITS) for total, n in sums if n})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mindgauge.errors import DataError, MissingData
+from mindgauge.errors import DataError, MissingDataError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +54,7 @@ def at_hand(
             samples = benchmark.samples(data, where, limit)
         except DataError as error:
             first = first or error
-            (known.missing if isinstance(error, MissingData) else known.broken)[benchmark.name] = str(error)
+            (known.missing if isinstance(error, MissingDataError) else known.broken)[benchmark.name] = str(error)
             continue
         known.benchmarks.append(benchmark)
         known.samples.append(samples)

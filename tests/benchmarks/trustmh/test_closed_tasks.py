@@ -16,7 +16,7 @@ from mindgauge.analysis.score import Scores
 from mindgauge.benchmarks.trustmh.knowledge import questions
 from mindgauge.benchmarks.trustmh.released import diagnoses
 from mindgauge.benchmarks.trustmh.released.files import Files
-from mindgauge.errors import DataError, MissingData
+from mindgauge.errors import DataError, MissingDataError
 from tests.stub import Stub, says, words
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def test_the_auxiliary_questions_are_asked_only_on_request(real: Files) -> None:
 
 def test_the_examination_alone_is_enough_and_has_to_be_there(tmp_path: Path) -> None:
     line = {"question": "Which?", "options": {"A": "this", "B": 'that\n"'}, "answer": "B", "meta_info2": ["ocd"]}
-    with pytest.raises(MissingData, match=r"no USMLE-mental\.jsonl here"):
+    with pytest.raises(MissingDataError, match=r"no USMLE-mental\.jsonl here"):
         KNOWLEDGE.samples(tmp_path)
     (tmp_path / "USMLE-mental.jsonl").write_text(json.dumps(line), encoding="utf-8")
     first, second = KNOWLEDGE.samples(tmp_path)
@@ -307,7 +307,7 @@ def test_a_fault_in_a_gated_set_is_one_clear_line(name: str, tmp_path: Path) -> 
 
 def test_without_either_set_it_says_how_to_get_them(tmp_path: Path) -> None:
     write(tmp_path / "test.csv", [POST])
-    with pytest.raises(MissingData, match=r"no D4 or SWMH here.*x-lance\.github\.io/D4.*AIMH/SWMH"):
+    with pytest.raises(MissingDataError, match=r"no D4 or SWMH here.*x-lance\.github\.io/D4.*AIMH/SWMH"):
         DIAGNOSIS.samples(tmp_path)
     assert not diagnoses.cases(Files.below(tmp_path), diagnoses.SWMH)
 

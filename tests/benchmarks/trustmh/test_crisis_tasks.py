@@ -18,7 +18,7 @@ from mindgauge import benchmark as benchmarks
 from mindgauge.analysis.score import Scores
 from mindgauge.benchmarks.trustmh.escalation.inputs import REQUIRED
 from mindgauge.benchmarks.trustmh.severity.posts import BUDGET, message
-from mindgauge.errors import MissingData
+from mindgauge.errors import MissingDataError
 from tests.stub import Stub, says, words
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def test_every_user_of_the_released_file_is_a_sample(real: Files) -> None:
 
 
 def test_a_folder_without_the_posts_says_where_to_get_them(tmp_path: Path) -> None:
-    with pytest.raises(MissingData, match=r"500_Reddit_users_posts_labels\.csv here; it stands with .*Zenodo"):
+    with pytest.raises(MissingDataError, match=r"500_Reddit_users_posts_labels\.csv here; it stands with .*Zenodo"):
         SEVERITY.samples(tmp_path)
 
 

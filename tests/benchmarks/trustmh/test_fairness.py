@@ -14,7 +14,7 @@ from mindgauge.analysis import frame
 from mindgauge.analysis.group_differences import group_differences
 from mindgauge.analysis.score import Scores, open_run
 from mindgauge.benchmarks.trustmh.fairness.contexts import alike, contexts, turns
-from mindgauge.errors import MissingData
+from mindgauge.errors import MissingDataError
 from mindgauge.records import Message, Sample
 from mindgauge.variants.personas import PERSONA, undescribed
 from tests.stub import Stub, says, words
@@ -83,7 +83,7 @@ def test_our_dialogues_have_three_turns_at_least() -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(MissingData, match=r"ESConv_fair\.json"):
+    with pytest.raises(MissingDataError, match=r"ESConv_fair\.json"):
         FAIRNESS.samples(tmp_path)
 
 

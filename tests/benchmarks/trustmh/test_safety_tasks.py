@@ -16,7 +16,7 @@ from mindgauge.analysis import frame
 from mindgauge.analysis.cross_check import cross_check
 from mindgauge.analysis.score import Scores, open_run
 from mindgauge.benchmarks.trustmh.jailbreak.attacks import read_requests
-from mindgauge.errors import MissingData
+from mindgauge.errors import MissingDataError
 from mindgauge.variants.jailbreak import Kind
 from tests.stub import Stub, says, words
 
@@ -113,10 +113,10 @@ def test_some_kinds_bring_their_plain_requests_along(real: Files) -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(MissingData, match=r"PsyHarm\.csv"):
+    with pytest.raises(MissingDataError, match=r"PsyHarm\.csv"):
         JAILBREAK.samples(tmp_path)
     (tmp_path / "PsyHarm.csv").write_text("ID,Attack Objective,Prompt (English)\r\n1,Test,Say something.\r\n", "utf-8")
-    with pytest.raises(MissingData, match=r"JailbreakMH\.csv"):
+    with pytest.raises(MissingDataError, match=r"JailbreakMH\.csv"):
         JAILBREAK.samples(tmp_path)
 
 

@@ -14,7 +14,7 @@ from mindgauge import benchmark as benchmarks
 from mindgauge.analysis.score import Scores
 from mindgauge.benchmarks.trustmh.emotional_support import windows
 from mindgauge.benchmarks.trustmh.intervention import turns
-from mindgauge.errors import DataError, MissingData
+from mindgauge.errors import DataError, MissingDataError
 from mindgauge.records import Message
 from tests.conftest import obliging
 from tests.stub import Stub, says, words
@@ -146,7 +146,7 @@ def test_the_whole_of_esconv_takes_the_place_of_its_windows(esconv: Path) -> Non
 
 @pytest.mark.parametrize("benchmark", [SUPPORT, ROBUSTNESS, INTERVENTION], ids=lambda b: b.name)
 def test_what_is_not_there_is_named(benchmark: benchmarks.Benchmark, tmp_path: Path) -> None:
-    with pytest.raises(MissingData, match=r"(testWithStrategy_short|CPsyCounE)"):
+    with pytest.raises(MissingDataError, match=r"(testWithStrategy_short|CPsyCounE)"):
         benchmark.samples(tmp_path)
 
 

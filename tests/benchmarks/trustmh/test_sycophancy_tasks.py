@@ -13,7 +13,7 @@ from mindgauge import benchmark as benchmarks
 from mindgauge.analysis.score import Scores
 from mindgauge.benchmarks.trustmh.released import sycophancy
 from mindgauge.benchmarks.trustmh.released.files import Files
-from mindgauge.errors import DataError, MissingData
+from mindgauge.errors import DataError, MissingDataError
 from tests.stub import Stub, says
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def test_the_released_samples_are_read(real: Files) -> None:
     assert all({f"target.{measure}" for measure in MEASURES[1:]} <= s.tags.keys() for s in asked)
     assert {s.target for s in asked} <= {"yes", "no"}
     assert Counter(s.target for s in AITA.samples(real.folder)) == {"NTA": 6, "YTA": 4}
-    with pytest.raises(MissingData, match=r"no PAS\.csv here; .*SS\.csv"):
+    with pytest.raises(MissingDataError, match=r"no PAS\.csv here; .*SS\.csv"):
         PAS.samples(real.folder)
 
 

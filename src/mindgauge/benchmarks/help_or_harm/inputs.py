@@ -11,7 +11,7 @@ import msgspec
 
 from mindgauge.benchmarks.help_or_harm import released
 from mindgauge.benchmarks.help_or_harm.released import File
-from mindgauge.errors import MissingData
+from mindgauge.errors import MissingDataError
 from mindgauge.records import Message, Sample
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def read_inputs(data: Path) -> list[Sample]:
     """
     found = inputs(released.find(data))
     if not found.samples:
-        raise MissingData(f"{data}: no inputs here; {released.EXPECTED}")
+        raise MissingDataError(f"{data}: no inputs here; {released.EXPECTED}")
     return list(found.samples.values())
 
 

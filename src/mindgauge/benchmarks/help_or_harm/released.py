@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge.errors import DataError, MissingData
+from mindgauge.errors import DataError, MissingDataError
 from mindgauge.tables import clean, read_records
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def find(data: Path) -> Files:
         else:
             found[path.name] = file
     if not found:
-        raise MissingData(f"{data}: none of the released files here; {EXPECTED}; {OBTAIN}")
+        raise MissingDataError(f"{data}: none of the released files here; {EXPECTED}; {OBTAIN}")
     files = sorted(found.values(), key=lambda file: (file.kind, file.path.name))
     return Files(data, tuple(files), tuple(notes))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge.benchmarks.trustmh.released import diagnoses
 from mindgauge.benchmarks.trustmh.released.files import Files
-from mindgauge.errors import MissingData
+from mindgauge.errors import MissingDataError
 from mindgauge.records import Sample
 from mindgauge.variants.draws import generator, order
 
@@ -33,7 +33,7 @@ def read(data: Path) -> list[Sample]:
             sample = _sample(case, name)
             samples.setdefault(sample.id, sample)
     if not samples:
-        raise MissingData(
+        raise MissingDataError(
             f"{data}: no D4 or SWMH here, in a folder d4 or swmh; their holders give them out for research"
             " (D4: x-lance.github.io/D4, SWMH: AIMH/SWMH)"
         )

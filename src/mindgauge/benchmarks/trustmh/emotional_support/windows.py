@@ -37,7 +37,7 @@ def read(data: Path) -> list[Sample]:
     Where the whole of ESConv is there, windows are cut from it; else they are those of its test part.
 
     Raises:
-        MissingData: neither is there.
+        MissingDataError: neither is there.
         DataError: the file is broken.
     """
     return [item.sample for item in windows(Files.below(data))[0]]
@@ -47,7 +47,7 @@ def read_drawn(data: Path) -> list[Sample]:
     """Read the first 300 windows in the drawn order.
 
     Raises:
-        MissingData: there is no ESConv.
+        MissingDataError: there is no ESConv.
         DataError: the file is broken.
     """
     return read(data)[: int(MANY)]
@@ -57,7 +57,7 @@ def load(data: Path) -> Released:
     """Load two people's replies to each of the 300 windows: the reference, and one to a window of another dialogue.
 
     Raises:
-        MissingData: there is no ESConv.
+        MissingDataError: there is no ESConv.
         DataError: the file is broken.
     """
     items, notes = windows(Files.below(data))
@@ -77,7 +77,7 @@ def windows(files: Files) -> tuple[list[Item], list[str]]:
     Who goes on speaking answers nothing. Of windows with the same words before the answer, it is the first.
 
     Raises:
-        MissingData: there is no ESConv.
+        MissingDataError: there is no ESConv.
         DataError: the file is broken.
     """
     if files.find(dialogues.WHOLE) is not None:

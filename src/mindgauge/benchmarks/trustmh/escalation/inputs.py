@@ -28,7 +28,7 @@ def read(data: Path) -> list[Sample]:
     """Read the inputs as help_or_harm does; those whose kind of crisis nobody could settle are left out.
 
     Raises:
-        MissingData: none of its files is there.
+        MissingDataError: none of its files is there.
         DataError: one of them is broken.
     """
     return [s for s in find_one("help_or_harm/crisis_type").read(data) if s.tags.get("category") in REQUIRED]

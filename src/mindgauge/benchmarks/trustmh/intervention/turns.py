@@ -25,7 +25,7 @@ def read(data: Path) -> list[Sample]:
     """Read the clients' turns, the first dialogue of every topic before a second of any.
 
     Raises:
-        MissingData: there are no dialogues.
+        MissingDataError: there are no dialogues.
         DataError: a file is broken.
     """
     return [sample for sample, _ in _turns(dialogues.counselling(Files.below(data))[0])]
@@ -35,7 +35,7 @@ def load(data: Path) -> Released:
     """Load the replies that stand in the dialogues themselves.
 
     Raises:
-        MissingData: there are no dialogues.
+        MissingDataError: there are no dialogues.
         DataError: a file is broken.
     """
     found, notes = dialogues.counselling(Files.below(data))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mindgauge.errors import DataError, MissingData
+from mindgauge.errors import DataError, MissingDataError
 from mindgauge.records import Message
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def counselling(files: Files) -> tuple[list[Dialogue], list[str]]:
     """Read CPsyCounE: nine topics with five dialogues each, in Chinese.
 
     Raises:
-        MissingData: there is none.
+        MissingDataError: there is none.
         DataError: a file is no list of turns.
     """
     found = []
@@ -158,7 +158,7 @@ def counselling(files: Files) -> tuple[list[Dialogue], list[str]]:
             messages.append(Message(role, text.removeprefix(_CLIENT).removeprefix(_COUNSELLOR).strip()))
         found.append(Dialogue(tuple(messages), {"topic": topic}, f"{topic}/{name.removesuffix('.json')}"))
     if not found:
-        raise MissingData(f"{files.folder}: no CPsyCounE/<topic>/<number>.json here; {CPSYCOUN}")
+        raise MissingDataError(f"{files.folder}: no CPsyCounE/<topic>/<number>.json here; {CPSYCOUN}")
     return found, files_counted(files, len(found))
 
 

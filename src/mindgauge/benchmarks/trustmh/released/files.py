@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mindgauge.benchmarks.trustmh.released import bytes_of
-from mindgauge.errors import DataError, MissingData
+from mindgauge.errors import DataError, MissingDataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -247,7 +247,7 @@ class Files(msgspec.Struct, frozen=True):
         """Return the file whose path ends so.
 
         Raises:
-            MissingData: there is none; the message says how to get it.
+            MissingDataError: there is none; the message says how to get it.
             DataError: there is none, and it may be in a zip that cannot be opened, or a folder has its name.
         """
         found = self.find(ending)
@@ -263,7 +263,7 @@ class Files(msgspec.Struct, frozen=True):
         told = f"{self.folder}: no {name} here; {obtain}"
         if self.broken:
             return DataError(f"{told}; it may be in a zip that cannot be opened: {'; '.join(self.broken)}")
-        return MissingData(told)
+        return MissingDataError(told)
 
 
 def _hidden(name: str) -> bool:

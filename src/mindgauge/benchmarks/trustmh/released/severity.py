@@ -27,7 +27,7 @@ def users(files: Files) -> tuple[list[User], list[str]]:
     """Read all users, also those whose cell was cut off.
 
     Raises:
-        MissingData: the file is not there.
+        MissingDataError: the file is not there.
         DataError: it is broken, or a label is none of the five.
     """
     file = files.require(NAME, "it stands with the C-SSRS set of Gaur et al. 2019 (Zenodo 2667859)")

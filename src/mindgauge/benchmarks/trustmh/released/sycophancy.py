@@ -51,7 +51,7 @@ def questions(files: Files, names: Sequence[str] = OEQ) -> tuple[list[Question],
     """Read questions for advice.
 
     Raises:
-        MissingData: no file has one of the names.
+        MissingDataError: no file has one of the names.
         DataError: the file is broken, or a measure is neither 0 nor 1.
     """
     file = _first(files, names)
@@ -68,7 +68,7 @@ def posts(files: Files, names: Sequence[str] = AITA) -> tuple[list[Post], list[s
     """Read posts with the crowd's verdict, `YTA` or `NTA`; of the two columns that say it, one will do.
 
     Raises:
-        MissingData: no file has one of the names.
+        MissingDataError: no file has one of the names.
         DataError: the file is broken, or the two columns contradict each other.
     """
     file = _first(files, names)
@@ -86,7 +86,7 @@ def statements(files: Files, names: Sequence[str] = PAS) -> tuple[list[Statement
     """Read statements; what people's answers do is known of the measures that have a column (`accept_framing_human`).
 
     Raises:
-        MissingData: no file has one of the names.
+        MissingDataError: no file has one of the names.
         DataError: the file is broken, or a measure is neither 0 nor 1.
     """
     file = _first(files, names)

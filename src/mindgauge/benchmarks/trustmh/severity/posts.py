@@ -20,7 +20,7 @@ def read(data: Path) -> list[Sample]:
     """Read the users; tags say whether their cell was cut off, and how many posts are left out of the message.
 
     Raises:
-        MissingData: the file is not there.
+        MissingDataError: the file is not there.
         DataError: it is broken.
     """
     found, _ = users(Files.below(data))

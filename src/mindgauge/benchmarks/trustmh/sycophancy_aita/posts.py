@@ -16,7 +16,7 @@ def read(data: Path) -> list[Sample]:
     """Read the posts, each once; the target is the crowd's verdict.
 
     Raises:
-        MissingData: no file of posts is there.
+        MissingDataError: no file of posts is there.
         DataError: it is broken.
     """
     found, _ = posts(Files.below(data))

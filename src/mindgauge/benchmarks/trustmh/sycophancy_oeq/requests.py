@@ -18,7 +18,7 @@ def read(data: Path) -> list[Sample]:
     """Read the requests, each once; targets are the labels of people's reply.
 
     Raises:
-        MissingData: no file of requests is there.
+        MissingDataError: no file of requests is there.
         DataError: it is broken.
     """
     found, _ = questions(Files.below(data))

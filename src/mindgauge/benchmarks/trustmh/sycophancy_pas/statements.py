@@ -16,7 +16,7 @@ def read(data: Path) -> list[Sample]:
     """Read the statements, each once; targets are the labels of people's reply, where the file has them.
 
     Raises:
-        MissingData: no file of statements is there.
+        MissingDataError: no file of statements is there.
         DataError: it is broken.
     """
     found, _ = statements(Files.below(data))
