@@ -1,7 +1,7 @@
 """A profile of three invented models whose every number is known, and what stands behind its headlines."""
 
 from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore
-from mindgauge.analysis.profile.panels import Kind, Mark, Panel
+from mindgauge.analysis.profile.panel import Kind, Mark, Panel
 from mindgauge.reports.content import System
 from mindgauge.reports.profile import phrases, pictures, tables
 from mindgauge.reports.profile.cast import Cast

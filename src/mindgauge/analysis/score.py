@@ -8,7 +8,7 @@ import msgspec
 import polars as pl
 
 from mindgauge import benchmark as benchmarks
-from mindgauge.analysis import baselines, composites, frame, questions, seen
+from mindgauge.analysis import baselines, composites, frame, questions, seen, tested
 from mindgauge.analysis.qualify import Qualification, qualify
 from mindgauge.errors import UsageError
 from mindgauge.manifest import read as read_manifest
@@ -137,7 +137,8 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
     store, found, manifest = open_run(folder)
     with store:
         recognised = manifest["plan"].get("protocol") == "recognised"
-        metrics = [m for b in found for m in _scores(store, b, recognised, resamples, seed)]
+        rated = {b.name: frame.ratings(store, b) for b in found}
+        metrics = [m for b in found for m in _scores(rated[b.name], b, recognised, resamples, seed)]
         constant = {name for b in found for name in baselines.names(b)}
         by = [count for benchmark in found for count in _statuses(store, benchmark)]
         totals: dict[str, int] = {}
@@ -157,14 +158,14 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
                 *_not_run(manifest),
                 *manifest.get("remarks", []),
                 *seen.notes(store, [b.name for b in found], manifest),
+                *(note for b in found for note in tested.notes(b, rated[b.name])),
             ],
             broken=manifest.get("not_run", {}).get("broken", {}),
         )
 
 
-def _scores(store: Store, benchmark: Benchmark, recognised: bool, resamples: int, seed: int) -> Iterator[Score]:
+def _scores(rated: pl.DataFrame, benchmark: Benchmark, recognised: bool, resamples: int, seed: int) -> Iterator[Score]:
     # What a criterion does not apply to is counted among the statuses; it is no rating that is missing.
-    rated = frame.ratings(store, benchmark)
     ratings = pl.concat([rated, composites.over_turns(rated, benchmark)]).filter(pl.col("status") != "not_applicable")
     # As the rubric has them, its gates before everything; what rules say comes last.
     places = {name: place for place, name in enumerate(frame.criteria(benchmark))}

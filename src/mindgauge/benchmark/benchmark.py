@@ -55,6 +55,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """From the samples that are read, or ours, to those that are asked about: them and their variants."""
     readings: tuple[Reading, ...] = ()
     """What is read from every reply by rule, whoever rates it."""
+    cross_checked: tuple[str, str, tuple[Value, ...]] | None = None
+    """A judged criterion, the reading that should go together with it, and the judge's levels that amount to its yes."""
     judged_on: str = ""
     """The tag with the id of the sample whose dialogue a judge is shown in place of the one that was answered."""
     judged_part: Callable[[str], str | None] | None = None

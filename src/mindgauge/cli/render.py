@@ -120,12 +120,12 @@ def scores(found: Scores, standings: Standings | None = None) -> None:
     told(found)
 
 
-def told(found: Scores) -> None:
-    """Print what went wrong in a run, what must be known of it, and what it took."""
+def told(found: Scores, *, told_before: Sequence[str] = ()) -> None:
+    """Print what went wrong in a run, what must be known of it and was not told before, and what it took."""
     trouble = {status: n for status, n in found.statuses.items() if status != "ok"}
     if trouble:
         print("Not ok: " + ", ".join(f"{n} {status}" for status, n in sorted(trouble.items())))
-    for note in found.notes:
+    for note in (note for note in found.notes if note not in told_before):
         print(f"Note: {note}")
     calls = found.calls
     cost = "unknown cost" if calls["cost"] is None and calls["made"] else f"${calls['cost'] or 0:.4f}"

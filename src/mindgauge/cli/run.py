@@ -76,8 +76,9 @@ def run(
     elif isinstance(found, Scores):
         summed_up = suite.of(metric.benchmark for metric in found.metrics)
         if summed_up:
-            profile.show(profiled(found.run))
-            render.told(found)
+            its = profiled(found.run)
+            profile.show(its)
+            render.told(found, told_before=its.notes)
             print(f"Every metric of every task: mindgauge score {found.run}")
         else:
             render.scores(found)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from mindgauge.reports.numbers import NONE, decimal, ended
 
 if TYPE_CHECKING:
-    from mindgauge.reports.profile.records import ProfileSection, Spot
+    from mindgauge.reports.profile.picture import Spot
+    from mindgauge.reports.profile.records import ProfileSection
     from mindgauge.reports.sections import Report
 
 MOST_MODELS = 6

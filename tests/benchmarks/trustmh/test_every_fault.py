@@ -5,6 +5,7 @@ Each test runs on files made here (`small_set.py`) and, where they are at hand, 
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import json
@@ -31,7 +32,7 @@ from mindgauge.errors import DataError
 from tests.benchmarks.trustmh import small_set
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     Read = Callable[[Files], tuple[list[Any], list[str]]]
 
@@ -275,6 +276,36 @@ def renamed(path: str, its: bytes, key: str) -> bytes:
     return its.replace(json.dumps(key).encode() + b":", json.dumps(f"{key}_").encode() + b":")
 
 
+@pytest.mark.parametrize("case", [case for case in CASES if ".json" in case.path], ids=name)
+def test_a_value_of_another_kind(case: Case, tmp_path: Path) -> None:
+    its = small_set.files()
+    made = small_set.write(tmp_path, {path: its[path] for path in (case.path, *case.others)})
+    lined = case.path.endswith(".jsonl")
+    rows = [json.loads(line) for line in its[case.path].splitlines()] if lined else json.loads(its[case.path])
+    for place in places(rows[0]):
+        for value in (None, 5, [], {}, [[1]], {"a": 1}):
+            changed = [put(rows[0], place, value), *rows[1:]]
+            content = small_set.jsonl(changed) if lined else json.dumps(changed).encode()
+            found = outcome(case.read, small_set.write(made, {case.path: content}))
+            assert not isinstance(found, str) or ("expected" in found and name(case) in found)
+
+
+def places(value: Any) -> Iterator[tuple[Any, ...]]:
+    """Return the way to every value in another, its first two entries where it is a list."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value[:2]) if isinstance(value, list) else ()
+    for key, within in inside:
+        yield (key,)
+        yield from ((key, *rest) for rest in places(within))
+
+
+def put(value: Any, place: tuple[Any, ...], new: object) -> Any:
+    changed = within = copy.deepcopy(value)
+    for key in place[:-1]:
+        within = within[key]
+    within[place[-1]] = new
+    return changed
+
+
 @every
 def test_a_folder_of_its_name(case: Case, content: Callable[[str], bytes], tmp_path: Path) -> None:
     small_set.write(tmp_path, {other: content(other) for other in case.others})
@@ -317,9 +348,9 @@ def test_what_does_not_matter(case: Case, content: Callable[[str], bytes], whole
 def test_twice(case: Case, content: Callable[[str], bytes], whole: Any, tmp_path: Path) -> None:
     its = {path: content(path) for path in (case.path, *case.others)}
     small_set.write(tmp_path, its)
-    copy = small_set.write(tmp_path / "z copy", its) / case.path
+    other = small_set.write(tmp_path / "z copy", its) / case.path
     assert outcome(case.read, tmp_path)[0] == whole[0]
-    copy.write_bytes(its[case.path] + b"\n")
+    other.write_bytes(its[case.path] + b"\n")
     found = outcome(case.read, tmp_path)
     assert not isinstance(found, str)
     assert found[0] == whole[0]

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-LINE = json.dumps({"question": "Which?", "options": {"A": "this", "B": "that"}, "answer": "B"})
+LINE = json.dumps({
+    "question": "Which?", "options": {"A": "this", "B": "that"}, "answer": "B", "meta_info1": "step1", "meta_info2": ["ocd"],
+})  # fmt: skip
 STORY = (
     "<BEGIN><anxiety,counselor,friend,to provide help>\nDr. A is a counsellor.\n\nOne day B asked.\nWhat should Dr. A say?\n\n\n"
     "<END><anxiety,counselor,friend,to provide help><About: C, Questionee: Dr. A, Questioner: B, Topic: anxiety>\n"
@@ -41,9 +43,10 @@ FAULTS: dict[str, tuple[Callable[[Files], object], dict[str, str | bytes], str]]
     "missing": (exam, {}, "no USMLE-mental.jsonl here; they come with PsyEval"),
     "truncated": (exam, {"USMLE-mental__jsonl": LINE + "\n" + LINE[:40]}, "jsonl:2: expected a JSON object, found"),
     "no key": (exam, {"USMLE-mental__jsonl": '{"question": "Which?"}'}, ":1: expected options, answer, found question"),
-    "no such option": (exam, {"USMLE-mental__jsonl": LINE.replace('"B"}', '"E"}')}, "among A, B, found 'E'"),
+    "no such option": (exam, {"USMLE-mental__jsonl": LINE.replace('"answer": "B"', '"answer": "E"')}, "among A, B, found 'E'"),
     "encoding": (exam, {"USMLE-mental__jsonl": LINE.encode("utf-16")}, "expected UTF-8, found other bytes at 0"),
     "column": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Label\nu,Attempt\n"}, "expected columns Post"),
+    "no posts": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,[,Attempt\n"}, "expected a post"),
     "label": (
         severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,['a'],Severe\n"}, "row 1: expected a label",
     ),
@@ -51,6 +54,28 @@ FAULTS: dict[str, tuple[Callable[[Files], object], dict[str, str | bytes], str]]
     "cells": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,['a']\n"}, "row 1: expected 3 cells"),
     "window": (lambda f: dialogues.windows(f, "dev", 1), {"devWithStrategy_short__tsv": "Hello.\n"}, "end with the supporter"),
     "json": (dialogues.failed, {"FailedESConv__json": '[{"dialog": '}, "expected JSON, found"),
+    "turns": (
+        dialogues.failed,
+        {"FailedESConv__json": '[{"dialog": null, "situation": "", "problem_type": ""}]'},
+        ":1: expected a list of turns in dialog, found None",
+    ),
+    "speaker": (
+        dialogues.failed,
+        {"FailedESConv__json": '[{"dialog": [{"speaker": [], "content": ""}], "situation": "", "problem_type": ""}]'},
+        ":1: expected a speaker among",
+    ),
+    "choices": (
+        choices.application,
+        {"EA__jsonl": json.dumps({**dict.fromkeys(("qid", "scenario", "subject", "category", "question type", "label"), ""), "language": "en", "choices": 5})},
+        ":1: choices: expected a list, found no list",
+    ),
+    "index": (
+        ethics.dilemmas,
+        {"EthicMH__csv": 'index,subcategory,scenario,options,reasoning_task,expected_reasoning\nx,k,s,"A.a\nB.b\nC.c\nD.d",t,A\n'},
+        "row 1: expected a number in index, found 'x'",
+    ),
+    "bytes": (ethics.dilemmas, {"EthicMH__csv": b"index,scenario\n0,a client\x92s wish\n"}, "expected UTF-8, found 1 other bytes"),
+    "question": (privacy.secrets, {"PsyLeak__txt": STORY, "PsyLeak_control__txt": CONTROL[:30]}, "found a last one that breaks off"),
     "kind": (dialogues.failed, {"FailedESConv__json": "{}"}, "expected a JSON list, found a object"),
     "method": (
         harm.transformed,
@@ -109,7 +134,7 @@ def test_a_story_is_parted_from_its_question(tmp_path: Path) -> None:
     )
     assert found.story.endswith("One day B asked.")
     assert "to to" not in found.control
-    assert len(notes) == 1
+    assert len(notes) == 2
 
 
 def test_a_zip_is_looked_into_and_a_broken_one_named(tmp_path: Path) -> None:

@@ -5,87 +5,23 @@ Which of these a task has follows from the tags of its samples, so a new task th
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
-import msgspec
-import numpy as np
 import polars as pl
 
 from mindgauge.analysis import frame
+from mindgauge.analysis.profile import marks
+from mindgauge.analysis.profile.panel import Kind, Mark, Panel
 from mindgauge.metrics.correlation import EXPECTED, HUMAN
-from mindgauge.metrics.table import ratio
 from mindgauge.rubric.composite import NO, YES, numbers
-from mindgauge.stats import bootstrap
-from mindgauge.stats.interval import Interval
-from mindgauge.stats.proportion import clopper_pearson
-from mindgauge.variants.personas import NEUTRAL, NOBODY
-from mindgauge.variants.perturbation import NONE, Depth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from numpy.typing import NDArray
 
     from mindgauge.analysis.profile.records import TaskScore
     from mindgauge.benchmark import Benchmark
     from mindgauge.rubric import Criterion
     from mindgauge.store import Store
-
-    Floats = NDArray[np.float64]
-
-UNTOUCHED = ""
-"""The noise of samples without any."""
-PLAIN, BENIGN = "none", "benign"
-"""The methods of what is asked plainly, and of harmless requests that no reply should refuse."""
-NO_VERDICT = "no verdict"
-
-
-class Kind(StrEnum):
-    """What a panel's marks are."""
-
-    CURVES = "curves"
-    """Scores by noise (`part`) and intensity (`of`); of the samples without noise, both are empty."""
-    GROUPS = "groups"
-    """Differences of groups (`of`) on axes (`part`) from the mean under sentences that should change nothing."""
-    OUTCOMES = "outcomes"
-    """Shares of outcomes (`of`) under methods (`part`), of all replies, those without a verdict among them."""
-    PEOPLE = "people"
-    """The model's number for each item (`of`) of a tier (`part`), `beside` people's, or what the item's author expects."""
-    RATES = "rates"
-    """How often the model does something (`part`), `beside` how often people do, where that is known."""
-
-
-class Mark(msgspec.Struct, frozen=True):
-    """One value with its 95 % interval, by conversations; `missing` of the `n` ratings have no value."""
-
-    part: str
-    of: str
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    clusters: int
-    missing: int
-    beside: float | None = None
-    beside_low: float | None = None
-    beside_high: float | None = None
-
-
-class Panel(msgspec.Struct, frozen=True):
-    """One task of one model as marks. `totals` sum them up: the correlation of each tier, the noise floor of groups."""
-
-    kind: Kind
-    benchmark: str
-    task: str
-    model: str
-    rater: str
-    criterion: str
-    closed: bool
-    marks: list[Mark]
-    totals: list[Mark] = []
-    asked: bool = True
-    """Whether people were asked what stands beside; otherwise it is what we expect of them."""
 
 
 def panels(store: Store, benchmark: Benchmark, rated: pl.DataFrame, score: TaskScore) -> list[Panel]:
@@ -159,131 +95,12 @@ def _valued(rows: pl.DataFrame, criterion: Criterion, *, closed: bool) -> pl.Dat
 def _kinds(rows: pl.DataFrame, criterion: Criterion, *, closed: bool) -> Iterator[tuple[Kind, list[Mark], list[Mark]]]:
     present = {name for name in _TAGS if rows[name].drop_nulls().len() > 0}
     if {"noise", "intensity"} <= present:
-        yield Kind.CURVES, list(_curves(rows)), []
-    if "axis" in present and (found := _groups(rows)) is not None:
+        yield Kind.CURVES, list(marks.curves(rows)), []
+    if "axis" in present and (found := marks.groups(rows)) is not None:
         yield Kind.GROUPS, *found
     if "method" in present and len(criterion.values) > 2 and all(isinstance(value, str) for value in criterion.values):
-        yield Kind.OUTCOMES, list(_outcomes(rows, criterion)), []
+        yield Kind.OUTCOMES, list(marks.outcomes(rows, criterion)), []
     if present & {HUMAN, EXPECTED}:
-        yield Kind.PEOPLE, *_people(rows)
+        yield Kind.PEOPLE, *marks.people(rows)
     if not closed and set(criterion.values) == {YES, NO}:
-        yield Kind.RATES, [_rate(rows, criterion.name)], []
-
-
-# -- means, shares and correlations, by conversations ------------------------------------------------------------------
-
-
-def _totals(rows: pl.DataFrame, *columns: pl.Expr) -> Floats:
-    """Sum columns over each conversation, shape (C, m)."""
-    summed = rows.group_by("cluster", maintain_order=True).agg(
-        *(column.sum().alias(str(number)) for number, column in enumerate(columns))
-    )
-    return summed.drop("cluster").to_numpy().astype(np.float64)
-
-
-def _mean(rows: pl.DataFrame, part: str, of: str) -> Mark:
-    known = pl.col("worth").is_not_null()
-    sums = _totals(rows, pl.col("worth").fill_null(0.0), known)
-    found = bootstrap.interval_of_sums(lambda total: ratio(total[:, 0], total[:, 1]), sums)
-    return _mark(part, of, found, rows)
-
-
-def _mark(part: str, of: str, found: Interval, rows: pl.DataFrame, beside: Interval | None = None) -> Mark:
-    low, high = (None, None) if found.value is None else (found.low, found.high)
-    missing = rows.height - int(rows["ok"].sum())
-    other = (None, None, None) if beside is None else (beside.value, beside.low, beside.high)
-    return Mark(part, of, found.value, low, high, rows.height, rows["cluster"].n_unique(), missing, *other)
-
-
-def _curves(rows: pl.DataFrame) -> Iterator[Mark]:
-    """Return the mean worth of every cell of noise and intensity, untouched samples first."""
-    none = pl.col("noise").fill_null(NONE) == NONE
-    rows = rows.with_columns(
-        pl.when(none).then(pl.lit(UNTOUCHED)).otherwise(pl.col(name)).alias(name) for name in ("noise", "intensity")
-    )
-    for (noise, intensity), cell in sorted(rows.group_by("noise", "intensity"), key=_depth):
-        yield _mean(cell, str(noise), str(intensity))
-
-
-def _depth(cell: tuple[tuple[object, ...], pl.DataFrame]) -> tuple[int, str]:
-    (noise, intensity), _ = cell
-    return [UNTOUCHED, *(depth.value for depth in Depth)].index(str(noise)), str(intensity)
-
-
-def _groups(rows: pl.DataFrame) -> tuple[list[Mark], list[Mark]] | None:
-    """Return each group's mean worth less that under neutral sentences, in the same conversations, and the noise floor.
-
-    The noise floor is the standard deviation (n below) of the means under the neutral sentences.
-    """
-    neutral = rows.filter(pl.col("axis") == NEUTRAL)
-    if neutral.is_empty():
-        return None
-    marks = []
-    for (axis, group), part in rows.filter(pl.col("axis") != NOBODY).group_by("axis", "group", maintain_order=True):
-        mine = (pl.col("axis") == axis) & (pl.col("group") == group)
-        both = rows.filter(mine | (pl.col("axis") == NEUTRAL))
-        known, worth = pl.col("worth").is_not_null(), pl.col("worth").fill_null(0.0)
-        control = pl.col("axis") == NEUTRAL
-        sums = _totals(both, worth * mine, known & mine, worth * control, known & control)
-        found = bootstrap.interval_of_sums(_difference, sums)
-        marks.append(_mark(str(axis), str(group), found, part))
-    means = np.array([m.value for m in marks if m.part == NEUTRAL and m.value is not None])
-    floor = float(means.std()) if len(means) > 1 else None
-    kept = _mark(NEUTRAL, "noise floor", Interval(floor, None, None), neutral)
-    return marks, [kept]
-
-
-def _difference(total: Floats) -> Floats:
-    return np.asarray(ratio(total[:, 0], total[:, 1]) - ratio(total[:, 2], total[:, 3]))
-
-
-def _outcomes(rows: pl.DataFrame, criterion: Criterion) -> Iterator[Mark]:
-    """Return the share of each outcome under each method, with exact bounds on conversations."""
-    rows = rows.with_columns(
-        pl.col("method").fill_null(PLAIN), outcome=pl.when("ok").then("value").otherwise(pl.lit(NO_VERDICT))
-    )
-    outcomes = [*map(str, criterion.values), NO_VERDICT]
-    for (method,), part in rows.group_by("method", maintain_order=True):
-        for outcome in outcomes:
-            hits = part["outcome"] == outcome
-            if outcome != NO_VERDICT or hits.any():
-                yield _mark(str(method), outcome, _share(hits, part), part)
-
-
-def _people(rows: pl.DataFrame) -> tuple[list[Mark], list[Mark]]:
-    """Return the model's mean number for every item beside people's, and Pearson's r of each tier."""
-    rows = rows.with_columns(
-        pl.col("tier").fill_null(""), people=pl.coalesce(HUMAN, EXPECTED).cast(pl.Float64, strict=False)
-    )
-    items, totals = [], []
-    for (tier,), part in rows.group_by("tier", maintain_order=True):
-        means = part.group_by("sample", "cluster", maintain_order=True).agg(
-            pl.col("number").mean(), pl.col("people").first(), pl.len(), (~pl.col("ok")).sum().alias("missing")
-        )
-        for sample, _, number, people, n, missing in means.iter_rows():
-            items.append(Mark(str(tier), str(sample), number, None, None, n, 1, missing, people))
-        both = means.filter(pl.col("number").is_not_null(), pl.col("people").is_not_null())
-        x, y = pl.col("people"), pl.col("number")
-        sums = _totals(both, pl.lit(1.0) + 0 * x, x, y, x * x, y * y, x * y)
-        totals.append(_mark(str(tier), "Pearson's r", bootstrap.interval_of_sums(_pearson, sums), part))
-    return items, totals
-
-
-def _pearson(total: Floats) -> Floats:
-    n, x, y, xx, yy, xy = total.T
-    spread = np.maximum(n * xx - x**2, 0.0) * np.maximum(n * yy - y**2, 0.0)
-    return ratio(n * xy - x * y, np.sqrt(spread))
-
-
-def _rate(rows: pl.DataFrame, name: str) -> Mark:
-    """Return how often the model does it, and how often people did in the same place, with exact bounds."""
-    known, theirs = rows.filter("ok"), rows.unique("sample").filter(pl.col("target").is_in([YES, NO]))
-    people = _share(theirs["target"] == YES, theirs) if len(theirs) else None
-    return _mark(name, "", _share(known["value"] == YES, known), rows, people)
-
-
-def _share(hits: pl.Series, rows: pl.DataFrame) -> Interval:
-    """Return a share with exact bounds, conversations as n; repeats of one count once."""
-    n = rows["cluster"].n_unique()
-    share = float(hits.sum()) / len(hits) if len(hits) else 0.0
-    return clopper_pearson(share * n, n)
+        yield Kind.RATES, [marks.rate(rows, criterion.name)], []

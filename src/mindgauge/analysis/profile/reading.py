@@ -8,7 +8,7 @@ import polars as pl
 
 from mindgauge import benchmark as benchmarks
 from mindgauge import suite as suites
-from mindgauge.analysis import frame
+from mindgauge.analysis import frame, tested
 from mindgauge.analysis.score import open_run
 from mindgauge.errors import UsageError
 
@@ -53,11 +53,14 @@ def read(folders: Sequence[Path]) -> Material:
     found: dict[str, list[tuple[Benchmark, pl.DataFrame]]] = {}
     planned: list[str] = []
     skipped: dict[str, str] = {}
+    said: list[str] = []
     for number, folder in enumerate(folders):
         store, its, manifest = open_run(folder)
         with store:
             for benchmark in its:
-                rows = _ratings(frame.ratings(store, benchmark), benchmark)
+                every = frame.ratings(store, benchmark)
+                said += tested.notes(benchmark, every)
+                rows = _ratings(every, benchmark)
                 found.setdefault(benchmark.name, []).append(
                     (
                         benchmark,
@@ -75,7 +78,7 @@ def read(folders: Sequence[Path]) -> Material:
         str(rater) for one in rated.values() for rater in judged(one.benchmark, one.rows)["rater"].unique().to_list()
     }
     raters = sorted(present, key=lambda rater: (planned.index(rater) if rater in planned else len(planned), rater))
-    return Material(suite, rated, set(found), list(models), raters, skipped, notes)
+    return Material(suite, rated, set(found), list(models), raters, skipped, [*notes, *said])
 
 
 def judged(benchmark: Benchmark, rows: pl.DataFrame) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from mindgauge.reports.profile.canvas import DASHES, SMALL, Canvas, key
 from mindgauge.reports.profile.facets import Facet, place
 
 if TYPE_CHECKING:
-    from mindgauge.reports.profile.records import Curves, Stretch
+    from mindgauge.reports.profile.picture import Curves, Stretch
 
 _TICKS = (0, 0.25, 0.5, 0.75, 1)
 _ASIDE = 3

@@ -9,7 +9,7 @@ from mindgauge.reports.numbers import decimal, percent
 from mindgauge.reports.profile.canvas import LINE, SMALL, Canvas
 
 if TYPE_CHECKING:
-    from mindgauge.reports.profile.records import Dots, Row, Spot
+    from mindgauge.reports.profile.picture import Dots, Row, Spot
 
 _EACH, _GAP, _HEAD = 15, 14, 26
 

@@ -9,7 +9,7 @@ from mindgauge.reports.numbers import percent, words
 from mindgauge.reports.profile.canvas import LETTER, LINE, SMALL, Canvas
 
 if TYPE_CHECKING:
-    from mindgauge.reports.profile.records import Bar, Outcomes
+    from mindgauge.reports.profile.picture import Bar, Outcomes
 
 _THICK, _EACH, _GAP = 12, 17, 12
 _SHADES = (1.0, 0.4, 0.0)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from mindgauge.reports.numbers import FEW, decimal, named
 from mindgauge.reports.profile import phrases, tables
+from mindgauge.reports.profile.picture import Dots, Radar, Row, Spot
 from mindgauge.reports.profile.radar import FEWEST
-from mindgauge.reports.profile.records import Dots, Heat, HeatCell, HeatRow, Radar, Row, Spot
+from mindgauge.reports.profile.records import Heat, HeatCell, HeatRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.profile import DimensionScore, TaskScore
     from mindgauge.reports.content import System
-    from mindgauge.reports.profile.records import Row, Spot
+    from mindgauge.reports.profile.picture import Row, Spot
 
 FEW_MODELS = 4
 """Of so many models every two that cannot be told apart are named."""

@@ -6,17 +6,17 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from mindgauge.analysis.profile.panels import BENIGN, NO_VERDICT, PLAIN, UNTOUCHED, Kind
+from mindgauge.analysis.profile.panel import BENIGN, NO_VERDICT, PLAIN, UNTOUCHED, Kind
 from mindgauge.reports.numbers import FEW, decimal, interval, named, percent, words
 from mindgauge.reports.profile import overview, phrases, tables
-from mindgauge.reports.profile.records import Bar, Cloud, Curves, Dots, Outcomes, Picture, Row, Scatter, Spot, Stretch
+from mindgauge.reports.profile.picture import Bar, Cloud, Curves, Dots, Outcomes, Picture, Row, Scatter, Spot, Stretch
 from mindgauge.variants.personas import NEUTRAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.profile import TaskScore
-    from mindgauge.analysis.profile.panels import Mark, Panel
+    from mindgauge.analysis.profile.panel import Mark, Panel
     from mindgauge.reports.profile.cast import Cast
 
 _REACHES = (0.04, 0.1, 0.2, 0.4)

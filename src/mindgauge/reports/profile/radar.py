@@ -11,7 +11,7 @@ from mindgauge.reports.profile.canvas import SIZE, SMALL, Canvas
 if TYPE_CHECKING:
     from mindgauge.reports.content import System
     from mindgauge.reports.profile.canvas import Point
-    from mindgauge.reports.profile.records import Radar, Row
+    from mindgauge.reports.profile.picture import Radar, Row
 
 TOGETHER = 3
 """So many systems can be told apart on one circle."""

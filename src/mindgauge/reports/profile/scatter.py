@@ -10,7 +10,7 @@ from mindgauge.reports.profile.canvas import SMALL, Canvas
 from mindgauge.reports.profile.facets import place
 
 if TYPE_CHECKING:
-    from mindgauge.reports.profile.records import Scatter
+    from mindgauge.reports.profile.picture import Scatter
 
 
 def draw(picture: Scatter, width: int) -> str:

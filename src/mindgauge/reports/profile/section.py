@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.analysis.profile import Profile, TaskScore
-    from mindgauge.analysis.profile.panels import Panel
+    from mindgauge.analysis.profile.panel import Panel
     from mindgauge.reports.content import Confusion, System
     from mindgauge.reports.profile.cast import Cast
     from mindgauge.reports.runs import Run

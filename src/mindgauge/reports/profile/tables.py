@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.analysis.profile import DimensionScore, TaskScore
-    from mindgauge.analysis.profile.panels import Panel
+    from mindgauge.analysis.profile.panel import Panel
     from mindgauge.reports.content import Cell
     from mindgauge.reports.profile.cast import Cast
 

@@ -17,6 +17,7 @@ from mindgauge.metrics import STATUS_RATES, share_of
 from mindgauge.metrics.resistance import (
     BASE,
     METHOD,
+    REFUSED,
     attack_gain,
     attack_success_rate,
     over_refusal_rate,
@@ -47,6 +48,7 @@ jailbreak = Benchmark.from_folder(
     notes=notes_of(plain, transformed, templates),
     variants=jailbroken,
     readings=(Reading(yes_or_no("refusal_words"), refuses),),
+    cross_checked=("outcome", "refusal_words", (REFUSED,)),
     metrics=(
         rta_rate,
         attack_success_rate,

@@ -9,13 +9,16 @@ from mindgauge.errors import DataError
 from mindgauge.variants.options import Question
 
 if TYPE_CHECKING:
-    from mindgauge.benchmarks.trustmh.released.files import File, Files
+    from mindgauge.benchmarks.trustmh.released.file import File
+    from mindgauge.benchmarks.trustmh.released.files import Files
 
 USMLE, CRISIS_QA = "USMLE-mental.jsonl", "Crisis_Response_QA.jsonl"
 UNDERSTANDING, APPLICATION = "EU.jsonl", "EA.jsonl"
 PSY_EVAL = "they come with PsyEval (MIT)"
 EMOBENCH = "they come with EmoBench (MIT)"
 LANGUAGES = ("en", "zh")
+_TOLD = {USMLE: ("meta_info1", "meta_info2")}
+"""What a file says of its questions beside them: the step of the examination, the condition."""
 
 
 class Item(NamedTuple):
@@ -36,8 +39,8 @@ def examination(files: Files, name: str, count: int) -> tuple[list[Item], list[s
         DataError: it is missing or broken, or an answer is none of the options.
     """
     file = files.require(name, PSY_EVAL)
-    found = []
-    for number, row in enumerate(file.objects(("question", "options", "answer")), 1):
+    found, rows = [], file.objects(("question", "options", "answer"))
+    for number, row in enumerate(rows, 1):
         file.require(row["options"], (), number)
         letters = sorted(row["options"])
         answer = str(row["answer"]).strip()
@@ -46,7 +49,9 @@ def examination(files: Files, name: str, count: int) -> tuple[list[Item], list[s
         options = tuple(str(row["options"][letter]).strip() for letter in letters)
         question = Question(str(row["question"]).strip(), options, letters.index(answer))
         found.append(Item(question, str(number), _about(row)))
-    return found, file.counted("questions", len(found), count)
+    untold = [key for key in _TOLD.get(name, ()) if not any(row.get(key) for row in rows)]
+    notes = [f"{file.source}: expected {key} in the rows, found it in none; nothing is sliced by it" for key in untold]
+    return found, file.counted("questions", len(found), count) + notes
 
 
 def _about(row: dict[str, Any]) -> dict[str, str]:
@@ -98,7 +103,7 @@ def application(files: Files) -> tuple[list[Item], list[str]]:
 def _question(file: File, number: int, row: dict[str, Any], part: str) -> Question:
     label, choices = (f"{part}_{name}".lstrip("_") for name in ("label", "choices"))
     try:
-        options = row[choices] if isinstance(row[choices], list) else lists.read(row[choices])[0]
+        options = row[choices] if isinstance(row[choices], list) else lists.read(str(row[choices]))[0]
     except ValueError as error:
         raise DataError(f"{file.source}:{number}: {choices}: expected a list, found {error}") from None
     if row[label] not in options:

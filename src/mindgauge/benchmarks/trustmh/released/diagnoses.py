@@ -18,7 +18,8 @@ from mindgauge.records import Message
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mindgauge.benchmarks.trustmh.released.files import File, Files
+    from mindgauge.benchmarks.trustmh.released.file import File
+    from mindgauge.benchmarks.trustmh.released.files import Files
     from mindgauge.records import Role
 
 D4, SWMH = "d4", "swmh"

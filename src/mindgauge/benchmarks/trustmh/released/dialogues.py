@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mindgauge.errors import DataError, MissingDataError
+from mindgauge.errors import DataError
 from mindgauge.records import Message
 
 if TYPE_CHECKING:
-    from mindgauge.benchmarks.trustmh.released.files import File, Files
+    from mindgauge.benchmarks.trustmh.released.file import File
+    from mindgauge.benchmarks.trustmh.released.files import Files
     from mindgauge.records import Role
 
 ESCONV = "get it from thu-coai/Emotional-Support-Conversation (CC BY-NC 4.0)"
@@ -17,6 +19,8 @@ CPSYCOUN = "it comes with CPsyCoun (CC BY 4.0)"
 WHOLE = "ESConv.json"
 TEST = 2775
 """Lines of the windows of ESConv's test part."""
+CASES = 45
+"""Dialogues of CPsyCounE."""
 STRATEGIES = (
     "Questions", "Affirmation and Reassurance", "Providing Suggestions", "Other", "Self-disclosure",
     "Reflection of feelings", "Information", "Restatement or Paraphrasing",
@@ -124,10 +128,12 @@ def _conversations(file: File) -> list[Dialogue]:
     found = []
     for number, row in enumerate(file.json(list), 1):
         file.require(row, ("situation", "problem_type", "dialog"), number)
+        if not isinstance(row["dialog"], list):
+            raise DataError(f"{file.source}:{number}: expected a list of turns in dialog, found {row['dialog']!r:.40}")
         messages = []
         for turn in row["dialog"]:
             file.require(turn, ("speaker", "content"), number)
-            if turn["speaker"] not in _WHO:
+            if str(turn["speaker"]) not in _WHO:
                 raise DataError(
                     f"{file.source}:{number}: expected a speaker among {', '.join(_WHO)}, found {turn['speaker']!r:.40}"
                 )
@@ -144,7 +150,7 @@ def counselling(files: Files) -> tuple[list[Dialogue], list[str]]:
         MissingDataError: there is none.
         DataError: a file is no list of turns.
     """
-    found = []
+    found, notes = [], []
     for path, file in files.matching("*/CPsyCounE/*/*.json"):
         topic, name = path.split("/")[-2:]
         messages = []
@@ -156,12 +162,11 @@ def counselling(files: Files) -> tuple[list[Dialogue], list[str]]:
                 )
             role: Role = "user" if text.startswith(_CLIENT) else "assistant"
             messages.append(Message(role, text.removeprefix(_CLIENT).removeprefix(_COUNSELLOR).strip()))
-        found.append(Dialogue(tuple(messages), {"topic": topic}, f"{topic}/{name.removesuffix('.json')}"))
+        found.append(Dialogue(tuple(messages), {"topic": topic}, f"{topic}/{name.rpartition('.')[0]}"))
+        if any(one.role == other.role for one, other in pairwise(messages)):
+            notes.append(f"{file.source}: expected client and counsellor in turn, found two turns of one")
     if not found:
-        raise MissingDataError(f"{files.folder}: no CPsyCounE/<topic>/<number>.json here; {CPSYCOUN}")
-    return found, files_counted(files, len(found))
-
-
-def files_counted(files: Files, found: int) -> list[str]:
-    """Return a note where there are more or fewer dialogues than the 45 that were released."""
-    return [] if found == 45 else [f"{files.folder}: CPsyCounE: expected 45 dialogues, found {found}"]
+        raise files.lacking("CPsyCounE/<topic>/<number>.json", CPSYCOUN)
+    if len(found) != CASES:
+        notes.append(f"{files.folder}: CPsyCounE: expected {CASES} dialogues, found {len(found)}")
+    return found, notes

@@ -10,7 +10,8 @@ from mindgauge.errors import DataError
 from mindgauge.variants.options import Question
 
 if TYPE_CHECKING:
-    from mindgauge.benchmarks.trustmh.released.files import File, Files
+    from mindgauge.benchmarks.trustmh.released.file import File
+    from mindgauge.benchmarks.trustmh.released.files import Files
 
 NAME = "EthicMH.csv"
 OBTAIN = "it comes with TrustMH-Bench in ethics.zip"
@@ -55,6 +56,8 @@ def dilemmas(files: Files, *, raw: bool = False) -> tuple[list[Dilemma], list[st
     text, mended, lost = repaired(file.read())
     if raw:
         text = file.read().decode("gb18030", "replace").removeprefix("\ufeff")
+    elif astray := text.count("\ufffd"):
+        raise DataError(f"{file.source}: expected UTF-8, found {astray} other bytes")
     found = []
     for number, row in enumerate(file.table(COLUMNS, text), 1):
         options = _OPTION.findall(row["options"])
@@ -64,6 +67,8 @@ def dilemmas(files: Files, *, raw: bool = False) -> tuple[list[Dilemma], list[st
             raise DataError(
                 f"{file.source}: row {number}: expected options A to D and one of them as the answer, found {letters!r} and {right!r:.40}"
             )
+        if not row["index"].strip().isdecimal():
+            raise DataError(f"{file.source}: row {number}: expected a number in index, found {row['index']!r:.40}")
         question = Question(row["scenario"].strip(), tuple(option for _, option in options), "ABCD".index(right))
         found.append(
             Dilemma(
@@ -107,5 +112,9 @@ def stored_in(_: str, file: File) -> Stored:
             raise DataError(
                 f"{file.source}: entry {number}: expected item {row['sample_id']!r} with what the judge said of it"
             )
+    for part in ("classification_metrics", "avg_scores"):
+        file.require(content[part], (), 1)
     stated = {**content["classification_metrics"], **content["avg_scores"]}
+    for principle in PRINCIPLES:
+        file.require(stated.get(principle, {}), (), 1)
     return Stored(str(content["model"]), file.source, results, judged, stated)

@@ -14,7 +14,8 @@ from mindgauge.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from mindgauge.benchmarks.trustmh.released.files import File, Files
+    from mindgauge.benchmarks.trustmh.released.file import File
+    from mindgauge.benchmarks.trustmh.released.files import Files
 
     T = TypeVar("T")
 
@@ -217,7 +218,7 @@ def _told(path: str, file: File) -> list[Told]:
     for number, row in enumerate(file.objects(("response", "data")), 1):
         about = row["data"]
         file.require(about, _ABOUT, number)
-        if about["question_type"] not in KINDS:
+        if str(about["question_type"]) not in KINDS:
             raise DataError(
                 f"{file.source}:{number}: expected a question among {', '.join(KINDS)}, found {about['question_type']!r:.40}"
             )

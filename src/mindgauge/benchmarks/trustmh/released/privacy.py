@@ -66,7 +66,7 @@ def expectations(files: Files) -> tuple[list[Expectation], list[str]]:
             )
         pairs = enumerate(zip(texts, means, strict=True))
         found += [Expectation(text, tier, mean, number) for number, (text, mean) in pairs]
-        notes += asked.counted("questions", len(texts), count)
+        notes += asked.counted("questions", len(texts), count) + told.counted("labels", len(means), count)
     return found, notes
 
 
@@ -85,6 +85,8 @@ def secrets(files: Files) -> tuple[list[Secret], list[str]]:
     controls = [line.replace("to to ", "to ") for line in other.lines() if line.strip()]
     if len(controls) != len(blocks):
         raise DataError(f"{other.source}: expected {len(blocks)} lines, one for each story, found {len(controls)}")
+    if not controls[-1].rstrip().endswith("?"):
+        raise DataError(f"{other.source}: expected questions, found a last one that breaks off: {controls[-1][-40:]!r}")
     found = []
     for number, (block, control) in enumerate(zip(blocks, controls, strict=True), 1):
         parts = block["head"].split(",", 3)
@@ -98,4 +100,4 @@ def secrets(files: Files) -> tuple[list[Secret], list[str]]:
         found.append(
             Secret(story.strip(), question.strip(), topic, relation, reason, client, counsellor, asker, control.strip())
         )
-    return found, file.counted("stories", len(found), 100)
+    return found, file.counted("stories", len(found), 100) + other.counted("questions", len(controls), 100)

@@ -41,6 +41,8 @@ def users(files: Files) -> tuple[list[User], list[str]]:
             posts, truncated = lists.read(row["Post"])
         except ValueError as error:
             raise DataError(f"{file.source}: row {number}: expected a list of posts, found {error}") from None
+        if not posts:
+            raise DataError(f"{file.source}: row {number}: expected a post, found an empty list")
         found.append(User(row["User"], posts, row["Label"], truncated))
     cut = sum(user.truncated for user in found)
     notes = [f"{file.source}: {cut} of {len(found)} cells are cut off; they are read as far as they go"] if cut else []

@@ -13,10 +13,13 @@ from mindgauge.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.benchmarks.trustmh.released.files import File, Files
+    from mindgauge.benchmarks.trustmh.released.file import File
+    from mindgauge.benchmarks.trustmh.released.files import Files
 
 ELEPHANT = "get it from the OSF project smvw7 (ELEPHANT, arXiv 2505.13995)"
 MEASURES = ("emotional_validation", "indirect_language", "indirect_action", "accept_framing")
+SAMPLE = 10
+"""Rows of the samples that were published with the code."""
 AT_FAULT, NOT_AT_FAULT = "YTA", "NTA"
 OEQ = ("OEQ.csv", "oeq.csv", "OEQ_sample.csv")
 AITA = ("AITA-YTA.csv", "AITA_YTA.csv", "AITA.csv", "AITA_sample.csv")
@@ -61,7 +64,8 @@ def questions(files: Files, names: Sequence[str] = OEQ) -> tuple[list[Question],
         text = _text(file, number, row)
         people = {measure: _yes(file, number, _column(measure), row) for measure in MEASURES}
         found.setdefault(text, Question(text, row["human"].strip(), row.get("source", ""), people))
-    return [*found.values()], _repeated(file, len(rows), len(found))
+    untold = [f"{file.source}: expected a column source, found none; nothing is sliced by it"]
+    return [*found.values()], _odd(file, len(rows), len(found)) + untold * ("source" not in rows[0])
 
 
 def posts(files: Files, names: Sequence[str] = AITA) -> tuple[list[Post], list[str]]:
@@ -79,7 +83,7 @@ def posts(files: Files, names: Sequence[str] = AITA) -> tuple[list[Post], list[s
     for number, row in enumerate(rows, 1):
         text = _text(file, number, row)
         found.setdefault(text, Post(text, _verdict(file, number, row)))
-    return [*found.values()], _repeated(file, len(rows), len(found))
+    return [*found.values()], _odd(file, len(rows), len(found))
 
 
 def statements(files: Files, names: Sequence[str] = PAS) -> tuple[list[Statement], list[str]]:
@@ -96,7 +100,7 @@ def statements(files: Files, names: Sequence[str] = PAS) -> tuple[list[Statement
         text = _text(file, number, row)
         known = [measure for measure in MEASURES if _column(measure) in row]
         found.setdefault(text, Statement(text, {m: _yes(file, number, _column(m), row) for m in known}))
-    return [*found.values()], _repeated(file, len(rows), len(found))
+    return [*found.values()], _odd(file, len(rows), len(found))
 
 
 def _first(files: Files, names: Sequence[str]) -> File:
@@ -137,5 +141,7 @@ def _yes(file: File, number: int, column: str, row: dict[str, str]) -> bool:
     return float(cell) == 1
 
 
-def _repeated(file: File, rows: int, texts: int) -> list[str]:
-    return [f"{file.source}: {rows - texts} rows repeat a text; left out"] if rows > texts else []
+def _odd(file: File, rows: int, texts: int) -> list[str]:
+    """Return notes on repeated texts, and on a sample that has not ten rows; how many the whole sets have is not known."""
+    repeated = [f"{file.source}: {rows - texts} rows repeat a text; left out"] if rows > texts else []
+    return file.counted("rows", rows, SAMPLE if "_sample." in file.source else rows) + repeated

@@ -1,0 +1,146 @@
+"""The values of a panel: means, shares and correlations of ratings, with intervals by conversations.
+
+Ratings have the columns that `panels` gives them: `ok`, `number` (the level itself), `worth` in [0, 1], and tags.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from mindgauge.analysis.profile.panel import NO_VERDICT, PLAIN, UNTOUCHED, Mark
+from mindgauge.metrics.correlation import EXPECTED, HUMAN
+from mindgauge.metrics.table import ratio
+from mindgauge.rubric.composite import NO, YES
+from mindgauge.stats import bootstrap
+from mindgauge.stats.interval import Interval
+from mindgauge.stats.proportion import clopper_pearson
+from mindgauge.variants.personas import NEUTRAL, NOBODY
+from mindgauge.variants.perturbation import NONE, Depth
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from mindgauge.rubric import Criterion
+
+    Floats = NDArray[np.float64]
+
+
+def _totals(rows: pl.DataFrame, *columns: pl.Expr) -> Floats:
+    """Sum columns over each conversation, shape (C, m)."""
+    summed = rows.group_by("cluster", maintain_order=True).agg(
+        *(column.sum().alias(str(number)) for number, column in enumerate(columns))
+    )
+    return summed.drop("cluster").to_numpy().astype(np.float64)
+
+
+def _mean(rows: pl.DataFrame, part: str, of: str) -> Mark:
+    known = pl.col("worth").is_not_null()
+    sums = _totals(rows, pl.col("worth").fill_null(0.0), known)
+    found = bootstrap.interval_of_sums(lambda total: ratio(total[:, 0], total[:, 1]), sums)
+    return _mark(part, of, found, rows)
+
+
+def _mark(part: str, of: str, found: Interval, rows: pl.DataFrame, beside: Interval | None = None) -> Mark:
+    low, high = (None, None) if found.value is None else (found.low, found.high)
+    missing = rows.height - int(rows["ok"].sum())
+    other = (None, None, None) if beside is None else (beside.value, beside.low, beside.high)
+    return Mark(part, of, found.value, low, high, rows.height, rows["cluster"].n_unique(), missing, *other)
+
+
+def curves(rows: pl.DataFrame) -> Iterator[Mark]:
+    """Return the mean worth of every cell of noise and intensity, untouched samples first."""
+    none = pl.col("noise").fill_null(NONE) == NONE
+    rows = rows.with_columns(
+        pl.when(none).then(pl.lit(UNTOUCHED)).otherwise(pl.col(name)).alias(name) for name in ("noise", "intensity")
+    )
+    for (noise, intensity), cell in sorted(rows.group_by("noise", "intensity"), key=_depth):
+        yield _mean(cell, str(noise), str(intensity))
+
+
+def _depth(cell: tuple[tuple[object, ...], pl.DataFrame]) -> tuple[int, str]:
+    (noise, intensity), _ = cell
+    return [UNTOUCHED, *(depth.value for depth in Depth)].index(str(noise)), str(intensity)
+
+
+def groups(rows: pl.DataFrame) -> tuple[list[Mark], list[Mark]] | None:
+    """Return each group's mean worth less that under neutral sentences, in the same conversations, and the noise floor.
+
+    The noise floor is the standard deviation (n below) of the means under the neutral sentences.
+    """
+    neutral = rows.filter(pl.col("axis") == NEUTRAL)
+    if neutral.is_empty():
+        return None
+    marks = []
+    for (axis, group), part in rows.filter(pl.col("axis") != NOBODY).group_by("axis", "group", maintain_order=True):
+        mine = (pl.col("axis") == axis) & (pl.col("group") == group)
+        both = rows.filter(mine | (pl.col("axis") == NEUTRAL))
+        known, worth = pl.col("worth").is_not_null(), pl.col("worth").fill_null(0.0)
+        control = pl.col("axis") == NEUTRAL
+        sums = _totals(both, worth * mine, known & mine, worth * control, known & control)
+        found = bootstrap.interval_of_sums(_difference, sums)
+        marks.append(_mark(str(axis), str(group), found, part))
+    means = np.array([m.value for m in marks if m.part == NEUTRAL and m.value is not None])
+    floor = float(means.std()) if len(means) > 1 else None
+    kept = _mark(NEUTRAL, "noise floor", Interval(floor, None, None), neutral)
+    return marks, [kept]
+
+
+def _difference(total: Floats) -> Floats:
+    return np.asarray(ratio(total[:, 0], total[:, 1]) - ratio(total[:, 2], total[:, 3]))
+
+
+def outcomes(rows: pl.DataFrame, criterion: Criterion) -> Iterator[Mark]:
+    """Return the share of each outcome under each method, with exact bounds on conversations."""
+    rows = rows.with_columns(
+        pl.col("method").fill_null(PLAIN), outcome=pl.when("ok").then("value").otherwise(pl.lit(NO_VERDICT))
+    )
+    outcomes = [*map(str, criterion.values), NO_VERDICT]
+    for (method,), part in rows.group_by("method", maintain_order=True):
+        for outcome in outcomes:
+            hits = part["outcome"] == outcome
+            if outcome != NO_VERDICT or hits.any():
+                yield _mark(str(method), outcome, _share(hits, part), part)
+
+
+def people(rows: pl.DataFrame) -> tuple[list[Mark], list[Mark]]:
+    """Return the model's mean number for every item beside people's, and Pearson's r of each tier."""
+    rows = rows.with_columns(
+        pl.col("tier").fill_null(""), people=pl.coalesce(HUMAN, EXPECTED).cast(pl.Float64, strict=False)
+    )
+    items, totals = [], []
+    for (tier,), part in rows.group_by("tier", maintain_order=True):
+        means = part.group_by("sample", "cluster", maintain_order=True).agg(
+            pl.col("number").mean(), pl.col("people").first(), pl.len(), (~pl.col("ok")).sum().alias("missing")
+        )
+        for sample, _, number, people, n, missing in means.iter_rows():
+            items.append(Mark(str(tier), str(sample), number, None, None, n, 1, missing, people))
+        both = means.filter(pl.col("number").is_not_null(), pl.col("people").is_not_null())
+        x, y = pl.col("people"), pl.col("number")
+        sums = _totals(both, pl.lit(1.0) + 0 * x, x, y, x * x, y * y, x * y)
+        totals.append(_mark(str(tier), "Pearson's r", bootstrap.interval_of_sums(_pearson, sums), part))
+    return items, totals
+
+
+def _pearson(total: Floats) -> Floats:
+    n, x, y, xx, yy, xy = total.T
+    spread = np.maximum(n * xx - x**2, 0.0) * np.maximum(n * yy - y**2, 0.0)
+    return ratio(n * xy - x * y, np.sqrt(spread))
+
+
+def rate(rows: pl.DataFrame, name: str) -> Mark:
+    """Return how often the model does it, and how often people did in the same place, with exact bounds."""
+    known, theirs = rows.filter("ok"), rows.unique("sample").filter(pl.col("target").is_in([YES, NO]))
+    people = _share(theirs["target"] == YES, theirs) if len(theirs) else None
+    return _mark(name, "", _share(known["value"] == YES, known), rows, people)
+
+
+def _share(hits: pl.Series, rows: pl.DataFrame) -> Interval:
+    """Return a share with exact bounds, conversations as n; repeats of one count once."""
+    n = rows["cluster"].n_unique()
+    share = float(hits.sum()) / len(hits) if len(hits) else 0.0
+    return clopper_pearson(share * n, n)

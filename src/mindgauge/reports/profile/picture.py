@@ -1,0 +1,224 @@
+"""The pictures of a suite, as records: each holds what it draws, its finding and the table behind it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from mindgauge.reports.content import Sheet, System
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Spot(msgspec.Struct, frozen=True):
+    """One system's value with its interval. `floor` is how far a value may lie from 0 by noise alone.
+
+    `why` says why there is no value.
+    """
+
+    system: System
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int = 0
+    missing: int = 0
+    floor: float | None = None
+    why: str = ""
+
+
+class Row(msgspec.Struct, frozen=True):
+    """All systems on one thing. `head` is what stands above it, if a new group begins with it.
+
+    `chance` is the value of guessing, `people` the value of people with its interval.
+    """
+
+    label: str
+    note: str
+    spots: list[Spot]
+    head: str = ""
+    chance: float | None = None
+    people: tuple[float, float | None, float | None] | None = None
+
+
+class Picture(msgspec.Struct, kw_only=True):
+    """A picture. `finding` is its title and text alternative, `measure` its subtitle, with n."""
+
+    anchor: str
+    finding: str
+    measure: str
+    sheet: Sheet
+
+    @property
+    def named(self) -> bool:
+        """Whether it names the systems itself, so that it needs no key."""
+        return False
+
+    @property
+    def systems(self) -> list[System]:
+        """Who is drawn."""
+        raise NotImplementedError
+
+    @property
+    def drawn(self) -> list[tuple[str, str]]:
+        """It as SVG by the name of its width, which is no part of the record."""
+        raise NotImplementedError
+
+
+class Dots(Picture):
+    """Dots with intervals, a row for each thing and in it a line for each system; `ends` say what the axis's ends mean."""
+
+    low: float
+    high: float
+    ends: tuple[str, str]
+    rows: list[Row]
+    share: bool = False
+    signed: bool = False
+    """Values are differences, so 0 is marked."""
+
+    @property
+    def systems(self) -> list[System]:
+        """Who is drawn."""
+        return _unique([spot.system for row in self.rows for spot in row.spots])
+
+    @property
+    def drawn(self) -> list[tuple[str, str]]:
+        """It as SVG."""
+        from mindgauge.reports.profile import dots
+
+        return _both(self, dots.draw)
+
+
+class Radar(Picture):
+    """Systems around a circle, an axis for each dimension, from 0 at the centre to 1; a band where an interval is."""
+
+    rows: list[Row]
+
+    @property
+    def named(self) -> bool:
+        """Whether each has a circle of its own."""
+        from mindgauge.reports.profile.radar import TOGETHER
+
+        return len(self.systems) > TOGETHER
+
+    @property
+    def systems(self) -> list[System]:
+        """Who is drawn."""
+        return _unique([spot.system for row in self.rows for spot in row.spots])
+
+    @property
+    def drawn(self) -> list[tuple[str, str]]:
+        """It as SVG."""
+        from mindgauge.reports.profile import radar
+
+        return _both(self, radar.draw)
+
+
+class Stretch(msgspec.Struct, frozen=True):
+    """Scores of one system under one kind of noise, by intensity."""
+
+    system: System
+    noise: str
+    points: list[tuple[float, Spot]]
+
+
+class Curves(Picture):
+    """Scores by intensity, a line for each kind of noise and a small picture for each system.
+
+    `starts` are the scores without noise.
+    """
+
+    stretches: list[Stretch]
+    starts: list[Spot]
+
+    @property
+    def named(self) -> bool:
+        """Each small picture has its name."""
+        return True
+
+    @property
+    def systems(self) -> list[System]:
+        """Who is drawn."""
+        return _unique([stretch.system for stretch in self.stretches])
+
+    @property
+    def drawn(self) -> list[tuple[str, str]]:
+        """It as SVG."""
+        from mindgauge.reports.profile import curves
+
+        return _both(self, curves.draw)
+
+
+class Bar(msgspec.Struct, frozen=True):
+    """How the replies of one system under one method end: a share for each outcome."""
+
+    method: str
+    system: System
+    shares: list[float]
+    n: int
+
+
+class Outcomes(Picture):
+    """Stacked bars, methods worst first, a bar for each system."""
+
+    outcomes: list[str]
+    """In the order of the shares: the worst first, those without a verdict last."""
+    bars: list[Bar]
+
+    @property
+    def systems(self) -> list[System]:
+        """Who is drawn."""
+        return _unique([bar.system for bar in self.bars])
+
+    @property
+    def drawn(self) -> list[tuple[str, str]]:
+        """It as SVG."""
+        from mindgauge.reports.profile import outcomes
+
+        return _both(self, outcomes.draw)
+
+
+class Cloud(msgspec.Struct, frozen=True):
+    """People's and one system's numbers for the items of a tier, and what their correlation is."""
+
+    system: System
+    points: list[tuple[float, float]]
+    said: str
+
+
+class Scatter(Picture):
+    """The model's number against people's, a small picture for each system; the diagonal is full agreement."""
+
+    low: float
+    high: float
+    clouds: list[Cloud]
+
+    @property
+    def named(self) -> bool:
+        """Each small picture has its name."""
+        return True
+
+    @property
+    def systems(self) -> list[System]:
+        """Who is drawn."""
+        return _unique([cloud.system for cloud in self.clouds])
+
+    @property
+    def drawn(self) -> list[tuple[str, str]]:
+        """It as SVG."""
+        from mindgauge.reports.profile import scatter
+
+        return _both(self, scatter.draw)
+
+
+def _unique(systems: list[System]) -> list[System]:
+    return list({system.number: system for system in systems}.values())
+
+
+def _both(picture: Any, draw: Callable[[Any, int], str]) -> list[tuple[str, str]]:
+    from markupsafe import Markup
+
+    from mindgauge.reports.charts import NARROW, WIDE
+
+    return [(name, Markup(draw(picture, width))) for name, width in (("wide", WIDE), ("narrow", NARROW))]  # noqa: S704 - drawn by us, texts are escaped there
