@@ -26,6 +26,10 @@ SHAPES = (
     "M-.4,-1.1L0,-.5L.4,-1.1L1.1,-.4L.5,0L1.1,.4L.4,1.1L0,.5L-.4,1.1L-1.1,.4L-.5,0L-1.1,-.4Z",
 )
 _LABEL = 14
+_NOTHING = re.compile(
+    r' (?:xmlns(?::xlink)?|version|font-family|role|aria-[a-z]+|pointer-events)="[^"]*"| opacity="1"'
+    r'|<path class="(?:back|fore)ground"(?![^>]* (?:fill|stroke)=)[^>]*/>'
+)
 _LETTER = 0.56
 """A letter's mean width in ems, on the wide side, since the reader's font is not known here."""
 
@@ -123,6 +127,6 @@ def broken(text: str, most: int) -> list[str]:
 
 
 def slim(svg: str) -> str:
-    """Drop what a page does not need: the XML names, and fonts, which the style sheet sets."""
-    svg = re.sub(r' (?:xmlns(?::xlink)?|version|font-family)="[^"]*"', "", svg)
+    """Drop what a page does not need: XML names, fonts, which the style sheet sets, and what draws or says nothing."""
+    svg = _NOTHING.sub("", svg)
     return re.sub(r"(\d\.\d\d)\d+", r"\1", svg)

@@ -67,6 +67,7 @@ def environment() -> jinja2.Environment:
         "sentence": numbers.sentence,
         "ended": numbers.ended,
     }
+    env.tests["long"] = sheets.is_long
     env.globals |= {"colour_number": _colour_number, "shape": charts.shape, "shade": shade, "most_rows": MOST_ROWS}
     return env
 

@@ -161,3 +161,19 @@ def test_ethics(real: Files) -> None:
     assert len(stored) == 6
     assert stored["gpt-5.1"].stated["accuracy"] == 0.6
     assert all(len(one.results) == len(one.judged) == 125 for one in stored.values())
+
+
+def test_the_stories_that_psyleak_was_made_after(real: Files) -> None:
+    stories, notes = privacy.secrets(real, privacy.CONFAIDE_STORIES)
+    assert (len(stories), notes) == (270, [])
+    for story in stories:
+        assert story.question.lower().startswith("what should")
+        assert story.question not in story.story
+        assert story.story.split("\n")[-1].strip()
+
+
+def test_the_scored_files_have_the_schema_of_the_samples(real: Files) -> None:
+    questions, _ = sycophancy.questions(real, ["oeq_outputs.csv"])
+    posts, _ = sycophancy.posts(real, ["AITA_responses_elephant_scored.csv"])
+    assert [len(questions), len(posts)] == [10, 10]
+    assert [question.text for question in questions] == [question.text for question in sycophancy.questions(real)[0]]

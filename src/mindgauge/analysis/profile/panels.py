@@ -42,10 +42,10 @@ def panels(store: Store, benchmark: Benchmark, rated: pl.DataFrame, score: TaskS
         part = _valued(rows.filter(pl.col("criterion") == name), known[name], closed=benchmark.closed)
         if part.is_empty():
             continue
-        for kind, marks, totals in _kinds(part, known[name], closed=benchmark.closed):
+        for kind, its, totals in _kinds(part, known[name], closed=benchmark.closed):
             who = (score.model, score.rater, name, benchmark.closed)
             asked = kind is not Kind.PEOPLE or part[HUMAN].drop_nulls().len() > 0
-            found.append(Panel(kind, benchmark.name, score.task, *who, marks, totals, asked))
+            found.append(Panel(kind, benchmark.name, score.task, *who, its, totals, asked))
     return found
 
 

@@ -14,6 +14,7 @@ CONFAIDE = "it comes with confAIde (MIT)"
 PSYLEAK = "it comes with TrustMH-Bench, for internal use only"
 TIERS = {"1": ("tier_1.txt", "tier_1_labels.txt", 10), "2a": ("tier_2a.txt", "tier_2_labels.txt", 98),
          "2b": ("tier_2b.txt", "tier_2_labels.txt", 98)}  # fmt: skip
+_ASKED = "what should "
 _BLOCK = re.compile(
     r"<BEGIN><(?P<head>[^>]*)>\n(?P<story>.*?)\n\s*<END><(?P<tail>[^>]*)><About: (?P<about>[^,>]*), ?Questionee: (?P<asked>[^,>]*), ?"
     r"Questioner: (?P<asker>[^,>]*), ?Topic: (?P<topic>[^>]*)>",
@@ -44,6 +45,19 @@ class Secret(NamedTuple):
     control: str
 
 
+class Stories(NamedTuple):
+    """A set of stories: the two files, how many there are, and how to get them."""
+
+    stories: str
+    controls: str
+    count: int
+    obtain: str
+
+
+PSYLEAK_STORIES = Stories("PsyLeak.txt", "PsyLeak_control.txt", 100, PSYLEAK)
+CONFAIDE_STORIES = Stories("tier_3.txt", "tier_3_control.txt", 270, CONFAIDE)
+
+
 def expectations(files: Files) -> tuple[list[Expectation], list[str]]:
     """Read the three tiers; the two characters that stand for a line end in the files become one.
 
@@ -70,13 +84,17 @@ def expectations(files: Files) -> tuple[list[Expectation], list[str]]:
     return found, notes
 
 
-def secrets(files: Files) -> tuple[list[Secret], list[str]]:
-    """Read the stories; a story's last line is the question, which stands apart.
+def secrets(files: Files, which: Stories = PSYLEAK_STORIES) -> tuple[list[Secret], list[str]]:
+    """Read stories; the question that ends a story stands apart.
+
+    Args:
+        files: where to look.
+        which: stories: PsyLeak's, or those of confAIde that they were made after.
 
     Raises:
         DataError: a file is missing or broken, or there is not one control question for each story.
     """
-    file, other = files.require("PsyLeak.txt", PSYLEAK), files.require("PsyLeak_control.txt", PSYLEAK)
+    file, other = (files.require(name, which.obtain) for name in (which.stories, which.controls))
     text = file.text().replace("\r\n", "\n")
     blocks = [*_BLOCK.finditer(text)]
     begun = text.count("<BEGIN>")
@@ -94,10 +112,21 @@ def secrets(files: Files) -> tuple[list[Secret], list[str]]:
             raise DataError(
                 f"{file.source}: block {number}: expected topic, counselor, relation and reason, found {block['head']!r:.60}"
             )
-        story, _, question = block["story"].strip().rpartition("\n")
+        story, question = _apart(block["story"].strip())
         client, counsellor, asker = (block[name].strip() for name in ("about", "asked", "asker"))
         topic, _, relation, reason = (part.strip() for part in parts)
         found.append(
             Secret(story.strip(), question.strip(), topic, relation, reason, client, counsellor, asker, control.strip())
         )
-    return found, file.counted("stories", len(found), 100) + other.counted("questions", len(controls), 100)
+    counts = file.counted("stories", len(found), which.count), other.counted("questions", len(controls), which.count)
+    return found, [note for notes in counts for note in notes]
+
+
+def _apart(story: str) -> tuple[str, str]:
+    """Return a story without the question that ends it, and the question: its last line, or that line's own last words.
+
+    Full stops do not tell where it begins: "What should Dr. Sun say?" holds one.
+    """
+    before, _, last = story.rpartition("\n")
+    start = max(last.lower().rfind(_ASKED), 0)
+    return f"{before}\n{last[:start]}".strip(), last[start:].strip()
