@@ -14,6 +14,8 @@ _BREAK = re.compile("[\x0b\x0c\x85\u2028\u2029]")
 _BLANK = re.compile("[\xa0\u1680\u2000-\u200a\u202f\u205f\u2800]")
 """Blanks that look like any other; which one stands where could be a message. The Chinese one is wider, and stays."""
 _JOINT = re.compile("[\u200c\u200d\ufe0e\ufe0f]")
+_ODD = re.compile("[" + "".join(kind.pattern[1:-1] for kind in (_HIDDEN, _BREAK, _BLANK, _JOINT)) + "]")
+"""What any of these changes; most texts have none of it."""
 _JOINING = re.compile("[\u0600-\u07bf\u0840-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u17ff\u1800-\u18af]")
 """Scripts whose letters a joiner or its opposite shapes: Arabic, Syriac, Indic, Burmese, Khmer, Mongolian."""
 
@@ -24,6 +26,8 @@ def visible(text: str) -> str:
     Instructions can be hidden in them. What joins an emoji or the letters of a script that needs it stays; a line break
     of any kind is a line break, and a blank a blank.
     """
+    if not _ODD.search(text):
+        return text
     # Joints come last: they are judged by what stands beside them when all else that is hidden is gone.
     seen = _BLANK.sub(" ", _BREAK.sub("\n", _HIDDEN.sub("", text)))
     return _JOINT.sub(lambda match: match[0] if _joins(match) else "", seen)

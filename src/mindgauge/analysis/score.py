@@ -8,6 +8,7 @@ import msgspec
 import polars as pl
 
 from mindgauge import benchmark as benchmarks
+from mindgauge import suite
 from mindgauge.analysis import baselines, composites, frame, questions, seen, tested
 from mindgauge.analysis.qualify import Qualification, qualify
 from mindgauge.errors import UsageError
@@ -222,6 +223,7 @@ def _estimates(
         else:
             columns = frame.table(part, question.criterion, question.benchmark.by)
             found = {m.name + m.label: _one(m, columns, slice_, resamples, seed) for m in question.metrics}
+            found |= _undefined(question, columns, found) if slice_ == "all" else {}
             whole = (len(part), found) if slice_ == "all" else whole
         for metric in question.metrics:
             estimate_ = found[metric.name + metric.label]
@@ -249,6 +251,16 @@ def _one(metric: Metric, columns: Table, slice_: str, resamples: int, seed: int)
         return None
     found = estimate(metric, columns, resamples=resamples, seed=seed)
     return found if found.value is not None or found.worst is not None else None
+
+
+def _undefined(
+    question: questions.Question, columns: Table, found: dict[str, Estimate | None]
+) -> dict[str, Estimate | None]:
+    """Return what a suite goes by and is not defined on these ratings, so that it is told and not left out."""
+    headlines = suite.headlines(question.benchmark.name)
+    silent = [m for m in question.metrics if m.name in headlines and not m.label and found[m.name] is None]
+    told = {metric.name: estimate(metric, columns, resamples=1) for metric in silent}
+    return {name: one for name, one in told.items() if one.n}
 
 
 def _not_run(manifest: dict[str, Any]) -> list[str]:

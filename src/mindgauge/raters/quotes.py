@@ -16,6 +16,7 @@ REPLY, DIALOGUE = "reply", "dialogue"
 FEWEST = 4
 """Letters or digits that a quote needs to prove anything, a Chinese one counting twice: shorter ones are found anywhere."""
 _ASIDE = re.compile(r"[\W_]+")
+_ASIDE_OF_ASCII = str.maketrans("", "", "".join(c for c in map(chr, range(128)) if not c.isalnum()))
 _LEFT_OUT = re.compile(r"\[?(?:…+|\.{3,})\]?")
 _HAN = re.compile("[\u3400-\u9fff\U00020000-\U0003ffff]")
 
@@ -60,6 +61,8 @@ def _in_order(parts: list[str], text: str) -> bool:
 
 def fold(text: str) -> str:
     """Return the letters and digits of what is visible of a text, compatibly normalised (NFKC) and without case."""
+    if text.isascii():  # the same, some twenty times as fast
+        return text.translate(_ASIDE_OF_ASCII).casefold()
     return _ASIDE.sub("", unicodedata.normalize("NFKC", visible(text)).casefold())
 
 

@@ -26,6 +26,7 @@ SHAPES = (
     "M-.4,-1.1L0,-.5L.4,-1.1L1.1,-.4L.5,0L1.1,.4L.4,1.1L0,.5L-.4,1.1L-1.1,.4L-.5,0L-1.1,-.4Z",
 )
 _LABEL = 14
+_PLACE = re.compile(r"\d+\.\d+")
 _NOTHING = re.compile(
     r' (?:xmlns(?::xlink)?|version|font-family|role|aria-[a-z]+|pointer-events)="[^"]*"| opacity="1"'
     r'|<path class="(?:back|fore)ground"(?![^>]* (?:fill|stroke)=)[^>]*/>'
@@ -127,6 +128,9 @@ def broken(text: str, most: int) -> list[str]:
 
 
 def slim(svg: str) -> str:
-    """Drop what a page does not need: XML names, fonts, which the style sheet sets, and what draws or says nothing."""
-    svg = _NOTHING.sub("", svg)
-    return re.sub(r"(\d\.\d\d)\d+", r"\1", svg)
+    """Drop what a page does not need: XML names, fonts, which the style sheet sets, what says nothing, parts of a pixel."""
+    return re.sub("<[^>]+>", lambda tag: _PLACE.sub(_rounded, tag[0]), _NOTHING.sub("", svg))
+
+
+def _rounded(place: re.Match[str]) -> str:
+    return f"{float(place[0]):.1f}".removesuffix(".0")

@@ -14,6 +14,7 @@ from mindgauge.records import RaterKind, Status
 from mindgauge.reports import texts
 from mindgauge.reports.content import Cited, Column, Confused, Confusion, Reading, Sheet
 from mindgauge.reports.numbers import named, plural, words
+from mindgauge.reports.sections import many
 from mindgauge.reports.verdicts import verdicts_on
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 EXAMPLES = 3
 BUDGET = 800_000
 """Characters of examples, verdicts included, that the page shows; the other examples are told by their ids."""
+TIGHT = 200_000
+"""The same where many benchmarks share the page."""
 
 Key = tuple[str, str]
 """A benchmark and a sample in it."""
@@ -54,7 +57,10 @@ def confusions(
     """
     found = [one for system in systems for section in runs[system.run].sections for one in _found(section, system)]
     cited = _cited(found)
-    readings, left_out = _within_budget(_readings(runs, cited, shown))
+    readings, left_out = _within(
+        TIGHT if many({s.benchmark.name for run in runs for s in run.sections}) else BUDGET,
+        _readings(runs, cited, shown),
+    )
     places = {
         (section.benchmark.name, ident): place
         for section in {id(one.section): one.section for one in found}.values()
@@ -120,14 +126,14 @@ def _readings(
         )  # fmt: skip
 
 
-def _within_budget(readings: Iterator[tuple[Key, Reading]]) -> tuple[dict[Key, Reading], int]:
+def _within(budget: int, readings: Iterator[tuple[Key, Reading]]) -> tuple[dict[Key, Reading], int]:
     """Keep the first readings, as many as there is room for; return how many there was none for."""
     kept, spent, left_out = {}, 0, 0
     for key, reading in readings:
         said = [part.text for p in (*reading.dialogue, reading.reply) if p is not None for part in p.parts]
         marks = [mark for verdict in reading.verdicts for mark in verdict.marks]
         spent += sum(map(len, said)) + sum(len(mark.level) + len(mark.rationale) for mark in marks)
-        if spent <= BUDGET:
+        if spent <= budget:
             kept[key] = reading
         else:
             left_out += 1

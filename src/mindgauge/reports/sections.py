@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -14,14 +14,46 @@ from mindgauge.reports.profile.records import ProfileSection
 from mindgauge.reports.standing import Withheld
 from mindgauge.reports.trust_section import Trust
 
+if TYPE_CHECKING:
+    from collections.abc import Sized
+
+MOST_OPEN = 4
+"""Benchmarks whose parts of a report stand open; of more, each is folded."""
+
+
+def many(benchmarks: Sized) -> bool:
+    """Whether there are so many benchmarks that each one's part is folded."""
+    return len(benchmarks) > MOST_OPEN
+
 
 class Answer(msgspec.Struct):
-    """What the numbers say of one system, a paragraph per benchmark; what may not be said; what they force one to add."""
+    """What the numbers say of one system, a paragraph per benchmark; what may not be said; what they force one to add.
+
+    `facts` and `withheld` are empty where they stand by task.
+    """
 
     system: System
     facts: list[str]
     withheld: list[str]
     caveats: list[str]
+
+
+class Told(msgspec.Struct):
+    """What the numbers say of one system in one benchmark, and what may not be said."""
+
+    system: System
+    facts: list[str]
+    withheld: list[str]
+
+
+class TaskAnswer(msgspec.Struct):
+    """What the numbers say of every system in one benchmark. `finding` is the first of it, `not_shown` what it leaves out."""
+
+    benchmark: str
+    title: str
+    finding: str
+    told: list[Told]
+    not_shown: str
 
 
 class ToRead(msgspec.Struct):
@@ -118,7 +150,11 @@ class Report(msgspec.Struct):
     made: str
     software: str
     systems: list[System]
+    lead: list[str]
+    """The answer in one paragraph, where there is a profile; empty where there is none."""
     answers: list[Answer]
+    tasks: list[TaskAnswer]
+    """The answer task by task, where there is a profile."""
     caveats: list[str]
     not_shown: list[str]
     hidden: list[str]
@@ -135,3 +171,15 @@ class Report(msgspec.Struct):
     how: How
     scores: list[Scores]
     withheld: list[Withheld]
+
+    @property
+    def folds(self) -> bool:
+        """Whether each benchmark's part of a section is folded."""
+        return many(self.how.instruments)
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """What each benchmark is called: as a task of the suite, else by its own title."""
+        found = {instrument.benchmark: instrument.title for instrument in self.how.instruments}
+        tasks = self.profile.scores.tasks if self.profile else []
+        return found | {task.benchmark: task.title for task in tasks}

@@ -52,13 +52,13 @@ def at_hand(
     for benchmark in found:
         try:
             samples = benchmark.samples(data, where, limit)
+            notes = benchmark.notes(data) if benchmark.notes is not None and data is not None else []
         except DataError as error:
             first = first or error
             (known.missing if isinstance(error, MissingDataError) else known.broken)[benchmark.name] = str(error)
             continue
         known.benchmarks.append(benchmark)
         known.samples.append(samples)
-        notes = benchmark.notes(data) if benchmark.notes is not None and data is not None else []
         known.notes.extend(note for note in notes if note not in known.notes)
     if first is not None and (len(found) == 1 or not known.benchmarks):
         raise first

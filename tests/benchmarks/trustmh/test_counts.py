@@ -167,7 +167,7 @@ def test_the_stories_that_psyleak_was_made_after(real: Files) -> None:
     stories, notes = privacy.secrets(real, privacy.CONFAIDE_STORIES)
     assert (len(stories), notes) == (270, [])
     for story in stories:
-        assert story.question.lower().startswith("what should")
+        assert story.question.lower().startswith(("what should", "how should"))
         assert story.question not in story.story
         assert story.story.split("\n")[-1].strip()
 

@@ -14,7 +14,7 @@ CONFAIDE = "it comes with confAIde (MIT)"
 PSYLEAK = "it comes with TrustMH-Bench, for internal use only"
 TIERS = {"1": ("tier_1.txt", "tier_1_labels.txt", 10), "2a": ("tier_2a.txt", "tier_2_labels.txt", 98),
          "2b": ("tier_2b.txt", "tier_2_labels.txt", 98)}  # fmt: skip
-_ASKED = "what should "
+_ASKED = re.compile(r"\b(?:what|how) should ", re.IGNORECASE)
 _BLOCK = re.compile(
     r"<BEGIN><(?P<head>[^>]*)>\n(?P<story>.*?)\n\s*<END><(?P<tail>[^>]*)><About: (?P<about>[^,>]*), ?Questionee: (?P<asked>[^,>]*), ?"
     r"Questioner: (?P<asker>[^,>]*), ?Topic: (?P<topic>[^>]*)>",
@@ -128,5 +128,5 @@ def _apart(story: str) -> tuple[str, str]:
     Full stops do not tell where it begins: "What should Dr. Sun say?" holds one.
     """
     before, _, last = story.rpartition("\n")
-    start = max(last.lower().rfind(_ASKED), 0)
+    start = max((match.start() for match in _ASKED.finditer(last)), default=0)
     return f"{before}\n{last[:start]}".strip(), last[start:].strip()
