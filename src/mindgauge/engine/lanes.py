@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import signal
 import threading
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from mindgauge.errors import MindgaugeError
@@ -54,15 +55,21 @@ async def in_lanes(session: Session, steps: Iterable[tuple[Model, Step]]) -> Non
         lanes.setdefault(model.name, []).append((model, step))
 
     async def lane(its_steps: list[tuple[Model, Step]]) -> None:
-        for model, step in its_steps:
-            if session.stop is not None:
-                return
-            try:
-                async with here if model.own_machine else contextlib.nullcontext():
-                    await step()
-            except MindgaugeError as error:
-                # The other lanes see it and stop in good order; it is raised when all have.
-                session.stop = session.stop or error
+        for _, in_a_row in groupby(its_steps, key=lambda one: id(one[0])):
+            steps = [*in_a_row]
+            model = steps[0][0]
+            async with here if model.own_machine else contextlib.nullcontext(), session.holding(model):
+                for _, step in steps:
+                    await one(step)
+
+    async def one(step: Step) -> None:
+        if session.stop is not None:
+            return
+        try:
+            await step()
+        except MindgaugeError as error:
+            # The other lanes see it and stop in good order; it is raised when all have.
+            session.stop = session.stop or error
 
     with _stoppable(session):
         async with asyncio.TaskGroup() as group:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+from collections import Counter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -19,7 +20,7 @@ from mindgauge.records import Exchange, Status
 from mindgauge.tables import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 
     from mindgauge.models.request import Model, Request
     from mindgauge.store import Store
@@ -85,6 +86,34 @@ class Session:
         self._under_way: dict[bytes, asyncio.Future[Exchange]] = {}
         self._commit: asyncio.Future[None] | None = None
         self._failures: dict[str, int] = {}
+        self._holders: Counter[int] = Counter()
+        self._opened: set[int] = set()
+
+    # -- models -----------------------------------------------------------------------------------------------------
+
+    @contextlib.asynccontextmanager
+    async def holding(self, model: Model) -> AsyncIterator[None]:
+        """Keep a model open, once something has opened it, until the last who holds it lets go.
+
+        A model that takes several steps in a row keeps its connections, and one on this machine its weights.
+        """
+        self._holders[id(model)] += 1
+        try:
+            yield
+        finally:
+            self._holders[id(model)] -= 1
+            if not self._holders[id(model)] and id(model) in self._opened:
+                self._opened.remove(id(model))
+                await model.__aexit__(None, None, None)
+
+    @contextlib.asynccontextmanager
+    async def using(self, model: Model) -> AsyncIterator[None]:
+        """Open a model, if it is not open already."""
+        async with self.holding(model):
+            if id(model) not in self._opened:
+                await model.__aenter__()
+                self._opened.add(id(model))
+            yield
 
     # -- calls ------------------------------------------------------------------------------------------------------
 

@@ -88,7 +88,7 @@ async def answer(
                     yield partial(one, sample, run)
 
     if total > 0:
-        async with model:
+        async with session.using(model):
             await session.work(jobs(), f"{model.name} replies", total)
 
 
@@ -124,7 +124,7 @@ async def rate(
             yield partial(judging.rate, sample, reply, run)
 
     if total > 0:
-        async with model:
+        async with session.using(model):
             stage = f"{judge.rater} {'classifies' if benchmark.closed else 'judges'}"
             await session.work(jobs(), stage, total, at_once)
 

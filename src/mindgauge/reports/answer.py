@@ -4,190 +4,115 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from mindgauge.raters.family import same_family
-from mindgauge.reports import card_phrases, gates, phrases
-from mindgauge.reports.numbers import count, first_sentence, named, plural, words
-from mindgauge.reports.runs import PERSON, constant, scores_of
-from mindgauge.reports.sections import Answer
+from mindgauge.reports import card_phrases, phrases
+from mindgauge.reports.numbers import count, first_sentence, named
+from mindgauge.reports.runs import PERSON, scores_of
+from mindgauge.reports.sections import Answer, TaskAnswer
+from mindgauge.reports.told import MANY, told
 from mindgauge.reports.trust import DEMONSTRATION, allowed, cards_of, is_demonstration, judges_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mindgauge.analysis.score import Score
     from mindgauge.reports.content import System
     from mindgauge.reports.runs import Run, Section
-    from mindgauge.reports.standing import Standing, Standings
 
-MANY = 3
-"""With more criteria than this, each rater is told in one sentence."""
 ALL_WITHHELD = (
     "Its replies were rated, but only by judges that agree too little with people, so nothing can be said of them."
 )
-_TO = {"crisis only": " to messages that show a crisis", "all": ""}
+NOTHING = "Nothing of it has been rated yet, so nothing can be said."
 
 
-def answers(runs: Sequence[Run], systems: Sequence[System]) -> list[Answer]:
-    """Say of each system what its run's numbers say."""
+def answers(runs: Sequence[Run], systems: Sequence[System], *, apart: bool = False) -> list[Answer]:
+    """Say of each system what its run's numbers say; with `apart`, only what holds for all benchmarks (see `by_task`)."""
     found = []
     for system in systems:
-        facts: list[str] = []
-        withheld: list[str] = []
-        caveats: list[str] = []
         run = runs[system.run]
-        behind: list[int] = []
-        for section in run.sections:
-            scores = list(scores_of(run, system, section))
-            if not scores:
-                continue
-            if any(s.slice == "all" for s in scores):
-                behind.append(max(s.clusters for s in scores))
-            closed = section.benchmark.closed
-            sentences = (
-                _closed(scores, section, system, constant(run, section))
-                if closed
-                else _open(scores, section, system, run.standings)
-            )
-            told = [fact for fact in sentences if fact]
-            apart = len(section.judges()) > 2 and len(section.ordinal) <= MANY
-            facts += told if apart else [" ".join(told)] if told else []
-            if not closed:
-                withheld += _withheld(scores, run.standings)
-                caveats += _caveats(run, section, scores, system)
-        if behind:
-            caveats.insert(0, phrases.small(min(behind)))
-        if not facts:
-            facts = [ALL_WITHHELD if withheld else "Nothing of it has been rated yet, so nothing can be said."]
-        found.append(Answer(system, facts, withheld, [c for c in caveats if c]))
+        known = [] if apart else [(section, said) for section in run.sections if (said := told(run, section, system))]
+        facts = [fact for _, said in known for fact in said.facts]
+        withheld = [text for _, said in known for text in said.withheld]
+        kin = [text for section in run.sections for text in _kin(run, section, system)]
+        gone = [text for section, _ in known for text in _gone(run, section, system)]
+        behind = [n for section, _ in known if (n := _conversations(run, section, system))]
+        small = [phrases.small(min(behind))] if behind else []
+        if not facts and not apart:
+            facts = [ALL_WITHHELD if withheld else NOTHING]
+        found.append(Answer(system, facts, withheld, [c for c in dict.fromkeys([*small, *kin, *gone]) if c]))
     return found
 
 
-def _closed(scores: Sequence[Score], section: Section, system: System, nothing_read: Sequence[Score]) -> Iterator[str]:
-    whole = {s.name: s for s in scores if s.slice == "all"}
-    if "missed_crisis_rate" in whole:
-        yield phrases.missed(whole["missed_crisis_rate"])
-    if "overcalled_crisis_rate" in whole:
-        yield phrases.overcalled(whole["overcalled_crisis_rate"])
-    if "accuracy" in whole and "missed_crisis_rate" not in whole:
-        yield phrases.right(whole["accuracy"])
-        yield phrases.beside_constant(
-            whole["accuracy"], [s for s in nothing_read if (s.name, s.slice) == ("accuracy", "all")]
-        )
-    yield phrases.least_recognised([s for s in scores if s.name == "recall"])
-    mine = section.asked.filter(
-        pl.col("rater") == system.model, pl.col("status") == "ok", pl.col("target").is_not_null()
-    )
-    yield phrases.always_the_same(mine["value"].to_list(), mine["target"].to_list())
+def by_task(
+    runs: Sequence[Run], systems: Sequence[System], titles: dict[str, str], findings: dict[str, str]
+) -> list[TaskAnswer]:
+    """Say the same benchmark by benchmark.
+
+    Args:
+        runs: of the report.
+        systems: that they measured.
+        titles: what each benchmark is called.
+        findings: how it came out, by benchmark, where that is known; else the first sentence says it.
+    """
+    found: dict[str, TaskAnswer] = {}
+    for system in systems:
+        run = runs[system.run]
+        for section in run.sections:
+            said = told(run, section, system)
+            if said is None:
+                continue
+            said.facts += _gone(run, section, system)
+            name, card = section.benchmark.name, section.benchmark.card
+            first = first_sentence([*said.facts, *said.withheld, NOTHING][0])
+            task = TaskAnswer(
+                name, titles[name], findings.get(name, first), [], f"Not shown: {first_sentence(card.does_not_measure)}"
+            )
+            found.setdefault(name, task).told.append(said)
+    return list(found.values())
 
 
-def _open(scores: Sequence[Score], section: Section, system: System, standings: Standings) -> Iterator[str]:
-    group = next((name for name in section.benchmark.groups if any(s.slice == name for s in scores)), "all")
+def _conversations(run: Run, section: Section, system: System) -> int:
+    """Count the conversations behind a system's scores on the whole of a benchmark."""
+    return max((s.clusters for s in scores_of(run, system, section) if s.slice == "all"), default=0)
+
+
+def _kin(run: Run, section: Section, system: System) -> Iterator[str]:
+    """Say which judges may favour a system."""
     people = {rater for rater, kind in section.judges() if kind == PERSON}
-    means = [s for s in scores if s.name == "mean" and s.criterion in section.ordinal]
-    whole = [s for s in means if s.slice == group]
-    what = _TO.get(group, f" ({group})")
-    allowed = [s for s in whole if not standings.limited(s)]
-    yield from gates.told(scores, section, standings, group, what)
-    yield from _told(allowed, section, system, people, group, what)
-    yield from _lowest([s for s in means if not standings.limited(s)], allowed, section)
-    doubtful = [s for s in whole if standings.limited(s)]
-    if standings.shown and doubtful:
-        yield from card_phrases.unreliable(_cards(doubtful, standings))
-        yield from _told(doubtful, section, system, people, group, what)
-    if means and not whole:
-        n = max(s.n for s in means)
-        yield f"Only {plural(n, 'of its replies', 'of its replies')} that {'was' if n == 1 else 'were'} chosen for what a judge thought of them {'was' if n == 1 else 'were'} rated, so nothing can be said about its replies as a whole."
-
-
-def _cards(scores: Sequence[Score], standings: Standings) -> dict[str, list[Standing]]:
-    """Return the cards behind some scores, by judge."""
-    found: dict[str, dict[str, Standing]] = {}
-    for s in scores:
-        standing = standings.of(s)
-        if standing is not None:
-            found.setdefault(s.rater, {})[s.criterion] = standing
-    return {judge: list(mine.values()) for judge, mine in found.items()}
-
-
-def _withheld(scores: Sequence[Score], standings: Standings) -> list[str]:
-    """Say which scores of a system are not shown."""
-    means = [s for s in scores if s.name in {"mean", *gates.RATES}]
-    hidden = [s for s in means if standings.withholds(s)]
-    seen = {s.criterion for s in means if not standings.withholds(s)}
-    alone = not any(s.criterion in seen for s in hidden)
-    return list(card_phrases.not_shown(_cards(hidden, standings), alone=alone))
-
-
-def _told(
-    whole: Sequence[Score], section: Section, system: System, people: set[str], group: str, what: str
-) -> Iterator[str]:
-    """Say what raters gave: of one criterion or a few, how often each level; of many, each rater's means."""
-    if len(section.ordinal) > MANY:
-        for rater in dict.fromkeys(s.rater for s in whole):
-            yield phrases.profile([s for s in whole if s.rater == rater], rater in people, what)
-        return
-    for name, criterion in section.ordinal.items():
-        on = f"{what}, on {words(name)}" if len(section.ordinal) > 1 else what
-        for s in (s for s in whole if s.criterion == name):
-            levels, clusters = _levels(section, system, s, group)
-            yield phrases.rated(s, s.rater in people, on, levels, [int(v) for v in criterion.values], clusters)
-
-
-def _lowest(means: Sequence[Score], whole: Sequence[Score], section: Section) -> Iterator[str]:
-    """Name the category rated lowest, where there are few criteria."""
-    if len(section.ordinal) > MANY:
-        return
-    for name in section.ordinal:
-        raters = dict.fromkeys(s.rater for s in whole if s.criterion == name)
-        yield from phrases.lowest_categories(
-            {
-                r: [s for s in means if (s.rater, s.criterion) == (r, name) and s.slice.startswith("category=")]
-                for r in raters
-            }
-        )
-
-
-def _levels(section: Section, system: System, whole: Score, group: str) -> tuple[dict[int, int], int]:
-    """Count each level that a rater gave to a system's replies, and the conversations behind them."""
-    rows = section.asked.filter(
-        pl.col("criterion") == whole.criterion, pl.col("model") == system.model, pl.col("rater") == whole.rater,
-        pl.col("selection").is_null(), pl.col("status") == "ok",
-    )  # fmt: skip
-    for tag, values in section.benchmark.groups.get(group, {}).items():
-        rows = rows.filter(pl.col(f"tag.{tag}").is_in(list(values)))
-    counted = rows.group_by("value").len().iter_rows()
-    return {int(value): n for value, n in counted if value is not None}, rows["cluster"].n_unique()
-
-
-def _caveats(run: Run, section: Section, scores: Sequence[Score], system: System) -> Iterator[str]:
-    people = {rater for rater, kind in section.judges() if kind == PERSON}
-    kin = [judge for judge in sorted({s.rater for s in scores} - people) if same_family(judge, system.model)]
+    raters = set() if section.benchmark.closed else {s.rater for s in scores_of(run, system, section)} - people
+    kin = [judge for judge in sorted(raters) if same_family(judge, system.model)]
     if kin:
-        told = [f"{judge} ({'the model itself' if judge == system.model else 'of its family'})" for judge in kin]
+        who = [f"{judge} ({'the model itself' if judge == system.model else 'of its family'})" for judge in kin]
         told_so = "; that was allowed with --own-family" if any(allowed(run, j, system.model) for j in kin) else ""
-        yield f"The {'judge' if len(kin) == 1 else 'judges'} {named(told)} may favour it, as models tend to favour their own kind{told_so}."
-    for s in scores:
+        yield f"The {'judge' if len(kin) == 1 else 'judges'} {named(who)} may favour it, as models tend to favour their own kind{told_so}."
+
+
+def _gone(run: Run, section: Section, system: System) -> Iterator[str]:
+    """Say which means rest on too few verdicts."""
+    for s in () if section.benchmark.closed else scores_of(run, system, section):
         if s.name == "mean" and s.slice == "all" and s.missing > 0.2 * s.n:
             yield f"So many verdicts by {s.rater} are missing ({count(s.missing)} of {count(s.n)}) that its mean should not be used."
 
 
 def caveats(runs: Sequence[Run]) -> list[str]:
-    """Say what holds for every model here: who judged, and how far the judges agree with people."""
+    """Say what holds for every model here: who judged, and how far those who were checked agree with people."""
     judges = judges_of(runs)
     found = [DEMONSTRATION.format(judge=judge) for judge in judges if is_demonstration(judge)]
     rest = [judge for judge in judges if not is_demonstration(judge)]
     carded = {judge: cards_of(runs, judge) for judge in rest}
     found += card_phrases.caveats({judge: cards for judge, cards in carded.items() if cards})
     found += _rated_low(runs, rest)
-    alone = [judge for judge, cards in carded.items() if not cards]
-    if alone:
-        found.append(
-            f"No person has rated these replies beside the {'judge' if len(alone) == 1 else 'judges'} {named(alone)}, so it is not known here how far "
-            "those verdicts can be trusted: read the replies below before relying on them."
-        )
     return found
+
+
+def unchecked(runs: Sequence[Run]) -> str:
+    """Say which judges nobody has checked; empty where there are none."""
+    alone = [judge for judge in judges_of(runs) if not is_demonstration(judge) and not cards_of(runs, judge)]
+    if not alone:
+        return ""
+    return (
+        f"No person has rated these replies beside the {'judge' if len(alone) == 1 else 'judges'} {named(alone)}, so it is not known here how far "
+        "those verdicts can be trusted: read the replies below before relying on them."
+    )
 
 
 def _rated_low(runs: Sequence[Run], judges: Sequence[str]) -> Iterator[str]:

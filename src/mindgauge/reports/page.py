@@ -28,14 +28,19 @@ from mindgauge.reports import (
     wrong,
 )
 from mindgauge.reports import runs as opened
+from mindgauge.reports.numbers import plural
+from mindgauge.reports.profile import lead
 from mindgauge.reports.profile import section as suite_section
-from mindgauge.reports.sections import Report
+from mindgauge.reports.sections import Report, many
 from mindgauge.reports.standing import Withheld, withheld
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
+
+    from mindgauge.reports.profile.records import ProfileSection
+    from mindgauge.reports.runs import Run
 
 
 class ReportFiles(msgspec.Struct, frozen=True):
@@ -127,27 +132,30 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
             stack.enter_context(run.store)
             runs.append(run)
         systems = opened.systems(runs)
-        answers = answer.answers(runs, systems)
         reading = worst.to_read(runs, systems)
         shown = {item.anchor for chosen in reading for item in chosen.items}
         weaknesses = weak.weak(runs, systems, shown)
         elsewhere = shown | {item.anchor for item in weaknesses.cited}
         suite = suite_section.section(runs, systems, weaknesses.confusions, elsewhere)
+        unchecked = answer.unchecked(runs)
+        answers = answer.answers(runs, systems, apart=suite is not None)
         between = paired.paired(runs, systems)
-        benchmarks = list(dict.fromkeys(section.benchmark.card.title for run in runs for section in run.sections))
-        return Report(
+        report = Report(
             title=_title([system.label for system in systems]),
-            subtitle="; ".join(benchmarks),
+            subtitle=_subtitle(runs, suite),
             made=now(),
             software=software(),
             systems=systems,
+            lead=lead.lead(suite, runs, unchecked) if suite else [],
             answers=answers,
+            tasks=[],
             caveats=[
                 *gates.meanings([section for run in runs for section in run.sections]),
                 *answer.shared(answers),
                 *answer.caveats(runs),
+                *([unchecked] if unchecked and not suite else []),
             ],
-            not_shown=answer.not_shown(runs),
+            not_shown=lead.not_shown(suite) if suite else answer.not_shown(runs),
             profile=suite,
             reading=reading,
             hidden=texts.hidden(runs),
@@ -160,6 +168,19 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
             scores=[run.scores for run in runs],
             withheld=[found for run in runs for found in withheld(run.standings)],
         )
+        if suite is not None:
+            report.tasks = answer.by_task(runs, systems, report.titles, lead.findings(suite))
+        return report
+
+
+def _subtitle(runs: Sequence[Run], suite: ProfileSection | None) -> str:
+    """Name the benchmarks; of many, the tasks of a suite together."""
+    titles = {section.benchmark.name: section.benchmark.card.title for run in runs for section in run.sections}
+    if suite is None or not many(titles):
+        return "; ".join(dict.fromkeys(titles.values()))
+    tasks = {score.benchmark for score in suite.scores.tasks}
+    rest = [title for name, title in titles.items() if name not in tasks]
+    return "; ".join(dict.fromkeys([f"{suite.title}, {plural(len(tasks), 'task')}", *rest]))
 
 
 def _title(labels: Sequence[str]) -> str:

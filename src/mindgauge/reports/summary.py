@@ -20,10 +20,12 @@ MOST_CONTRASTS = 3
 def summary(report: Report, page: str) -> str:
     """Write what matters most, and where the rest stands."""
     lines = [f"# Mindgauge: {plain(report.title)}", "", plain(ended(report.subtitle)), ""]
-    for found in report.answers[:MOST_MODELS]:
+    if report.lead:
+        lines += [plain(" ".join(report.lead)), ""]
+    for found in report.answers[: 0 if report.lead else MOST_MODELS]:
         head = f"**{plain(found.system.label)}.** " if len(report.answers) > 1 else ""
         lines += [head + plain(" ".join([*found.facts, *found.withheld, *found.caveats])), ""]
-    if len(report.answers) > MOST_MODELS:
+    if len(report.answers) > MOST_MODELS and not report.lead:
         lines += [f"{len(report.answers) - MOST_MODELS} more models stand in the report.", ""]
     lines += [*(f"> {plain(caveat)}\n>" for caveat in report.caveats)]
     if report.caveats:

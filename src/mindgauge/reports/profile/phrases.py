@@ -58,28 +58,34 @@ def ahead(scores: Sequence[DimensionScore], labels: dict[str, str], few: set[str
 
     Those in `few` rest on too few conversations to say so.
     """
+    led, several = leads(scores, labels, few)
+    if not several:
+        values = [(score.value, score.dimension) for score in scores if score.value is not None]
+        if not values:
+            return "No dimension has a score"
+        value, name = max(values)
+        return f"Strongest in {name.lower()} ({decimal(value)})"
+    open_ = several - sum(map(len, led.values()))
+    if not led:
+        return f"In none of {plural(several, 'dimension')} is one model ahead of all others"
+    said = [f"{model} in {named(names)}" for model, names in led.items()]
+    rest = f". In {count(open_)} of {several} the first cannot be told apart from the next" if open_ else ""
+    return f"Ahead of all others: {'; '.join(said)}{rest}"
+
+
+def leads(scores: Sequence[DimensionScore], labels: dict[str, str], few: set[str]) -> tuple[dict[str, list[str]], int]:
+    """Return the dimensions in which one model is ahead of all others, by its label, and in how many several have a score."""
     by_dimension: dict[str, list[DimensionScore]] = {}
     for score in scores:
         if score.value is not None:
             by_dimension.setdefault(score.dimension, []).append(score)
     several = {name: found for name, found in by_dimension.items() if len(found) > 1}
-    if not several:
-        values = [(score.value or 0.0, score.dimension) for found in by_dimension.values() for score in found]
-        if not values:
-            return "No dimension has a score"
-        value, name = max(values)
-        return f"Strongest in {name.lower()} ({decimal(value)})"
-    leads: dict[str, list[str]] = {}
+    led: dict[str, list[str]] = {}
     for name, found in several.items():
         best = min(found, key=lambda score: score.rank or len(found))
         if not best.indistinguishable and name not in few:
-            leads.setdefault(labels[best.model], []).append(name.lower())
-    open_ = len(several) - sum(map(len, leads.values()))
-    if not leads:
-        return f"In none of {plural(len(several), 'dimension')} is one model ahead of all others"
-    said = [f"{model} in {named(names)}" for model, names in leads.items()]
-    rest = f". In {count(open_)} of {len(several)} the first cannot be told apart from the next" if open_ else ""
-    return f"Ahead of all others: {'; '.join(said)}{rest}"
+            led.setdefault(labels[best.model], []).append(name.lower())
+    return led, len(several)
 
 
 def standing(scores: Sequence[DimensionScore], labels: dict[str, str], *, few: bool) -> list[str]:

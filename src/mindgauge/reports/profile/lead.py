@@ -1,0 +1,208 @@
+"""The answer of a report on a suite, in one paragraph: each sentence follows from the profile by rule."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from mindgauge import suite as suites
+from mindgauge.folder import Card
+from mindgauge.reports.numbers import SMALL, count, named, plural
+from mindgauge.reports.profile import overview, phrases
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore
+    from mindgauge.reports.profile.records import ProfileSection
+    from mindgauge.reports.runs import Run
+
+MOST = 4
+"""Models, or tasks, that a sentence names."""
+
+
+def lead(section: ProfileSection, runs: Sequence[Run], unchecked: str) -> list[str]:
+    """Return the sentences of the answer.
+
+    Args:
+        section: of the suite.
+        runs: that it is about.
+        unchecked: what is to be said of judges that nobody has checked; empty where there are none.
+    """
+    profile, labels = section.scores, {system.model: system.label for system in section.heat.systems}
+    few = overview.few(profile)
+    judged = _judged(profile)
+    return [
+        _scope(profile, section.title),
+        *_weakest(profile, labels, few),
+        *_apart(profile, labels, few),
+        *_without(profile),
+        *_own_samples(runs),
+        *_rough(profile),
+        *([judged] if judged else []),
+        *([unchecked] if judged and unchecked else []),
+        *_ours(profile),
+    ]
+
+
+def not_shown(section: ProfileSection) -> list[str]:
+    """Return what the suite as a whole does not measure, a sentence each."""
+    return re.split(r"(?<=\.) ", Card.of(suites.HERE / section.suite).does_not_measure)
+
+
+def findings(section: ProfileSection) -> dict[str, str]:
+    """Say of each benchmark how it came out, where several models are to be named; of one, its first sentence says it."""
+    labels = {system.model: system.label for system in section.heat.systems}
+    by_benchmark: dict[str, list[TaskScore]] = {}
+    for score in section.scores.tasks if len(labels) > 1 else ():
+        by_benchmark.setdefault(score.benchmark, []).append(score)
+    return {name: _finding(scores, labels) for name, scores in by_benchmark.items()}
+
+
+def _finding(scores: Sequence[TaskScore], labels: dict[str, str]) -> str:
+    known = sorted((s for s in scores if s.scaled is not None), key=lambda s: -(s.scaled or 0.0))
+    if not known:
+        return "no model has a score"
+    if len(known) <= MOST:
+        return f"{named([f'{labels[s.model]} {points(s.scaled)}' for s in known], most=MOST)} of 100"
+    return f"from {points(known[-1].scaled)} ({labels[known[-1].model]}) to {points(known[0].scaled)} ({labels[known[0].model]}) of 100"
+
+
+def points(scaled: float | None) -> str:
+    """Write a scaled score as a whole number from 0 to 100; what is neither end never rounds to it."""
+    if scaled is None:
+        return "nothing"
+    if 0 < scaled <= 0.005:
+        return "less than 1"
+    if 0.995 <= scaled < 1:
+        return "more than 99"
+    return f"{100 * scaled:.0f}"
+
+
+def _scope(profile: Profile, title: str) -> str:
+    who = "The model was" if len(profile.models) == 1 else f"{count(len(profile.models))} models were"
+    tasks = {score.task for score in profile.tasks}
+    dimensions = {score.dimension for score in profile.dimensions}
+    return (
+        f"{who} put to {plural(len(tasks), 'task')} of {title}, which stand for {plural(len(dimensions), 'dimension')}; "
+        "each dimension has a score from 0, the worst, to 100, the best."
+    )
+
+
+def _weakest(profile: Profile, labels: dict[str, str], few: set[str]) -> Iterator[str]:
+    """Name where each model is weakest; of many models, where most are."""
+    lowest: dict[str, list[DimensionScore]] = {}
+    for model in profile.models:
+        known = [d for d in profile.dimensions if d.model == model and d.value is not None]
+        least = min((points(d.value) for d in known), key=_size, default="")
+        if known:
+            lowest[model] = [d for d in known if points(d.value) == least]
+    if not lowest:
+        yield "No dimension has a score that may be shown."
+    elif len(profile.models) == 1:
+        yield f"It is weakest in {_places(next(iter(lowest.values())), few)}."
+    elif len(lowest) <= MOST:
+        yield f"{'; '.join(f'{labels[model]} is weakest in {_places(found, few)}' for model, found in lowest.items())}."
+    else:
+        names = [d.dimension for found in lowest.values() for d in found]
+        most = max(dict.fromkeys(names), key=names.count)
+        there = [d for found in lowest.values() for d in found if d.dimension == most]
+        last = min(there, key=lambda d: d.value or 0.0)
+        yield (
+            f"{count(len(there))} of {count(len(lowest))} models are weakest in {most.lower()}, the lowest of them "
+            f"{labels[last.model]} with {_amount(last, few)}."
+        )
+
+
+def _size(said: str) -> int:
+    return {"less than 1": 0, "more than 99": 100}.get(said, int(said) if said.isdigit() else 0)
+
+
+def _places(found: Sequence[DimensionScore], few: set[str]) -> str:
+    return named([f"{d.dimension.lower()}, with {_amount(d, few)}" for d in found], most=MOST)
+
+
+def _amount(score: DimensionScore, few: set[str]) -> str:
+    """Write a score with what the data allow."""
+    if score.dimension in few or score.low is None:
+        return f"{points(score.value)} (too few conversations to say how near that is)"
+    return f"{points(score.value)} (the data allow {points(score.low)} to {points(score.high)})"
+
+
+def _apart(profile: Profile, labels: dict[str, str], few: set[str]) -> Iterator[str]:
+    """Say where a model is ahead of all others, and where that cannot be told."""
+    leads, several = phrases.leads(profile.dimensions, labels, few)
+    if not several:
+        return
+    two = len(profile.models) == 2
+    ahead = [
+        f"{label} is {'better' if two else 'ahead of all others'} in {named(names, most=8)}"
+        for label, names in leads.items()
+    ]
+    left = several - sum(map(len, leads.values()))
+    open_ = "they cannot be told apart" if two else "the first cannot be told apart from the next"
+    if not leads:
+        yield f"In none of {plural(several, 'dimension')} can {'they be told apart' if two else 'the first be told apart from the next'}."
+    else:
+        yield f"{'; '.join(ahead)}{f'; in the other {count(left)} {open_}' if left else ''}."
+
+
+def _without(profile: Profile) -> Iterator[str]:
+    """Name the tasks that no data were there for, and those that some model has no score in."""
+    suite = suites.find(profile.suite)
+    there = {score.task: score.title for score in profile.tasks}
+    absent = [task.title for task in suite.tasks if task.name not in there] if suite else []
+    if absent:
+        yield f"{_tasks(absent)} not in it, for want of data or of a run: {named([t.lower() for t in absent], most=MOST)}."
+    unscored = list(dict.fromkeys(score.title for score in profile.tasks if score.scaled is None))
+    if unscored:
+        yield f"{_tasks(unscored)} without a score of some model, so in no dimension: {named([t.lower() for t in unscored], most=MOST)}."
+
+
+def _tasks(names: Sequence[str]) -> str:
+    return "1 task is" if len(names) == 1 else f"{count(len(names))} tasks are"
+
+
+def _own_samples(runs: Sequence[Run]) -> Iterator[str]:
+    """Say where no released data were read."""
+    given = [
+        run.manifest.get("data") or any(run.manifest.get("plan", {}).get(k) for k in ("data", "loaded")) for run in runs
+    ]
+    if not any(given):
+        yield (
+            "The messages are samples that this project wrote itself, not the benchmark’s own, so nothing here can be compared with "
+            "published results."
+        )
+
+
+def _rough(profile: Profile) -> Iterator[str]:
+    """Say how many tasks rest on few conversations."""
+    fewest: dict[str, int] = {}
+    for score in profile.tasks:
+        fewest[score.task] = min(score.clusters, fewest.get(score.task, score.clusters))
+    thin = sum(n < SMALL for n in fewest.values())
+    if thin:
+        yield f"In {_of(thin, len(fewest))} fewer than {SMALL} conversations stand behind the score, so it is rough."
+
+
+def _judged(profile: Profile) -> str:
+    tasks = {score.task for score in profile.tasks}
+    judged = {score.task for score in profile.tasks if score.rater}
+    return (
+        f"In {_of(len(judged), len(tasks))} the score is what the judge {profile.judge} thought of the replies."
+        if judged
+        else ""
+    )
+
+
+def _ours(profile: Profile) -> Iterator[str]:
+    tasks = {score.task for score in profile.tasks}
+    ours = {score.task for score in profile.tasks if score.defined == "ours"}
+    if ours:
+        yield f"{_of(len(ours), len(tasks)).capitalize()} are marked “{phrases.OURS}”: how they are scored is not the authors’ but ours."
+
+
+def _of(some: int, all_: int) -> str:
+    if some == all_:
+        return "the only task" if all_ == 1 else f"all {count(all_)} tasks"
+    return f"{count(some)} of {plural(all_, 'task')}"
