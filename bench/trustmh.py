@@ -280,13 +280,14 @@ def ours(url: str, at_once: int, tasks: list[tuple[Benchmark, list[Sample]]]) ->
         model = open_model(f"{url}#stub", Settings(concurrency=at_once))
         with Store(folder, write=True) as store:
             session = Session(store, concurrency=at_once, budget=Budget(None))
-            for benchmark, its in tasks:
-                store.put_samples(benchmark.name, its)
-                if benchmark.closed:
-                    await rate(session, benchmark, judge_of(benchmark, model), model, runs=1)
-                else:
-                    await answer(session, benchmark, model, runs=1)
-                    read_replies(store, benchmark)
+            async with session.holding(model):
+                for benchmark, its in tasks:
+                    store.put_samples(benchmark.name, its)
+                    if benchmark.closed:
+                        await rate(session, benchmark, judge_of(benchmark, model), model, runs=1)
+                    else:
+                        await answer(session, benchmark, model, runs=1)
+                        read_replies(store, benchmark)
             (read,) = store.select("SELECT count(DISTINCT subject) FROM ratings WHERE status = 'ok'", ()).fetchone()
             assert read == sum(len(its) for _, its in tasks)
 
