@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -89,3 +91,10 @@ def test_only_the_persons_turns_are_touched() -> None:
     assert noisy.messages[1] != noisy.messages[3]
     assert (noisy.target, noisy.cluster) == ("yes", "c")
     assert (noisy.tags["noise"], noisy.tags["intensity"]) == ("word", "0.20")
+
+
+def test_the_documented_table_is_the_one_that_is_used() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "variants.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\S) \| (\S) \| U\+([0-9A-F]{4}) \|$", page, re.MULTILINE)
+    assert {one: other for one, other, _ in rows} == {k: v for k, v in material().look_alikes.items() if k.isascii()}
+    assert all(ord(other) == int(code, 16) for _, other, code in rows)
