@@ -7,7 +7,7 @@ What is asked about may be the sample's last message, a reply (`{reply}` in the 
 """
 
 from mindgauge.benchmark.benchmark import WAYS, Benchmark
-from mindgauge.benchmark.registry import find, find_one, names
+from mindgauge.benchmark.registry import find, find_one, names, of_family
 from mindgauge.benchmark.released import Cell, Released
 
-__all__ = ["WAYS", "Benchmark", "Cell", "Released", "find", "find_one", "names"]
+__all__ = ["WAYS", "Benchmark", "Cell", "Released", "find", "find_one", "names", "of_family"]

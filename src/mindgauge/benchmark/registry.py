@@ -50,6 +50,17 @@ def find(name: str) -> list[Benchmark]:
     raise UsageError(f"unknown benchmark {name!r}: {hint}")
 
 
+def of_family(name: str) -> list[Benchmark]:
+    """Return the same without what a suite counts among its members and belongs to another family, with data of its own.
+
+    Raises:
+        UsageError: there is none of this name.
+    """
+    found = find(name)
+    own = [one for one in found if one.name.split("/")[0] == name.split("/")[0]]
+    return own or found
+
+
 def find_one(name: str) -> Benchmark:
     """Return the benchmark of this name, where only one will do.
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 EXAMPLES = 3
 BUDGET = 800_000
 """Characters of examples, verdicts included, that the page shows; the other examples are told by their ids."""
+FRAME = 1000
+"""Characters that the page puts around an example."""
 TIGHT = 200_000
 """The same where many benchmarks share the page."""
 
@@ -132,7 +134,7 @@ def _within(budget: int, readings: Iterator[tuple[Key, Reading]]) -> tuple[dict[
     for key, reading in readings:
         said = [part.text for p in (*reading.dialogue, reading.reply) if p is not None for part in p.parts]
         marks = [mark for verdict in reading.verdicts for mark in verdict.marks]
-        spent += sum(map(len, said)) + sum(len(mark.level) + len(mark.rationale) for mark in marks)
+        spent += FRAME + sum(map(len, said)) + sum(len(mark.level) + len(mark.rationale) for mark in marks)
         if spent <= budget:
             kept[key] = reading
         else:

@@ -47,18 +47,14 @@ class Reasons(NamedTuple):
             _by_people(run, section, found)
         return found
 
-    def facts(self, judge: str) -> list[str]:
-        """Say how far a judge's reasons can be checked, and what people think of them."""
-        mine = [fact for (_, name), found in self.checked.items() if name == judge for fact in told(found)]
-        return [*mine, *self.by_people.get(judge, [])]
+    def facts(self, judge: str, benchmark: str) -> list[str]:
+        """Say how far a judge's reasons can be checked on a benchmark."""
+        return list(told(self.checked.get((benchmark, judge), [])))
 
-    def sheets(self, judge: str) -> list[Sheet]:
-        """Tabulate a judge's reasons, benchmark by benchmark."""
-        return [
-            _sheet(f"{bench}-{name}-{self.number}", name, found)
-            for (bench, name), found in self.checked.items()
-            if name == judge
-        ]
+    def sheets(self, judge: str, benchmark: str) -> list[Sheet]:
+        """Tabulate them."""
+        found = self.checked.get((benchmark, judge))
+        return [_sheet(f"{benchmark}-{judge}-{self.number}", judge, found)] if found else []
 
 
 def told(found: Sequence[Rationales]) -> Iterator[str]:

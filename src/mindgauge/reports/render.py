@@ -8,7 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mindgauge.reports import agreement_chart, calibration_chart, charts, escalation_chart, flow_chart, numbers, sheets
+from mindgauge.reports import (
+    agreement_chart,
+    calibration_chart,
+    charts,
+    escalation_chart,
+    flow_chart,
+    folded,
+    numbers,
+    sheets,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +52,7 @@ def page(report: Report, json_name: str) -> str:
     return (
         environment()
         .get_template("report.html.j2")
-        .render(r=report, pictures=pictures, style=style, json_name=json_name)
+        .render(r=report, pictures=pictures, style=style, json_name=json_name, folded=folded)
     )
 
 

@@ -14,11 +14,13 @@ from mindgauge.reports import cards, entry
 from mindgauge.reports.calibration import calibrations, unknown
 from mindgauge.reports.juries import juries
 from mindgauge.reports.numbers import count, decimal, interval, percent, plural
+from mindgauge.reports.numbers import named as names
 from mindgauge.reports.reading_order import reading_orders
 from mindgauge.reports.reasons import Reasons
 from mindgauge.reports.runs import PERSON, RULE, judges
+from mindgauge.reports.sections import many
 from mindgauge.reports.stress_phrases import card_lines
-from mindgauge.reports.trust_section import InWords, JudgeTrust, Trust
+from mindgauge.reports.trust_section import InWords, Judged, JudgeTrust, Trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,20 +61,8 @@ def allowed(run: Run, rater: str, model: str) -> bool:
 def trust(runs: Sequence[Run], systems: Sequence[System], anchors: set[str]) -> Trust:
     """Gather what is known of each judge, and of people's agreement; `anchors` are of the replies that the page shows."""
     named = judges(runs, systems)
-    several = sum(bool(run.standings.cards) for run in runs) > 1
     reasons = [Reasons.of(run, number) for number, run in enumerate(runs)]
-    told = []
-    for judge in judges_of(runs):
-        facts = [DEMONSTRATION.format(judge=judge)] if is_demonstration(judge) else []
-        mine = cards_of(runs, judge)
-        for run in runs:
-            for section in run.sections:
-                if judge in {rater for rater, _ in section.judges()}:
-                    facts += _judge(run, section, judge, carded=bool(mine))
-            facts += card_lines(run.store, [section.benchmark for section in run.sections], judge)
-        facts += [fact for found in reasons for fact in found.facts(judge)]
-        sheets = [sheet for found in reasons for sheet in found.sheets(judge)]
-        told.append(JudgeTrust(judge, list(dict.fromkeys(facts)), [_in_words(s, named=several) for s in mine], sheets))
+    told = [_told(runs, judge, reasons) for judge in judges_of(runs)]
     calibrated = calibrations(runs, systems)
     together, not_together = juries(runs)
     escalated, not_escalated = reading_orders(runs, named)
@@ -80,7 +70,7 @@ def trust(runs: Sequence[Run], systems: Sequence[System], anchors: set[str]) -> 
         *(fact for run in runs for fact in _general(run)), *unknown(runs, systems, calibrated), *(fact for found in reasons for fact in found.general),
         *not_together, *not_escalated,
     ]  # fmt: skip
-    if told and not any(judge.cards for judge in told):
+    if told and not any(cards_of(runs, judge.rater) for judge in told):
         general.insert(
             0,
             "No ratings by people were compared here, so there is no reliability card: nobody knows yet how far these judges agree with people.",
@@ -88,6 +78,35 @@ def trust(runs: Sequence[Run], systems: Sequence[System], anchors: set[str]) -> 
     return Trust(
         list(dict.fromkeys(general)), _agreement(runs, named, anchors), calibrated, _entry(runs, named), together, escalated,
         told, [s for run in runs for s in run.standings.cards.values()],
+    )  # fmt: skip
+
+
+def _told(runs: Sequence[Run], judge: str, reasons: Sequence[Reasons]) -> JudgeTrust:
+    """Say what is known of a judge: benchmark by benchmark where there are many, else all together."""
+    cards = cards_of(runs, judge)
+    several = sum(bool(run.standings.cards) for run in runs) > 1
+    parts: dict[str, Judged] = {}
+    for run, found in zip(runs, reasons, strict=True):
+        for section in run.sections:
+            name = section.benchmark.name
+            if judge in {rater for rater, _ in section.judges()}:
+                part = parts.setdefault(name, Judged(name, [], [], []))
+                part.facts += _judge(run, section, judge, carded=bool(cards))
+                part.facts += found.facts(judge, name)
+                part.reasons += found.sheets(judge, name)
+    for standing in cards:
+        part = parts.setdefault(standing.benchmark, Judged(standing.benchmark, [], [], []))
+        part.cards.append(_in_words(standing, named=several))
+    demonstration = [DEMONSTRATION.format(judge=judge)] if is_demonstration(judge) else []
+    benchmarks = [section.benchmark for run in runs for section in run.sections]
+    moved = [line for run in runs for line in card_lines(run.store, [s.benchmark for s in run.sections], judge)]
+    people = [fact for found in reasons for fact in found.by_people.get(judge, [])]
+    if many({benchmark.name for benchmark in benchmarks}):
+        return JudgeTrust(judge, list(dict.fromkeys([*demonstration, *moved, *people])), [], [], list(parts.values()))
+    facts = [fact for part in parts.values() for fact in part.facts]
+    return JudgeTrust(
+        judge, list(dict.fromkeys([*demonstration, *facts, *moved, *people])), [c for p in parts.values() for c in p.cards],
+        [sheet for part in parts.values() for sheet in part.reasons], [],
     )  # fmt: skip
 
 
@@ -183,6 +202,7 @@ def _general(run: Run) -> Iterator[str]:
     for judge, models in run.manifest.get("own_family", {}).items():
         whose = "its own replies" if models == [judge] else f"replies of its own family, by {', '.join(models)}"
         yield f"--own-family allowed {judge} to judge {whose}; models tend to favour their own kind."
+    unlabelled = []
     for section in (s for s in run.sections if s.benchmark.closed):
         name = section.benchmark.name
         raters = section.asked.filter(pl.col("rater_kind") == PERSON)["rater"].n_unique()
@@ -192,7 +212,9 @@ def _general(run: Run) -> Iterator[str]:
                 f"({interval(kappa.low, kappa.high)}; {plural(kappa.clusters, 'message')}): no model can be expected to do better than people agree."
             )
         if not raters:
-            yield f"On {name}, answers are compared with the labels that come with the messages; how far people agree on them is not known from this run."
+            unlabelled.append(name)
         for kappa in run.scores.find("fleiss_kappa", benchmark=name):
             if kappa.model != "people" and kappa.rater == kappa.model and kappa.value is not None:
                 yield f"Asked again, {kappa.model} agrees with itself on {name} with Fleiss' kappa {decimal(kappa.value)} ({interval(kappa.low, kappa.high)}; {plural(kappa.clusters, 'message')})."
+    if unlabelled:
+        yield f"On {names(unlabelled, most=12)}, answers are compared with the labels that come with the messages; how far people agree on them is not known from this run."

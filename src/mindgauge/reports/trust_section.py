@@ -80,13 +80,23 @@ class InWords(msgspec.Struct):
     warnings: list[str]
 
 
+class Judged(msgspec.Struct):
+    """What is known of a judge on one benchmark: in sentences, its cards in words, and how far its reasons can be checked."""
+
+    benchmark: str
+    facts: list[str]
+    cards: list[InWords]
+    reasons: list[Sheet]
+
+
 class JudgeTrust(msgspec.Struct):
-    """What is known of one judge: in sentences, its cards in words, and how far its reasons can be checked."""
+    """The same of a judge as a whole; of many benchmarks, each one's `parts` stand apart."""
 
     rater: str
     facts: list[str]
     cards: list[InWords]
-    reasons: list[Sheet] = []
+    reasons: list[Sheet]
+    parts: list[Judged]
 
 
 class Jury(msgspec.Struct):

@@ -128,7 +128,7 @@ def _released(sources: Sequence[str | Path | Frame], data: Path) -> Iterator[tup
         raise UsageError("--data goes with the name of one benchmark")
     name = sources[0]
     try:
-        found = [benchmark for benchmark in benchmarks.find(name) if benchmark.material is not None]
+        found = [benchmark for benchmark in benchmarks.of_family(name) if benchmark.material is not None]
     except UsageError as error:
         raise UsageError(f"{error}; for any other data name the folder alone: mindgauge audit {data}") from error
     if not found:

@@ -114,7 +114,7 @@ def load(
 
 def _released(name: str, data: Path, mapping: Mapping[str, str]) -> tuple[list[tuple[Benchmark, Released]], list[str]]:
     """Read what is there of every member; a member of which nothing is there is only noted where another has some."""
-    members = benchmarks.find(name)
+    members = benchmarks.of_family(name)
     if mapping and not any(benchmark.load_mapped for benchmark in members):
         raise UsageError(f"{name}: its columns are the authors', so --map says nothing here")
     found: list[tuple[Benchmark, Released]] = []

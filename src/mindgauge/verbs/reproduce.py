@@ -39,9 +39,7 @@ def reproduce(name: str, *, data: str | Path) -> Reproduction:
         UsageError: the benchmark has no published numbers.
         DataError: nothing usable is there, or a file is broken.
     """
-    # A suite also counts tasks of other papers, whose tables are theirs.
-    own = [b for b in benchmarks.find(name) if b.name.startswith(name.split("/", 1)[0])]
-    found = [b for b in own if b.reproduce is not None and b.published is not None]
+    found = [b for b in benchmarks.of_family(name) if b.reproduce is not None and b.published is not None]
     if not found:
         raise UsageError(f"{name}: nothing published is recorded here, so nothing can be reproduced")
     cells = []

@@ -102,7 +102,14 @@ def _weakest(profile: Profile, labels: dict[str, str], few: set[str]) -> Iterato
     elif len(profile.models) == 1:
         yield f"It is weakest in {_places(next(iter(lowest.values())), few)}."
     elif len(lowest) <= MOST:
-        yield f"{'; '.join(f'{labels[model]} is weakest in {_places(found, few)}' for model, found in lowest.items())}."
+        alike: dict[tuple[str, ...], list[str]] = {}
+        for model, found in lowest.items():
+            alike.setdefault(tuple(d.dimension for d in found), []).append(model)
+        said = "; ".join(
+            _together([lowest[model] for model in models], [labels[m] for m in models], few)
+            for models in alike.values()
+        )
+        yield f"{said[:1].upper() if len(alike) == 1 else said[:1]}{said[1:]}."
     else:
         names = [d.dimension for found in lowest.values() for d in found]
         most = max(dict.fromkeys(names), key=names.count)
@@ -112,6 +119,15 @@ def _weakest(profile: Profile, labels: dict[str, str], few: set[str]) -> Iterato
             f"{count(len(there))} of {count(len(lowest))} models are weakest in {most.lower()}, the lowest of them "
             f"{labels[last.model]} with {_amount(last, few)}."
         )
+
+
+def _together(found: Sequence[Sequence[DimensionScore]], labels: Sequence[str], few: set[str]) -> str:
+    """Say where some models, each by its label, are weakest, which is in the same dimensions."""
+    if len(labels) == 1:
+        return f"{labels[0]} is weakest in {_places(found[0], few)}"
+    where = named([d.dimension.lower() for d in found[0]], most=MOST)
+    amounts = [f"{label} with {_amount(its[0], few)}" for label, its in zip(labels, found, strict=True)]
+    return f"{'both' if len(labels) == 2 else 'these'} are weakest in {where}: {named(amounts, most=MOST)}"
 
 
 def _size(said: str) -> int:
@@ -153,10 +169,14 @@ def _without(profile: Profile) -> Iterator[str]:
     there = {score.task: score.title for score in profile.tasks}
     absent = [task.title for task in suite.tasks if task.name not in there] if suite else []
     if absent:
-        yield f"{_tasks(absent)} not in it, for want of data or of a run: {named([t.lower() for t in absent], most=MOST)}."
+        yield f"{_tasks(absent)} missing, for want of data or because {'it was' if len(absent) == 1 else 'they were'} not run: {_quoted(absent)}."
     unscored = list(dict.fromkeys(score.title for score in profile.tasks if score.scaled is None))
     if unscored:
-        yield f"{_tasks(unscored)} without a score of some model, so in no dimension: {named([t.lower() for t in unscored], most=MOST)}."
+        yield f"{_tasks(unscored)} left out, since some model has no score in {'it' if len(unscored) == 1 else 'them'}: {_quoted(unscored)}."
+
+
+def _quoted(titles: Sequence[str]) -> str:
+    return named([f"“{title}”" for title in titles], most=MOST)
 
 
 def _tasks(names: Sequence[str]) -> str:
