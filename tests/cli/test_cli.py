@@ -122,6 +122,7 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         "metrics",
         "qualifications",
         "notes",
+        "broken",
     }
     assert set(ran["metrics"][0]) == {
         "benchmark",

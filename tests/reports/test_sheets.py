@@ -1,11 +1,13 @@
 """Tables leave as CSV that no spreadsheet runs."""
 
 import base64
+import io
+import zipfile
 
 import pytest
 
 from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.sheets import as_csv, data_link, neutral
+from mindgauge.reports.sheets import LONG, as_csv, data_link, is_long, neutral
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+cmd", "-cmd|' /C calc'!A0", "@SUM(A1)", "\t=1", "\r=1", "＝1+1"])
@@ -23,3 +25,14 @@ def test_the_link_holds_the_whole_table() -> None:
     content = base64.b64decode(data_link(sheet).partition(",")[2]).decode("utf-8-sig")
     assert content == as_csv(sheet)
     assert content.splitlines() == ["name,n", "'=HYPERLINK(),1", '"quote "" and, comma",']
+
+
+def test_a_long_table_is_zipped_whole_and_always_alike() -> None:
+    sheet = Sheet("t", "T", [Column("n", "count")], [[n] for n in range(LONG + 1)])
+    assert is_long(sheet)
+    assert data_link(sheet) == data_link(sheet)
+    kind, _, content = data_link(sheet).partition(",")
+    assert kind == "data:application/zip;base64"
+    with zipfile.ZipFile(io.BytesIO(base64.b64decode(content))) as archive:
+        assert archive.namelist() == ["t.csv"]
+        assert archive.read("t.csv").decode("utf-8-sig") == as_csv(sheet)

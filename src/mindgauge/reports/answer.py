@@ -43,7 +43,11 @@ def answers(runs: Sequence[Run], systems: Sequence[System], *, apart: bool = Fal
 
 
 def by_task(
-    runs: Sequence[Run], systems: Sequence[System], titles: dict[str, str], findings: dict[str, str]
+    runs: Sequence[Run],
+    systems: Sequence[System],
+    titles: dict[str, str],
+    findings: dict[str, str],
+    headlines: dict[tuple[str, str], str],
 ) -> list[TaskAnswer]:
     """Say the same benchmark by benchmark.
 
@@ -52,7 +56,9 @@ def by_task(
         systems: that they measured.
         titles: what each benchmark is called.
         findings: how it came out, by benchmark, where that is known; else the first sentence says it.
+        headlines: what the score is, by benchmark and model; of several runs, the first that has it counts.
     """
+    left = dict(headlines)
     found: dict[str, TaskAnswer] = {}
     for system in systems:
         run = runs[system.run]
@@ -60,8 +66,9 @@ def by_task(
             said = told(run, section, system)
             if said is None:
                 continue
-            said.facts += _gone(run, section, system)
             name, card = section.benchmark.name, section.benchmark.card
+            headline = left.pop((name, system.model), "")
+            said.facts = [*([headline] if headline else []), *said.facts, *_gone(run, section, system)]
             first = first_sentence([*said.facts, *said.withheld, NOTHING][0])
             task = TaskAnswer(
                 name, titles[name], findings.get(name, first), [], f"Not shown: {first_sentence(card.does_not_measure)}"

@@ -28,10 +28,8 @@ if TYPE_CHECKING:
 EXAMPLES = 3
 BUDGET = 800_000
 """Characters of examples, verdicts included, that the page shows; the other examples are told by their ids."""
-FRAME = 1000
-"""Characters that the page puts around an example."""
-TIGHT = 200_000
-"""The same where many benchmarks share the page."""
+TIGHT = 100
+"""Examples that it shows where many benchmarks share it."""
 
 Key = tuple[str, str]
 """A benchmark and a sample in it."""
@@ -59,10 +57,8 @@ def confusions(
     """
     found = [one for system in systems for section in runs[system.run].sections for one in _found(section, system)]
     cited = _cited(found)
-    readings, left_out = _within(
-        TIGHT if many({s.benchmark.name for run in runs for s in run.sections}) else BUDGET,
-        _readings(runs, cited, shown),
-    )
+    crowded = many({section.benchmark.name for run in runs for section in run.sections})
+    readings, left_out = _within_budget(_readings(runs, cited, shown), TIGHT if crowded else len(cited))
     places = {
         (section.benchmark.name, ident): place
         for section in {id(one.section): one.section for one in found}.values()
@@ -128,14 +124,15 @@ def _readings(
         )  # fmt: skip
 
 
-def _within(budget: int, readings: Iterator[tuple[Key, Reading]]) -> tuple[dict[Key, Reading], int]:
-    """Keep the first readings, as many as there is room for; return how many there was none for."""
-    kept, spent, left_out = {}, 0, 0
+def _within_budget(readings: Iterator[tuple[Key, Reading]], most: int) -> tuple[dict[Key, Reading], int]:
+    """Keep the first readings, as many as there is room for and at most so many; return how many there was none for."""
+    kept: dict[Key, Reading] = {}
+    spent = left_out = 0
     for key, reading in readings:
         said = [part.text for p in (*reading.dialogue, reading.reply) if p is not None for part in p.parts]
         marks = [mark for verdict in reading.verdicts for mark in verdict.marks]
-        spent += FRAME + sum(map(len, said)) + sum(len(mark.level) + len(mark.rationale) for mark in marks)
-        if spent <= budget:
+        spent += sum(map(len, said)) + sum(len(mark.level) + len(mark.rationale) for mark in marks)
+        if spent <= BUDGET and len(kept) < most:
             kept[key] = reading
         else:
             left_out += 1

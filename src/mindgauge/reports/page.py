@@ -169,7 +169,7 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
             withheld=[found for run in runs for found in withheld(run.standings)],
         )
         if suite is not None:
-            report.tasks = answer.by_task(runs, systems, report.titles, lead.findings(suite))
+            report.tasks = answer.by_task(runs, systems, report.titles, lead.findings(suite), lead.headlines(suite))
         return report
 
 

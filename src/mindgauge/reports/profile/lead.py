@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge import suite as suites
 from mindgauge.folder import Card
-from mindgauge.reports.numbers import SMALL, count, named, plural
+from mindgauge.reports.numbers import FEW, SMALL, count, decimal, named, plural, words
 from mindgauge.reports.profile import overview, phrases
 
 if TYPE_CHECKING:
@@ -57,6 +57,24 @@ def findings(section: ProfileSection) -> dict[str, str]:
     for score in section.scores.tasks if len(labels) > 1 else ():
         by_benchmark.setdefault(score.benchmark, []).append(score)
     return {name: _finding(scores, labels) for name, scores in by_benchmark.items()}
+
+
+def headlines(section: ProfileSection) -> dict[tuple[str, str], str]:
+    """Say of each benchmark and model what its score is, and of what."""
+    return {(score.benchmark, score.model): _headline(score) for score in section.scores.tasks}
+
+
+def _headline(score: TaskScore) -> str:
+    if score.scaled is None:
+        return f"No score{f': {score.note}' if score.note else ''}."
+    thin = score.scaled_low is None or score.clusters < FEW
+    bounds = "" if thin else f" (the data allow {points(score.scaled_low)} to {points(score.scaled_high)})"
+    guess = "" if score.chance is None else f"; guessing gives {points(score.chance)}"
+    by = f", as rated by {score.rater}" if score.rater else ""
+    return (
+        f"It scores {points(score.scaled)} of 100{bounds}{guess}. The score is {words(score.metric)} on {words(score.criterion)}{by}, which is "
+        f"{decimal(score.value)} in {plural(score.clusters, 'conversation')}, where {score.better} is better."
+    )
 
 
 def _finding(scores: Sequence[TaskScore], labels: dict[str, str]) -> str:
