@@ -117,7 +117,8 @@ def _together(rated: systems.Rated, labels: Labels, notes: list[str]) -> systems
         )
         notes.append(f"{name}: {only}")
         return rated._replace(rows=rows.clear())
-    differing = rows.group_by("sample").agg(pl.col("target").n_unique()).filter(pl.col("target") > 1)["sample"]
+    targets = rows.group_by("sample", "criterion").agg(pl.col("target").n_unique())
+    differing = targets.filter(pl.col("target") > 1)["sample"].unique()
     if len(differing):
         notes.append(f"{name}: {len(differing)} samples have another target in another run; left out")
         rows = rows.filter(~pl.col("sample").is_in(differing.implode()))
