@@ -57,7 +57,7 @@ def of_family(name: str) -> list[Benchmark]:
         UsageError: there is none of this name.
     """
     found = find(name)
-    own = [one for one in found if one.name.split("/")[0] == name.split("/")[0]]
+    own = [one for one in found if one.name.split("/")[0] == name.split("/", maxsplit=1)[0]]
     return own or found
 
 

@@ -50,7 +50,7 @@ class Stories(NamedTuple):
 
     stories: str
     controls: str
-    count: int
+    number: int
     obtain: str
 
 
@@ -118,7 +118,7 @@ def secrets(files: Files, which: Stories = PSYLEAK_STORIES) -> tuple[list[Secret
         found.append(
             Secret(story.strip(), question.strip(), topic, relation, reason, client, counsellor, asker, control.strip())
         )
-    counts = file.counted("stories", len(found), which.count), other.counted("questions", len(controls), which.count)
+    counts = file.counted("stories", len(found), which.number), other.counted("questions", len(controls), which.number)
     return found, [note for notes in counts for note in notes]
 
 
