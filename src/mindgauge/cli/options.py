@@ -21,7 +21,9 @@ Judges = Annotated[
 Out = Annotated[Path | None, typer.Option(help="The run directory; if not given, one that follows from the plan.")]
 Data = Annotated[Path | None, typer.Option(help="A copy of the authors' released files, whole or in part.")]
 JudgeRuns = Annotated[int, typer.Option(help="Judgements per reply and judge.")]
-Limit = Annotated[int | None, typer.Option(min=1, help="At most this many, spread evenly over the classes.")]
+Limit = Annotated[
+    int | None, typer.Option(min=1, help="At most this many, each with its variants, spread evenly over the classes.")
+]
 Mode = Annotated[str, typer.Option(help="joint: all criteria in one call; split: one call each.")]
 Method = Annotated[
     list[str],

@@ -67,7 +67,7 @@ def run(
         out: the run directory; if not given, one that follows from the plan.
         runs: replies (or closed answers) per sample and model. A classifier answers once: it would say the same again.
         judge_runs: judgements per reply and judge.
-        limit: at most this many samples per benchmark, spread evenly over the classes.
+        limit: at most this many samples per benchmark, each with its variants, spread evenly over the classes.
         where: tag → values of the samples to keep.
         mode: `joint`, all criteria in one call, or `split`, one call each.
         method: of judging: `general` (the criteria's names alone), `rule` (what each level looks like), `chain` (checks,
