@@ -7,6 +7,9 @@ import pytest
 
 from mindgauge.metrics import Metric, Table, estimate
 from mindgauge.metrics.groups import (
+    AXIS,
+    NEUTRAL,
+    NOBODY,
     gap_over,
     group_spread,
     largest_gap,
@@ -14,6 +17,7 @@ from mindgauge.metrics.groups import (
     spread_above_noise,
     spread_over,
 )
+from mindgauge.records import Message, Sample
 from mindgauge.variants import personas
 
 LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -88,6 +92,6 @@ def test_each_resample_has_the_figure_of_its_own_weights() -> None:
 
 
 def test_the_names_of_controls_are_those_of_the_variants() -> None:
-    assert personas.NOBODY == "nobody"
-    assert personas.NEUTRAL == "neutral"
-    assert personas.NEUTRAL in personas.axes()
+    control, *described = personas.described(Sample.of((Message("user", "hello"),)))
+    assert control.tags[AXIS] == NOBODY
+    assert NEUTRAL in {sample.tags[AXIS] for sample in described} == {*personas.axes()}

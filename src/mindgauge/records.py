@@ -13,6 +13,8 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 Value: TypeAlias = int | float | str
+BASE = "base"
+"""The tag of a variant with the id of the sample that it comes from."""
 Role: TypeAlias = Literal["system", "user", "assistant"]
 
 encode = msgspec.json.Encoder(order="deterministic").encode
@@ -94,7 +96,7 @@ class Sample(msgspec.Struct, frozen=True, omit_defaults=True):
         """
         ident = digest("variant", self.id, messages, tags) if tags else self.id
         target = self.target if target is None else target
-        return Sample(ident, messages, target, {**self.tags, "base": self.id, **tags}, self.cluster)
+        return Sample(ident, messages, target, {**self.tags, BASE: self.id, **tags}, self.cluster)
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -189,7 +189,8 @@ class Store:
         """Return (sample, run) → place of this model's replies to the same samples in other benchmarks."""
         query = (
             "SELECT r.sample, r.run, r.rowid FROM replies r JOIN samples s ON s.id = r.sample AND s.benchmark = ? "
-            "WHERE r.benchmark != ? AND r.model = ? AND r.status != 'failed'"
+            "WHERE r.benchmark IN (SELECT DISTINCT benchmark FROM samples WHERE benchmark != ?) "
+            "AND r.model = ? AND r.status != 'failed'"
         )
         found = self._db.execute(query, (benchmark, benchmark, model))
         return {(sample, run): place for sample, run, place in found}

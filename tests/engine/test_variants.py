@@ -123,6 +123,29 @@ def test_lettered_options_are_cut_and_each_criterion_has_its_target(
     assert gold == {("feeling", "A"), ("feeling", "B"), ("cause", "C"), ("cause", "A")}
 
 
+def test_targets_that_differ_from_criterion_to_criterion_are_no_contradiction(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [
+        {"messages": said(f"{n}"), "target": "A", "tags": {"language": "en", "cause": "asked", "target.cause": "C"}}
+        for n in range(3)
+    ]
+    benchmark = known(
+        monkeypatch,
+        Benchmark.from_folder(
+            folder(tmp_path, TWO_LETTERS, "ask.en.md", ASK, *rows), read=lambda _: [], metrics=(accuracy,)
+        ),
+    )
+    with Stub(lambda *_: says('{"feeling": "A", "cause": "C"}')) as stub:
+        mindgauge.run(benchmark.name, model=[f"{stub.url}#a", f"{stub.url}#b"], out=tmp_path / "run")
+    found = mindgauge.compare([tmp_path / "run"])
+    assert not any("another target" in note for note in found.notes)
+    assert {(m.criterion, standing.n) for m in found.measures for standing in m.standings} == {
+        ("feeling", 3),
+        ("cause", 3),
+    }
+
+
 def test_an_answer_missing_on_one_of_two_parts_is_wrong_on_both(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

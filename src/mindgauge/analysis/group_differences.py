@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from mindgauge.analysis import frame
-from mindgauge.metrics.groups import AXIS, BASE, GROUP, NOBODY
+from mindgauge.metrics.groups import AXIS, GROUP, NOBODY
+from mindgauge.records import BASE
 from mindgauge.stats.multiplicity import holm
 from mindgauge.stats.permutation import spread_within_blocks
 

@@ -9,7 +9,8 @@ import polars as pl
 from mindgauge.analysis import frame
 from mindgauge.analysis.cross_check import cross_check
 from mindgauge.analysis.group_differences import group_differences
-from mindgauge.metrics.groups import AXIS, BASE, GROUP, NEUTRAL
+from mindgauge.metrics.groups import AXIS, GROUP, NEUTRAL
+from mindgauge.records import BASE
 from mindgauge.rubric.composite import NO, YES
 from mindgauge.stats.mcnemar import mcnemar
 

@@ -154,12 +154,11 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         return (self.folder, self.shared) if self.shared is not None else (self.folder,)
 
     def _kind(self, sample: Sample) -> object:
-        """Return the class of a sample: its protocol, or else its target on any criterion, or else its first slice."""
-        if self.protocol:
-            return sample.tags.get(self.protocol, sample.target)
+        """Return the class of a sample, in its language: its protocol, or its target on any criterion, or its first slice."""
         targets = [sample.target, *(sample.tags.get(f"target.{criterion.name}") for criterion in self.criteria)]
         known = [target for target in targets if target is not None]
-        return known[0] if known else next((sample.tags.get(tag) for tag in self.slices), None)
+        told = known[0] if known else next((sample.tags.get(tag) for tag in self.slices), None)
+        return sample.tags.get("language"), sample.tags.get(self.protocol, told) if self.protocol else told
 
     def shown(self, sample: Sample, reply: Reply, find: Callable[[str], Sample]) -> tuple[Sample, Reply] | None:
         """Return what a judge is shown of a sample and the reply to it; None where the reply has no part that is judged.

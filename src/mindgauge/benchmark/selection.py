@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from mindgauge.records import BASE
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from mindgauge.records import Sample
-
-BASE = "base"
-"""The tag of a variant with the id of the sample that it comes from."""
 
 
 def base(sample: Sample) -> str:

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mindgauge.metrics.table import Metric, ratio
+from mindgauge.metrics.table import Metric, numbered, ratio
 
 if TYPE_CHECKING:
     from mindgauge.metrics.table import Floats, Mask, Table
-    from mindgauge.records import Value
 
 HUMAN, EXPECTED = "human", "expected"
 """The tags with people's mean, and with a guess at it."""
@@ -37,14 +36,10 @@ def _rated_by_people(table: Table) -> Mask:
     return np.isfinite(_people(table))
 
 
-def _numbered(levels: tuple[Value, ...]) -> bool:
-    return all(isinstance(level, int | float) for level in levels)
-
-
-correlation_with_people = Metric("correlation_with_people", _correlation, "higher", _rated_by_people, suits=_numbered)
+correlation_with_people = Metric("correlation_with_people", _correlation, "higher", _rated_by_people, suits=numbered)
 """Pearson's r; after Mireshghallah et al., arXiv 2310.17884 (confAIde)."""
 rank_correlation_with_people = Metric(
-    "rank_correlation_with_people", _rank_correlation, "higher", _rated_by_people, suits=_numbered
+    "rank_correlation_with_people", _rank_correlation, "higher", _rated_by_people, suits=numbered
 )
 """Spearman's rho with ties at their mean rank; every resample is ranked anew, an item drawn k times as k equal ones."""
 
@@ -61,7 +56,7 @@ def _items(table: Table, weights: Floats) -> tuple[Floats, Floats, Floats]:
 
     What an item without weight or without an answer would be worth is 0, and so is its weight.
     """
-    if not _numbered(table.levels):
+    if not numbered(table.levels):
         empty = np.zeros((len(weights), 0))
         return empty, empty, empty
     _, first, item = np.unique(table.subject, return_index=True, return_inverse=True)

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from mindgauge.metrics.scores import rate_of
-from mindgauge.metrics.table import Metric, Table, mean_of
+from mindgauge.metrics.table import Metric, Table, mean_of, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -81,15 +81,11 @@ def _bounds(table: Table, required: Mapping[str, tuple[int, int]]) -> Floats:
     return np.asarray(bounds.reshape(-1, 2)[which])
 
 
-def _numbers(table: Table) -> Floats:
-    return np.where(table.ok, np.array(table.levels, dtype=np.float64)[table.code], np.nan)
-
-
 def _shares(levels: tuple[Value, ...]) -> bool:
     return all(isinstance(level, int | float) and 0 <= level <= 1 for level in levels)
 
 
-checklist_mean = mean_of("checklist_mean", _numbers, "higher", suits=_shares)
+checklist_mean = mean_of("checklist_mean", numbers, "higher", suits=_shares)
 """The mean of what each reply meets of a checklist, a share of the items that apply to it."""
 critical_failure_rate = msgspec.structs.replace(rate_of("yes"), name="critical_failure_rate")
 """The share of yes on criteria of which yes is the worst level."""

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mindgauge.metrics.table import Metric, ratio
+from mindgauge.metrics.table import Metric, numbered, ratio
+from mindgauge.records import BASE
 
 if TYPE_CHECKING:
     from mindgauge.metrics.table import Floats, Mask, Table
 
-NOISE, INTENSITY, BASE = "noise", "intensity", "base"
-"""The tags that the metrics look at."""
+NOISE, INTENSITY = "noise", "intensity"
+"""The tags that the metrics look at, beside `base`."""
 NONE = "none"
 """The noise of a sample without any; it may also have no such tag."""
 _ROUNDING = 1e-12
@@ -88,18 +89,14 @@ def _with_base(table: Table) -> Mask:
 
 def _compared(table: Table, noisy: Mask) -> Mask:
     """Return the ratings with a score among those of noisy samples and of samples without noise; none if one lacks."""
-    scored = _closed(table) | _numbered(table)
+    scored = _closed(table) | numbered(table.levels)
     clean, noisy = scored & _clean(table), scored & noisy
     return (clean | noisy) & clean.any() & noisy.any()
 
 
-def _numbered(table: Table) -> bool:
-    return all(isinstance(level, int | float) for level in table.levels)
-
-
 def _scores(table: Table) -> Floats:
     shares = np.full(len(table), np.nan)
-    if _numbered(table):
+    if numbered(table.levels):
         levels = np.array(table.levels, dtype=np.float64)
         shares = np.where(table.ok, (levels[table.code] - levels[0]) / (levels[-1] - levels[0]), np.nan)
     return np.where(_closed(table), (table.code == table.target).astype(float), shares)

@@ -22,22 +22,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mindgauge.metrics.table import Metric, ratio
+from mindgauge.metrics.table import Metric, numbered, ratio
+from mindgauge.records import BASE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mindgauge.metrics.table import Floats, Mask, Table
-    from mindgauge.records import Value
 
-AXIS, GROUP, BASE = "axis", "group", "base"
-"""The tags that the metrics look at."""
+AXIS, GROUP = "axis", "group"
+"""The tags that the metrics look at, beside `base`."""
 NOBODY, NEUTRAL = "nobody", "neutral"
 """The axes of controls: no sentence, and neutral ones."""
-
-
-def _numbered(levels: tuple[Value, ...]) -> bool:
-    return all(isinstance(level, int | float) for level in levels)
 
 
 def _said(table: Table) -> Mask:
@@ -51,7 +47,7 @@ def _on(table: Table, axis: str) -> Mask:
 
 def _distances(table: Table) -> Floats:
     """Return how far each rating lies from the mean of its context, NaN where there is none."""
-    if not _numbered(table.levels):
+    if not numbered(table.levels):
         return np.full(len(table), np.nan)
     values = np.array(table.levels, dtype=np.float64)[table.code]
     context = np.unique(table.tags[BASE].astype(str), return_inverse=True)[1]
@@ -111,7 +107,7 @@ def _noise_floor(table: Table, weights: Floats) -> Floats:
 
 
 def _metric(name: str, compute: Callable[[Table, Floats], Floats], label: str = "") -> Metric:
-    return Metric(name, compute, "lower", _said, label=label, suits=_numbered)
+    return Metric(name, compute, "lower", _said, label=label, suits=numbered)
 
 
 def spread_over(axis: str) -> Metric:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mindgauge.metrics.table import mean_of
+from mindgauge.metrics.table import mean_of, numbers
 
 if TYPE_CHECKING:
     from mindgauge.metrics.table import Floats, Metric, Table
@@ -24,13 +24,8 @@ def _graded(levels: tuple[Value, ...]) -> bool:
     return levels == tuple(range(_DEEPEST, -1, -1))
 
 
-def _levels(table: Table) -> Floats:
-    numbers = np.array([float(level) for level in table.levels])
-    return np.where(table.ok, numbers[table.code], np.nan)
-
-
 def _leaks(table: Table) -> Floats:
-    levels = _levels(table)
+    levels = numbers(table)
     return np.where(np.isnan(levels), np.nan, levels >= LEAK)
 
 
@@ -40,7 +35,7 @@ def _yes(table: Table) -> Floats:
 
 leak_rate = mean_of("leak_rate", _leaks, "lower", exact=True, suits=_graded)
 """The share of replies that disclose the topic or more, of levels 3, 2, 1, 0 (our definition)."""
-mean_disclosure = mean_of("mean_disclosure", _levels, "lower", suits=_graded)
+mean_disclosure = mean_of("mean_disclosure", numbers, "lower", suits=_graded)
 
 
 def yes_share(name: str, better: str = "lower") -> Metric:

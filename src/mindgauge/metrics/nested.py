@@ -10,22 +10,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mindgauge.metrics.table import Metric, ratio
+from mindgauge.metrics.table import Metric, numbered, ratio
 
 if TYPE_CHECKING:
     from mindgauge.metrics.table import Codes, Floats, Table
-    from mindgauge.records import Value
 
 TOPIC = "topic"
 """The tag that the metric looks at."""
 
 
-def _numbered(levels: tuple[Value, ...]) -> bool:
-    return all(isinstance(level, int | float) for level in levels)
-
-
 def _mean_of_topics(table: Table, weights: Floats) -> Floats:
-    if not _numbered(table.levels):
+    if not numbered(table.levels):
         return np.full(len(weights), np.nan)
     known = np.flatnonzero(table.ok)
     known = known[np.argsort(table.cluster[known], kind="stable")]
@@ -48,5 +43,5 @@ def _member(group: Codes, groups: int) -> Floats:
     return np.equal(group[:, None], np.arange(groups)).astype(np.float64)
 
 
-mean_of_topics = Metric("mean_of_topics", _mean_of_topics, "higher", suits=_numbered)
+mean_of_topics = Metric("mean_of_topics", _mean_of_topics, "higher", suits=numbered)
 """The mean over topics of the mean over dialogues of the mean over turns; a verdict that is missing is left out."""

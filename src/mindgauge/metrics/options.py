@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mindgauge.metrics.table import Metric, Table, mean_of, ratio
+from mindgauge.records import BASE
 
 if TYPE_CHECKING:
     from mindgauge.metrics.table import Codes, Floats, Mask
 
-BASE, PLACES = "base", "places"
-"""The tags that `option_consistency` looks at: the sample as released, and the order of the options."""
+PLACES = "places"
+"""The tag with the order of the options, which `option_consistency` looks at beside `base`."""
 
 
 def chance(*tags: str, levels: int = 0) -> Metric:

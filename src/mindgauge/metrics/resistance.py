@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 
 from mindgauge.metrics.table import Metric, mean_of, ratio
+from mindgauge.records import BASE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from mindgauge.metrics.table import Floats, Mask, Table
     from mindgauge.records import Value
 
-METHOD, BASE = "method", "base"
-"""The tags that the metrics look at."""
+METHOD = "method"
+"""The tag that the metrics look at, beside `base`."""
 NONE, BENIGN = "none", "benign"
 """What `method` says of requests that are under no jailbreak: harmful ones, and harmless ones."""
 COMPLIED, SAFE_REDIRECT, REFUSED = "complied", "safe_redirect", "refused"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mindgauge.metrics.table import Metric, Table, mean_of, ratio
+from mindgauge.metrics.table import Metric, Table, mean_of, numbered, numbers, ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,33 +15,24 @@ if TYPE_CHECKING:
     from mindgauge.records import Value
 
 
-def _numbered(levels: tuple[Value, ...]) -> bool:
-    return all(isinstance(level, int | float) for level in levels)
-
-
-def _numbers(table: Table) -> Floats:
-    levels = np.array([float(level) for level in table.levels])
-    return np.where(table.ok, levels[table.code], np.nan)
-
-
 def _where_ok(table: Table, hits: Mask) -> Floats:
     return np.where(table.ok, hits.astype(float), np.nan)
 
 
-mean_level = mean_of("mean", _numbers, "higher", suits=_numbered)
+mean_level = mean_of("mean", numbers, "higher", suits=numbered)
 
 
 def _sd(table: Table, weights: Floats) -> Floats:
-    if not _numbered(table.levels):
+    if not numbered(table.levels):
         return np.full(len(weights), np.nan)
-    values = _numbers(table)
+    values = numbers(table)
     known = weights * np.isfinite(values)
     n, values = known.sum(axis=1), np.nan_to_num(values)
     squares = known @ values**2 - ratio((known @ values) ** 2, n)
     return np.sqrt(ratio(np.maximum(squares, 0.0), n - 1))
 
 
-sd_level = Metric("sd_of_levels", _sd, additive=True, suits=_numbered)
+sd_level = Metric("sd_of_levels", _sd, additive=True, suits=numbered)
 """The sample SD (n - 1 below) of the ratings' levels."""
 
 
@@ -49,10 +40,10 @@ def share_at_most(level: int) -> Metric:
     """Return the share of ratings at this level or below; lower is better."""
     return mean_of(
         f"share_at_most_{level}",
-        lambda table: _where_ok(table, _numbers(table) <= level),
+        lambda table: _where_ok(table, numbers(table) <= level),
         "lower",
         exact=True,
-        suits=_numbered,
+        suits=numbered,
     )
 
 

@@ -143,6 +143,17 @@ def mean_of(
     )
 
 
+def numbered(levels: tuple[Value, ...]) -> bool:
+    """Say whether levels are numbers."""
+    return all(isinstance(level, int | float) for level in levels)
+
+
+def numbers(table: Table) -> Floats:
+    """Return the level of each rating, where levels are numbers, shape (n,); NaN where it is missing."""
+    levels = np.array([float(level) for level in table.levels])
+    return np.where(table.ok, levels[table.code], np.nan)
+
+
 def ratio(part: Floats, whole: Floats) -> Floats:
     """Divide, NaN where there is nothing to divide by."""
     return np.asarray(np.divide(part, whole, out=np.full(np.shape(whole), np.nan), where=whole > 0))

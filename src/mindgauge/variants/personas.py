@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mindgauge.metrics.groups import AXIS, GROUP, NOBODY
 from mindgauge.records import Message, Sample
 from mindgauge.rubric import in_language
 from mindgauge.sentences import HAN, join
@@ -20,8 +21,6 @@ from mindgauge.sentences import HAN, join
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-NOBODY, NEUTRAL = "nobody", "neutral"
-"""The axes of controls: nothing is said, and something that nobody is treated differently for."""
 PERSONA = "persona"
 """The tag with the sentence that was put in."""
 
@@ -42,14 +41,14 @@ def described(sample: Sample) -> Iterator[Sample]:
     Raises:
         ValueError: the person has no turn in it.
     """
-    plain = msgspec.structs.replace(sample, tags={**sample.tags, "axis": NOBODY, "group": NOBODY})
+    plain = msgspec.structs.replace(sample, tags={**sample.tags, AXIS: NOBODY, GROUP: NOBODY})
     yield plain.variant(plain.messages)
     language = sample.tags.get("language", "en")
     for axis, groups in axes().items():
         for group, texts in groups.items():
             sentence = in_language(texts, language)
             messages = _opened(sample.messages, sentence)
-            yield plain.variant(messages, **{"axis": axis, "group": group, PERSONA: sentence})
+            yield plain.variant(messages, **{AXIS: axis, GROUP: group, PERSONA: sentence})
 
 
 def undescribed(sample: Sample) -> tuple[Message, ...]:

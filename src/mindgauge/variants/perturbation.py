@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from mindgauge.metrics.drops import INTENSITY, NOISE, NONE
 from mindgauge.records import Message, Sample
 from mindgauge.sentences import HAN, split
 from mindgauge.variants.draws import generator, order, pick, uniforms
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 INTENSITIES = (0.05, 0.10, 0.20, 0.30)
-NOISE, INTENSITY, NONE = "noise", "intensity", "none"
-"""The tags that say how deep the noise is and how intense; without noise they are `none` and `0.00`."""
 SYMBOLS = "@$."
 _WORDS = re.compile(r"[\u3400-\u9fff]+|[^\s\u3400-\u9fff]+")
 

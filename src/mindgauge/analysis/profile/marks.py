@@ -12,13 +12,14 @@ import polars as pl
 
 from mindgauge.analysis.profile.panel import NO_VERDICT, PLAIN, UNTOUCHED, Mark
 from mindgauge.metrics.correlation import EXPECTED, HUMAN
+from mindgauge.metrics.drops import NONE
+from mindgauge.metrics.groups import NEUTRAL, NOBODY
 from mindgauge.metrics.table import ratio
 from mindgauge.rubric.composite import NO, YES
 from mindgauge.stats import bootstrap
 from mindgauge.stats.interval import Interval
 from mindgauge.stats.proportion import clopper_pearson
-from mindgauge.variants.personas import NEUTRAL, NOBODY
-from mindgauge.variants.perturbation import NONE, Depth
+from mindgauge.variants.perturbation import Depth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,10 +7,10 @@ import re
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis.profile.panel import BENIGN, NO_VERDICT, PLAIN, UNTOUCHED, Kind
+from mindgauge.metrics.groups import NEUTRAL
 from mindgauge.reports.numbers import FEW, decimal, interval, named, percent, words
 from mindgauge.reports.profile import overview, phrases, tables
 from mindgauge.reports.profile.picture import Bar, Cloud, Curves, Dots, Outcomes, Picture, Row, Scatter, Spot, Stretch
-from mindgauge.variants.personas import NEUTRAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

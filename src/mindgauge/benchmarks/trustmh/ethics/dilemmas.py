@@ -45,15 +45,6 @@ def read(data: Path) -> list[Sample]:
     return [sample(dilemma) for dilemma in ethics.dilemmas(Files.below(data))[0]]
 
 
-def noted(data: Path) -> list[str]:
-    """Return what is odd about the files, and what was mended.
-
-    Raises:
-        DataError: a file is missing or broken.
-    """
-    return ethics.dilemmas(Files.below(data))[1]
-
-
 def sample(dilemma: ethics.Dilemma) -> Sample:
     """Write a dilemma as one message: what happens, what is asked, the options."""
     question = Question(f"{dilemma.scenario}\n\n{dilemma.task}", dilemma.question.options, dilemma.question.right)

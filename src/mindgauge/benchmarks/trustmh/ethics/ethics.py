@@ -13,15 +13,17 @@ from mindgauge.benchmarks.trustmh.ethics.dilemmas import (
     LETTERS,
     ORDER,
     PRINCIPLES,
-    noted,
     read,
     reasoning,
     with_shuffled,
 )
 from mindgauge.benchmarks.trustmh.ethics.stored import load
+from mindgauge.benchmarks.trustmh.released.ethics import dilemmas
+from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.benchmarks.trustmh.reproduce import reproduce
 from mindgauge.metrics import STATUS_RATES, accuracy, macro_f1, mean_level
-from mindgauge.metrics.options import BASE, PLACES, accuracy_of_read, chance, option_consistency
+from mindgauge.metrics.options import PLACES, accuracy_of_read, chance, option_consistency
+from mindgauge.records import BASE
 from mindgauge.rubric.composite import Composite
 
 CONSISTENCY = msgspec.structs.replace(option_consistency, suits=lambda levels: levels == tuple(LETTERS))
@@ -30,7 +32,7 @@ CONSISTENCY = msgspec.structs.replace(option_consistency, suits=lambda levels: l
 ethics = Benchmark.from_folder(
     Path(__file__).parent,
     read=read,
-    notes=noted,
+    notes=notes_of(dilemmas),
     load=load,
     reproduce=reproduce,
     variants=with_shuffled,

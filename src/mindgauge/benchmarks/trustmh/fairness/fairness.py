@@ -15,7 +15,6 @@ from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.metrics import STATUS_RATES, mean_level
 from mindgauge.metrics.groups import (
     AXIS,
-    BASE,
     GROUP,
     gap_over,
     group_spread,
@@ -24,6 +23,7 @@ from mindgauge.metrics.groups import (
     spread_above_noise,
     spread_over,
 )
+from mindgauge.records import BASE
 from mindgauge.rubric.composite import Composite, How
 
 HERE = Path(__file__).parent

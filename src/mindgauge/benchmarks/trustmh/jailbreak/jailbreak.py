@@ -15,7 +15,6 @@ from mindgauge.benchmarks.trustmh.released.harm import plain, templates, transfo
 from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.metrics import STATUS_RATES, share_of
 from mindgauge.metrics.resistance import (
-    BASE,
     METHOD,
     REFUSED,
     attack_gain,
@@ -28,6 +27,7 @@ from mindgauge.metrics.resistance import (
 )
 from mindgauge.raters.reading import Reading
 from mindgauge.raters.rule import refusal, yes_or_no
+from mindgauge.records import BASE
 
 if TYPE_CHECKING:
     from mindgauge.records import Sample

@@ -9,7 +9,8 @@ from mindgauge.benchmark import Benchmark
 from mindgauge.benchmarks.trustmh.knowledge.questions import both_orders, questions, read
 from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.metrics import STATUS_RATES, accuracy, fleiss_kappa
-from mindgauge.metrics.options import BASE, PLACES, accuracy_of_read, chance, option_consistency
+from mindgauge.metrics.options import PLACES, accuracy_of_read, chance, option_consistency
+from mindgauge.records import BASE
 
 HERE = Path(__file__).parent
 

@@ -26,15 +26,6 @@ def read(data: Path) -> list[Sample]:
     return [_sample(item) for item in privacy.expectations(Files.below(data))[0]]
 
 
-def noted(data: Path) -> list[str]:
-    """Return what is odd about the files, and what was mended.
-
-    Raises:
-        DataError: a file is missing or broken.
-    """
-    return privacy.expectations(Files.below(data))[1]
-
-
 def _sample(item: privacy.Expectation) -> Sample:
     text = item.text.partition("\n")[2].strip() or item.text
     tags = {"language": "en", "tier": item.tier, HUMAN: str(item.people), "source": "people"}

@@ -8,14 +8,16 @@ from pathlib import Path
 from mindgauge.benchmark import Benchmark
 from mindgauge.benchmarks.trustmh.privacy_leakage.readings import NAMED, READINGS
 from mindgauge.benchmarks.trustmh.privacy_leakage.stored import load
-from mindgauge.benchmarks.trustmh.privacy_leakage.stories import noted, read
+from mindgauge.benchmarks.trustmh.privacy_leakage.stories import read
+from mindgauge.benchmarks.trustmh.released.notes import notes_of
+from mindgauge.benchmarks.trustmh.released.privacy import secrets
 from mindgauge.metrics import STATUS_RATES, share_of
 from mindgauge.metrics.leakage import error_rate, leak_rate, mean_disclosure
 
 privacy_leakage = Benchmark.from_folder(
     Path(__file__).parent,
     read=read,
-    notes=noted,
+    notes=notes_of(secrets),
     load=load,
     readings=READINGS,
     metrics=(leak_rate, mean_disclosure, error_rate, share_of(NAMED), *STATUS_RATES),

@@ -27,15 +27,6 @@ def read(data: Path) -> list[Sample]:
     return [sample for secret in privacy.secrets(Files.below(data))[0] for sample in samples(secret).values()]
 
 
-def noted(data: Path) -> list[str]:
-    """Return what is odd about the files.
-
-    Raises:
-        DataError: a file is missing or broken.
-    """
-    return privacy.secrets(Files.below(data))[1]
-
-
 def samples(secret: privacy.Secret) -> dict[str, Sample]:
     """Return one sample for each question about a story; the story is their cluster."""
     topic = secret.topic.replace("_", " ")

@@ -9,7 +9,6 @@ from mindgauge.benchmark import Benchmark
 from mindgauge.benchmarks.trustmh.diagnosis.cases import read_drawn
 from mindgauge.metrics import STATUS_RATES, accuracy
 from mindgauge.metrics.drops import (
-    BASE,
     INTENSITY,
     NOISE,
     flip_rate,
@@ -18,6 +17,7 @@ from mindgauge.metrics.drops import (
     relative_drop_at,
     worst_relative_drop,
 )
+from mindgauge.records import BASE
 from mindgauge.variants.perturbation import CELLS, with_noise
 
 HERE = Path(__file__).parent

@@ -11,7 +11,6 @@ from mindgauge.benchmarks.trustmh.emotional_support.windows import FEW, read_dra
 from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.metrics import STATUS_RATES, mean_level
 from mindgauge.metrics.drops import (
-    BASE,
     INTENSITY,
     NOISE,
     mean_absolute_drop,
@@ -19,6 +18,7 @@ from mindgauge.metrics.drops import (
     relative_drop_at,
     worst_relative_drop,
 )
+from mindgauge.records import BASE
 from mindgauge.variants.perturbation import CELLS, with_noise
 
 HERE = Path(__file__).parent

@@ -15,13 +15,13 @@ from mindgauge.benchmarks.trustmh.released.harm import plain, templates, transfo
 from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.metrics import STATUS_RATES
 from mindgauge.metrics.resistance import (
-    BASE,
     METHOD,
     mean_toxicity,
     plain_toxicity,
     share_toxic,
     toxicity_of_complied,
 )
+from mindgauge.records import BASE
 
 toxicity = Benchmark.from_folder(
     Path(__file__).parent,
