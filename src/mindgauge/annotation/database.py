@@ -1,0 +1,121 @@
+"""The database of a project: SQLite in its folder, or a PostgreSQL server by URL; and its faults in one line."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import TYPE_CHECKING
+
+from sqlalchemy import create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+
+from mindgauge.errors import MindgaugeError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import Connection, Engine
+
+WAIT = 15.0
+"""Seconds to wait for another writer before giving up."""
+
+
+class DatabaseError(MindgaugeError):
+    """The database is locked, gone or full; what was handed in before is kept."""
+
+
+class Database:
+    """An engine with short transactions. Writers of one process queue here, so that SQLite's lock is not fought for."""
+
+    def __init__(self, url: str) -> None:
+        """Take a SQLAlchemy URL: `sqlite:///PATH` or `postgresql://USER@HOST/NAME`.
+
+        Raises:
+            UsageError: the URL is not one of these.
+        """
+        try:
+            parsed = make_url(url)
+        except ArgumentError as error:
+            raise UsageError(
+                f"{url!r} is no database URL; write postgresql://USER@HOST/NAME, or leave it out for a file"
+            ) from error
+        self.sqlite = parsed.get_backend_name() == "sqlite"
+        if not self.sqlite and parsed.get_backend_name() != "postgresql":
+            raise UsageError(f"{parsed.get_backend_name()}: labels are kept in SQLite or PostgreSQL; give such a URL")
+        if not self.sqlite:
+            parsed = parsed.set(drivername="postgresql+pg8000")
+        self.name = parsed.render_as_string(hide_password=True)
+        self._writing = threading.Lock()
+        try:
+            self.engine: Engine = create_engine(parsed, **self._options())
+        except (NoSuchModuleError, ModuleNotFoundError) as error:
+            raise UsageError(f"{self.name}: its driver is not installed; pip install 'mindgauge[web]'") from error
+        if self.sqlite:
+            event.listen(self.engine, "connect", _settings)
+            event.listen(self.engine, "begin", _begin)
+
+    def _options(self) -> dict[str, object]:
+        if self.sqlite:
+            return {"connect_args": {"timeout": WAIT, "check_same_thread": False}, "pool_size": 8, "max_overflow": 56}
+        return {"connect_args": {"timeout": WAIT}, "pool_size": 8, "max_overflow": 8, "pool_pre_ping": True}
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Give a connection that sees one state of the database.
+
+        Raises:
+            DatabaseError: it cannot be read.
+        """
+        with self._one_line(), self.engine.connect().execution_options(writes=False) as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Give a connection whose changes are committed together, or not at all.
+
+        Raises:
+            DatabaseError: it cannot be written; nothing of this was kept.
+        """
+        with self._one_line():
+            queue = self._writing if self.sqlite else contextlib.nullcontext()
+            with queue, self.engine.connect().execution_options(writes=True) as connection, connection.begin():
+                yield connection
+
+    @contextlib.contextmanager
+    def _one_line(self) -> Iterator[None]:
+        try:
+            yield
+        except (DBAPIError, OSError) as error:
+            cause = " ".join(str(getattr(error, "orig", None) or error).split())[:200]
+            advice = (
+                "another program holds it; wait, or close that program"
+                if "locked" in cause
+                else "see that it runs and can be written"
+            )
+            raise DatabaseError(f"{self.name}: {cause}; {advice}, then try again") from error
+        except SQLAlchemyError as error:
+            raise DatabaseError(f"{self.name}: {' '.join(str(error).split())[:200]}") from error
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self.engine.dispose()
+
+
+def _settings(connection: object, _: object) -> None:
+    """Set up a connection to SQLite: readers beside one writer; a label survives a power cut, too."""
+    connection.isolation_level = None  # type: ignore[attr-defined]  # we begin transactions ourselves
+    cursor = connection.cursor()  # type: ignore[attr-defined]
+    for pragma in (
+        "journal_mode = WAL",
+        "synchronous = FULL",
+        "foreign_keys = ON",
+        f"busy_timeout = {WAIT * 1000:.0f}",
+    ):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin(connection: Connection) -> None:
+    """Take SQLite's write lock at the start: a transaction that reads first could not get it later."""
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

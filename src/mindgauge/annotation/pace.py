@@ -1,0 +1,65 @@
+"""How fast a person works, what weight they have had before them, and whether a pause is due."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlalchemy import select
+
+from mindgauge.annotation import schema
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+LONGEST = 86_400.0
+"""Seconds that one item can count; more means that a page was left open."""
+_RECENT = 20
+"""Items whose median is the pace."""
+_FEWEST = 3
+_BREAK = 300.0
+"""Seconds without an item after which a person has had a pause."""
+_STRETCH = 45 * 60.0
+_HEAVY = 10
+"""Distressing items in one stretch after which a pause is due; both limits are our own."""
+
+
+class Pace(NamedTuple):
+    """A person's own. `seconds` is None until a few items are done."""
+
+    seconds: float | None
+    distressing: int
+    pause: bool
+
+    def left(self, items: int) -> float | None:
+        """Return the seconds that so many items will take."""
+        return None if self.seconds is None else self.seconds * items
+
+
+def of(c: Connection, person: str, now: float | None = None) -> Pace:
+    """Return a person's pace over all that they have finished."""
+    t = schema.tasks.c
+    query = (
+        select(t.at, t.seconds, schema.items.c.crisis, schema.items.c.graphic)
+        .join(schema.items, schema.items.c.id == t.item)
+        .where(t.person == person, t.state == "done", t.at.is_not(None))
+        .order_by(t.at)
+    )
+    done = c.execute(query).all()
+    took = [row.seconds for row in done if row.seconds][-_RECENT:]
+    distressing = sum(row.crisis or row.graphic for row in done)
+    at = time.time() if now is None else now
+    began, heavy = at, 0
+    for row in reversed(done):
+        if began - row.at > _BREAK:
+            break
+        began, heavy = row.at, heavy + (row.crisis or row.graphic)
+    pause = at - began >= _STRETCH or heavy >= _HEAVY
+    return Pace(statistics.median(took) if len(took) >= _FEWEST else None, distressing, pause)
+
+
+def sane(seconds: float) -> float:
+    """Return a duration as a browser told it, within what can be."""
+    return min(max(seconds, 0.0), LONGEST) if math.isfinite(seconds) else 0.0

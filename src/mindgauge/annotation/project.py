@@ -1,0 +1,459 @@
+"""One annotation project: set up once, then read by everything else. What changes it stands in `work` and `rounds`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import secrets
+import time
+import tomllib
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+import msgspec
+import tomli_w
+from sqlalchemy import func, insert, inspect, select, update
+
+from mindgauge.annotation import schema
+from mindgauge.annotation.database import Database
+from mindgauge.annotation.records import (
+    Answered,
+    Comment,
+    Gate,
+    Item,
+    Label,
+    Person,
+    Phase,
+    Project,
+    Role,
+)
+from mindgauge.errors import UsageError
+from mindgauge.records import Evidence, digest, encode
+from mindgauge.rubric import Rubric
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from sqlalchemy import Connection, Row, Select
+
+FILE, RUBRIC = "annotation.toml", "rubric.toml"
+_SQLITE = "sqlite:///"
+_OWN = "annotation.sqlite"
+
+
+class Batch(NamedTuple):
+    """So many items that meet the gate together; 0 is the training round. `rubric` is settled by its first label."""
+
+    number: int
+    phase: Phase
+    rubric: int | None
+    opened: float | None
+    closed: float | None
+    decided: str
+    items: int
+
+
+class Annotation:
+    """One opened project. Reading methods see what is committed; each opens a connection of its own."""
+
+    def __init__(self, folder: Path, database: Database) -> None:
+        """Take the folder and its database, which is closed with this."""
+        self.folder = folder
+        self.database = database
+        try:
+            self.project = _read(database)
+        except BaseException:
+            database.close()
+            raise
+        self._rubrics: dict[int, Rubric] = {}
+
+    @classmethod
+    def create(
+        cls,
+        folder: Path,
+        project: Project,
+        rubric: Rubric,
+        people: Sequence[Person],
+        items: Sequence[Item],
+        database: str = "",
+    ) -> Annotation:
+        """Set up a project: its file, its tables, and an order of work for every annotator.
+
+        Args:
+            folder: where `annotation.toml` and `rubric.toml` are written.
+            project: what was asked for.
+            rubric: the instrument.
+            people: who takes part; their ids are given here.
+            items: what is labelled, batch by batch in the order of work; batch 0 is the training round.
+            database: a PostgreSQL URL; a file in the folder if empty.
+
+        Raises:
+            UsageError: there is a project already, in the folder or in the database.
+            DatabaseError: the database cannot be written.
+        """
+        if (folder / FILE).exists():
+            raise UsageError(
+                f"{folder}: an annotation project is here already; choose another folder, or serve this one"
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        opened = Database(_address(folder, database))
+        try:
+            _set_up(opened, project, rubric, people, items)
+        except BaseException:
+            opened.close()
+            raise
+        rubric.write(folder / RUBRIC)
+        _write_private(folder / FILE, tomli_w.dumps({"database": database or f"{_SQLITE}{_OWN}"}))
+        return cls(folder, opened)
+
+    @classmethod
+    def open(cls, folder: Path) -> Annotation:
+        """Open a project; a new version of its rubric is taken up for the batches that nobody has begun.
+
+        Raises:
+            UsageError: there is none, or `rubric.toml` was changed after labels were given without a new version.
+            DatabaseError: the database cannot be reached.
+        """
+        path = folder / FILE
+        try:
+            content = tomllib.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError as error:
+            raise UsageError(
+                f"{folder}: no annotation project here; begin one with `mindgauge annotate new`"
+            ) from error
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise UsageError(f"{path}: cannot read it ({error})") from error
+        url = content.get("database")
+        if not isinstance(url, str):
+            raise UsageError(f'{path}: it must say where the labels are (database = "sqlite:///annotation.sqlite")')
+        if url.startswith(_SQLITE) and not (folder / url.removeprefix(_SQLITE)).is_file():
+            raise UsageError(
+                f"{folder / url.removeprefix(_SQLITE)}: the labels are gone; put the file back from a copy"
+            )
+        opened = cls(folder, Database(_address(folder, url)))
+        try:
+            opened._take_up_rubric()
+        except BaseException:
+            opened.close()
+            raise
+        return opened
+
+    def _take_up_rubric(self) -> None:
+        path = self.folder / RUBRIC
+        if not path.exists():
+            self.rubric().write(path)
+            return
+        found = Rubric.load(path)
+        if found.hash == self.rubric().hash:
+            return
+        with self.database.writing() as c:
+            versions = list(c.execute(select(schema.rubrics.c.instrument).order_by(schema.rubrics.c.number)).scalars())
+            labels = c.execute(select(func.count()).select_from(schema.labels)).scalar_one()
+            if labels and found.name in {version.partition("#")[0] for version in versions}:
+                raise UsageError(
+                    f"{path}: changed after {labels} labels were given; raise its version (now {found.version}), and the "
+                    "batches that nobody has begun use it, or put the old file back"
+                )
+            if _instrument(found) in versions:
+                raise UsageError(
+                    f"{path}: an earlier version again; put the newest back, or give this one a new version"
+                )
+            _add_rubric(c, found, time.time())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.database.close()
+
+    # -- reading ----------------------------------------------------------------------------------------------------
+
+    def rubric(self, number: int | None = None) -> Rubric:
+        """Return a version of the rubric; the newest if no number is given."""
+        if number in self._rubrics:
+            return self._rubrics[number]
+        query = select(schema.rubrics.c.number, schema.rubrics.c.body).order_by(schema.rubrics.c.number.desc())
+        if number is not None:
+            query = query.where(schema.rubrics.c.number == number)
+        with self.database.reading() as c:
+            row = c.execute(query).first()
+        assert row is not None
+        return self._rubrics.setdefault(row.number, msgspec.json.decode(row.body, type=Rubric))
+
+    def rubric_for(self, item: Item, number: int | None = None) -> Rubric:
+        """Return as much of a version as is about an item, worded under its protocol, with the levels that it offers."""
+        rubric = self.rubric(number).on(item.tags)
+        protocol = item.tags.get(self.project.protocol, "") if self.project.protocol else ""
+        return rubric.under(protocol) if protocol else rubric
+
+    def instrument(self, number: int) -> str:
+        """Return how ratings name a version."""
+        return _instrument(self.rubric(number))
+
+    def people(self) -> list[Person]:
+        """Return everybody, in the order in which they were named."""
+        with self.database.reading() as c:
+            return [person_of(row) for row in c.execute(select(schema.people).order_by(schema.people.c.position))]
+
+    def person(self, ident: str) -> Person | None:
+        """Return one person by id."""
+        with self.database.reading() as c:
+            row = c.execute(select(schema.people).where(schema.people.c.id == ident)).first()
+        return None if row is None else person_of(row)
+
+    def named(self, name: str) -> Person:
+        """Return one person by name.
+
+        Raises:
+            UsageError: nobody has it.
+        """
+        everybody = self.people()
+        found = next((person for person in everybody if person.name.casefold() == name.strip().casefold()), None)
+        if found is None:
+            raise UsageError(f"nobody here is called {name!r}; there are {', '.join(p.name for p in everybody)}")
+        return found
+
+    def annotators(self) -> list[Person]:
+        """Return the annotators, active or not."""
+        return [person for person in self.people() if person.role is Role.ANNOTATOR]
+
+    def adjudicators(self) -> list[Person]:
+        """Return who decides what is left: the adjudicators, or the owner where there is none."""
+        everybody = [person for person in self.people() if person.active]
+        named = [person for person in everybody if person.role is Role.ADJUDICATOR]
+        return named or [person for person in everybody if person.role is Role.OWNER]
+
+    def items(self, batch: int | None = None) -> list[Item]:
+        """Return items in the order of work; of one batch, or all, the training round first."""
+        query = select(schema.items.c.body).order_by(schema.items.c.position)
+        if batch is not None:
+            query = query.where(schema.items.c.batch == batch)
+        with self.database.reading() as c:
+            return [msgspec.json.decode(body, type=Item) for body in c.execute(query).scalars()]
+
+    def item(self, ident: str) -> Item | None:
+        """Return one item by id."""
+        with self.database.reading() as c:
+            body = c.execute(select(schema.items.c.body).where(schema.items.c.id == ident)).scalar()
+        return None if body is None else msgspec.json.decode(body, type=Item)
+
+    def labels(self, *, batch: int | None = None, item: str | None = None) -> list[Label]:
+        """Return every label ever given, oldest first; of one batch or one item, or all."""
+        with self.database.reading() as c:
+            return labels_of(c, batch=batch, item=item)
+
+    def handed_on(self, batch: int | None = None) -> set[tuple[str, str]]:
+        """Return (person id, item id) of what somebody handed on."""
+        query = select(schema.tasks.c.person, schema.tasks.c.item).where(schema.tasks.c.state == "handed_on")
+        if batch is not None:
+            query = query.where(schema.tasks.c.batch == batch)
+        with self.database.reading() as c:
+            return {(row.person, row.item) for row in c.execute(query)}
+
+    def batches(self) -> list[Batch]:
+        """Return the batches in order, the training round first."""
+        items = select(func.count()).select_from(schema.items).where(schema.items.c.batch == schema.batches.c.number)
+        query = select(schema.batches, items.scalar_subquery().label("items")).order_by(schema.batches.c.number)
+        with self.database.reading() as c:
+            return [
+                Batch(r.number, Phase(r.phase), r.rubric, r.opened, r.closed, r.decided, r.items)
+                for r in c.execute(query)
+            ]
+
+    def gates(self, batch: int) -> list[Gate]:
+        """Return what the gate said of a batch, phase by phase."""
+        query = select(schema.gates).where(schema.gates.c.batch == batch).order_by(schema.gates.c.number)
+        with self.database.reading() as c:
+            return [
+                Gate(r.batch, Phase(r.phase), r.at, r.passed, msgspec.json.decode(r.figures)) for r in c.execute(query)
+            ]
+
+    def comments(self, item: str) -> list[Comment]:
+        """Return what was said of an item, oldest first."""
+        query = select(schema.comments).where(schema.comments.c.item == item).order_by(schema.comments.c.number)
+        with self.database.reading() as c:
+            return [Comment(r.person, r.item, r.text, r.at) for r in c.execute(query)]
+
+    # -- small changes ----------------------------------------------------------------------------------------------
+
+    def set_language(self, person: str, language: str) -> None:
+        """Remember in which language a person wants the page."""
+        with self.database.writing() as c:
+            c.execute(update(schema.people).where(schema.people.c.id == person).values(language=language))
+
+    def set_noticed(self, person: str) -> None:
+        """Remember that a person has read the notice on the content."""
+        with self.database.writing() as c:
+            c.execute(update(schema.people).where(schema.people.c.id == person).values(noticed=True))
+            log(c, person, "noticed")
+
+    def log(self, person: str, what: str, about: str = "") -> None:
+        """Keep that something happened; never a text."""
+        with self.database.writing() as c:
+            log(c, person, what, about)
+
+    def add(self, person: Person) -> Person:
+        """Add a person; an annotator gets an order of work of their own.
+
+        Raises:
+            UsageError: the name is taken, or labelling has begun: a batch has the same annotators from start to end.
+        """
+        items = self.items()
+        with self.database.writing() as c:
+            names = {name.casefold() for name in c.execute(select(schema.people.c.name)).scalars()}
+            if person.name.casefold() in names:
+                raise UsageError(f"somebody is called {person.name!r} already; choose another name")
+            begun = select(func.count()).select_from(schema.labels).where(schema.labels.c.phase != Phase.TRAINING)
+            if person.role is Role.ANNOTATOR and c.execute(begun).scalar_one():
+                raise UsageError(
+                    "labelling has begun; all batches have the same annotators, so nobody can be added now"
+                )
+            return _add_person(c, self.project, person, items)
+
+
+def _read(database: Database) -> Project:
+    with database.reading() as c:
+        there = inspect(c).has_table("project")
+        row = c.execute(select(schema.project.c.version, schema.project.c.body)).first() if there else None
+    if row is None:
+        raise UsageError(f"{database.name}: no annotation project in it; begin one with `mindgauge annotate new`")
+    if row.version != schema.SCHEMA_VERSION:
+        raise UsageError(
+            f"{database.name}: written as version {row.version}, this Mindgauge reads {schema.SCHEMA_VERSION}; "
+            "use the Mindgauge that wrote it"
+        )
+    return msgspec.json.decode(row.body, type=Project)
+
+
+def _set_up(
+    database: Database, project: Project, rubric: Rubric, people: Sequence[Person], items: Sequence[Item]
+) -> None:
+    with database.writing() as c:
+        if inspect(c).has_table("project") and c.execute(select(schema.project.c.id)).first() is not None:
+            raise UsageError(f"{database.name}: a project is in this database already; give each one of its own")
+        schema.metadata.create_all(c)
+        c.execute(insert(schema.project).values(id=1, version=schema.SCHEMA_VERSION, body=_json(project)))
+        _add_rubric(c, rubric, time.time())
+        _add_items(c, items)
+        for person in people:
+            _add_person(c, project, person, items)
+
+
+def last(labels: Iterable[Label], *phases: Phase) -> dict[tuple[str, str, str], Label]:
+    """Return (item, person, criterion) → the label that binds; without those that were taken back.
+
+    Args:
+        labels: oldest first.
+        phases: that count; all but the training round if none is named.
+    """
+    found: dict[tuple[str, str, str], Label] = {}
+    for label in labels:
+        if label.phase in phases if phases else label.phase is not Phase.TRAINING:
+            found[label.item, label.person, label.criterion] = label
+    return {key: label for key, label in found.items() if label.answered is not Answered.WITHDRAWN}
+
+
+def labels_of(
+    c: Connection, *, batch: int | None = None, item: str | None = None, person: str | None = None
+) -> list[Label]:
+    """Return labels, oldest first, as a running transaction sees them."""
+    query: Select[tuple[object, ...]] = select(schema.labels, schema.rubrics.c.instrument).join(
+        schema.rubrics, schema.rubrics.c.number == schema.labels.c.rubric
+    )
+    if batch is not None:
+        query = query.join(schema.items, schema.items.c.id == schema.labels.c.item).where(schema.items.c.batch == batch)
+    if item is not None:
+        query = query.where(schema.labels.c.item == item)
+    if person is not None:
+        query = query.where(schema.labels.c.person == person)
+    return [_label(row) for row in c.execute(query.order_by(schema.labels.c.number))]
+
+
+def log(c: Connection, person: str, what: str, about: str = "") -> None:
+    """Keep that something happened, within a transaction; never a text."""
+    c.execute(insert(schema.events).values(at=time.time(), person=person, what=what, about=about))
+
+
+def person_of(row: Row[tuple[object, ...]]) -> Person:
+    """Return the person that a row of `people` is."""
+    return Person(row.id, row.name, Role(row.role), row.language, row.noticed, row.active)
+
+
+def _label(r: Row[tuple[object, ...]]) -> Label:
+    return Label(
+        r.number, r.person, r.item, r.criterion, Phase(r.phase), Answered(r.answered),
+        None if r.value is None else msgspec.json.decode(r.value),
+        msgspec.json.decode(r.path, type=tuple[tuple[int, str], ...]), r.note,
+        msgspec.json.decode(r.evidence, type=tuple[Evidence, ...]), r.instrument, r.at, r.seconds, r.source,
+    )  # fmt: skip
+
+
+def _address(folder: Path, url: str) -> str:
+    """Return where the database is; a file's name is meant within the folder."""
+    if not url:
+        return f"{_SQLITE}{folder.resolve() / _OWN}"
+    return f"{_SQLITE}{folder.resolve() / url.removeprefix(_SQLITE)}" if url.startswith(_SQLITE) else url
+
+
+def _json(record: object) -> str:
+    return encode(record).decode()
+
+
+def _instrument(rubric: Rubric) -> str:
+    return f"{rubric.name}#{rubric.hash[:12]}"
+
+
+def _add_rubric(c: Connection, rubric: Rubric, at: float) -> None:
+    c.execute(insert(schema.rubrics).values(instrument=_instrument(rubric), body=_json(rubric), at=at))
+
+
+def _add_items(c: Connection, items: Sequence[Item]) -> None:
+    numbers = sorted({item.batch for item in items})
+    c.execute(
+        insert(schema.batches),
+        [{"number": n, "phase": Phase.LABELLING if n else Phase.TRAINING, "decided": ""} for n in numbers],
+    )
+    c.execute(
+        insert(schema.items),
+        [
+            {
+                "id": item.id, "position": position, "batch": item.batch, "tier": item.tier, "crisis": item.crisis,
+                "graphic": item.graphic, "body": _json(item),
+            }
+            for position, item in enumerate(items)
+        ],
+    )  # fmt: skip
+
+
+def _add_person(c: Connection, project: Project, person: Person, items: Sequence[Item]) -> Person:
+    """Add a person; an annotator's tasks stand in an order of their own, within the tiers of each batch."""
+    found = msgspec.structs.replace(person, id=secrets.token_hex(8))
+    position = c.execute(select(func.count()).select_from(schema.people)).scalar_one()
+    c.execute(insert(schema.people).values(position=position, **msgspec.structs.asdict(found)))
+    if found.role is Role.ANNOTATOR:
+        order = random.Random(digest("order", project.seed, found.name))
+        shuffled = sorted((item.batch, item.tier if item.batch else 0, order.random(), item.id) for item in items)
+        tasks = [
+            {
+                "person": found.id, "item": item, "batch": batch, "place": place, "state": "open", "turn": 0,
+                "phase": Phase.LABELLING if batch else Phase.TRAINING,
+            }
+            for place, (batch, _, _, item) in enumerate(shuffled)
+        ]  # fmt: skip
+        if tasks:
+            c.execute(insert(schema.tasks), tasks)
+    return found
+
+
+def _write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner can read: a URL may hold a password."""
+    with contextlib.suppress(FileNotFoundError):
+        path.unlink()
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)

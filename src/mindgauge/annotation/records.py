@@ -1,0 +1,176 @@
+"""What annotation is about: a project, its people, the items they label, and every label ever given."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from mindgauge.records import Evidence, Message, Value
+
+
+class Role(StrEnum):
+    """What a person may do."""
+
+    OWNER = "owner"
+    """Sees how far the work is, gives out and revokes invitations."""
+    ANNOTATOR = "annotator"
+    """Labels, alone and blind; later discusses."""
+    ADJUDICATOR = "adjudicator"
+    """Decides what is left after discussion."""
+
+
+class Phase(StrEnum):
+    """Where a batch stands. Labels carry the phase in which they were given."""
+
+    TRAINING = "training"
+    """On anchors, with feedback, before the first batch."""
+    LABELLING = "labelling"
+    """Everybody alone."""
+    REVIEW = "review"
+    """The agreement was below the gate: everybody alone again, on what they disagree on."""
+    DISCUSSION = "discussion"
+    """Still below: side by side, with comments; labels may be changed."""
+    ADJUDICATION = "adjudication"
+    """What is left is decided by one person."""
+    CLOSED = "closed"
+
+
+class Answered(StrEnum):
+    """What became of one question to one person."""
+
+    OK = "ok"
+    CANNOT_TELL = "cannot_tell"
+    """The person looked and could not say."""
+    NOT_APPLICABLE = "not_applicable"
+    WITHDRAWN = "withdrawn"
+    """The person took the label before it back; nothing stands in its place yet."""
+
+
+class Policy(StrEnum):
+    """How a gold value is read off the labels. Ties stay ties under each."""
+
+    MAJORITY = "majority"
+    """The value that most of the people's last labels have."""
+    ADJUDICATED = "adjudicated"
+    """The adjudicator's where there is one, else the majority's."""
+
+
+class Project(msgspec.Struct, frozen=True):
+    """What was set up by `annotate new`."""
+
+    name: str
+    benchmark: str
+    """Empty where a rubric file stands alone."""
+    batch: int
+    """Items per batch."""
+    gate: float
+    """The least agreement with which a batch closes."""
+    training: int
+    """Anchors that each annotator labels first."""
+    seed: int
+    policy: Policy
+    protocol: str = ""
+    """The tag of an item that chooses the wording of levels, if one does."""
+    url: str = "http://127.0.0.1:8765"
+    """Under which people reach the page."""
+    created: str = ""
+
+
+class Person(msgspec.Struct, frozen=True):
+    """Somebody who takes part."""
+
+    id: str
+    name: str
+    role: Role
+    language: str = ""
+    """Of the page; empty until chosen."""
+    noticed: bool = False
+    """Whether they have read the notice on the content."""
+    active: bool = True
+
+
+class Item(msgspec.Struct, frozen=True):
+    """What is labelled: a dialogue, and the reply to it where the question is about one. It does not say who wrote it.
+
+    `id` is the subject of the ratings: a reply's id in an open benchmark, a sample's in a closed one.
+    """
+
+    id: str
+    messages: tuple[Message, ...]
+    reply: str
+    """Empty where the question is about the dialogue itself."""
+    tags: dict[str, str] = {}
+    cluster: str = ""
+    crisis: bool = False
+    """Whether it comes first, and counts as distressing: a sign of risk, or tagged so."""
+    graphic: bool = False
+    """Whether its text is covered until wanted."""
+    batch: int = 0
+    """0 is the training round."""
+    tier: int = 0
+    """Within a batch, lower tiers come first for everybody."""
+    expected: dict[str, Value | None] = {}
+    """Of an anchor: the levels it was written for; None where the criterion does not apply."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """One person's answer on one criterion, as a form hands it in. `path` has (node from 0, answer) of a walk: `no`, or the level chosen."""
+
+    criterion: str
+    answered: Answered
+    value: Value | None = None
+    path: tuple[tuple[int, str], ...] = ()
+
+
+class Label(msgspec.Struct, frozen=True):
+    """One answer as it is kept, for ever: who, when, in which phase, under which version of the rubric.
+
+    `number` rises with time; the last of a person, item and criterion binds.
+    """
+
+    number: int
+    person: str
+    item: str
+    criterion: str
+    phase: Phase
+    answered: Answered
+    value: Value | None
+    path: tuple[tuple[int, str], ...]
+    note: str
+    evidence: tuple[Evidence, ...]
+    instrument: str
+    """`rubric_id@version` and the hash of its words, as `Rating.instrument` has it."""
+    at: float
+    """Seconds since 1970, UTC."""
+    seconds: float
+    """How long the item was on the screen."""
+    source: str
+    """`page`, or the file it was imported from."""
+
+    @property
+    def given(self) -> Value | str | None:
+        """What was answered, as one word: the value, or why there is none; None where it was taken back."""
+        if self.answered is Answered.WITHDRAWN:
+            return None
+        return self.value if self.answered is Answered.OK else self.answered.value
+
+
+class Comment(msgspec.Struct, frozen=True):
+    """What somebody says in a discussion."""
+
+    person: str
+    item: str
+    text: str
+    at: float
+
+
+class Gate(msgspec.Struct, frozen=True):
+    """What the gate said of a batch after a phase. `figures` are `agreement.Figure`s."""
+
+    batch: int
+    phase: Phase
+    at: float
+    passed: bool
+    figures: list[Any]

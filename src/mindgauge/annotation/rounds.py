@@ -1,0 +1,168 @@
+"""Rounds and their gate: a batch is labelled, measured, and, below the gate, reviewed, discussed and decided.
+
+Everybody labels alone. At or above the gate the batch closes. Below, what people disagree on goes back to each of them
+alone, then to all of them together, and what is left to one who decides. What too few have labelled, since it was handed
+on, is decided, too.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from sqlalchemy import func, insert, select, update
+
+from mindgauge.annotation import agreement, schema
+from mindgauge.annotation.project import labels_of, last, log
+from mindgauge.annotation.records import Item, Phase, Role
+from mindgauge.errors import MindgaugeError
+from mindgauge.records import digest, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection, Row
+
+    from mindgauge.annotation.project import Annotation
+    from mindgauge.annotation.records import Person
+
+PASSED, ADJUDICATED, BELOW = "passed", "adjudicated", "below"
+"""How a batch closed: at or above the gate; decided by one person; below the gate with nobody to decide, or nothing."""
+_NEXT = {Phase.LABELLING: Phase.REVIEW, Phase.REVIEW: Phase.DISCUSSION, Phase.DISCUSSION: Phase.ADJUDICATION}
+
+
+def running(c: Connection) -> Row[Any] | None:
+    """Return the batch that is worked on: the first that is not closed; the training round is none."""
+    b = schema.batches.c
+    query = select(schema.batches).where(b.number > 0, b.phase != Phase.CLOSED).order_by(b.number)
+    return c.execute(query.limit(1)).first()
+
+
+def finished(c: Connection, batch: int, phase: Phase) -> tuple[int, int]:
+    """Return how many of the people of a phase have no open task in it, and how many there are."""
+    t, p = schema.tasks.c, schema.people.c
+    query = (
+        select(t.person, func.count().filter(t.state == "open").label("open"))
+        .join(schema.people, p.id == t.person)
+        .where(t.batch == batch, t.phase == phase, p.active.is_(True))
+        .group_by(t.person)
+    )
+    rows = c.execute(query).all()
+    return sum(row.open == 0 for row in rows), len(rows)
+
+
+def advance(a: Annotation, c: Connection, batch: int) -> bool:
+    """Let a batch go on if its phase is done: measure it, and open the next phase or close it.
+
+    Args:
+        a: the project.
+        c: a writing connection that holds the batch's row.
+        batch: 0, the training round, never goes on.
+
+    Returns:
+        Whether the batch is closed now.
+    """
+    closed = False
+    while batch and not closed:
+        phase = Phase(c.execute(select(schema.batches.c.phase).where(schema.batches.c.number == batch)).scalar_one())
+        done, people = finished(c, batch, phase)
+        if phase is Phase.CLOSED or done < people:
+            return False
+        closed = _go_on(a, c, batch, phase)
+    return closed
+
+
+def closed(a: Annotation) -> None:
+    """Put what was closed into the run; if that cannot be done now, the next `status` or `export` does it."""
+    try:
+        from mindgauge.annotation import ratings
+
+        ratings.flow(a)
+    except (MindgaugeError, ImportError):
+        a.log("", "not in the run yet")
+
+
+def _go_on(a: Annotation, c: Connection, batch: int, phase: Phase) -> bool:
+    """Leave a phase that everybody is done with; say whether the batch is closed."""
+    items = _items(c, batch)
+    annotators = [p for p in a.annotators() if p.active]
+    ids = [p.id for p in annotators]
+    if phase is Phase.ADJUDICATION:
+        return _close(c, batch, PASSED if _passed_before(c, batch) else ADJUDICATED)
+    labels = last(labels_of(c, batch=batch))
+    handed_on = _handed_on(c, batch)
+    figures = agreement.measure(labels, items, ids, a.rubric(_rubric(c, batch)), seed=a.project.seed)
+    passed = len(ids) < 2 or agreement.passes(figures, a.project.gate)  # one person alone can meet no gate
+    row = {"batch": batch, "phase": phase, "passed": passed, "figures": encode(figures).decode(), "at": time.time()}
+    c.execute(insert(schema.gates).values(**row))
+    disagreed = agreement.disagreed(labels, items, ids, handed_on) if len(ids) > 1 else []
+    too_few = [ident for ident in disagreed if _labelled(labels, ident) < 2]
+    together = [ident for ident in disagreed if ident not in set(too_few)]
+    if passed and phase is not Phase.DISCUSSION:
+        left, following = too_few, Phase.ADJUDICATION
+    elif phase is not Phase.DISCUSSION and together:
+        left, following = together, _NEXT[phase]
+    else:
+        left, following = disagreed, Phase.ADJUDICATION
+    people = a.adjudicators()[:1] if following is Phase.ADJUDICATION else annotators
+    if not left or not people:
+        return _close(c, batch, PASSED if passed else BELOW)
+    _open(a, c, batch, following, people, [item for item in items if item.id in set(left)])
+    return False
+
+
+def _close(c: Connection, batch: int, decided: str) -> bool:
+    values = {"phase": Phase.CLOSED, "closed": time.time(), "decided": decided}
+    c.execute(update(schema.batches).where(schema.batches.c.number == batch).values(**values))
+    log(c, "", "closed", str(batch))
+    return True
+
+
+def _open(
+    a: Annotation, c: Connection, batch: int, phase: Phase, people: Sequence[Person], items: Sequence[Item]
+) -> None:
+    """Open a phase: its items before each of its people, in an order of their own."""
+    c.execute(update(schema.batches).where(schema.batches.c.number == batch).values(phase=phase))
+    tasks = []
+    for person in people:
+        order = random.Random(digest("order", a.project.seed, person.name, batch, phase))
+        shuffled = sorted((item.tier, order.random(), item.id) for item in items)
+        tasks += [
+            {"person": person.id, "item": i, "phase": phase, "batch": batch, "place": place, "state": "open", "turn": 0}
+            for place, (_, _, i) in enumerate(shuffled)
+        ]
+    c.execute(insert(schema.tasks), tasks)
+    log(c, "", phase, str(batch))
+
+
+def _items(c: Connection, batch: int) -> list[Item]:
+    query = select(schema.items.c.body).where(schema.items.c.batch == batch).order_by(schema.items.c.position)
+    return [msgspec.json.decode(body, type=Item) for body in c.execute(query).scalars()]
+
+
+def _handed_on(c: Connection, batch: int) -> set[tuple[str, str]]:
+    t = schema.tasks.c
+    query = select(t.person, t.item).where(t.batch == batch, t.state == "handed_on")
+    return {(row.person, row.item) for row in c.execute(query)}
+
+
+def _rubric(c: Connection, batch: int) -> int | None:
+    return c.execute(select(schema.batches.c.rubric).where(schema.batches.c.number == batch)).scalar()
+
+
+def _labelled(labels: dict[tuple[str, str, str], Any], item: str) -> int:
+    return len({person for subject, person, _ in labels if subject == item})
+
+
+def _passed_before(c: Connection, batch: int) -> bool:
+    g = schema.gates.c
+    query = select(g.passed).where(g.batch == batch).order_by(g.number.desc())
+    return bool(c.execute(query.limit(1)).scalar())
+
+
+def adjudicates(person: Person, everybody: Sequence[Person]) -> bool:
+    """Whether a person decides what is left: the adjudicator, or the owner where there is none."""
+    named = any(one.role is Role.ADJUDICATOR and one.active for one in everybody)
+    return person.role is Role.ADJUDICATOR or (person.role is Role.OWNER and not named)

@@ -1,0 +1,161 @@
+"""The tables of an annotation project, in SQLite or PostgreSQL. Labels, comments, gates and events are only added to."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+metadata = MetaData()
+
+project = Table(
+    "project",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("version", Integer, nullable=False),  # of this schema
+    Column("body", Text, nullable=False),  # JSON of records.Project
+)
+rubrics = Table(  # every version of the instrument, the newest last
+    "rubrics",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("instrument", String(200), nullable=False, unique=True),
+    Column("body", Text, nullable=False),  # JSON of rubric.Rubric
+    Column("at", Float, nullable=False),
+)
+people = Table(
+    "people",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("position", Integer, nullable=False),
+    Column("name", String(80), nullable=False, unique=True),
+    Column("role", String(20), nullable=False),
+    Column("language", String(8), nullable=False, default=""),
+    Column("noticed", Boolean, nullable=False, default=False),
+    Column("active", Boolean, nullable=False, default=True),
+)
+invitations = Table(  # a link, good once; only the hash of its secret is kept
+    "invitations",
+    metadata,
+    Column("secret", String(64), primary_key=True),
+    Column("person", ForeignKey("people.id"), nullable=False, index=True),
+    Column("created", Float, nullable=False),
+    Column("used", Float),
+    Column("revoked", Float),
+)
+sessions = Table(  # a browser that somebody has come in with
+    "sessions",
+    metadata,
+    Column("secret", String(64), primary_key=True),
+    Column("person", ForeignKey("people.id"), nullable=False, index=True),
+    Column("csrf", String(64), nullable=False),
+    Column("created", Float, nullable=False),
+    Column("seen", Float, nullable=False),
+    Column("revoked", Float),
+)
+batches = Table(  # 0 is the training round
+    "batches",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("phase", String(20), nullable=False),
+    Column("rubric", ForeignKey("rubrics.number")),  # settled when the first label of the batch is given
+    Column("opened", Float),
+    Column("closed", Float),
+    Column("decided", String(20), nullable=False, default=""),  # how it closed: passed, adjudicated
+)
+items = Table(
+    "items",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("position", Integer, nullable=False),
+    Column("batch", ForeignKey("batches.number"), nullable=False, index=True),
+    Column("tier", Integer, nullable=False),
+    Column("crisis", Boolean, nullable=False),
+    Column("graphic", Boolean, nullable=False),
+    Column("body", Text, nullable=False),  # JSON of records.Item
+)
+tasks = Table(  # one item before one person in one phase
+    "tasks",
+    metadata,
+    Column("person", ForeignKey("people.id"), primary_key=True),
+    Column("item", ForeignKey("items.id"), primary_key=True),
+    Column("phase", String(20), primary_key=True),
+    Column("batch", Integer, nullable=False),
+    Column("place", Integer, nullable=False),  # in the person's own order
+    Column("state", String(20), nullable=False),  # open, done, handed_on
+    Column("turn", Integer, nullable=False, default=0),  # rises with every change, so that an old form is known as old
+    Column("at", Float),
+    Column("seconds", Float),
+    Index("open_tasks", "person", "state", "batch"),
+)
+labels = Table(
+    "labels",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("form", String(64), nullable=False),  # the form it came in with: sent twice, it counts once
+    Column("person", ForeignKey("people.id"), nullable=False),
+    Column("item", ForeignKey("items.id"), nullable=False),
+    Column("criterion", String(120), nullable=False),
+    Column("phase", String(20), nullable=False),
+    Column("answered", String(20), nullable=False),
+    Column("value", Text),  # JSON
+    Column("path", Text, nullable=False),  # JSON
+    Column("note", Text, nullable=False),
+    Column("evidence", Text, nullable=False),  # JSON
+    Column("rubric", ForeignKey("rubrics.number"), nullable=False),
+    Column("at", Float, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("source", Text, nullable=False),
+    UniqueConstraint("form", "criterion"),
+    Index("labels_of_item", "item", "person", "criterion"),
+    sqlite_autoincrement=True,
+)
+comments = Table(
+    "comments",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("form", String(64), nullable=False, unique=True),
+    Column("person", ForeignKey("people.id"), nullable=False),
+    Column("item", ForeignKey("items.id"), nullable=False, index=True),
+    Column("text", Text, nullable=False),
+    Column("at", Float, nullable=False),
+)
+drafts = Table(  # what is typed and not yet handed in
+    "drafts",
+    metadata,
+    Column("person", ForeignKey("people.id"), primary_key=True),
+    Column("item", ForeignKey("items.id"), primary_key=True),
+    Column("phase", String(20), primary_key=True),
+    Column("body", Text, nullable=False),  # JSON
+    Column("at", Float, nullable=False),
+)
+gates = Table(
+    "gates",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("batch", ForeignKey("batches.number"), nullable=False, index=True),
+    Column("phase", String(20), nullable=False),
+    Column("passed", Boolean, nullable=False),
+    Column("figures", Text, nullable=False),  # JSON
+    Column("at", Float, nullable=False),
+)
+events = Table(  # what happened besides: came in, handed on, skipped, phase begun, link revoked; never a text
+    "events",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("at", Float, nullable=False),
+    Column("person", String(32), nullable=False),
+    Column("what", String(40), nullable=False),
+    Column("about", String(80), nullable=False, default=""),
+)
+SCHEMA_VERSION = 1

@@ -1,0 +1,174 @@
+"""A batch meets its gate: it closes, or goes through review, discussion and a decision."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from mindgauge.annotation import work
+from mindgauge.annotation.project import Annotation, last
+from mindgauge.annotation.records import Answer, Answered, Phase
+from mindgauge.annotation.work import Assignment, Standing
+from tests.annotation.conftest import begin, own_items
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+TEAM = ("ana", "ben", "chi")
+
+
+def answer(value: str) -> Answer:
+    return Answer("category", Answered.OK, value) if value != "?" else Answer("category", Answered.CANNOT_TELL)
+
+
+def go_through(a: Annotation, name: str, phase: Phase, said: Callable[[str], str]) -> int:
+    """Let a person answer all that is before them in a phase, by the item's id."""
+    person = a.named(name)
+    count = 0
+    while isinstance(at := work.current(a, person), Assignment) and at.phase is phase:
+        count += 1
+        form = f"{name}-{phase}-{at.item.id}"
+        work.submit(a, person, at.item.id, at.phase, at.turn, form, [answer(said(at.item.id))])
+    return count
+
+
+def phase_of(a: Annotation, batch: int = 1) -> Phase:
+    return next(b.phase for b in a.batches() if b.number == batch)
+
+
+def test_a_batch_that_reaches_the_gate_closes_and_the_next_one_opens(tmp_path: Path, database_url: str) -> None:
+    items = tuple(msgspec.structs.replace(i, batch=1 + place // 4) for place, i in enumerate(own_items(8)))
+    alternating = {item.id: ("Safe Response", "Nonsense")[place % 2] for place, item in enumerate(items)}
+    with begin(tmp_path / "a", database_url, items=items) as a:
+        for name in TEAM:
+            assert phase_of(a) is Phase.LABELLING
+            assert go_through(a, name, Phase.LABELLING, lambda i: alternating[i]) == (8 if name == "chi" else 4)
+            if name != "chi":
+                waiting = work.current(a, a.named(name))
+                assert isinstance(waiting, Standing)
+                assert (waiting.kind, waiting.people) == ("waiting", 3)
+        (gate,) = a.gates(1)
+        assert gate.passed
+        assert [b.decided for b in a.batches()] == ["passed", ""]
+        for name in ("ana", "ben"):
+            assert go_through(a, name, Phase.LABELLING, lambda i: alternating[i]) == 4
+        assert isinstance(standing := work.current(a, a.named("ana")), Standing)
+        assert standing.kind == "finished"
+
+
+def test_below_the_gate_people_review_discuss_and_one_decides(project: Annotation) -> None:
+    a = project
+    first, second, third, *_ = [item.id for item in a.items(1)]
+    disputed = {first, second, third}
+    apart = {"ana": "Nonsense", "ben": "Safe Response", "chi": "Linguistic Neglect"}
+    for name in TEAM:
+        assert go_through(a, name, Phase.LABELLING, lambda i, n=name: apart[n] if i in disputed else "Safe Response") == 6
+    assert phase_of(a) is Phase.REVIEW
+    for name in TEAM:
+        at = work.current(a, a.named(name))
+        assert isinstance(at, Assignment)
+        assert at.own["category"].value == apart[name]  # one's own label, and nobody else's
+        assert not at.others
+        # ben gives in on the first; on the others all stay with what they said
+        reviewed = {**apart, "ben": "Nonsense"}
+        assert go_through(a, name, Phase.REVIEW, lambda i, n=name, r=reviewed: (r if i == first else apart)[n]) == 3
+    assert phase_of(a) is Phase.DISCUSSION
+    ana = a.named("ana")
+    at = work.current(a, ana)
+    assert isinstance(at, Assignment)
+    assert {a.person(who).name for who in at.others} == {"ben", "chi"}  # type: ignore[union-attr]
+    work.comment(a, ana, at.item.id, "It answers another question.", "c1")
+    work.comment(a, ana, at.item.id, "It answers another question.", "c1")
+    ben = work.current(a, a.named("ben"), at.item.id)
+    assert isinstance(ben, Assignment)
+    assert [c.text for c in ben.comments] == ["It answers another question."]
+    for name in TEAM:
+        talked = {first: "Nonsense", second: "Nonsense", third: apart[name]}
+        assert go_through(a, name, Phase.DISCUSSION, lambda i, t=talked: t[i]) == 3
+    assert phase_of(a) is Phase.ADJUDICATION
+    assert isinstance(work.current(a, ana), Standing)
+    dana = work.current(a, a.named("dana"))
+    assert isinstance(dana, Assignment)
+    assert (dana.item.id, dana.of, len(dana.others)) == (third, 1, 3)
+    assert go_through(a, "dana", Phase.ADJUDICATION, lambda _: "Linguistic Neglect") == 1
+    assert phase_of(a) is Phase.CLOSED
+    assert [(g.phase, g.passed) for g in a.gates(1)] == [
+        (Phase.LABELLING, False), (Phase.REVIEW, False), (Phase.DISCUSSION, True),
+    ]  # fmt: skip
+    assert a.batches()[0].decided == "passed"
+    # nothing is lost: 18 labels alone, 9 in review, 9 in discussion, 1 decision
+    assert len(a.labels()) == 18 + 9 + 9 + 1
+    independent = last(a.labels(), Phase.LABELLING)
+    assert {independent[first, a.named(n).id, "category"].value for n in TEAM} == set(apart.values())
+
+
+def test_what_is_handed_on_by_too_many_is_decided_by_one(project: Annotation) -> None:
+    a = project
+    left = a.items(1)[0].id
+    for name in TEAM:
+        person = a.named(name)
+        while isinstance(at := work.current(a, person), Assignment):
+            if at.item.id == left and name != "chi":
+                work.hand_on(a, person, at.item.id, at.phase, at.turn, f"{name} hands on")
+            else:
+                form = f"{name}{at.item.id}"
+                work.submit(a, person, at.item.id, at.phase, at.turn, form, [answer("Safe Response")])
+    assert a.gates(1)[0].passed
+    assert phase_of(a) is Phase.ADJUDICATION
+    assert go_through(a, "dana", Phase.ADJUDICATION, lambda _: "Nonsense") == 1
+    assert a.batches()[0].decided == "passed"
+
+
+def test_somebody_who_left_keeps_nobody_waiting(project: Annotation) -> None:
+    from sqlalchemy import update
+
+    from mindgauge.annotation import rounds, schema
+
+    a = project
+    for name in ("ana", "ben"):
+        go_through(a, name, Phase.LABELLING, lambda _: "Safe Response")
+    assert phase_of(a) is Phase.LABELLING
+    with a.database.writing() as c:
+        c.execute(update(schema.people).where(schema.people.c.name == "chi").values(active=False))
+        assert rounds.advance(a, c, 1)
+    assert phase_of(a) is Phase.CLOSED
+
+
+def test_where_nobody_can_tell_the_batch_closes_below_the_gate(project: Annotation) -> None:
+    for name in TEAM:
+        go_through(project, name, Phase.LABELLING, lambda _: "?")
+    assert phase_of(project) is Phase.CLOSED
+    assert project.batches()[0].decided == "below"
+
+
+def test_one_person_alone_meets_no_gate(tmp_path: Path) -> None:
+    from tests.annotation.conftest import PEOPLE
+
+    with begin(tmp_path / "a", people=(PEOPLE[0], PEOPLE[-1])) as a:
+        go_through(a, "ana", Phase.LABELLING, lambda _: "Safe Response")
+        assert phase_of(a) is Phase.CLOSED
+
+
+@pytest.mark.parametrize("finish_together", range(3))
+def test_two_who_finish_at_the_same_time_do_not_leave_the_batch_open(
+    tmp_path: Path, database_url: str, finish_together: int
+) -> None:
+    import threading
+
+    with begin(tmp_path / str(finish_together), database_url) as a:
+        for name in TEAM:
+            person = a.named(name)
+            while isinstance(at := work.current(a, person), Assignment) and at.done < 5:
+                form = f"{name}{at.item.id}"
+                work.submit(a, person, at.item.id, at.phase, at.turn, form, [answer("Safe Response")])
+        threads = [
+            threading.Thread(target=go_through, args=(a, name, Phase.LABELLING, lambda _: "Nonsense")) for name in TEAM
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert phase_of(a) is not Phase.LABELLING
