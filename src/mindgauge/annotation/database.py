@@ -16,12 +16,50 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Engine
 
+_MEMBERS = 16
+"""Writers that share a transaction at most: the first of them waits for all."""
 WAIT = 15.0
 """Seconds to wait for another writer before giving up."""
 
 
 class DatabaseError(MindgaugeError):
     """The database is locked, gone or full; what was handed in before is kept."""
+
+
+class _Group:
+    """A transaction of SQLite that several writers share, one after another, so that they wait for the disk once."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.connection = engine.connect().execution_options(writes=True)
+        try:
+            self._transaction = self.connection.begin()
+        except BaseException:
+            self.connection.close()
+            raise
+        self._members = 0
+        self._error: Exception | None = None
+        self._done = threading.Event()
+
+    def join(self) -> bool:
+        """Count one more writer; say whether there is room for another."""
+        self._members += 1
+        return self._members < _MEMBERS
+
+    def commit(self) -> None:
+        """Commit what all of them wrote, and let them know."""
+        try:
+            self._transaction.commit()
+        except Exception as error:  # noqa: BLE001 - each of them raises it
+            self._error = error
+        finally:
+            self.connection.close()
+            self._done.set()
+
+    def wait(self) -> None:
+        """Wait until it is on the disk."""
+        self._done.wait()
+        if self._error is not None:
+            raise self._error
 
 
 class Database:
@@ -45,7 +83,10 @@ class Database:
         if not self.sqlite:
             parsed = parsed.set(drivername="postgresql+pg8000")
         self.name = parsed.render_as_string(hide_password=True)
-        self._writing = threading.Lock()
+        self._turn = threading.Lock()
+        self._counting = threading.Lock()
+        self._waiting = 0
+        self._group: _Group | None = None
         try:
             self.engine: Engine = create_engine(parsed, **self._options())
         except (NoSuchModuleError, ModuleNotFoundError) as error:
@@ -77,9 +118,33 @@ class Database:
             DatabaseError: it cannot be written; nothing of this was kept.
         """
         with self._one_line():
-            queue = self._writing if self.sqlite else contextlib.nullcontext()
-            with queue, self.engine.connect().execution_options(writes=True) as connection, connection.begin():
-                yield connection
+            if self.sqlite:
+                with self._sharing() as connection:
+                    yield connection
+            else:
+                with self.engine.begin() as connection:
+                    yield connection
+
+    @contextlib.contextmanager
+    def _sharing(self) -> Iterator[Connection]:
+        """Write in a transaction that those who wait for their turn join; the last of them commits it."""
+        with self._counting:
+            self._waiting += 1
+        with self._turn:
+            with self._counting:
+                self._waiting -= 1
+            group = self._group = self._group or _Group(self.engine)
+            room = group.join()
+            try:
+                with group.connection.begin_nested():  # what fails takes nothing of the others' with it
+                    yield group.connection
+            finally:
+                with self._counting:
+                    more = self._waiting > 0
+                if not (more and room):
+                    self._group = None
+                    group.commit()
+        group.wait()
 
     @contextlib.contextmanager
     def _one_line(self) -> Iterator[None]:
