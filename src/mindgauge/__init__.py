@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from mindgauge.models.scripted import Scripted
     from mindgauge.models.spec import Settings
     from mindgauge.records import Message, Rating, Reply, Sample, Status
+    from mindgauge.verbs.annotate.export import annotate_export
+    from mindgauge.verbs.annotate.import_ import annotate_import
+    from mindgauge.verbs.annotate.new import annotate_new
+    from mindgauge.verbs.annotate.serve import annotate_serve
+    from mindgauge.verbs.annotate.status import annotate_status
     from mindgauge.verbs.audit import audit
     from mindgauge.verbs.compare import compare
     from mindgauge.verbs.demo import demo
@@ -54,6 +59,11 @@ _VERBS = (
 )
 _WHERE = {
     **{verb: f"mindgauge.verbs.{verb}" for verb in _VERBS},
+    "annotate_export": "mindgauge.verbs.annotate.export",
+    "annotate_import": "mindgauge.verbs.annotate.import_",
+    "annotate_new": "mindgauge.verbs.annotate.new",
+    "annotate_serve": "mindgauge.verbs.annotate.serve",
+    "annotate_status": "mindgauge.verbs.annotate.status",
     "judges_compare": "mindgauge.verbs.judges.compare:compare",
     "judges_escalation": "mindgauge.verbs.judges.escalation:escalation",
     "judges_panel": "mindgauge.verbs.judges.panel:panel",
@@ -75,6 +85,11 @@ __all__ = [
     "Scripted",
     "Settings",
     "Status",
+    "annotate_export",
+    "annotate_import",
+    "annotate_new",
+    "annotate_serve",
+    "annotate_status",
     "audit",
     "compare",
     "demo",

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 csv.field_size_limit(2**31 - 1)
 _CONTROL = re.compile(r"[\x00\ud800-\udfff]")
+_FORMULA = r"^'*[=+\-@\t\r]"
+_NEUTRALISED = re.compile(r"'+[=+\-@\t\r]")
+_NUMBER = r"^[+-]?\d+(\.\d+)?$"
 
 
 def read_text(path: Path) -> str:
@@ -150,6 +153,25 @@ def _frame(source: Frame) -> pl.DataFrame:
 def _rows(frame: pl.DataFrame) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, row in enumerate(frame.iter_rows(named=True), 1):
         yield number, {name: cell for name, cell in row.items() if cell is not None}
+
+
+def neutralised(rows: pl.DataFrame) -> pl.DataFrame:
+    """Put an apostrophe before all text that a spreadsheet could take for a formula."""
+    import polars as pl
+
+    return rows.with_columns(
+        pl.when(pl.col(name).str.contains(_FORMULA) & ~(pl.lit(name == "value") & pl.col(name).str.contains(_NUMBER)))
+        .then("'" + pl.col(name))
+        .otherwise(pl.col(name))
+        .alias(name)
+        for name, kind in rows.schema.items()
+        if kind == pl.String
+    )
+
+
+def restored(cell: str) -> str:
+    """Take away the apostrophe that `neutralised` put before a text."""
+    return cell[1:] if _NEUTRALISED.match(cell) else cell
 
 
 def clean(text: str) -> str:

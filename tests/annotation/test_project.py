@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from mindgauge.annotation import database, work
+from mindgauge.annotation import assignment, database, work
+from mindgauge.annotation.assignment import Assignment
 from mindgauge.annotation.project import FILE, RUBRIC, Annotation
 from mindgauge.annotation.records import Answer, Answered, Person, Role
-from mindgauge.annotation.work import Assignment
 from mindgauge.errors import UsageError
 from mindgauge.rubric import Rubric
 from tests.annotation.conftest import begin, own_items
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def label_one(a: Annotation, name: str = "ana") -> None:
     person = a.named(name)
-    at = work.current(a, person)
+    at = assignment.current(a, person)
     assert isinstance(at, Assignment)
     answer = Answer("category", Answered.OK, "Safe Response")
     work.submit(a, person, at.item.id, at.phase, at.turn, f"{name} {at.item.id}", [answer])
@@ -129,7 +129,7 @@ def test_a_changed_rubric_needs_a_new_version_and_stands_beside_the_old(tmp_path
             label_one(a, name)
         label_one(a, "ben")
         label_one(a, "chi")
-        at = work.current(a, a.named("ana"))
+        at = assignment.current(a, a.named("ana"))
         assert isinstance(at, Assignment)
         assert at.batch == 2
         assert at.rubric == new  # nobody has begun this batch
@@ -144,7 +144,7 @@ def test_a_changed_rubric_needs_a_new_version_and_stands_beside_the_old(tmp_path
 def test_people_join_before_the_first_label_only(tmp_path: Path) -> None:
     with begin(tmp_path / "a") as a:
         emil = a.add(Person("", "emil", Role.ANNOTATOR))
-        at = work.current(a, emil)
+        at = assignment.current(a, emil)
         assert isinstance(at, Assignment)
         assert at.of == 6
         with pytest.raises(UsageError, match="called 'Emil' already"):

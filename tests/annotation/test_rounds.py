@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from mindgauge.annotation import work
-from mindgauge.annotation.project import Annotation, last
+from mindgauge.annotation import assignment, work
+from mindgauge.annotation.assignment import Assignment, Standing
+from mindgauge.annotation.labels import last
 from mindgauge.annotation.records import Answer, Answered, Phase
-from mindgauge.annotation.work import Assignment, Standing
 from tests.annotation.conftest import begin, own_items
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from mindgauge.annotation.project import Annotation
 
 TEAM = ("ana", "ben", "chi")
 
@@ -24,14 +26,15 @@ def answer(value: str) -> Answer:
     return Answer("category", Answered.OK, value) if value != "?" else Answer("category", Answered.CANNOT_TELL)
 
 
-def go_through(a: Annotation, name: str, phase: Phase, said: Callable[[str], str]) -> int:
+def go_through(a: Annotation, name: str, phase: Phase, said: Mapping[str, str] | Callable[[str], str]) -> int:
     """Let a person answer all that is before them in a phase, by the item's id."""
+    say = said if callable(said) else said.__getitem__
     person = a.named(name)
     count = 0
-    while isinstance(at := work.current(a, person), Assignment) and at.phase is phase:
+    while isinstance(at := assignment.current(a, person), Assignment) and at.phase is phase:
         count += 1
         form = f"{name}-{phase}-{at.item.id}"
-        work.submit(a, person, at.item.id, at.phase, at.turn, form, [answer(said(at.item.id))])
+        work.submit(a, person, at.item.id, at.phase, at.turn, form, [answer(say(at.item.id))])
     return count
 
 
@@ -47,7 +50,7 @@ def test_a_batch_that_reaches_the_gate_closes_and_the_next_one_opens(tmp_path: P
             assert phase_of(a) is Phase.LABELLING
             assert go_through(a, name, Phase.LABELLING, lambda i: alternating[i]) == (8 if name == "chi" else 4)
             if name != "chi":
-                waiting = work.current(a, a.named(name))
+                waiting = assignment.current(a, a.named(name))
                 assert isinstance(waiting, Standing)
                 assert (waiting.kind, waiting.people) == ("waiting", 3)
         (gate,) = a.gates(1)
@@ -55,7 +58,7 @@ def test_a_batch_that_reaches_the_gate_closes_and_the_next_one_opens(tmp_path: P
         assert [b.decided for b in a.batches()] == ["passed", ""]
         for name in ("ana", "ben"):
             assert go_through(a, name, Phase.LABELLING, lambda i: alternating[i]) == 4
-        assert isinstance(standing := work.current(a, a.named("ana")), Standing)
+        assert isinstance(standing := assignment.current(a, a.named("ana")), Standing)
         assert standing.kind == "finished"
 
 
@@ -65,32 +68,33 @@ def test_below_the_gate_people_review_discuss_and_one_decides(project: Annotatio
     disputed = {first, second, third}
     apart = {"ana": "Nonsense", "ben": "Safe Response", "chi": "Linguistic Neglect"}
     for name in TEAM:
-        assert go_through(a, name, Phase.LABELLING, lambda i, n=name: apart[n] if i in disputed else "Safe Response") == 6
+        alone = {item.id: apart[name] if item.id in disputed else "Safe Response" for item in a.items(1)}
+        assert go_through(a, name, Phase.LABELLING, alone) == 6
     assert phase_of(a) is Phase.REVIEW
     for name in TEAM:
-        at = work.current(a, a.named(name))
+        at = assignment.current(a, a.named(name))
         assert isinstance(at, Assignment)
         assert at.own["category"].value == apart[name]  # one's own label, and nobody else's
         assert not at.others
         # ben gives in on the first; on the others all stay with what they said
-        reviewed = {**apart, "ben": "Nonsense"}
-        assert go_through(a, name, Phase.REVIEW, lambda i, n=name, r=reviewed: (r if i == first else apart)[n]) == 3
+        again = dict.fromkeys(disputed, apart[name]) | ({first: "Nonsense"} if name == "ben" else {})
+        assert go_through(a, name, Phase.REVIEW, again) == 3
     assert phase_of(a) is Phase.DISCUSSION
     ana = a.named("ana")
-    at = work.current(a, ana)
+    at = assignment.current(a, ana)
     assert isinstance(at, Assignment)
     assert {a.person(who).name for who in at.others} == {"ben", "chi"}  # type: ignore[union-attr]
     work.comment(a, ana, at.item.id, "It answers another question.", "c1")
     work.comment(a, ana, at.item.id, "It answers another question.", "c1")
-    ben = work.current(a, a.named("ben"), at.item.id)
+    ben = assignment.current(a, a.named("ben"), at.item.id)
     assert isinstance(ben, Assignment)
     assert [c.text for c in ben.comments] == ["It answers another question."]
     for name in TEAM:
         talked = {first: "Nonsense", second: "Nonsense", third: apart[name]}
-        assert go_through(a, name, Phase.DISCUSSION, lambda i, t=talked: t[i]) == 3
+        assert go_through(a, name, Phase.DISCUSSION, talked) == 3
     assert phase_of(a) is Phase.ADJUDICATION
-    assert isinstance(work.current(a, ana), Standing)
-    dana = work.current(a, a.named("dana"))
+    assert isinstance(assignment.current(a, ana), Standing)
+    dana = assignment.current(a, a.named("dana"))
     assert isinstance(dana, Assignment)
     assert (dana.item.id, dana.of, len(dana.others)) == (third, 1, 3)
     assert go_through(a, "dana", Phase.ADJUDICATION, lambda _: "Linguistic Neglect") == 1
@@ -110,7 +114,7 @@ def test_what_is_handed_on_by_too_many_is_decided_by_one(project: Annotation) ->
     left = a.items(1)[0].id
     for name in TEAM:
         person = a.named(name)
-        while isinstance(at := work.current(a, person), Assignment):
+        while isinstance(at := assignment.current(a, person), Assignment):
             if at.item.id == left and name != "chi":
                 work.hand_on(a, person, at.item.id, at.phase, at.turn, f"{name} hands on")
             else:
@@ -161,7 +165,7 @@ def test_two_who_finish_at_the_same_time_do_not_leave_the_batch_open(
     with begin(tmp_path / str(finish_together), database_url) as a:
         for name in TEAM:
             person = a.named(name)
-            while isinstance(at := work.current(a, person), Assignment) and at.done < 5:
+            while isinstance(at := assignment.current(a, person), Assignment) and at.done < 5:
                 form = f"{name}{at.item.id}"
                 work.submit(a, person, at.item.id, at.phase, at.turn, form, [answer("Safe Response")])
         threads = [

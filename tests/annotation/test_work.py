@@ -7,23 +7,26 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mindgauge.annotation import work
+from mindgauge.annotation import assignment, work
 from mindgauge.annotation.answers import InvalidAnswerError
-from mindgauge.annotation.project import Annotation, last
+from mindgauge.annotation.assignment import Assignment
+from mindgauge.annotation.labels import last
 from mindgauge.annotation.records import Answer, Answered, Phase
-from mindgauge.annotation.work import Assignment, StaleError
+from mindgauge.annotation.tasks import StaleError
 from mindgauge.records import Evidence
 from tests.annotation.conftest import begin, own_items
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from mindgauge.annotation.project import Annotation
+
 SAFE = Answer("category", Answered.OK, "Safe Response", ((0, "no"), (1, "no"), (2, "no"), (3, "no")))
 NONSENSE = Answer("category", Answered.OK, "Nonsense", ((0, "Nonsense"),))
 
 
 def before(a: Annotation, name: str, item: str = "") -> Assignment:
-    found = work.current(a, a.named(name), item)
+    found = assignment.current(a, a.named(name), item)
     assert isinstance(found, Assignment)
     return found
 
@@ -56,7 +59,9 @@ def test_a_form_that_is_sent_twice_counts_once(project: Annotation) -> None:
 def test_a_form_that_is_sent_many_times_at_once_counts_once(project: Annotation) -> None:
     at = before(project, "ana")
     again = []
-    threads = [threading.Thread(target=lambda: again.append(hand_in(project, "ana", at, "one").again)) for _ in range(8)]
+    threads = [
+        threading.Thread(target=lambda: again.append(hand_in(project, "ana", at, "one").again)) for _ in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -103,7 +108,7 @@ def test_skipped_comes_last_and_handed_on_does_not_come_again(project: Annotatio
     work.hand_on(project, ana, second.item.id, second.phase, second.turn, "hand on")
     assert project.handed_on(1) == {(ana.id, second.item.id)}
     order = []
-    while isinstance(at := work.current(project, ana), Assignment):
+    while isinstance(at := assignment.current(project, ana), Assignment):
         order.append(at.item.id)
         hand_in(project, "ana", at, at.item.id)
     assert second.item.id not in order
@@ -169,7 +174,7 @@ def test_only_own_open_items_can_be_named(project: Annotation) -> None:
     hand_in(project, "ana", at, "one")
     for item in (at.item.id, "no such item"):
         with pytest.raises(KeyError):
-            work.current(project, project.named("ana"), item)
+            assignment.current(project, project.named("ana"), item)
 
 
 def test_training_comes_first_gives_feedback_and_cannot_be_taken_back(tmp_path: Path) -> None:

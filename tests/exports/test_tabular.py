@@ -7,9 +7,8 @@ import polars as pl
 import pytest
 
 from mindgauge.errors import UsageError
-from mindgauge.exports.tabular import neutralised
 from mindgauge.records import Sample
-from mindgauge.tables import dialogue, read_table
+from mindgauge.tables import dialogue, neutralised, read_table
 from mindgauge.verbs.export import export
 
 from .conftest import MODELS, TEXTS

@@ -13,6 +13,7 @@ from mindgauge.analysis.profile import profile
 from mindgauge.analysis.profile.panel import Kind, Mark, Panel
 from mindgauge.analysis.profile.panels import panels
 from mindgauge.analysis.reliability.card import LIMITED
+from mindgauge.reports import drawing
 from mindgauge.reports import page as report_page
 from mindgauge.reports import runs as opened
 from mindgauge.reports.page import ReportFiles, write
@@ -284,7 +285,7 @@ def test_values_outside_the_axis_stay_inside_the_picture() -> None:
     panel = _only(Kind.GROUPS)[0]
     wild = msgspec.structs.replace(panel, marks=[Mark("race", "White", -0.9, -1.4, -0.4, 20, 20, 0), *panel.marks])
     (groups,) = pictures.pictures([profiled.task_score("Fairness", "fairness", 0)], [wild], WHO)
-    for (_, svg), width in zip(groups.drawn, (680, 320), strict=True):
+    for (_, svg), width in zip(drawing.drawn(groups), (680, 320), strict=True):
         places = [float(x) for x in re.findall(r'x\d?="(-?[\d.]+)"', svg)]
         assert 0 <= min(places) <= max(places) <= width
 

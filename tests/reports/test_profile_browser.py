@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from mindgauge.reports import drawing, render
 from mindgauge.reports import page as report_page
-from mindgauge.reports import render
 from mindgauge.reports.page import ReportFiles
 from mindgauge.reports.profile import overview, pictures
 from mindgauge.reports.profile.cast import cast
@@ -107,7 +107,7 @@ def test_many_models_have_a_circle_each(browser: Any, tmp_path: Path) -> None:
     assert radar is not None
     assert radar.named
     page = browser.new_page(viewport={"width": 1280, "height": 800})
-    for (_, svg), wide in zip(radar.drawn, (680, 320), strict=True):
+    for (_, svg), wide in zip(drawing.drawn(radar), (680, 320), strict=True):
         page.set_content(f'<body style="margin:0"><div id="profile"><div class="picture">{svg}</div></div>')
         assert page.evaluate(COVERED) == []
         ends = "[...document.querySelectorAll('text')].map(e => e.getBoundingClientRect()).map(b => [b.left, b.right])"
@@ -144,6 +144,6 @@ def test_the_keyboard_reaches_the_heat_map_and_its_table(browser: Any, made: Pat
 def test_pictures_are_small(made: Path) -> None:
     whole = profiled.profile()
     who = cast(whole, profiled.SYSTEMS)
-    assert sum(len(svg) for d in profiled.dimensions(who) for p in d.pictures for _, svg in p.drawn) < 200_000
+    assert sum(len(svg) for d in profiled.dimensions(who) for p in d.pictures for _, svg in drawing.drawn(p)) < 200_000
     assert pictures.pictures([], [], who) == []
     assert made.stat().st_size < 1_500_000

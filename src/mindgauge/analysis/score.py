@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -11,10 +12,12 @@ from mindgauge import benchmark as benchmarks
 from mindgauge import suite
 from mindgauge.analysis import baselines, composites, frame, questions, seen, tested
 from mindgauge.analysis.qualify import Qualification, qualify
+from mindgauge.annotation.alone import alone
 from mindgauge.errors import UsageError
 from mindgauge.manifest import read as read_manifest
-from mindgauge.metrics import STATUS_RATES, Estimate, Metric, Table, estimate
-from mindgauge.rubric import Rubric
+from mindgauge.metrics import STATUS_RATES, Estimate, Metric, Table, estimate, fleiss_kappa, mean_of, share_of
+from mindgauge.metrics.table import numbered, numbers
+from mindgauge.rubric import Rubric, Scale
 from mindgauge.store import Store
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mindgauge.benchmark import Benchmark
+    from mindgauge.records import Value
     from mindgauge.rubric import Criterion
 
 
@@ -104,11 +108,28 @@ def open_run(folder: Path) -> tuple[Store, list[Benchmark], dict[str, Any]]:
     """
     manifest = read_manifest(folder)
     store = Store(folder)
-    named = [b for name in manifest.get("plan", {}).get("benchmarks", []) for b in benchmarks.find(name)]
+    named = [b for name in manifest.get("plan", {}).get("benchmarks", []) for b in _named(name, folder, manifest)]
     found = [_in_run(benchmark, folder, manifest) for benchmark in named]
     if not found:
         raise UsageError(f"{folder}: manifest.toml names no benchmark; is this a run?")
     return store, found, manifest
+
+
+def _named(name: str, folder: Path, manifest: dict[str, Any]) -> list[Benchmark]:
+    """Find a benchmark; where people label by a rubric of their own, that, with what its levels allow to compute."""
+    if "annotation" not in manifest or "benchmark" in manifest["annotation"]:
+        return benchmarks.find(name)
+    own = alone(folder / "rubric.toml")
+    return [msgspec.structs.replace(own, metrics=_of_levels(tuple((c.scale, c.values) for c in own.rubric.criteria)))]
+
+
+@functools.cache  # so that two runs of one rubric have metrics in common
+def _of_levels(criteria: tuple[tuple[Scale, tuple[Value, ...]], ...]) -> tuple[Metric, ...]:
+    """Return the mean of ordered numbers, the share of each other level, and agreement."""
+    means = [values for scale, values in criteria if scale is Scale.ORDINAL and numbered(values)]
+    mean = mean_of("mean", numbers, "higher", suits=means.__contains__)
+    others = dict.fromkeys(value for _, values in criteria if values not in means for value in values)
+    return (*([mean] if means else []), *map(share_of, others), fleiss_kappa, *STATUS_RATES)
 
 
 def _in_run(benchmark: Benchmark, folder: Path, manifest: dict[str, Any]) -> Benchmark:

@@ -151,7 +151,7 @@ class Database:
         try:
             yield
         except (DBAPIError, OSError) as error:
-            cause = " ".join(str(getattr(error, "orig", None) or error).split())[:200]
+            cause = _cause(error)
             advice = (
                 "another program holds it; wait, or close that program"
                 if "locked" in cause
@@ -164,6 +164,14 @@ class Database:
     def close(self) -> None:
         """Let go of all connections."""
         self.engine.dispose()
+
+
+def _cause(error: Exception) -> str:
+    """Return what the database itself says, in one line; pg8000 gives a dictionary with the message under M."""
+    origin = getattr(error, "orig", None) or error
+    told = origin.args[0] if origin.args else origin
+    said = told.get("M", told) if isinstance(told, dict) else origin
+    return " ".join(str(said).split())[:200]
 
 
 def _settings(connection: object, _: object) -> None:

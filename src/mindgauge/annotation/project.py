@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import random
-import secrets
 import time
 import tomllib
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import msgspec
 import tomli_w
-from sqlalchemy import func, insert, inspect, select, update
+from sqlalchemy import func, inspect, select, update
 
-from mindgauge.annotation import schema
+from mindgauge.annotation import schema, setup
 from mindgauge.annotation.database import Database
+from mindgauge.annotation.labels import labels_of
 from mindgauge.annotation.records import (
-    Answered,
     Comment,
     Gate,
     Item,
@@ -27,15 +23,14 @@ from mindgauge.annotation.records import (
     Project,
     Role,
 )
+from mindgauge.annotation.rows import items_of, log, people_of, person_of
 from mindgauge.errors import UsageError
-from mindgauge.records import Evidence, digest, encode
 from mindgauge.rubric import Rubric
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from sqlalchemy import Connection, Row, Select
 
 FILE, RUBRIC = "annotation.toml", "rubric.toml"
 _SQLITE = "sqlite:///"
@@ -67,6 +62,7 @@ class Annotation:
             database.close()
             raise
         self._rubrics: dict[int, Rubric] = {}
+        self._items: dict[str, Item] = {}
 
     @classmethod
     def create(
@@ -99,12 +95,12 @@ class Annotation:
         folder.mkdir(parents=True, exist_ok=True)
         opened = Database(_address(folder, database))
         try:
-            _set_up(opened, project, rubric, people, items)
+            setup.set_up(opened, project, rubric, people, items)
         except BaseException:
             opened.close()
             raise
         rubric.write(folder / RUBRIC)
-        _write_private(folder / FILE, tomli_w.dumps({"database": database or f"{_SQLITE}{_OWN}"}))
+        setup.write_private(folder / FILE, tomli_w.dumps({"database": database or f"{_SQLITE}{_OWN}"}))
         return cls(folder, opened)
 
     @classmethod
@@ -155,11 +151,11 @@ class Annotation:
                     f"{path}: changed after {labels} labels were given; raise its version (now {found.version}), and the "
                     "batches that nobody has begun use it, or put the old file back"
                 )
-            if _instrument(found) in versions:
+            if setup.instrument(found) in versions:
                 raise UsageError(
                     f"{path}: an earlier version again; put the newest back, or give this one a new version"
                 )
-            _add_rubric(c, found, time.time())
+            setup.add_rubric(c, found, time.time())
 
     def __enter__(self) -> Self:
         return self
@@ -193,12 +189,12 @@ class Annotation:
 
     def instrument(self, number: int) -> str:
         """Return how ratings name a version."""
-        return _instrument(self.rubric(number))
+        return setup.instrument(self.rubric(number))
 
     def people(self) -> list[Person]:
         """Return everybody, in the order in which they were named."""
         with self.database.reading() as c:
-            return [person_of(row) for row in c.execute(select(schema.people).order_by(schema.people.c.position))]
+            return people_of(c)
 
     def person(self, ident: str) -> Person | None:
         """Return one person by id."""
@@ -230,17 +226,29 @@ class Annotation:
 
     def items(self, batch: int | None = None) -> list[Item]:
         """Return items in the order of work; of one batch, or all, the training round first."""
-        query = select(schema.items.c.body).order_by(schema.items.c.position)
-        if batch is not None:
-            query = query.where(schema.items.c.batch == batch)
         with self.database.reading() as c:
-            return [msgspec.json.decode(body, type=Item) for body in c.execute(query).scalars()]
+            return items_of(c, batch)
 
     def item(self, ident: str) -> Item | None:
-        """Return one item by id."""
-        with self.database.reading() as c:
-            body = c.execute(select(schema.items.c.body).where(schema.items.c.id == ident)).scalar()
-        return None if body is None else msgspec.json.decode(body, type=Item)
+        """Return one item by id. Items never change, so each is read once."""
+        if ident not in self._items:
+            with self.database.reading() as c:
+                body = c.execute(select(schema.items.c.body).where(schema.items.c.id == ident)).scalar()
+            if body is None:
+                return None
+            self._items[ident] = msgspec.json.decode(body, type=Item)
+        return self._items[ident]
+
+    def known_item(self, ident: str) -> Item:
+        """Return an item that is known to be here.
+
+        Raises:
+            KeyError: it is not.
+        """
+        found = self.item(ident)
+        if found is None:
+            raise KeyError(ident)
+        return found
 
     def labels(self, *, batch: int | None = None, item: str | None = None) -> list[Label]:
         """Return every label ever given, oldest first; of one batch or one item, or all."""
@@ -313,7 +321,7 @@ class Annotation:
                 raise UsageError(
                     "labelling has begun; all batches have the same annotators, so nobody can be added now"
                 )
-            return _add_person(c, self.project, person, items)
+            return setup.add_person(c, self.project, person, items)
 
 
 def _read(database: Database) -> Project:
@@ -330,130 +338,8 @@ def _read(database: Database) -> Project:
     return msgspec.json.decode(row.body, type=Project)
 
 
-def _set_up(
-    database: Database, project: Project, rubric: Rubric, people: Sequence[Person], items: Sequence[Item]
-) -> None:
-    with database.writing() as c:
-        if inspect(c).has_table("project") and c.execute(select(schema.project.c.id)).first() is not None:
-            raise UsageError(f"{database.name}: a project is in this database already; give each one of its own")
-        schema.metadata.create_all(c)
-        c.execute(insert(schema.project).values(id=1, version=schema.SCHEMA_VERSION, body=_json(project)))
-        _add_rubric(c, rubric, time.time())
-        _add_items(c, items)
-        for person in people:
-            _add_person(c, project, person, items)
-
-
-def last(labels: Iterable[Label], *phases: Phase) -> dict[tuple[str, str, str], Label]:
-    """Return (item, person, criterion) → the label that binds; without those that were taken back.
-
-    Args:
-        labels: oldest first.
-        phases: that count; all but the training round if none is named.
-    """
-    found: dict[tuple[str, str, str], Label] = {}
-    for label in labels:
-        if label.phase in phases if phases else label.phase is not Phase.TRAINING:
-            found[label.item, label.person, label.criterion] = label
-    return {key: label for key, label in found.items() if label.answered is not Answered.WITHDRAWN}
-
-
-def labels_of(
-    c: Connection, *, batch: int | None = None, item: str | None = None, person: str | None = None
-) -> list[Label]:
-    """Return labels, oldest first, as a running transaction sees them."""
-    query: Select[tuple[object, ...]] = select(schema.labels, schema.rubrics.c.instrument).join(
-        schema.rubrics, schema.rubrics.c.number == schema.labels.c.rubric
-    )
-    if batch is not None:
-        query = query.join(schema.items, schema.items.c.id == schema.labels.c.item).where(schema.items.c.batch == batch)
-    if item is not None:
-        query = query.where(schema.labels.c.item == item)
-    if person is not None:
-        query = query.where(schema.labels.c.person == person)
-    return [_label(row) for row in c.execute(query.order_by(schema.labels.c.number))]
-
-
-def log(c: Connection, person: str, what: str, about: str = "") -> None:
-    """Keep that something happened, within a transaction; never a text."""
-    c.execute(insert(schema.events).values(at=time.time(), person=person, what=what, about=about))
-
-
-def person_of(row: Row[tuple[object, ...]]) -> Person:
-    """Return the person that a row of `people` is."""
-    return Person(row.id, row.name, Role(row.role), row.language, row.noticed, row.active)
-
-
-def _label(r: Row[tuple[object, ...]]) -> Label:
-    return Label(
-        r.number, r.person, r.item, r.criterion, Phase(r.phase), Answered(r.answered),
-        None if r.value is None else msgspec.json.decode(r.value),
-        msgspec.json.decode(r.path, type=tuple[tuple[int, str], ...]), r.note,
-        msgspec.json.decode(r.evidence, type=tuple[Evidence, ...]), r.instrument, r.at, r.seconds, r.source,
-    )  # fmt: skip
-
-
 def _address(folder: Path, url: str) -> str:
     """Return where the database is; a file's name is meant within the folder."""
     if not url:
         return f"{_SQLITE}{folder.resolve() / _OWN}"
     return f"{_SQLITE}{folder.resolve() / url.removeprefix(_SQLITE)}" if url.startswith(_SQLITE) else url
-
-
-def _json(record: object) -> str:
-    return encode(record).decode()
-
-
-def _instrument(rubric: Rubric) -> str:
-    return f"{rubric.name}#{rubric.hash[:12]}"
-
-
-def _add_rubric(c: Connection, rubric: Rubric, at: float) -> None:
-    c.execute(insert(schema.rubrics).values(instrument=_instrument(rubric), body=_json(rubric), at=at))
-
-
-def _add_items(c: Connection, items: Sequence[Item]) -> None:
-    numbers = sorted({item.batch for item in items})
-    c.execute(
-        insert(schema.batches),
-        [{"number": n, "phase": Phase.LABELLING if n else Phase.TRAINING, "decided": ""} for n in numbers],
-    )
-    c.execute(
-        insert(schema.items),
-        [
-            {
-                "id": item.id, "position": position, "batch": item.batch, "tier": item.tier, "crisis": item.crisis,
-                "graphic": item.graphic, "body": _json(item),
-            }
-            for position, item in enumerate(items)
-        ],
-    )  # fmt: skip
-
-
-def _add_person(c: Connection, project: Project, person: Person, items: Sequence[Item]) -> Person:
-    """Add a person; an annotator's tasks stand in an order of their own, within the tiers of each batch."""
-    found = msgspec.structs.replace(person, id=secrets.token_hex(8))
-    position = c.execute(select(func.count()).select_from(schema.people)).scalar_one()
-    c.execute(insert(schema.people).values(position=position, **msgspec.structs.asdict(found)))
-    if found.role is Role.ANNOTATOR:
-        order = random.Random(digest("order", project.seed, found.name))
-        shuffled = sorted((item.batch, item.tier if item.batch else 0, order.random(), item.id) for item in items)
-        tasks = [
-            {
-                "person": found.id, "item": item, "batch": batch, "place": place, "state": "open", "turn": 0,
-                "phase": Phase.LABELLING if batch else Phase.TRAINING,
-            }
-            for place, (batch, _, _, item) in enumerate(shuffled)
-        ]  # fmt: skip
-        if tasks:
-            c.execute(insert(schema.tasks), tasks)
-    return found
-
-
-def _write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner can read: a URL may hold a password."""
-    with contextlib.suppress(FileNotFoundError):
-        path.unlink()
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)

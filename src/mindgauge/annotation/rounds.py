@@ -11,12 +11,12 @@ import random
 import time
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from sqlalchemy import func, insert, select, update
 
-from mindgauge.annotation import agreement, schema
-from mindgauge.annotation.project import labels_of, last, log
+from mindgauge.annotation import agreement, ratings, schema
+from mindgauge.annotation.labels import labels_of, last
 from mindgauge.annotation.records import Item, Phase, Role
+from mindgauge.annotation.rows import items_of, log, people_of
 from mindgauge.errors import MindgaugeError
 from mindgauge.records import digest, encode
 
@@ -33,11 +33,16 @@ PASSED, ADJUDICATED, BELOW = "passed", "adjudicated", "below"
 _NEXT = {Phase.LABELLING: Phase.REVIEW, Phase.REVIEW: Phase.DISCUSSION, Phase.DISCUSSION: Phase.ADJUDICATION}
 
 
-def running(c: Connection) -> Row[Any] | None:
-    """Return the batch that is worked on: the first that is not closed; the training round is none."""
+def running(c: Connection, *, lock: bool = False) -> Row[Any] | None:
+    """Return the batch that is worked on: the first that is not closed; the training round is none.
+
+    Args:
+        c: a connection.
+        lock: hold it until the transaction ends.
+    """
     b = schema.batches.c
-    query = select(schema.batches).where(b.number > 0, b.phase != Phase.CLOSED).order_by(b.number)
-    return c.execute(query.limit(1)).first()
+    query = select(schema.batches).where(b.number > 0, b.phase != Phase.CLOSED).order_by(b.number).limit(1)
+    return c.execute(query.with_for_update() if lock else query).first()
 
 
 def finished(c: Connection, batch: int, phase: Phase) -> tuple[int, int]:
@@ -77,17 +82,15 @@ def advance(a: Annotation, c: Connection, batch: int) -> bool:
 def closed(a: Annotation) -> None:
     """Put what was closed into the run; if that cannot be done now, the next `status` or `export` does it."""
     try:
-        from mindgauge.annotation import ratings
-
         ratings.flow(a)
-    except (MindgaugeError, ImportError):
+    except MindgaugeError:
         a.log("", "not in the run yet")
 
 
 def _go_on(a: Annotation, c: Connection, batch: int, phase: Phase) -> bool:
     """Leave a phase that everybody is done with; say whether the batch is closed."""
-    items = _items(c, batch)
-    annotators = [p for p in a.annotators() if p.active]
+    items = items_of(c, batch)
+    annotators = [p for p in people_of(c) if p.active and p.role is Role.ANNOTATOR]
     ids = [p.id for p in annotators]
     if phase is Phase.ADJUDICATION:
         return _close(c, batch, PASSED if _passed_before(c, batch) else ADJUDICATED)
@@ -135,11 +138,6 @@ def _open(
         ]
     c.execute(insert(schema.tasks), tasks)
     log(c, "", phase, str(batch))
-
-
-def _items(c: Connection, batch: int) -> list[Item]:
-    query = select(schema.items.c.body).where(schema.items.c.batch == batch).order_by(schema.items.c.position)
-    return [msgspec.json.decode(body, type=Item) for body in c.execute(query).scalars()]
 
 
 def _handed_on(c: Connection, batch: int) -> set[tuple[str, str]]:

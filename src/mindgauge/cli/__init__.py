@@ -7,6 +7,7 @@ import sys
 import typer
 
 from mindgauge.cli import (
+    annotate,
     audit,
     compare,
     demo,
@@ -48,6 +49,7 @@ app.command()(report.report)
 app.command()(reproduce.reproduce)
 app.command()(export.export)
 app.add_typer(judges.app)
+app.add_typer(annotate.app)
 
 
 def _show_version(wanted: bool) -> None:

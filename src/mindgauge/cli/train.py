@@ -16,7 +16,8 @@ def train(
     sources: Annotated[
         list[str],
         typer.Argument(
-            help="A benchmark, or files of labelled dialogues (CSV, JSONL, Parquet): label, and text, user, messages or reply."
+            help="A benchmark, a run that people labelled, or files of labelled dialogues (CSV, JSONL, Parquet): label, and "
+            "text, user, messages or reply."
         ),
     ],
     out: Annotated[Path, typer.Option(help="The folder that the classifier is written to.")],
@@ -30,7 +31,7 @@ def train(
     ] = None,
     criterion: Annotated[str | None, typer.Option(help="Which one is learned, where the rubric has several.")] = None,
     test: Annotated[
-        str | None, typer.Option(help="What it is tested on, and nothing else: a benchmark or a file.")
+        str | None, typer.Option(help="What it is tested on, and nothing else: a benchmark, a run or a file.")
     ] = None,
     dev: Annotated[
         str, typer.Option(help="What chooses the checkpoint: a share of the training data, or a file.")

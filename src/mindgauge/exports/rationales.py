@@ -2,7 +2,7 @@
 
 A form shows dialogue, reply, criterion, reasons and value, and not whose they are; each person gets them in an order of
 their own. In the key, which stays in the run, stands which verdict an id is. Text that a spreadsheet could take for a
-formula is neutralised as in `exports.tabular`.
+formula is neutralised as in `tables`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.exports.tabular import neutralised
 from mindgauge.prompt import transcript
 from mindgauge.records import RaterKind, Status, digest
+from mindgauge.tables import neutralised
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from mindgauge.records import RaterKind, encode
+from mindgauge.tables import neutralised
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from mindgauge.records import Reply, Sample
     from mindgauge.store import Store
 
-_FORMULA = r"^'*[=+\-@\t\r]"
-_NUMBER = r"^[+-]?\d+(\.\d+)?$"
 _SAMPLES = dict.fromkeys(("benchmark", "id", "messages", "target", "cluster"), pl.String)
 _REPLIES: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("benchmark", "id", "sample", "messages", "reply", "model"), pl.String),
@@ -76,18 +75,6 @@ def tables(store: Store, benchmarks: Sequence[Benchmark]) -> Tables:
         ),
         "ratings": ratings,
     }
-
-
-def neutralised(rows: pl.DataFrame) -> pl.DataFrame:
-    """Put an apostrophe before all text that a spreadsheet could take for a formula."""
-    return rows.with_columns(
-        pl.when(pl.col(name).str.contains(_FORMULA) & ~(pl.lit(name == "value") & pl.col(name).str.contains(_NUMBER)))
-        .then("'" + pl.col(name))
-        .otherwise(pl.col(name))
-        .alias(name)
-        for name, kind in rows.schema.items()
-        if kind == pl.String
-    )
 
 
 def _frame(rows: Iterator[tuple[Any, ...]], columns: dict[str, type[pl.DataType]]) -> pl.DataFrame:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from mindgauge.analysis.escalation.review import queue
+from mindgauge.annotation.order import review_id
 from mindgauge.errors import DataError
-from mindgauge.exports.tabular import neutralised
 from mindgauge.prompt import transcript
-from mindgauge.records import digest
 from mindgauge.rubric import in_language
+from mindgauge.tables import neutralised
 
 if TYPE_CHECKING:
     from mindgauge.analysis.escalation.review import Entry
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from mindgauge.store import Store
 
 REVIEW, CRITERIA, KEY = "review.csv", "criteria.csv", "key.csv"
-_DIGITS = 16
 
 
 def write(files: Folder, store: Store, benchmark: Benchmark, subjects: Subjects | None = None) -> list[str]:
@@ -70,14 +69,6 @@ def write(files: Folder, store: Store, benchmark: Benchmark, subjects: Subjects 
     files.csv(CRITERIA, neutralised(_criteria(benchmark)))
     files.csv(KEY, neutralised(_key(readable, benchmark, samples, replies)))
     return notes
-
-
-def review_id(subject: str) -> str:
-    """Return the name of a reply in the list, which says nothing of it and is the same in every export.
-
-    The letter in front keeps spreadsheets from reading digits, or 1e11, as a number.
-    """
-    return f"r{digest('review', subject)[:_DIGITS]}"
 
 
 def _texts(subject: str, samples: dict[str, Sample], replies: dict[str, Reply]) -> tuple[str, str]:

@@ -45,13 +45,6 @@ class Contrast(msgspec.Struct):
     sheet: Sheet
     folded: bool
 
-    @property
-    def drawn(self) -> list[tuple[str, str]]:
-        """Its pictures as SVG by the name of their width, which are no part of the record."""
-        from mindgauge.reports import paired_chart
-
-        return paired_chart.drawn(self)
-
 
 class Paired(msgspec.Struct):
     """Who is better than whom, on what they have in common: pictures, every two systems, single parts, and the price.

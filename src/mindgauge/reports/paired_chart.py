@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.reports.charts import GREY, INK, MUTED, NARROW, PAPER, SHAPES, WIDE, broken, colour, shape
+from mindgauge.reports.charts import GREY, INK, MUTED, NARROW, PAPER, SHAPES, broken, colour, shape
 
 if TYPE_CHECKING:
     from mindgauge.reports.compared_section import Contrast, Place
@@ -28,13 +28,6 @@ _WIDE, _NARROW = (
     Layout((222, 478), (520, 620), 680, 26, above=False),
     Layout((14, 176), (206, 276), 320, 36, above=True),
 )
-
-
-def drawn(contrast: Contrast) -> list[tuple[str, str]]:
-    """Draw a contrast wide and narrow, as the page takes it."""
-    from markupsafe import Markup
-
-    return [(name, Markup(draw(contrast, width))) for name, width in (("wide", WIDE), ("narrow", NARROW))]  # noqa: S704 - drawn by us, texts are escaped there
 
 
 def draw(contrast: Contrast, width: int) -> str:

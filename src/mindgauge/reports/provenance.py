@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 from mindgauge.analysis.reliability import rule
-from mindgauge.raters.judge import Way
+from mindgauge.raters.judge import Mode, Way
 from mindgauge.reports.content import Column, Sheet
 from mindgauge.reports.numbers import count
+from mindgauge.reports.people import labelled_by
 from mindgauge.reports.sections import How, Instrument, Made
 from mindgauge.rubric import in_language
 
@@ -73,12 +74,11 @@ def how(runs: Sequence[Run]) -> How:
 
 def _instrument(benchmark: Benchmark, mode: str, used: str) -> Instrument:
     card, rubric = benchmark.card, benchmark.rubric
-    instrument = benchmark.instrument()
-    asked = benchmark.instrument(type(instrument.mode)(mode))
+    asked = benchmark.instrument(Mode(mode)).name if benchmark.prompts else rubric.name  # people alone need no prompt
     prompts = [(k, language, p.hash, p.text) for k, texts in benchmark.prompts.items() for language, p in texts.items()]
     return Instrument(
         benchmark.name, card.title, card.measures, card.does_not_measure, list(card.departures), card.licence, card.citation,
-        card.link, rubric.name, rubric.hash, [used] if used else [], used in {"", asked.name}, prompts,
+        card.link, rubric.name, rubric.hash, [used] if used else [], used in {"", asked}, prompts,
         [_criterion(c) for c in rubric.criteria],
     )  # fmt: skip
 
@@ -113,6 +113,7 @@ def _made(run: Run) -> Made:
         ("Seeds", "the repeat's number, from 0" if "runs" in plan else ""),
         ("Asked", {"joint": "all criteria in one call", "split": "one criterion a call"}.get(plan.get("mode", ""), "")),
         ("Protocol", {"gold": "by the message's own category", "recognised": "by the category the judge saw"}.get(plan.get("protocol", ""), "")),
+        ("Labelled by", labelled_by(manifest)),
         ("Calls", f"{count(calls['made'])}, {count(calls['failed'])} failed, {count(calls['retries'])} repeated attempts" if calls["made"] else "none: loaded from files"),
         ("Tokens", f"{count(calls['prompt_tokens'])} read ({count(calls['cached_tokens'])} from cache), {count(calls['completion_tokens'])} written" if calls["made"] else ""),
         ("Cost", f"${calls['cost']:.4f}" if calls["cost"] is not None else "not known" if calls["made"] else ""),

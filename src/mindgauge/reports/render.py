@@ -12,6 +12,7 @@ from mindgauge.reports import (
     agreement_chart,
     calibration_chart,
     charts,
+    drawing,
     escalation_chart,
     flow_chart,
     folded,
@@ -20,8 +21,6 @@ from mindgauge.reports import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import jinja2
 
     from mindgauge.reports.sections import Report
@@ -36,18 +35,14 @@ def page(report: Report, json_name: str) -> str:
     """Write the whole page."""
     from markupsafe import Markup
 
-    def drawn(draw: Callable[[int], str]) -> list[tuple[str, Markup]]:
-        widths = (("wide", charts.WIDE), ("narrow", charts.NARROW))
-        return [(name, Markup(draw(width))) for name, width in widths]  # noqa: S704 - drawn by us, texts are escaped there
-
     figures = [*report.weak.figures, *(f for test in report.trust.entry for f in test.figures)]
-    pictures = {f.anchor: drawn(partial(charts.draw, f)) for f in figures}
+    pictures = {f.anchor: drawing.both(partial(charts.draw, f)) for f in figures}
     for agreement in report.trust.agreement:
         for panel in agreement.panels:
-            pictures[panel.anchor] = drawn(partial(agreement_chart.draw, panel, agreement.axis))
-    pictures |= {flow.anchor: drawn(partial(flow_chart.draw, flow)) for flow in report.weak.flows}
-    pictures |= {c.anchor: drawn(partial(calibration_chart.draw, c)) for c in report.trust.calibration}
-    pictures |= {e.anchor: drawn(partial(escalation_chart.draw, e)) for e in report.trust.escalated}
+            pictures[panel.anchor] = drawing.both(partial(agreement_chart.draw, panel, agreement.axis))
+    pictures |= {flow.anchor: drawing.both(partial(flow_chart.draw, flow)) for flow in report.weak.flows}
+    pictures |= {c.anchor: drawing.both(partial(calibration_chart.draw, c)) for c in report.trust.calibration}
+    pictures |= {e.anchor: drawing.both(partial(escalation_chart.draw, e)) for e in report.trust.escalated}
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))  # noqa: S704 - ours
     return (
         environment()
@@ -69,6 +64,7 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     env.filters |= {
+        "drawn": drawing.drawn,
         "typeset": typeset,
         "shown": sheets.shown,
         "csv": sheets.data_link,

@@ -15,6 +15,7 @@ from mindgauge.reports.calibration import calibrations, unknown
 from mindgauge.reports.juries import juries
 from mindgauge.reports.numbers import count, decimal, interval, percent, plural
 from mindgauge.reports.numbers import named as names
+from mindgauge.reports.people import rounds
 from mindgauge.reports.reading_order import reading_orders
 from mindgauge.reports.reasons import Reasons
 from mindgauge.reports.runs import PERSON, RULE, judges
@@ -199,6 +200,9 @@ def _repeats(run: Run, section: Section, judge: str, mine: pl.DataFrame) -> Iter
 
 
 def _general(run: Run) -> Iterator[str]:
+    labelled = rounds(run.manifest)
+    if labelled:
+        yield labelled
     for judge, models in run.manifest.get("own_family", {}).items():
         whose = "its own replies" if models == [judge] else f"replies of its own family, by {', '.join(models)}"
         yield f"--own-family allowed {judge} to judge {whose}; models tend to favour their own kind."

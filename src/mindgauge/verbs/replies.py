@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from mindgauge.tables import Frame
 
 COLUMNS = ("reply", "user", "messages", "id", "model", "run", "category", "language", "target", "cluster")
+TAGS = ("category", "language", "risk", "graphic")
+"""Columns that become a sample's tags: the last two say yes where somebody is at risk, and where a text is graphic."""
 _SAID = {"reply", "user", "messages"}
 """Columns in which an empty text is a text."""
 
@@ -78,7 +80,7 @@ def _clustered(samples: Sequence[Sample]) -> list[Sample]:
 def _logged(row: dict[str, Any], benchmark: Benchmark, where: str) -> Sample:
     criterion = benchmark.rubric.criteria[0]
     answer = row.get("target", row.get("label"))
-    tags = words(row, "model", "category", "language", "id")
+    tags = words(row, "model", *TAGS, "id")
     sample = Sample.of(
         _with_reply(row, where),
         target=None if answer is None else labelled.label(answer, criterion, where),
@@ -108,6 +110,25 @@ def _with_reply(row: dict[str, Any], where: str) -> tuple[Message, ...]:
     if not reply.strip():
         raise DataError(f"{where}: an empty reply; there is nothing to classify, leave the row out")
     return dialogue
+
+
+def read_samples(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[str, str]) -> list[Sample]:
+    """Read a file of dialogues that a question is put on as they are; `target` (or `label`) is what people said before.
+
+    Raises:
+        DataError: the file, a column or a cell is not as expected; the message names the line.
+    """
+    found: dict[str, Sample] = {}
+    for row, where in rows(source, columns):
+        answer = row.get("target", row.get("label"))
+        sample = Sample.of(
+            tables.dialogue(row, where),
+            target=None if answer is None else labelled.label(answer, benchmark.rubric.criteria[0], where),
+            tags=words(row, *TAGS, "id"),
+            cluster=words(row, "cluster").get("cluster", ""),
+        )
+        found.setdefault(sample.id, sample)
+    return list(found.values())
 
 
 def read_replies(
@@ -175,7 +196,7 @@ def _row(row: dict[str, Any], benchmark: Benchmark, where: str) -> tuple[Sample,
     text = row["reply"]
     if not isinstance(text, str):
         raise DataError(f"{where}: reply must be text, found {type(text).__name__}")
-    tags, named = words(row, "category", "language"), words(row, "id", "model", "cluster")
+    tags, named = words(row, *TAGS), words(row, "id", "model", "cluster")
     if benchmark.protocol in tags:
         tags[benchmark.protocol] = protocol_of(tags[benchmark.protocol], benchmark, where)
     target = row.get("target")

@@ -69,15 +69,17 @@ def train(
     """Train a classifier. The same call goes on where an earlier one stopped.
 
     Args:
-        sources: a benchmark's name, or files of labelled dialogues (CSV, JSONL, Parquet) or tables: `label`, and
-            `text`, `user`, `messages` or `reply`, optionally `cluster`, `split` and `language`.
+        sources: a benchmark's name, a run directory whose samples or replies people labelled (`annotate`), or files of
+            labelled dialogues (CSV, JSONL, Parquet) or tables: `label`, and `text`, `user`, `messages` or `reply`,
+            optionally `cluster`, `split` and `language`.
         out: the folder that the classifier is written to.
         data: a copy of a benchmark's released files.
         encoder: a folder with an encoder's weights, or its name on the hub.
         baseline: TF-IDF and a linear model instead of an encoder; needs no download.
         rubric: whose labels a file's are: a benchmark's name or a rubric.toml; the file's own if not given.
         criterion: which one is learned, where the rubric has several.
-        test: what the classifier is tested on: a benchmark's name, a file or a table; never used to choose anything.
+        test: what the classifier is tested on: a benchmark's name, a run, a file or a table; never used to choose
+            anything.
         dev: the share of the training data that checkpoints are chosen on, by whole dialogues; or a file.
         folds: test by cross-validation with so many folds of whole dialogues, where there is no test data.
         where: tag → values of the benchmark's samples to train on.

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import msgspec
 
 from mindgauge.reports.content import Sheet, System
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+TOGETHER = 3
+"""So many systems can be told apart on one circle."""
 
 
 class Spot(msgspec.Struct, frozen=True):
@@ -60,11 +58,6 @@ class Picture(msgspec.Struct, kw_only=True):
         """Who is drawn."""
         raise NotImplementedError
 
-    @property
-    def drawn(self) -> list[tuple[str, str]]:
-        """It as SVG by the name of its width, which is no part of the record."""
-        raise NotImplementedError
-
 
 class Dots(Picture):
     """Dots with intervals, a row for each thing and in it a line for each system; `ends` say what the axis's ends mean."""
@@ -82,13 +75,6 @@ class Dots(Picture):
         """Who is drawn."""
         return _unique([spot.system for row in self.rows for spot in row.spots])
 
-    @property
-    def drawn(self) -> list[tuple[str, str]]:
-        """It as SVG."""
-        from mindgauge.reports.profile import dots
-
-        return _both(self, dots.draw)
-
 
 class Radar(Picture):
     """Systems around a circle, an axis for each dimension, from 0 at the centre to 1; a band where an interval is."""
@@ -98,21 +84,12 @@ class Radar(Picture):
     @property
     def named(self) -> bool:
         """Whether each has a circle of its own."""
-        from mindgauge.reports.profile.radar import TOGETHER
-
         return len(self.systems) > TOGETHER
 
     @property
     def systems(self) -> list[System]:
         """Who is drawn."""
         return _unique([spot.system for row in self.rows for spot in row.spots])
-
-    @property
-    def drawn(self) -> list[tuple[str, str]]:
-        """It as SVG."""
-        from mindgauge.reports.profile import radar
-
-        return _both(self, radar.draw)
 
 
 class Stretch(msgspec.Struct, frozen=True):
@@ -142,13 +119,6 @@ class Curves(Picture):
         """Who is drawn."""
         return _unique([stretch.system for stretch in self.stretches])
 
-    @property
-    def drawn(self) -> list[tuple[str, str]]:
-        """It as SVG."""
-        from mindgauge.reports.profile import curves
-
-        return _both(self, curves.draw)
-
 
 class Bar(msgspec.Struct, frozen=True):
     """How the replies of one system under one method end: a share for each outcome."""
@@ -170,13 +140,6 @@ class Outcomes(Picture):
     def systems(self) -> list[System]:
         """Who is drawn."""
         return _unique([bar.system for bar in self.bars])
-
-    @property
-    def drawn(self) -> list[tuple[str, str]]:
-        """It as SVG."""
-        from mindgauge.reports.profile import outcomes
-
-        return _both(self, outcomes.draw)
 
 
 class Cloud(msgspec.Struct, frozen=True):
@@ -204,21 +167,6 @@ class Scatter(Picture):
         """Who is drawn."""
         return _unique([cloud.system for cloud in self.clouds])
 
-    @property
-    def drawn(self) -> list[tuple[str, str]]:
-        """It as SVG."""
-        from mindgauge.reports.profile import scatter
-
-        return _both(self, scatter.draw)
-
 
 def _unique(systems: list[System]) -> list[System]:
     return list({system.number: system for system in systems}.values())
-
-
-def _both(picture: Any, draw: Callable[[Any, int], str]) -> list[tuple[str, str]]:
-    from markupsafe import Markup
-
-    from mindgauge.reports.charts import NARROW, WIDE
-
-    return [(name, Markup(draw(picture, width))) for name, width in (("wide", WIDE), ("narrow", NARROW))]  # noqa: S704 - drawn by us, texts are escaped there

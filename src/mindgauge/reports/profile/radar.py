@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.reports.charts import GREY, INK, MUTED, NARROW, broken, colour
 from mindgauge.reports.profile.canvas import SIZE, SMALL, Canvas
+from mindgauge.reports.profile.picture import TOGETHER
 
 if TYPE_CHECKING:
     from mindgauge.reports.content import System
     from mindgauge.reports.profile.canvas import Point
     from mindgauge.reports.profile.picture import Radar, Row
 
-TOGETHER = 3
-"""So many systems can be told apart on one circle."""
 FEWEST = 3
 """With fewer axes there is no circle."""
 _RINGS = (0.25, 0.5, 0.75, 1.0)

@@ -1,4 +1,4 @@
-"""From what the user names to labelled samples: benchmarks and files, for training, development and test."""
+"""From what the user names to labelled samples: benchmarks, files and runs, for training, development and test."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from mindgauge.errors import DataError, UsageError
 from mindgauge.records import Sample, Value
 from mindgauge.rubric import Criterion, Rubric
 from mindgauge.tables import Frame
+from mindgauge.verbs.training import labelled_run
+from mindgauge.verbs.training.labelled_run import is_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -90,12 +92,13 @@ def gather(named: Named) -> Material:
         DataError: a file is missing, broken or in another schema, or a label is not in the rubric.
     """
     if not named.sources:
-        raise UsageError("name a benchmark or a file of labelled dialogues to train on")
+        raise UsageError("name a benchmark, a run or a file of labelled dialogues to train on")
     files = [is_file(source) for source in named.sources]
     if not all(files) and len(files) > 1:
-        raise UsageError("train on one benchmark, or on files; its rubric can be used with files: --rubric NAME")
+        raise UsageError("train on one benchmark or run, or on files; its rubric can be used with files: --rubric NAME")
     _refuse_idle(named, files=files[0])
-    material = _from_files(named) if files[0] else _from_benchmark(named)
+    read = _from_run if is_run(named.sources[0]) else _from_files if files[0] else _from_benchmark
+    material = read(named)
     if named.folds and (material.dev or material.test):
         raise UsageError(f"{material.name}: the data says itself what is development and test; leave out --folds")
     if named.dev is not None:
@@ -111,6 +114,10 @@ def _refuse_idle(named: Named, *, files: bool) -> None:
     if named.folds and (named.test is not None or named.dev is not None):
         raise UsageError(
             "--folds tests on the training data, part by part: it goes with neither --test nor a --dev file"
+        )
+    if is_run(named.sources[0]) and (named.where or named.labels_from or named.rubric or named.data):
+        raise UsageError(
+            "a run says itself what its samples, labels and rubric are: leave out --where, --labels-from, --rubric and --data"
         )
     if files and (named.where or named.labels_from is not None):
         raise UsageError(
@@ -189,6 +196,14 @@ def _from_benchmark(named: Named) -> Material:
     return material
 
 
+def _from_run(named: Named) -> Material:
+    folder = Path(str(named.sources[0]))
+    task = labelled_run.benchmark_of(folder)
+    rubric = _one_criterion(task.rubric, named.criterion)
+    found = labelled_run.read(folder, task, rubric.criteria[0])
+    return Material(task.name, rubric, task, found.samples, [], [], found.notes)
+
+
 def _targets(samples: Iterable[Sample], tag: str | None, material: Material, part: str) -> list[Sample]:
     """Keep the samples that have a target, or take a tag's value as target; those without are counted."""
     kept, without = [], 0
@@ -214,12 +229,16 @@ def _targets(samples: Iterable[Sample], tag: str | None, material: Material, par
 def _test(source: Source, named: Named, material: Material) -> list[Sample]:
     if is_file(source):
         return list(labelled.samples(labelled.rows(source, named.columns), material.criterion))
-    task = benchmarks.find_one(str(source))
+    task = labelled_run.benchmark_of(Path(str(source))) if is_run(source) else benchmarks.find_one(str(source))
     other = next((c for c in task.rubric.criteria if c.name == material.criterion.name), None)
     if other is None or task.rubric.only(other).hash != material.rubric.hash:
         raise UsageError(
             f"--test {source}: its rubric is {task.rubric.name}, the training data's is {material.rubric.name}"
         )
+    if is_run(source):
+        found = labelled_run.read(Path(str(source)), task, material.criterion)
+        material.notes += found.notes
+        return found.samples
     return _targets(task.samples(named.data, dict(named.test_where) or None), None, material, "test")
 
 

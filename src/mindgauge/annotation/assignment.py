@@ -1,0 +1,143 @@
+"""What is before a person now: an item with all that its page shows, or nothing to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from sqlalchemy import select
+
+from mindgauge.annotation import pace, rounds, schema, tasks
+from mindgauge.annotation.labels import labels_of, last
+from mindgauge.annotation.records import Comment, Item, Label, Phase
+from mindgauge.annotation.tasks import TOGETHER
+from mindgauge.rubric import Rubric
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection, Row
+
+    from mindgauge.annotation.project import Annotation
+    from mindgauge.annotation.records import Person
+
+
+class Assignment(msgspec.Struct, frozen=True):
+    """An item before a person."""
+
+    item: Item
+    phase: Phase
+    batch: int
+    turn: int
+    place: int
+    """From 1, among those of this phase and batch."""
+    of: int
+    done: int
+    own: dict[str, Label]
+    """By criterion: what the person said of it before, in an earlier phase or on an earlier page."""
+    draft: dict[str, Any]
+    others: dict[str, dict[str, Label]]
+    """Person's id → criterion → label of the annotators; only where they sit together."""
+    comments: list[Comment]
+    rubric: Rubric
+    """As far as it is about this item."""
+    seconds_left: float | None
+    """Of this phase and batch, at the person's own pace; None until that is known."""
+    distressing_seen: int
+    pause: bool
+    undo: bool
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """There is nothing to do now: others are still at it (`waiting`), or all is closed (`finished`)."""
+
+    kind: str
+    batch: int
+    phase: Phase | None
+    finished: int
+    people: int
+
+
+def current(a: Annotation, person: Person, item: str = "") -> Assignment | Standing:
+    """Return what is before a person now.
+
+    Args:
+        a: the project.
+        person: an annotator, or whoever adjudicates.
+        item: one of theirs in the running phase, in place of the next; done ones only where people sit together.
+
+    Raises:
+        KeyError: the item is none of those.
+    """
+    with a.database.reading() as c:
+        at = tasks.running(a, c, person)
+        mine = [] if at.phase is None else tasks.of(c, person.id, at.batch, at.phase)
+        task = _chosen(mine, item, at.phase)
+        if task is not None:
+            return _assignment(a, c, person, at, mine, task)
+        if at.phase is None:
+            return Standing("finished", 0, None, 0, 0)
+        done, people = rounds.finished(c, at.batch, at.phase)
+        return Standing("waiting", at.batch, at.phase, done, people)
+
+
+def assignments(a: Annotation, person: Person, phase: Phase) -> list[tuple[Item, str]]:
+    """Return a person's items in a running phase and the state of each task: `open`, `done` or `handed_on`."""
+    with a.database.reading() as c:
+        at = tasks.running(a, c, person)
+        mine = tasks.of(c, person.id, at.batch, phase) if at.phase is phase else []
+    return [(a.known_item(task.item), task.state) for task in mine]
+
+
+def _chosen(mine: Sequence[Row[Any]], item: str, phase: Phase | None) -> Row[Any] | None:
+    if not item:
+        return next((task for task in mine if task.state == "open"), None)
+    found = next((task for task in mine if task.item == item), None)
+    if found is None or (found.state != "open" and phase not in TOGETHER):
+        raise KeyError(item)
+    return found
+
+
+def _assignment(
+    a: Annotation, c: Connection, person: Person, at: tasks.Running, mine: Sequence[Row[Any]], task: Row[Any]
+) -> Assignment:
+    phase = Phase(task.phase)
+    together = phase in TOGETHER
+    labels = labels_of(c, item=task.item, person=None if together else person.id)
+    by_person: dict[str, dict[str, Label]] = {}
+    for (_, who, criterion), label in last(labels, *([phase] if phase is Phase.TRAINING else [])).items():
+        by_person.setdefault(who, {})[criterion] = label
+    annotators = {p.id for p in a.annotators()} - {person.id} if together else set()
+    item = a.known_item(task.item)
+    done = sum(t.state != "open" for t in mine)
+    worked = pace.of(c, person.id)
+    return Assignment(
+        item=item,
+        phase=phase,
+        batch=task.batch,
+        turn=task.turn,
+        place=done + 1 if task.state == "open" else done,
+        of=len(mine),
+        done=done,
+        own=by_person.get(person.id, {}),
+        draft=_draft(c, task),
+        others={who: its for who, its in by_person.items() if who in annotators},
+        comments=_comments(c, task.item) if together else [],
+        rubric=a.rubric_for(item, tasks.rubric(c, at)),
+        seconds_left=worked.left(len(mine) - done),
+        distressing_seen=worked.distressing,
+        pause=worked.pause,
+        undo=phase is not Phase.TRAINING and done > 0,
+    )
+
+
+def _draft(c: Connection, task: Row[Any]) -> dict[str, Any]:
+    d = schema.drafts.c
+    its = (d.person == task.person, d.item == task.item, d.phase == task.phase)
+    body = c.execute(select(d.body).where(*its)).scalar()
+    return {} if body is None else msgspec.json.decode(body, type=dict[str, Any])
+
+
+def _comments(c: Connection, item: str) -> list[Comment]:
+    query = select(schema.comments).where(schema.comments.c.item == item).order_by(schema.comments.c.number)
+    return [Comment(r.person, r.item, r.text, r.at) for r in c.execute(query)]

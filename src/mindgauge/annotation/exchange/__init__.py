@@ -1,0 +1,20 @@
+"""Labels out and in: plain tables (`table`), Label Studio and Potato (`to_…`, `from_…`), and taking them in (`intake`)."""
+
+from mindgauge.annotation.exchange.content import Content, content
+from mindgauge.annotation.exchange.formats import FORMATS, LABEL_STUDIO, POTATO, files, read
+from mindgauge.annotation.exchange.intake import Taken, take_in
+from mindgauge.annotation.exchange.known import Entry, Known
+
+__all__ = [
+    "FORMATS",
+    "LABEL_STUDIO",
+    "POTATO",
+    "Content",
+    "Entry",
+    "Known",
+    "Taken",
+    "content",
+    "files",
+    "read",
+    "take_in",
+]

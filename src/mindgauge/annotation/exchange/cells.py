@@ -1,0 +1,70 @@
+"""What stands in a cell: a name, a point in time, a number of seconds."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from mindgauge.errors import DataError
+
+_MILLISECONDS = 1e11
+"""A point in time beyond this is in milliseconds: in seconds it were in the year 5138."""
+_LONGEST = 60
+"""Characters of a name in a message."""
+
+
+def plain(cell: object) -> str:
+    """Write a cell as text: a whole number without its point, nothing as an empty text."""
+    if cell is None:
+        return ""
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+
+
+def number(cell: object) -> float | None:
+    """Read a number; None where it is none."""
+    try:
+        return float(plain(cell))
+    except ValueError:
+        return None
+
+
+def moment(at: object, where: str) -> float | None:
+    """Read a point in time.
+
+    Raises:
+        DataError: it is none.
+    """
+    if at is None or at == "":
+        return None
+    try:
+        if isinstance(at, datetime):
+            found = at
+        elif isinstance(at, int | float) or str(at).replace(".", "", 1).isdigit():
+            since = float(str(at))
+            found = datetime.fromtimestamp(since / 1000 if since > _MILLISECONDS else since, UTC)
+        else:
+            found = datetime.fromisoformat(str(at).strip())
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError, OSError) as error:
+        raise DataError(f"{where}: {short(str(at))} is no point in time; write it like 2026-01-31T09:30:00Z") from error
+
+
+def written(at: float) -> str:
+    """Write a point in time as ISO 8601 has it, to the microsecond."""
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def length(seconds: object, where: str) -> float:
+    """Read how long something took, in seconds.
+
+    Raises:
+        DataError: it is no such number.
+    """
+    found = number(seconds) if plain(seconds) else 0.0
+    if found is None or not 0 <= found < float("inf"):
+        raise DataError(f"{where}: {short(plain(seconds))} is no number of seconds")
+    return found
+
+
+def short(name: str) -> str:
+    """Quote a name, or its beginning, in a message."""
+    return repr(name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…")

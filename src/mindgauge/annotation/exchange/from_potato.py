@@ -1,0 +1,224 @@
+"""Reading Potato, as its versions have written: exports (JSONL, CSV, TSV), a user's state, and a user's older files.
+
+- `annotations.jsonl`, `annotations.csv`: `instance_id`, `user_id` and the labels; in CSV in columns `scheme.label`.
+- `user_state.json`: one person's, with labels as pairs of ({schema, name}, value) or as objects.
+- `annotated_instances.jsonl`: `id`, `label_annotations` and `span_annotations`; the person is the folder's name, or
+  `user_id`. The first versions wrote `annotation` with lists of labels.
+- `annotated_instances.csv`: `user`, `instance_id` and columns `scheme:::label`; its spans, Python's own writing, are left.
+
+A scheme that is called like a criterion gives its answer: the label chosen, `scale_N` of a Likert scale, or the value
+of a slider or number. Other schemes are notes where they hold text, and faults where they hold a choice.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mindgauge.annotation.exchange import passages
+from mindgauge.annotation.exchange.cells import plain
+from mindgauge.annotation.exchange.to_potato import NOTE, scheme
+from mindgauge.errors import DataError
+from mindgauge.records import Evidence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mindgauge.annotation.exchange.known import Entry, Known
+    from mindgauge.annotation.records import Item
+
+STATE = "instance_id_to_label_to_value"
+_STATE_SPANS = "instance_id_to_span_to_value"
+_LABELS = ("labels", "label_annotations", "annotation")
+_SPANS = ("spans", "span_annotations")
+_NOT_CHOSEN = {"", "false", "0", "off", "no", "none"}
+_TEXTS = {"text_box", "free_response", ""}
+"""Labels under which Potato keeps what was typed."""
+_LIKERT = "scale_"
+_APART = ":::"
+_ABOUT = {"instance_id", "id", "user", "user_id", "displayed_text", "annotator_origin", "annotator_origin_detail"}
+
+
+class _Record(NamedTuple):
+    """What one person said of one item: scheme → label → value, and marked words as Potato keeps them."""
+
+    where: str
+    user: object
+    instance: object
+    labels: dict[str, dict[str, Any]]
+    spans: list[dict[str, Any]]
+
+
+def is_record(row: dict[str, Any]) -> bool:
+    """Say whether a row of JSONL is one of Potato's."""
+    return ("instance_id" in row or "id" in row) and any(name in row for name in _LABELS)
+
+
+def is_header(columns: Iterable[str]) -> bool:
+    """Say whether these are the columns of a table of Potato's."""
+    found = set(columns)
+    return "instance_id" in found and bool({"user", "user_id"} & found)
+
+
+def state(content: dict[str, Any], known: Known, where: str, user: str) -> list[Entry]:
+    """Read `user_state.json`; `user` is taken where it does not say whose it is.
+
+    Raises:
+        DataError: it is broken, or names what the project does not know.
+    """
+    labels, spans = content.get(STATE), content.get(_STATE_SPANS)
+    labels, spans = labels if isinstance(labels, dict) else {}, spans if isinstance(spans, dict) else {}
+    return [
+        entry
+        for instance, found in labels.items()
+        for entry in _entries(
+            _Record(
+                f"{where}: {instance}",
+                content.get("user_id") or user,
+                instance,
+                _labels(found),
+                _spans(spans.get(instance)),
+            ),
+            known,
+        )
+    ]
+
+
+def records(rows: Iterable[tuple[int, dict[str, Any]]], known: Known, where: str, user: str) -> list[Entry]:
+    """Read rows of JSONL; `user` is taken where they do not say whose they are.
+
+    Raises:
+        DataError: they name what the project does not know.
+    """
+    found: list[Entry] = []
+    for line, row in rows:
+        labels = next((row[name] for name in _LABELS if name in row), None)
+        spans = next((row[name] for name in _SPANS if name in row), None)
+        whose = row.get("user_id") or row.get("user") or user
+        instance = row.get("instance_id", row.get("id"))
+        found += _entries(_Record(f"{where}:{line}", whose, instance, _labels(labels), _spans(spans)), known)
+    return found
+
+
+def table(rows: Iterable[tuple[int, dict[str, Any]]], known: Known, where: str) -> list[Entry]:
+    """Read rows of CSV or TSV.
+
+    Raises:
+        DataError: they name what the project does not know.
+    """
+    found: list[Entry] = []
+    for line, row in rows:
+        labels: dict[str, dict[str, Any]] = {}
+        spans: list[dict[str, Any]] = []
+        for column, cell in row.items():
+            if column in _ABOUT:
+                continue
+            name, _, label = column.partition(_APART) if _APART in column else _split(column, known)
+            if name == "span_annotation" or label == "_spans":
+                spans += _spans(_parsed(cell))
+            elif not label.startswith("_"):
+                labels.setdefault(name, {})[label] = cell
+        whose = row.get("user_id") or row.get("user")
+        found += _entries(_Record(f"{where}:{line}", whose, row.get("instance_id"), labels, spans), known)
+    return found
+
+
+def _split(column: str, known: Known) -> tuple[str, str, str]:
+    """Split a column into scheme and label at the first point after which the first is a criterion, or at the first."""
+    points = [place for place, letter in enumerate(column) if letter == "."]
+    if not points or _criterion(column, known) is not None:
+        return column, "", ""
+    point = next((p for p in points if _criterion(column[:p], known) is not None), points[0])
+    return column[:point], ".", column[point + 1 :]
+
+
+def _entries(record: _Record, known: Known) -> Iterator[Entry]:
+    item = known.item(record.instance, record.where)
+    answers: dict[str, object] = {}
+    notes: list[str] = []
+    for name, labels in record.labels.items():
+        criterion = _criterion(name, known)
+        typed = [plain(labels[label]) for label in labels if label in _TEXTS]
+        chosen = {label: value for label, value in labels.items() if label not in _TEXTS}
+        if criterion is None and (name == NOTE or not any(_chosen(value) for value in chosen.values())):
+            notes += [text for text in (*typed, *map(plain, chosen.values() if name == NOTE else ())) if text]
+            continue
+        if not chosen and typed:  # a scheme with one field, such as a number, in a table
+            chosen = {"": typed[0]}
+        elif criterion is not None:
+            notes += [text for text in typed if text]
+        answer = _answer(chosen, record.where, name, known, criterion, item)
+        if answer is not None:
+            answers[criterion or name] = answer
+    for name, value in answers.items():
+        yield known.entry(
+            record.where, rater=record.user, subject=item.id, criterion=name, value=value, note="\n".join(notes),
+            evidence=[mark for span in record.spans if (mark := _mark(span, item)) is not None],
+        )  # fmt: skip
+
+
+def _criterion(name: str, known: Known) -> str | None:
+    ours = {scheme(criterion): criterion for criterion in known.criteria}
+    return ours.get(name) or (name if known.is_criterion(name) else None)
+
+
+def _answer(labels: dict[str, Any], where: str, name: str, known: Known, criterion: str | None, item: Item) -> object:
+    """Return the label that was chosen, or the value that was set; None where there is neither."""
+    chosen = {label: value for label, value in labels.items() if _chosen(value)}
+    if len(chosen) > 1:
+        raise DataError(f"{where}: several labels for {name} ({', '.join(chosen)}); a criterion has one answer")
+    for label, value in chosen.items():
+        for candidate in (label, label.removeprefix(_LIKERT)):
+            if known.reads(criterion or name, item, candidate):
+                return candidate
+        return value if isinstance(value, int | float | str) and not isinstance(value, bool) else label
+    return None
+
+
+def _chosen(value: object) -> bool:
+    return plain(value).strip().casefold() not in _NOT_CHOSEN and value is not None
+
+
+def _labels(found: object) -> dict[str, dict[str, Any]]:
+    """Bring labels into one shape: scheme → label → value."""
+    labels: dict[str, dict[str, Any]] = {}
+    if isinstance(found, list):
+        for pair in found:
+            if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], dict):
+                labels.setdefault(plain(pair[0].get("schema")), {})[plain(pair[0].get("name"))] = pair[1]
+    elif isinstance(found, dict):
+        for name, value in found.items():
+            if isinstance(value, dict):
+                inner = value.get("labels")
+                labels[name] = inner if isinstance(inner, dict) else value
+            elif isinstance(value, list):
+                labels[name] = {plain(label): True for label in value}
+            else:
+                labels[name] = {"": value}
+    return labels
+
+
+def _spans(found: object) -> list[dict[str, Any]]:
+    """Bring marked words into one shape: a list of objects with start, end and perhaps their text."""
+    if isinstance(found, dict):
+        groups = (list(value.values()) if isinstance(value, dict) else value for value in found.values())
+        return [span for group in groups if isinstance(group, list) for span in _spans(group)]
+    pairs = found if isinstance(found, list) else []
+    spans = (pair[0] if isinstance(pair, list) and pair else pair for pair in pairs)
+    return [span for span in spans if isinstance(span, dict)]
+
+
+def _mark(span: dict[str, Any], item: Item) -> Evidence | None:
+    start, end = span.get("start"), span.get("end")
+    text = next((span[key] for key in ("text", "span") if isinstance(span.get(key), str)), None)
+    here = passages.marked(item, start, end) if isinstance(start, int) and isinstance(end, int) else None
+    if here is not None and text in (None, here.quote):
+        return here
+    return Evidence(text) if text else None
+
+
+def _parsed(cell: object) -> object:
+    try:
+        return json.loads(plain(cell))
+    except (ValueError, RecursionError):
+        return None

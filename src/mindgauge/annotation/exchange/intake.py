@@ -1,0 +1,194 @@
+"""Taking labels into a project: all of a file or nothing, and on to the gate where that completes a batch.
+
+Only the labelling phase takes labels, of the batch that is open and of those that are not yet: later, everybody has seen
+more than the dialogue. What is there already and says the same is left alone. Nothing is overwritten.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sqlalchemy import delete, func, insert, select, update
+
+from mindgauge.annotation import pace, rounds, schema
+from mindgauge.annotation.answers import columns, located
+from mindgauge.annotation.exchange.compared import agreed, new_ones
+from mindgauge.annotation.exchange.known import HANDED_ON
+from mindgauge.annotation.labels import labels_of, last
+from mindgauge.annotation.records import Answer, Answered, Phase
+from mindgauge.annotation.rows import log
+from mindgauge.errors import DataError
+from mindgauge.records import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection, Row
+
+    from mindgauge.annotation.exchange.known import Entry
+    from mindgauge.annotation.project import Annotation
+    from mindgauge.annotation.records import Label
+
+
+class Taken(NamedTuple):
+    """What became of a file's entries."""
+
+    labels: int
+    """New ones."""
+    handed_on: int
+    superseded: int
+    """Of the new ones, those that took the place of another."""
+    same: int
+    """That were there already."""
+    open: int
+    """Items before a person of which the file answers some criteria only; they stay to be done."""
+    batches: list[int]
+    """That something was added to."""
+    closed: list[int]
+    """Of these, those that met their gate and are closed now."""
+
+
+def take_in(a: Annotation, entries: Sequence[Entry], source: str, *, supersede: bool = False) -> Taken:
+    """Add a file's labels, or nothing of it.
+
+    Args:
+        a: the project.
+        entries: as read; those of one person, item and criterion must agree.
+        source: the file's name.
+        supersede: whether a label that says something else is added after the one that is there.
+
+    Raises:
+        DataError: two entries contradict each other, or one what is there, or its batch takes no labels any more.
+        DatabaseError: it could not be kept; nothing of it was.
+    """
+    by_task: dict[tuple[str, str], list[Entry]] = {}
+    for entry in entries:
+        by_task.setdefault((entry.person.id, entry.item.id), []).append(entry)
+    count: Counter[str] = Counter()
+    with a.database.writing() as c:
+        batches = {row.number: row for row in c.execute(_locked())}
+        there: dict[tuple[str, str], dict[str, Label]] = {}
+        for (subject, person, criterion), label in last(labels_of(c), Phase.LABELLING).items():
+            there.setdefault((person, subject), {})[criterion] = label
+        tasks = {(row.person, row.item): row for row in c.execute(_tasks())}
+        changed = set()
+        for key, found in by_task.items():
+            task = tasks.get(key)
+            standing = there.get(key, {})
+            state = "" if task is None else task.state
+            new = new_ones(agreed(found), standing, state, supersede=supersede, count=count)
+            if not new:
+                continue
+            item = found[0].item
+            _refuse_late(batches[item.batch], task, new[0])
+            assert task is not None
+            _add(a, c, task, new, list(standing), source, count)
+            changed.add(item.batch)
+        if changed:
+            log(c, "", "imported", str(count["labels"]))
+        closed = [number for number in sorted(changed) if rounds.advance(a, c, number)]
+    if closed:
+        rounds.closed(a)
+    return Taken(
+        count["labels"], count["handed_on"], count["superseded"], count["same"], count["open"], sorted(changed), closed
+    )
+
+
+def _locked() -> Any:
+    return select(schema.batches).order_by(schema.batches.c.number).with_for_update()
+
+
+def _tasks() -> Any:
+    return select(schema.tasks).where(schema.tasks.c.phase.in_([Phase.LABELLING, Phase.TRAINING]))
+
+
+def _refuse_late(batch: Row[Any], task: Row[Any] | None, entry: Entry) -> None:
+    if not batch.number:
+        raise DataError(
+            f"{entry.where}: the item {entry.item.id} belongs to the training round, which takes no imports"
+        )
+    if task is None:
+        raise DataError(f"{entry.where}: {entry.person.name} was not asked about the item {entry.item.id}")
+    if batch.phase != Phase.LABELLING:
+        raise DataError(
+            f"{entry.where}: batch {batch.number} is at {batch.phase}; labels can be added only while everybody still "
+            "labels alone"
+        )
+
+
+def _add(
+    a: Annotation,
+    c: Connection,
+    task: Row[Any],
+    entries: list[Entry],
+    standing: list[str],
+    source: str,
+    count: Counter[str],
+) -> None:
+    """Add what one person says of one item beside their standing labels; finish the task where nothing is missing."""
+    first = entries[0]
+    number = _rubric_number(c, task.batch)
+    form = secrets.token_hex(16)
+    shared = {
+        "form": form,
+        "person": task.person,
+        "item": task.item,
+        "phase": Phase.LABELLING,
+        "rubric": number,
+        "source": source,
+    }
+    now = time.time()
+    at = max((entry.at or now for entry in entries), default=now)
+    seconds = max(pace.sane(entry.seconds) for entry in entries)
+    if first.answer is None:
+        taken_back = [
+            {
+                **shared,
+                **columns(Answer(name, Answered.WITHDRAWN)),
+                "note": "",
+                "evidence": "[]",
+                "at": now,
+                "seconds": 0.0,
+            }
+            for name in standing
+        ]
+        if taken_back:
+            c.execute(insert(schema.labels), taken_back)
+        count["handed_on"] += 1
+        _finish(c, task, HANDED_ON, at, 0.0)
+        return
+    rows = [
+        {
+            **shared, **columns(entry.answer), "note": entry.note, "at": entry.at or now,
+            "evidence": encode(located(entry.item, entry.evidence)).decode(), "seconds": pace.sane(entry.seconds),
+        }
+        for entry in entries
+        if entry.answer is not None
+    ]  # fmt: skip
+    c.execute(insert(schema.labels), rows)
+    count["labels"] += len(rows)
+    asked = {criterion.name for criterion in a.rubric_for(first.item, number).criteria}
+    if asked <= {*standing, *(row["criterion"] for row in rows)}:
+        _finish(c, task, "done", at, seconds)
+    else:
+        count["open"] += 1
+
+
+def _finish(c: Connection, task: Row[Any], state: str, at: float, seconds: float) -> None:
+    t, d = schema.tasks.c, schema.drafts.c
+    mine = (t.person == task.person, t.item == task.item, t.phase == task.phase)
+    c.execute(update(schema.tasks).where(*mine).values(state=state, turn=task.turn + 1, at=at, seconds=seconds))
+    c.execute(delete(schema.drafts).where(d.person == task.person, d.item == task.item, d.phase == task.phase))
+
+
+def _rubric_number(c: Connection, batch: int) -> int:
+    """Return a batch's version of the rubric, and settle it with the first label."""
+    b = schema.batches.c
+    newest = select(func.max(schema.rubrics.c.number)).scalar_subquery()
+    c.execute(
+        update(schema.batches).where(b.number == batch, b.rubric.is_(None)).values(rubric=newest, opened=time.time())
+    )
+    return int(c.execute(select(b.rubric).where(b.number == batch)).scalar_one())

@@ -1,0 +1,247 @@
+"""What an import is held against: the people, items, criteria and levels of a project, also under the file's names."""
+
+from __future__ import annotations
+
+import difflib
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mindgauge.annotation.answers import InvalidAnswerError, check
+from mindgauge.annotation.exchange.cells import length, moment, number, plain, short
+from mindgauge.annotation.records import Answer, Answered, Item, Person, Role
+from mindgauge.errors import DataError, UsageError
+from mindgauge.records import Evidence
+from mindgauge.tables import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from mindgauge.rubric import Criterion, Rubric
+
+COLUMNS = ("subject", "criterion", "rater", "value")
+MORE_COLUMNS = ("rater_kind", "status", "answered", "phase", "at", "seconds", "note", "evidence", "path")
+HANDED_ON = "handed_on"
+LONGEST_NOTE = 10_000
+_WORDS = {word.value: word for word in (Answered.CANNOT_TELL, Answered.NOT_APPLICABLE)}
+_SOME = 8
+"""Names listed in a message."""
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One answer of a file, under the names of the project; without an answer, the item was handed on."""
+
+    where: str
+    person: Person
+    item: Item
+    answer: Answer | None
+    note: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    at: float | None = None
+    """Seconds since 1970; None where the file does not say."""
+    seconds: float = 0.0
+
+
+class Known:
+    """The names of a project, and what a file calls them."""
+
+    def __init__(
+        self,
+        people: Sequence[Person],
+        items: Iterable[Item],
+        rubric_for: Callable[[Item], Rubric],
+        names: Mapping[str, str] | None = None,
+    ) -> None:
+        """Take the project's.
+
+        Args:
+            people: everybody.
+            items: all of them.
+            rubric_for: item → the criteria that are about it.
+            names: ours → the file's: of a column, a person or a criterion.
+
+        Raises:
+            UsageError: a name is none of ours.
+        """
+        self.names = dict(names or {})
+        self._people = {person.name.casefold(): person for person in people}
+        self._items: dict[str, Item] = {}
+        self._own_ids: dict[str, list[Item]] = defaultdict(list)
+        self._rubrics: dict[str, Rubric] = {}
+        self._criteria: dict[str, str] = {}
+        for item in items:
+            self._items[item.id] = item
+            if "id" in item.tags:
+                self._own_ids[item.tags["id"]].append(item)
+            self._rubrics[item.id] = rubric_for(item)
+            for criterion in self._rubrics[item.id].criteria:
+                self._criteria |= {name.casefold(): criterion.name for name in (criterion.name, *criterion.aliases)}
+        for ours, theirs in self.names.items():
+            if ours in (*COLUMNS, *MORE_COLUMNS):
+                continue
+            if ours.casefold() in self._people:
+                self._people[theirs.casefold()] = self._people[ours.casefold()]
+            elif ours.casefold() in self._criteria:
+                self._criteria[theirs.casefold()] = self._criteria[ours.casefold()]
+            else:
+                known = ", ".join((*COLUMNS, *MORE_COLUMNS, *self.raters, *self.criteria))
+                raise UsageError(f"--map {ours}={theirs}: {ours!r} is none of ours; they are {known}")
+
+    @property
+    def raters(self) -> list[str]:
+        """The annotators' names."""
+        return list(dict.fromkeys(p.name for p in self._people.values() if p.role is Role.ANNOTATOR))
+
+    @property
+    def criteria(self) -> list[str]:
+        """All criteria, by the project's names."""
+        return list(dict.fromkeys(self._criteria.values()))
+
+    def column(self, ours: str) -> str:
+        """Return what the file calls a column of ours."""
+        return self.names.get(ours, ours)
+
+    def is_criterion(self, name: object) -> bool:
+        """Say whether a name of the file's is a criterion of any item."""
+        return isinstance(name, str) and name.strip().casefold() in self._criteria
+
+    def rubric(self, item: Item) -> Rubric:
+        """Return the criteria that are about an item."""
+        return self._rubrics[item.id]
+
+    def reads(self, criterion: str, item: Item, answer: str) -> bool:
+        """Say whether an answer is a level of an item's criterion, or a word for why there is none."""
+        ours = self._criteria.get(criterion.strip().casefold())
+        found = next((c for c in self._rubrics[item.id].criteria if c.name == ours), None)
+        return found is not None and (found.read(answer) is not None or _word(answer) is not None)
+
+    def entry(
+        self,
+        where: str,
+        *,
+        rater: object,
+        subject: object,
+        criterion: object,
+        value: object,
+        path: object = (),
+        note: object = "",
+        evidence: Iterable[Evidence] = (),
+        at: object = None,
+        seconds: object = None,
+    ) -> Entry:
+        """Read one answer.
+
+        Args:
+            where: file and line, for messages.
+            rater: who gave it.
+            subject: the item: its id, or the id that it had in the file that it came from.
+            criterion: what was asked.
+            value: a level, one of its aliases, `cannot_tell` or `not_applicable`.
+            path: (node from 0, answer) of a walk.
+            note: in the person's words.
+            evidence: marked words.
+            at: seconds or milliseconds since 1970, or a date as ISO 8601 has it, UTC where it names no zone.
+            seconds: how long the item was on the screen.
+
+        Raises:
+            DataError: the project does not know one of these; the message names `where` and what is known.
+        """
+        item = self.item(subject, where)
+        found = self._criterion(criterion, item, where)
+        text = clean(plain(note))
+        if len(text) > LONGEST_NOTE:
+            raise DataError(f"{where}: a note of {len(text):,} characters; {LONGEST_NOTE:,} are kept at most")
+        return Entry(
+            where,
+            self._rater(rater, where),
+            item,
+            _answer(found, self._rubrics[item.id], value, path, where),
+            text,
+            tuple(Evidence(clean(mark.quote), source=mark.source) for mark in evidence if mark.quote),
+            moment(at, where),
+            length(seconds, where),
+        )
+
+    def handed_on(self, where: str, *, rater: object, subject: object, at: object = None) -> Entry:
+        """Read that somebody handed an item on.
+
+        Raises:
+            DataError: the project does not know the person or the item.
+        """
+        return Entry(where, self._rater(rater, where), self.item(subject, where), None, at=moment(at, where))
+
+    def item(self, subject: object, where: str) -> Item:
+        """Find an item by its id, or by the id of the file that it came from.
+
+        Raises:
+            DataError: there is none, or there are several.
+        """
+        name = plain(subject).strip()
+        if name in self._items:
+            return self._items[name]
+        found = self._own_ids.get(name, [])
+        if len(found) > 1:
+            raise DataError(f"{where}: {name!r} is the id of {len(found)} items here; name the subject's own id")
+        if not found:
+            raise DataError(f"{where}: unknown subject {short(name)}{_hint(name, [*self._items, *self._own_ids])}")
+        return found[0]
+
+    def _rater(self, rater: object, where: str) -> Person:
+        name = plain(rater).strip()
+        found = self._people.get(name.casefold())
+        if found is None:
+            hint = _hint(name, self.raters)
+            raise DataError(f"{where}: unknown rater {short(name)}{hint}; name theirs with --map OURS={_bare(name)}")
+        if found.role is not Role.ANNOTATOR:
+            raise DataError(f"{where}: {found.name} is {found.role}; only annotators' labels can be imported")
+        return found
+
+    def _criterion(self, criterion: object, item: Item, where: str) -> Criterion:
+        name = plain(criterion).strip()
+        ours = self._criteria.get(name.casefold())
+        criteria = {c.name: c for c in self._rubrics[item.id].criteria}
+        if ours is None:
+            hint = _hint(name, self.criteria)
+            raise DataError(f"{where}: unknown criterion {short(name)}{hint}; or name it with --map")
+        if ours not in criteria:
+            raise DataError(f"{where}: the criterion {ours} is not about the item {item.id}")
+        return criteria[ours]
+
+
+def _answer(criterion: Criterion, rubric: Rubric, value: object, path: object, where: str) -> Answer:
+    level = criterion.read(value if isinstance(value, int | str) else plain(value))
+    if level is None:
+        level = criterion.read(plain(number(value)))  # 3.0, as spreadsheets write a 3
+    word = _word(value)
+    if level is None and word is None:
+        known = ", ".join(map(str, (*criterion.values, *_WORDS)))
+        near = _near(plain(value), [str(v) for v in criterion.values])
+        raise DataError(f"{where}: {criterion.name} has no level {short(plain(value))}{near}; known are {known}")
+    try:
+        walk = msgspec.convert(path, tuple[tuple[int, str], ...])
+        answered = Answered.OK if level is not None else word
+        assert answered is not None
+        answer = Answer(criterion.name, answered, level, walk)
+        check(rubric.only(criterion), [answer])
+    except (msgspec.ValidationError, InvalidAnswerError) as error:
+        raise DataError(f"{where}: {error}") from error
+    return answer
+
+
+def _word(answer: object) -> Answered | None:
+    return _WORDS.get(plain(answer).strip().casefold().replace(" ", "_"))
+
+
+def _hint(name: str, known: Sequence[str]) -> str:
+    listed = ", ".join(known[:_SOME]) + (f" and {len(known) - _SOME} more" if len(known) > _SOME else "")
+    return f"{_near(name, known)}; known are {listed}"
+
+
+def _near(name: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, known, 1) if len(name) < 200 else []
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def _bare(name: str) -> str:
+    return " ".join(name.split())[:60] or "THEIRS"

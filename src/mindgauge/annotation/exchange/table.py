@@ -1,0 +1,218 @@
+"""Plain tables of ratings, CSV or Parquet, one label a row; also JSONL and TSV to read.
+
+Three are written. `ratings` has people's independent labels and is what `mindgauge reliability` reads; `history` every
+label of everybody, in order; `gold` the gold view. They carry all there is of a label. In CSV, what a spreadsheet could
+take for a formula gets an apostrophe in front (`tables.neutralised`), which is taken away again when it is read; Parquet
+holds everything as it is. Of a table with a column `phase`, such as `history`, the last label of the labelling phase is
+read, for only that was given alone.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import polars as pl
+
+from mindgauge.annotation.exchange.cells import plain, written
+from mindgauge.annotation.exchange.known import COLUMNS, HANDED_ON
+from mindgauge.annotation.ratings import PEOPLE
+from mindgauge.annotation.records import Answered, Phase
+from mindgauge.errors import DataError
+from mindgauge.records import Evidence, RaterKind, Status, encode
+from mindgauge.tables import restored
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from mindgauge.annotation.exchange.content import Content
+    from mindgauge.annotation.exchange.known import Entry, Known
+    from mindgauge.annotation.records import Item, Label
+
+_TEXT, _WHOLE, _NUMBER = pl.String, pl.Int64, pl.Float64
+_SCHEMA: dict[str, type[pl.DataType]] = {
+    "subject": _TEXT, "criterion": _TEXT, "rater": _TEXT, "rater_kind": _TEXT, "run": _WHOLE, "status": _TEXT,
+    "value": _TEXT, "answered": _TEXT, "batch": _WHOLE, "phase": _TEXT, "at": _TEXT, "seconds": _NUMBER,
+    "instrument": _TEXT, "note": _TEXT, "evidence": _TEXT, "path": _TEXT, "source": _TEXT, "superseded": _TEXT,
+    "cluster": _TEXT, "system": _TEXT,
+}  # fmt: skip
+_GOLD: dict[str, type[pl.DataType]] = {
+    "subject": _TEXT, "criterion": _TEXT, "rater": _TEXT, "rater_kind": _TEXT, "run": _WHOLE, "status": _TEXT,
+    "value": _TEXT, "answered": _TEXT, "batch": _WHOLE, "policy": _TEXT, "votes": _TEXT, "people": _WHOLE, "tie": _TEXT,
+    "by": _TEXT, "cluster": _TEXT, "system": _TEXT,
+}  # fmt: skip
+_STATUS = {
+    Answered.OK.value: Status.OK.value,
+    Answered.CANNOT_TELL.value: Status.UNPARSABLE.value,
+    Answered.NOT_APPLICABLE.value: Status.NOT_APPLICABLE.value,
+    HANDED_ON: Status.REFUSED.value,
+}
+"""What became of a question → the status of a rating that it is."""
+_ANSWERED = {status: answered for answered, status in _STATUS.items()}
+_PERSON = ("", RaterKind.PERSON.value, "human", "people", "expert", "clinician", "annotator")
+
+
+def ratings(content: Content) -> pl.DataFrame:
+    """Return people's independent labels, one row for each subject, criterion and rater."""
+    rows: list[tuple[Any, ...]] = []
+    for item, person, labels, criteria in content.labelled:
+        rows += [_row(label, item, person.name, content) for label in labels]
+        if not labels:
+            about = (item.cluster or None, content.systems.get(item.id))
+            rows += [
+                (
+                    item.id, criterion, person.name, RaterKind.PERSON.value, 0, _STATUS[HANDED_ON], None, HANDED_ON,
+                    item.batch, Phase.LABELLING.value, *[None] * 7, "no", *about,
+                )
+                for criterion in criteria
+            ]  # fmt: skip
+    return _frame(rows, _SCHEMA, (label.value for one in content.labelled for label in one.labels))
+
+
+def history(content: Content) -> pl.DataFrame:
+    """Return every label of everybody, oldest first; `superseded` says of which a later one has taken the place."""
+    items = {item.id: item for item in content.everything}
+    rows = [_row(label, items[label.item], content.people[label.person].name, content) for label in content.history]
+    return _frame(rows, _SCHEMA, (label.value for label in content.history))
+
+
+def gold(content: Content) -> pl.DataFrame:
+    """Return the gold view with how each value was read off; a tie has none, and its votes say so."""
+    items = {item.id: item for item in content.items}
+    rows = [
+        (
+            one.item, one.criterion, PEOPLE, RaterKind.GOLD.value, 0, one.status.value,
+            None if one.value is None else str(one.value), str(one.answered or ""), items[one.item].batch,
+            str(one.policy), encode(one.votes).decode(), one.people, "yes" if one.policy == "tie" else "no",
+            content.people[one.by].name if one.by else None, items[one.item].cluster or None,
+            content.systems.get(one.item),
+        )
+        for one in content.gold
+    ]  # fmt: skip
+    return _frame(rows, _GOLD, (one.value for one in content.gold))
+
+
+def _row(label: Label, item: Item, rater: str, content: Content) -> tuple[Any, ...]:
+    return (
+        label.item, label.criterion, rater, RaterKind.PERSON.value, 0, _STATUS.get(label.answered.value),
+        None if label.value is None else str(label.value), label.answered.value, item.batch, label.phase.value,
+        written(label.at), label.seconds, label.instrument, label.note or None,
+        encode(label.evidence).decode() if label.evidence else None,
+        encode(label.path).decode() if label.path else None, label.source,
+        "no" if label.number in content.binding else "yes", item.cluster or None, content.systems.get(label.item),
+    )  # fmt: skip
+
+
+def _frame(
+    rows: list[tuple[Any, ...]], columns: dict[str, type[pl.DataType]], values: Iterable[object]
+) -> pl.DataFrame:
+    """Return rows as a table; the values as numbers where all are, as text where some are words."""
+    frame = pl.DataFrame(rows, columns, orient="row")
+    kinds = {type(value) for value in values if value is not None}
+    if not kinds or str in kinds:
+        return frame
+    return frame.with_columns(pl.col("value").cast(pl.Float64 if float in kinds else pl.Int64))
+
+
+def read(rows: Sequence[tuple[int, dict[str, Any]]], path: Path, known: Known) -> list[Entry]:
+    """Read a table of ratings: the rows of people, with the columns subject, criterion, rater and value.
+
+    Args:
+        rows: line and cells, as `tables.read_table` has them.
+        path: of the file.
+        known: the project.
+
+    Raises:
+        DataError: it lacks a column, or names what the project does not know.
+    """
+    if path.suffix.lower() in {".csv", ".tsv"}:
+        rows = [(line, _restored(row)) for line, row in rows]
+    _refuse_missing(path, [row for _, row in rows], known)
+    alone: dict[tuple[str, str, str, int], Entry | None] = {}
+    for line, row in rows:
+        if plain(_cell(row, known, "rater_kind")).casefold() not in _PERSON:
+            continue
+        phase = plain(_cell(row, known, "phase"))
+        if phase not in {"", Phase.LABELLING.value}:
+            continue
+        where = f"{path.name}:{line}"
+        answered = _answered(row, known, where)
+        subject, criterion, rater = (plain(_cell(row, known, name)) for name in COLUMNS[:3])
+        key = (subject, criterion, rater, 0 if phase else line)
+        alone[key] = None if answered == Answered.WITHDRAWN else _entry(row, known, where, answered)
+    return [entry for entry in alone.values() if entry is not None]
+
+
+def _entry(row: dict[str, Any], known: Known, where: str, answered: str) -> Entry:
+    rater, subject, at = (_cell(row, known, name) for name in ("rater", "subject", "at"))
+    if answered == HANDED_ON:
+        return known.handed_on(where, rater=rater, subject=subject, at=at)
+    return known.entry(
+        where,
+        rater=rater,
+        subject=subject,
+        criterion=_cell(row, known, "criterion"),
+        value=_cell(row, known, "value") if answered == Answered.OK else answered,
+        path=_json(_cell(row, known, "path"), "path", where),
+        note=_cell(row, known, "note"),
+        evidence=_evidence(_cell(row, known, "evidence"), where),
+        at=at,
+        seconds=_cell(row, known, "seconds"),
+    )
+
+
+def _answered(row: dict[str, Any], known: Known, where: str) -> str:
+    """Return what became of the question: as the file says, or as its value and status show.
+
+    Raises:
+        DataError: there is neither a value nor a reason for none.
+    """
+    said = plain(_cell(row, known, "answered"))
+    if not said and _cell(row, known, "value") is not None:
+        return Answered.OK.value
+    found = said or _ANSWERED.get(plain(_cell(row, known, "status")), "")
+    if found == Answered.OK and _cell(row, known, "value") is None:
+        found = ""
+    if found not in {*_STATUS, Answered.WITHDRAWN.value}:
+        raise DataError(
+            f"{where}: no value, and neither `answered` nor `status` says why; known are {', '.join(_STATUS)}"
+        )
+    return found
+
+
+def _evidence(cell: object, where: str) -> tuple[Evidence, ...]:
+    try:
+        return msgspec.convert(_json(cell, "evidence", where), tuple[Evidence, ...])
+    except msgspec.ValidationError as error:
+        raise DataError(f"{where}: the column `evidence` is no list of quotes ({error})") from error
+
+
+def _json(cell: object, name: str, where: str) -> object:
+    """Read a cell that holds JSON; in Parquet and JSONL it may be the list itself."""
+    if not isinstance(cell, str):
+        return cell or ()
+    try:
+        return json.loads(cell)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{where}: the column `{name}` is not JSON") from error
+
+
+def _refuse_missing(path: Path, rows: Iterable[dict[str, Any]], known: Known) -> None:
+    found = list(dict.fromkeys(name for row in rows for name in row))
+    needed = [name for name in COLUMNS if name != "value" or known.column("answered") not in found]
+    missing = next((name for name in needed if known.column(name) not in found), None)
+    if missing is not None:
+        raise DataError(
+            f"{path}: no column {known.column(missing)}; needed are {', '.join(COLUMNS)}, found {', '.join(found)}; "
+            f"name it with --map {missing}=COLUMN"
+        )
+
+
+def _cell(row: dict[str, Any], known: Known, ours: str) -> Any:
+    return row.get(known.column(ours))
+
+
+def _restored(row: dict[str, Any]) -> dict[str, Any]:
+    return {restored(name): restored(cell) if isinstance(cell, str) else cell for name, cell in row.items()}

@@ -1,0 +1,190 @@
+"""From labels to ratings: people stand in the run's table beside judges, and the gold beside the authors' own.
+
+What an annotator said alone, in the first round, is their rating: agreement among people must not be flattered by what
+they said after a discussion. What they said later stands in the rating's provenance, and makes the gold.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from mindgauge import benchmark as benchmarks
+from mindgauge import manifest
+from mindgauge.annotation.account import account, read
+from mindgauge.annotation.alone import alone
+from mindgauge.annotation.labels import last
+from mindgauge.annotation.records import Answered, Phase
+from mindgauge.errors import UsageError
+from mindgauge.records import RaterKind, Rating, Status
+from mindgauge.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mindgauge.annotation.account import Labelled
+    from mindgauge.annotation.gold import Gold
+    from mindgauge.annotation.project import Annotation
+    from mindgauge.annotation.records import Label
+    from mindgauge.benchmark import Benchmark
+    from mindgauge.records import Sample
+
+PEOPLE = "people"
+"""The rater of the gold that was read off people's labels."""
+TARGET_BY = "target_by"
+"""The tag of a sample that says whose its target is, where its authors gave none."""
+_STATUS = {
+    Answered.OK: Status.OK,
+    Answered.CANNOT_TELL: Status.UNPARSABLE,
+    Answered.NOT_APPLICABLE: Status.NOT_APPLICABLE,
+}
+_STRANGERS = "SELECT DISTINCT rater FROM ratings WHERE benchmark = ? AND coalesce(json_extract(provenance, '$.project'), '') != ?"
+
+
+class Flowed(NamedTuple):
+    """What went into the run: how many ratings, of which batches. `note` says why something did not."""
+
+    ratings: int
+    batches: list[int]
+    note: str = ""
+
+
+def ratings(a: Annotation, *, closed: bool = True) -> Iterator[Rating]:
+    """Return people's ratings and the gold, batch by batch.
+
+    Each annotator has a rating for each item and criterion that was put to them: "cannot tell" is unparsable, an item
+    handed on is refused. The gold has the rater `people`; a tie is unparsable, with the votes in its provenance.
+
+    Args:
+        a: the project.
+        closed: leave out batches that are still worked on; of these, only people who are done with an item have ratings.
+
+    Raises:
+        DatabaseError: the labels could not be read.
+    """
+    names = {person.id: person.name for person in a.annotators()}
+    for batch in a.batches():
+        if batch.number and (batch.phase is Phase.CLOSED or not closed):
+            yield from _of_batch(a, read(a, batch), names, PEOPLE)
+
+
+def flow(a: Annotation) -> Flowed:
+    """Put what was closed into the run of the project's folder: ratings, gold, targets, and the account of it.
+
+    It may be done again and again: a rating replaces the one of the same rater, criterion and subject. Ratings of others
+    who happen to have an annotator's name stay; the annotator's then stand under the name with the project's.
+
+    Raises:
+        DatabaseError: the labels could not be read.
+        MindgaugeError: the run cannot be written.
+    """
+    if not (a.folder / "run.sqlite").is_file():
+        return Flowed(0, [], f"{a.folder}: no run here, so people's ratings stay with the labels")
+    closed = [read(a, batch) for batch in a.batches() if batch.number and batch.phase is Phase.CLOSED]
+    if not closed:
+        return Flowed(0, [])
+    task = benchmarks.find_one(a.project.benchmark) if a.project.benchmark else alone(a.folder / "rubric.toml")
+    try:
+        store = Store(a.folder, write=True)
+    except UsageError as error:
+        why = str(error).partition(";")[0]
+        return Flowed(0, [], f"{why}; people's ratings go into it with the next `mindgauge annotate status {a.folder}`")
+    count = 0
+    with store:
+        taken = {row[0] for row in store.select(_STRANGERS, (task.name, _project(a)))}
+        people = {p.id: _free(p.name, taken, a) for p in a.annotators()}
+        rater = _free(PEOPLE, {*taken, *people.values()}, a)
+        for one in closed:
+            for rating in _of_batch(a, one, people, rater):
+                store.add_rating(task.name, rating)
+                count += 1
+            store.flush()
+            if task.closed:
+                _set_targets(store, task, one.gold)
+        content = manifest.read(a.folder)
+        if content:
+            told = {**content.get("annotation", {}), **account(a, closed, people, rater)}
+            manifest.write(a.folder, {**content, "annotation": told})
+    return Flowed(count, [one.batch.number for one in closed])
+
+
+def _of_batch(a: Annotation, one: Labelled, people: dict[str, str], rater: str) -> Iterator[Rating]:
+    """Return the ratings of one batch, under the names that people have in the run."""
+    first, latest = last(one.labels, Phase.LABELLING), last(one.labels)
+    rubric, instrument = a.rubric(one.batch.rubric), one.instrument
+    about: dict[str, Any] = {"project": _project(a), "batch": one.batch.number}
+    for item in one.items:
+        for criterion in rubric.criteria:
+            for person, name in people.items():
+                label = first.get((item.id, person, criterion.name))
+                later = latest.get((item.id, person, criterion.name))
+                if label is not None:
+                    yield _said(label, later, name, about)
+                elif (person, item.id) in one.handed_on and criterion.about(item.tags):
+                    provenance = {**about, "said": "handed_on", **_later(None, later)}
+                    yield Rating(
+                        item.id, criterion.name, name, RaterKind.PERSON, 0, Status.REFUSED, instrument=instrument,
+                        provenance=provenance,
+                    )  # fmt: skip
+    names = {person.id: person.name for person in a.people()}
+    for found in one.gold:
+        provenance = {**about, "policy": found.policy, "votes": found.votes, "people": found.people}
+        if found.answered is Answered.CANNOT_TELL:
+            provenance["said"] = str(found.answered)
+        if found.by:
+            provenance["by"] = names[found.by]
+        yield Rating(
+            found.item, found.criterion, rater, RaterKind.GOLD, 0, found.status, found.value, instrument=instrument,
+            provenance=provenance,
+        )  # fmt: skip
+
+
+def _said(label: Label, later: Label | None, name: str, about: dict[str, Any]) -> Rating:
+    provenance = {**about, "phase": str(label.phase), "at": label.at, "seconds": label.seconds, "source": label.source}
+    if label.path:
+        provenance["path"] = label.path
+    if label.answered is not Answered.OK:
+        provenance["said"] = str(label.answered)
+    return Rating(
+        label.item, label.criterion, name, RaterKind.PERSON, 0, _STATUS[label.answered], label.value, label.note,
+        label.evidence, label.instrument, {**provenance, **_later(label, later)},
+    )  # fmt: skip
+
+
+def _later(label: Label | None, later: Label | None) -> dict[str, Any]:
+    """Say what a person said in a later round, if it is something else."""
+    if later is None or (label is not None and later.given == label.given):
+        return {}
+    return {"later": later.given, "later_phase": str(later.phase)}
+
+
+def _set_targets(store: Store, task: Benchmark, found: list[Gold]) -> None:
+    """Make people's gold the target of samples whose authors gave none; ties leave it open."""
+    first = task.rubric.criteria[0].name
+    here = set(store.sample_ids(task.name))
+    changed: dict[str, Sample] = {}
+    for gold in found:
+        if gold.item not in here:
+            continue
+        sample = changed.get(gold.item) or store.sample(task.name, gold.item)
+        theirs = sample.tags.get(TARGET_BY) != PEOPLE and gold.item not in changed
+        if theirs and (sample.target is not None or any(tag.startswith("target.") for tag in sample.tags)):
+            continue
+        tags = {**sample.tags, TARGET_BY: PEOPLE}
+        if gold.criterion == first:
+            sample = msgspec.structs.replace(sample, target=gold.value)
+        elif gold.value is None:
+            tags.pop(f"target.{gold.criterion}", None)
+        else:
+            tags[f"target.{gold.criterion}"] = str(gold.value)
+        changed[gold.item] = msgspec.structs.replace(sample, tags=tags)
+    store.update_samples(task.name, changed.values())
+
+
+def _project(a: Annotation) -> str:
+    return f"{a.project.name} {a.project.created}".strip()
+
+
+def _free(name: str, taken: set[str], a: Annotation) -> str:
+    return name if name not in taken else f"{name} ({a.project.name})"

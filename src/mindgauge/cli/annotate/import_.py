@@ -1,0 +1,48 @@
+"""`mindgauge annotate import`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mindgauge.cli import options, render
+
+
+def import_(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The project's folder.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Ratings (CSV, TSV, JSONL, Parquet), Label Studio's JSON or JSON-MIN, or a file of Potato's."
+        ),
+    ],
+    form: Annotated[
+        str, typer.Option("--from", help="csv, parquet, label-studio or potato; told from the file if not given.")
+    ] = "",
+    names: Annotated[
+        list[str], typer.Option("--map", help="OURS=THEIRS, where a column, person or criterion is called otherwise.")
+    ] = [],  # noqa: B006 - typer copies it
+    supersede: Annotated[
+        bool, typer.Option("--supersede", help="Add labels that contradict those that are there; both are kept.")
+    ] = False,
+    json: options.Json = False,
+) -> None:
+    """Take labels that people gave elsewhere into the labelling phase: all of a file, or nothing."""
+    from mindgauge.cli.annotate.extra import needed
+
+    with needed():
+        from mindgauge.verbs.annotate.import_ import annotate_import
+
+    found = annotate_import(folder, file, form=form, names=options.pairs(names, "--map"), supersede=supersede)
+    if json:
+        render.as_json(found)
+        return
+    for note in found.notes:
+        print(f"note: {note}")
+    more = f", {found.superseded} of them in place of others" if found.superseded else ""
+    print(
+        f"{found.labels} labels taken in{more}, {found.handed_on} items handed on, {found.same} were there already "
+        f"({found.form})"
+    )
+    if found.closed:
+        print(f"closed: batch {', '.join(map(str, found.closed))}")

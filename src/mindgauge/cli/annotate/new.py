@@ -1,0 +1,75 @@
+"""`mindgauge annotate new`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mindgauge.cli import options, render
+
+
+def new(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The project's folder, which is a run directory, too.")],
+    items: Annotated[
+        Path, typer.Option(help="What is labelled: a CSV, JSONL or Parquet file of dialogues, or a run directory.")
+    ],
+    annotators: Annotated[list[str], typer.Option(help="Who labels: names, separated by commas.")],
+    benchmark: Annotated[str | None, typer.Option(help="Whose rubric is used; a run knows its own.")] = None,
+    rubric: Annotated[Path | None, typer.Option(help="A rubric file, in place of a benchmark.")] = None,
+    adjudicator: Annotated[
+        str | None, typer.Option(help="Who decides what is left after discussion; the owner if not given.")
+    ] = None,
+    owner: Annotated[str, typer.Option(help="Who sees how far the work is and gives out links.")] = "owner",
+    batch: Annotated[int, typer.Option(min=1, help="Items that meet the gate together.")] = 200,
+    gate: Annotated[float, typer.Option(help="The least agreement with which a batch closes, 0 to 1.")] = 0.4,
+    training: Annotated[int, typer.Option(min=0, help="Anchors that everybody labels first; 0 for none.")] = 10,
+    policy: Annotated[
+        str, typer.Option(help="How gold is read off the labels: adjudicated or majority.")
+    ] = "adjudicated",
+    order: Annotated[
+        Path | None,
+        typer.Option(help="What comes first: review.csv of `export --to review`, or a table with `subject` or `id`."),
+    ] = None,
+    anchors: Annotated[
+        Path | None, typer.Option(help="Texts with known levels for the training round, like an anchors.jsonl.")
+    ] = None,
+    language: Annotated[
+        str | None, typer.Option(help="en or zh: of the page at first, and of items that do not say theirs.")
+    ] = None,
+    url: Annotated[str, typer.Option(help="Under which people reach the page.")] = "http://127.0.0.1:8765",
+    database: Annotated[
+        str | None, typer.Option(help="postgresql://USER@HOST/NAME, for a team; a file in DIR if not given.")
+    ] = None,
+    map_: Annotated[list[str], typer.Option("--map", help="Other column names: reply=Antwort,user=Frage.")] = [],  # noqa: B006 - how typer spells an empty list
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="At most this many items: the first of --order, then by lot.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of lot and order.")] = 0,
+    json: options.Json = False,
+) -> None:
+    """Set up a project in which people label, and print one invitation link for each of them."""
+    from mindgauge.cli.annotate.extra import needed
+
+    with needed():
+        from mindgauge.verbs.annotate.new import annotate_new
+
+    found = annotate_new(
+        folder, items=items, annotators=options.several(annotators), benchmark=benchmark, rubric=rubric,
+        adjudicator=adjudicator, owner=owner, batch=batch, gate=gate, training=training, policy=policy, order=order,
+        anchors=anchors, language=language, url=url, database=database, columns=options.pairs(map_, "--map"),
+        limit=limit, seed=seed, command=render.command(),
+    )  # fmt: skip
+    if json:
+        render.as_json(found)
+        return
+    crisis = f", {found.crisis} of them with a sign of risk" if found.crisis else ""
+    sizes = ", ".join(map(str, found.batches))
+    print(f"{found.folder}: {found.items} items{crisis}; batches of {sizes}; {found.training} anchors to train on")
+    print(f"{found.rubric}, gate {found.gate:g}, gold {found.policy}, labels in {found.database}")
+    render.table(
+        "Links, each for one person and good once; send each to its own person only", ["person", "role", "link"],
+        [[link.name, link.role, link.link] for link in found.links],
+    )  # fmt: skip
+    for note in found.notes:
+        print(f"Note: {note}")
+    print(f"Go on: mindgauge annotate serve {found.folder}")

@@ -1,0 +1,43 @@
+"""`mindgauge annotate serve`."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mindgauge.cli import options, render
+
+if TYPE_CHECKING:
+    from mindgauge.verbs.annotate.serve import Served
+
+
+def serve(
+    folder: Annotated[Path, typer.Argument(help="The project's folder.")],
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; 0 takes any port that is free.")] = 8765,
+    host: Annotated[
+        str,
+        typer.Option(
+            help="The address to listen on. Anything but 127.0.0.1 lets others in the network try to come in."
+        ),
+    ] = "127.0.0.1",
+    invite: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Print a new link for this person, who has lost theirs.")
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Serve the page on which people label, until Ctrl-C."""
+    from mindgauge.verbs.annotate.serve import annotate_serve as verb
+
+    def ready(told: "Served") -> None:
+        if json:
+            render.as_json(told)
+        else:
+            for note in told.notes:
+                render.notice(note)
+            print(f"The page runs at {told.url} (Ctrl-C stops it)")
+            if told.link:
+                print(f"New link for {invite}: {told.link}")
+        sys.stdout.flush()
+
+    verb(folder, host=host, port=port, invite=invite, ready=ready)

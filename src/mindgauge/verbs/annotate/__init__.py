@@ -1,0 +1,1 @@
+"""People rate too: one verb of `mindgauge annotate`, one file."""

@@ -1,0 +1,81 @@
+"""The folder of an annotation project as a run directory: made whole, or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mindgauge import manifest
+from mindgauge.errors import MindgaugeError, UsageError
+from mindgauge.store import Store
+from mindgauge.verbs import directory, plan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mindgauge.benchmark import Benchmark
+    from mindgauge.verbs.annotate.source import Source
+
+
+@contextlib.contextmanager
+def made_whole(folder: Path) -> Iterator[Path]:
+    """Give a folder beside to work in, which becomes this one in the end; nothing is left of it if anything fails.
+
+    Raises:
+        UsageError: something is there already.
+    """
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+        raise UsageError(f"{folder}: something is here already; choose a new folder, or serve what is here")
+    path = folder.resolve()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+    try:
+        yield draft
+        draft.replace(path)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+
+
+def keep(folder: Path, asked: Benchmark, found: Source, command: str) -> None:
+    """Make the folder a run: a copy of the one that was given, or one with what the file holds."""
+    given = found.given
+    if given.run is not None:
+        _copy(given.run, folder)
+    else:
+        given.kept(folder, _plan(asked, found), command).close()
+    about = {"rubric": asked.rubric.name, "items": given.source, "since": manifest.now()}
+    told = about | ({"benchmark": asked.name} if asked.prompts else {})
+    manifest.write(folder, {**manifest.read(folder), "annotation": told})
+
+
+def _plan(asked: Benchmark, found: Source) -> dict[str, object]:
+    """Return the plan with which `rate` goes on in this folder; a rubric alone is nothing that models are asked with."""
+    given = found.given
+    if asked.prompts:
+        return directory.whole_plan([asked], [given.samples], plan.Asked(), **given.named)
+    return {
+        "benchmarks": [asked.name],
+        "instruments": [asked.rubric.name],
+        "samples": [plan.samples_hash(given.samples)],
+        **given.named,
+    }
+
+
+def _copy(run: Path, folder: Path) -> None:
+    """Copy a run as it is now, and the rubrics of classifiers in it, which people may go on to write elsewhere."""
+    try:
+        with Store(run) as store:
+            store.select("VACUUM INTO ?", (os.fspath(folder / "run.sqlite"),))
+    except sqlite3.Error as error:
+        raise MindgaugeError(
+            f"{run}: cannot copy the run to {folder.parent} ({error}); see that there is room"
+        ) from error
+    shutil.copyfile(run / "manifest.toml", folder / "manifest.toml")
+    if (run / "rubrics").is_dir():
+        shutil.copytree(run / "rubrics", folder / "rubrics")

@@ -1,0 +1,68 @@
+"""`annotate import`: labels that people gave elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mindgauge.annotation import exchange
+from mindgauge.annotation.project import Annotation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class ImportedLabels(msgspec.Struct, frozen=True):
+    """What became of a file's labels.
+
+    `labels` and `handed_on` count what is new, `superseded` how many of these took the place of another, `same` what was
+    there already. `batches` were added to; `closed` of them met their gate.
+    """
+
+    project: str
+    file: str
+    form: str
+    labels: int
+    handed_on: int
+    superseded: int
+    same: int
+    batches: list[int]
+    closed: list[int]
+    notes: list[str]
+
+
+def annotate_import(
+    folder: str | Path,
+    file: str | Path,
+    *,
+    form: str = "",
+    names: Mapping[str, str] | None = None,
+    supersede: bool = False,
+) -> ImportedLabels:
+    """Take labels from a file into the labelling phase: all of them, or nothing.
+
+    Args:
+        folder: the project's.
+        file: a table of ratings (CSV, TSV, JSONL, Parquet), Label Studio's JSON or JSON-MIN, or one of Potato's files.
+        form: `csv`, `parquet`, `label-studio` or `potato`; told from ending and content if not given.
+        names: ours → the file's: of a column, a person or a criterion.
+        supersede: add a label that says something else than the one that is there, which is kept, too.
+
+    Raises:
+        UsageError: there is no project, or a name or the format is none of ours.
+        DataError: the file is broken, names what the project does not know, or contradicts itself or the project.
+        DatabaseError: the labels cannot be kept; nothing of them was.
+    """
+    path = Path(file)
+    with Annotation.open(Path(folder)) as a:
+        rubrics = {batch.number: batch.rubric for batch in a.batches()}
+        known = exchange.Known(a.people(), a.items(), lambda item: a.rubric_for(item, rubrics[item.batch]), names)
+        found, entries = exchange.read(path, known, form)
+        taken = exchange.take_in(a, entries, path.name, supersede=supersede)
+    notes = [f"{taken.open} items are labelled in part and stay open"] if taken.open else []
+    return ImportedLabels(
+        str(folder), str(file), found, taken.labels, taken.handed_on, taken.superseded, taken.same, taken.batches,
+        taken.closed, notes,
+    )  # fmt: skip

@@ -1,0 +1,243 @@
+"""Who is asking, and may they: sessions, roles, forged forms, and guesses.
+
+A route says in its signature whom it answers: `visitor: Annotator` to read, `visitor: PostedAnnotator` to change.
+Nobody in: 401. Not their part: 403. A forged or outdated form: 403. Before the content notice was read: on to it.
+"""
+
+import hashlib
+import hmac
+import ipaddress
+import math
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any, NamedTuple
+from urllib.parse import urlsplit
+
+from fastapi import Depends, HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mindgauge.annotation import people
+from mindgauge.annotation.project import Annotation
+from mindgauge.annotation.records import Person, Role
+from mindgauge.annotation.rounds import adjudicates
+from mindgauge.web.forms import Fields
+
+COOKIE_AGE = 400 * 24 * 3600
+"""Seconds that a browser keeps the cookie, the most that browsers allow; the session in it ends earlier if not used."""
+
+
+class Visitor(NamedTuple):
+    """Somebody who came in."""
+
+    person: Person
+    csrf: str
+    """What every form of theirs must carry."""
+    session: str
+    """The hash of their session's secret."""
+    roles: frozenset[Role]
+    """What they may do: their role; an owner decides, too, where there is no adjudicator."""
+
+
+class Guesses:
+    """Wrong links and cookies per address: so many at once, then one a second; the addresses kept are bounded."""
+
+    def __init__(self, burst: int = 20, refill: float = 1.0, most: int = 4096) -> None:
+        """Take how many may come at once, how many come back a second, and of how many addresses this is kept."""
+        self.burst, self.refill, self.most = burst, refill, most
+        self._spent: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def check(self, request: Request) -> None:
+        """Let an address go on that has guesses left.
+
+        Raises:
+            HTTPException: 429, with the seconds to wait.
+        """
+        with self._lock:
+            spent = self._now(_address(request))
+        if spent > self.burst - 1:
+            wait = math.ceil((spent - self.burst + 1) / self.refill)
+            raise HTTPException(429, headers={"Retry-After": str(wait)})
+
+    def wrong(self, request: Request) -> None:
+        """Count a wrong guess."""
+        address = _address(request)
+        with self._lock:
+            self._spent[address] = (self._now(address) + 1, time.monotonic())
+            self._spent.move_to_end(address)
+            while len(self._spent) > self.most:
+                self._spent.popitem(last=False)
+
+    def _now(self, address: str) -> float:
+        spent, at = self._spent.get(address, (0.0, 0.0))
+        return max(0.0, spent - self.refill * (time.monotonic() - at))
+
+
+def _address(request: Request) -> str:
+    """Return the visitor's address; of IPv6 the network, since one line has as many addresses as it likes."""
+    host = request.client.host if request.client else ""
+    try:
+        parsed = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    return host if parsed.version == 4 else str(ipaddress.ip_network((parsed, 64), strict=False))
+
+
+# -- sessions -----------------------------------------------------------------------------------------------------------
+
+
+async def _opened(request: Request) -> Annotation:
+    annotation: Annotation = request.app.state.annotation
+    return annotation
+
+
+Opened = Annotated[Annotation, Depends(_opened)]
+"""The project that is served."""
+
+
+def cookie_name(request: Request) -> str:
+    """Name the cookie after the project, so that two on one machine do not end each other's sessions.
+
+    Behind TLS the prefix holds it to this host and to TLS, whatever else runs in the same domain.
+    """
+    project = request.app.state.annotation.project
+    own = hashlib.sha256(f"{project.name}\n{project.created}\n{project.seed}".encode()).hexdigest()[:8]
+    return f"__Host-mindgauge-{own}" if _tls(request) else f"mindgauge-{own}"
+
+
+def remember(request: Request, response: Response, secret: str) -> None:
+    """Give the browser its session. `Lax`: a link in a mail may open the page, but no other site can post to it."""
+    response.set_cookie(
+        cookie_name(request), secret, max_age=COOKIE_AGE, httponly=True, samesite="lax", secure=_tls(request)
+    )
+
+
+def forget(request: Request, response: Response) -> None:
+    """Take the session out of the browser."""
+    response.delete_cookie(cookie_name(request), httponly=True, samesite="lax", secure=_tls(request))
+
+
+def _tls(request: Request) -> bool:
+    """Say whether the visitor came over TLS; a proxy on this machine tells in X-Forwarded-Proto."""
+    return request.url.scheme == "https"
+
+
+def find_visitor(request: Request) -> Visitor | None:
+    """Find who is in with this browser; once per request.
+
+    Raises:
+        DatabaseError: it cannot be read.
+    """
+    found: Visitor | None = getattr(request.state, "visitor", None)
+    secret = request.cookies.get(cookie_name(request), "")
+    if found or not secret:
+        return found
+    annotation: Annotation = request.app.state.annotation
+    session = people.find_session(annotation, secret)
+    if session is None:
+        return None
+    roles = {session.person.role}
+    if session.person.role is Role.OWNER and adjudicates(session.person, annotation.people()):
+        roles.add(Role.ADJUDICATOR)
+    request.state.visitor = found = Visitor(session.person, session.csrf, session.secret, frozenset(roles))
+    return found
+
+
+def _passerby(request: Request) -> Visitor | None:
+    visitor = find_visitor(request)
+    if visitor is None and cookie_name(request) in request.cookies:
+        guesses: Guesses = request.app.state.guesses
+        guesses.check(request)
+        guesses.wrong(request)
+    return visitor
+
+
+Passerby = Annotated[Visitor | None, Depends(_passerby)]
+"""Somebody, in or not."""
+
+
+async def _inside(request: Request, visitor: Passerby) -> Visitor:
+    if visitor is None:
+        response = Response()
+        if cookie_name(request) in request.cookies:
+            forget(request, response)
+        raise HTTPException(401, headers={k: v for k, v in response.headers.items() if k == "set-cookie"})
+    return visitor
+
+
+# -- forms --------------------------------------------------------------------------------------------------------------
+
+
+async def _ours(request: Request) -> None:
+    """Refuse what another site's page sends.
+
+    Raises:
+        HTTPException: 403.
+    """
+    site = request.headers.get("sec-fetch-site")
+    origin = request.headers.get("origin")
+    if site is not None:
+        ours = site in {"same-origin", "none"}
+    elif origin is not None:
+        project = request.app.state.annotation.project
+        ours = _netloc(origin) in {request.headers["host"].lower(), _netloc(project.url)}
+    else:
+        ours = True  # no browser; the forms' own token is asked for besides
+    if not ours:
+        raise HTTPException(403, "form")
+
+
+def _netloc(url: str) -> str:
+    try:
+        return urlsplit(url).netloc.lower() or "none"
+    except ValueError:
+        return "none"
+
+
+Ours = Depends(_ours)
+"""For a route that is posted to before there is a session."""
+
+
+async def _posted(
+    request: Request, visitor: Annotated[Visitor, Depends(_inside)], fields: Fields, _: Annotated[None, Ours]
+) -> Visitor:
+    sent = request.headers.get("x-csrf") or fields.get("csrf", "")
+    if not hmac.compare_digest(sent.encode(), visitor.csrf.encode()):
+        raise HTTPException(403, "form")
+    return visitor
+
+
+# -- roles --------------------------------------------------------------------------------------------------------------
+
+
+def _allowed(
+    came: Callable[..., Coroutine[Any, Any, Visitor]], *roles: Role, noticed: bool = True
+) -> Callable[..., Coroutine[Any, Any, Visitor]]:
+    async def check(visitor: Annotated[Visitor, Depends(came)]) -> Visitor:
+        if visitor.roles.isdisjoint(roles):
+            raise HTTPException(403, "part")
+        if noticed and not visitor.person.noticed:
+            raise HTTPException(303, headers={"Location": "/notice"})
+        return visitor
+
+    return check
+
+
+_EVERYBODY = tuple(Role)
+_DISCUSSING = (Role.ANNOTATOR, Role.ADJUDICATOR)
+
+Annotator = Annotated[Visitor, Depends(_allowed(_inside, Role.ANNOTATOR))]
+Adjudicator = Annotated[Visitor, Depends(_allowed(_inside, Role.ADJUDICATOR))]
+Discussant = Annotated[Visitor, Depends(_allowed(_inside, *_DISCUSSING))]
+Owner = Annotated[Visitor, Depends(_allowed(_inside, Role.OWNER, noticed=False))]
+Anyone = Annotated[Visitor, Depends(_allowed(_inside, *_EVERYBODY, noticed=False))]
+"""Whoever came in, in any role."""
+
+PostedAnnotator = Annotated[Visitor, Depends(_allowed(_posted, Role.ANNOTATOR))]
+PostedAdjudicator = Annotated[Visitor, Depends(_allowed(_posted, Role.ADJUDICATOR))]
+PostedDiscussant = Annotated[Visitor, Depends(_allowed(_posted, *_DISCUSSING))]
+PostedOwner = Annotated[Visitor, Depends(_allowed(_posted, Role.OWNER, noticed=False))]
+PostedAnyone = Annotated[Visitor, Depends(_allowed(_posted, *_EVERYBODY, noticed=False))]

@@ -1,0 +1,50 @@
+"""The page as an ASGI application."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+
+from mindgauge.annotation.answers import InvalidAnswerError
+from mindgauge.annotation.database import DatabaseError
+from mindgauge.annotation.tasks import StaleError
+from mindgauge.web import errors
+from mindgauge.web.access import Guesses
+from mindgauge.web.routes import discussion, item, join, owner, standing
+from mindgauge.web.security import LOOPBACK, Guard
+
+if TYPE_CHECKING:
+    from mindgauge.annotation.project import Annotation
+
+HERE = Path(__file__).parent
+
+
+def create_app(annotation: Annotation, host: str = "127.0.0.1") -> FastAPI:
+    """Make the page of a project.
+
+    Args:
+        annotation: the opened project; whoever opened it closes it.
+        host: the address that is listened on. The page answers to it, to the host of the project's URL and to loopback;
+            if it is not a loopback address, to any numeric address. Other Host headers get 400 (in tests, too: a
+            TestClient needs `base_url="http://127.0.0.1:8765"`).
+    """
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
+    app.state.annotation = annotation
+    app.state.guesses = Guesses()
+    for part in (join, item, discussion, standing, owner):
+        app.include_router(part.router)
+    app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
+    app.add_exception_handler(HTTPException, errors.http_error)
+    app.add_exception_handler(RequestValidationError, errors.incomplete)
+    app.add_exception_handler(DatabaseError, errors.no_database)
+    app.add_exception_handler(StaleError, errors.stale)
+    app.add_exception_handler(InvalidAnswerError, errors.incomplete)
+    hosts = {host, urlsplit(annotation.project.url).hostname or host}
+    app.add_middleware(Guard, hosts=hosts, addresses=host not in LOOPBACK)
+    return app

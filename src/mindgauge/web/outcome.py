@@ -1,0 +1,154 @@
+"""What came of a batch, for the page: how far people agreed at each step, and one's own labels beside the gold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from mindgauge.annotation.agreement import Figure, below, with_anchors
+from mindgauge.annotation.gold import gold
+from mindgauge.annotation.labels import last
+from mindgauge.annotation.records import Answered, Role
+from mindgauge.web.screens import called, said
+from mindgauge.web.words import words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mindgauge.annotation.gold import Gold
+    from mindgauge.annotation.project import Annotation, Batch
+    from mindgauge.annotation.records import Gate, Person
+    from mindgauge.rubric.criterion import Criterion
+
+_STRENGTHS = ((0.0, "none"), (0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
+"""Upper bounds of what a coefficient is called: J. R. Landis, G. G. Koch, Biometrics 33 (1977), 159–174."""
+
+
+class Measured(NamedTuple):
+    """Agreement on one criterion after a step, by the coefficient that the gate looks at."""
+
+    criterion: str
+    value: float | None
+    low: float | None
+    high: float | None
+    same: bool
+    """Whether all labels were the same, so that no coefficient is defined."""
+    reached: bool
+    strength: str
+    figures: list[Figure]
+    """Of the whole criterion, then of each label against the rest."""
+
+
+def measured(gate: Gate, least: float) -> list[Measured]:
+    """Read what the gate said of each criterion; `least` is the agreement that it asks for."""
+    figures = msgspec.convert(gate.figures, list[Figure])
+    failed = below(figures, least)
+    found = []
+    for whole in (figure for figure in figures if not figure.label):
+        value = whole.coefficient
+        low, high = (
+            (whole.fleiss_low, whole.fleiss_high) if whole.gated == "fleiss" else (whole.alpha_low, whole.alpha_high)
+        )
+        found.append(
+            Measured(
+                criterion=whole.criterion,
+                value=value,
+                low=low,
+                high=high,
+                same=value is None and whole.agreement == 1.0,
+                reached=whole.criterion not in failed,
+                strength="" if value is None else strength(value),
+                figures=[figure for figure in figures if figure.criterion == whole.criterion],
+            )
+        )
+    return found
+
+
+def latest(gates: Sequence[Gate], least: float) -> list[Measured]:
+    """Read what the gate said last; nothing where it has said nothing yet."""
+    return measured(gates[-1], least) if gates else []
+
+
+def strength(value: float) -> str:
+    """Say in a word how strong an agreement is, after Landis and Koch."""
+    return next((name for bound, name in _STRENGTHS if value <= bound), "high")
+
+
+class Compared(NamedTuple):
+    """One item's label of one's own beside the gold, in words."""
+
+    number: int
+    item: str
+    yours: str
+    gold: str
+    state: str
+    """`same`, `differs`, or `open` where the gold has no value."""
+
+
+class Beside(NamedTuple):
+    """One's own labels on one criterion beside the gold."""
+
+    criterion: str
+    compared: list[Compared]
+
+    def count(self, state: str) -> int:
+        """Count the items in a state."""
+        return sum(row.state == state for row in self.compared)
+
+    @property
+    def of(self) -> int:
+        """Count the items on which both have a value, and may be the same or not."""
+        return len(self.compared) - self.count("open")
+
+
+def beside(a: Annotation, batch: Batch, person: Person, language: str) -> list[Beside]:
+    """Set a person's last labels in a closed batch beside the gold; only items that they labelled.
+
+    Args:
+        a: the project.
+        batch: a closed one.
+        person: whose labels.
+        language: of the page.
+    """
+    items, labels = a.items(batch.number), last(a.labels(batch=batch.number))
+    people = a.people()
+    annotators = [other.id for other in people if other.role is Role.ANNOTATOR]
+    deciding = [other.id for other in people if other.role is not Role.ANNOTATOR]
+    rubric = a.rubric(batch.rubric)
+    criteria = {criterion.name: criterion for criterion in rubric.criteria}
+    numbers = {item.id: number for number, item in enumerate(items, 1)}
+    found: dict[str, list[Compared]] = {}
+    for one in gold(labels, items, annotators, deciding, a.project.policy, rubric):
+        label = labels.get((one.item, person.id, one.criterion))
+        if label is None:
+            continue
+        if one.answered in (None, Answered.CANNOT_TELL):
+            state = "open"
+        else:
+            state = "same" if label.given == one.given else "differs"
+        row = Compared(
+            numbers[one.item],
+            one.item,
+            said(criteria[one.criterion], label, language),
+            _gold(criteria[one.criterion], one, language),
+            state,
+        )
+        found.setdefault(one.criterion, []).append(row)
+    return [Beside(criterion, rows) for criterion, rows in found.items()]
+
+
+def trained(a: Annotation, person: Person) -> tuple[int, int]:
+    """Return in how many answers of the training a person chose the anchor's level, and how many they gave."""
+    labels = [label for label in a.labels(batch=0) if label.person == person.id]
+    number = next((batch.rubric for batch in a.batches() if batch.number == 0), None)
+    found = with_anchors(labels, a.items(0), a.rubric(number), resamples=1) if labels else []  # no interval is shown
+    return sum(round(one.right * one.n) for one in found), sum(one.n for one in found)
+
+
+def _gold(criterion: Criterion, one: Gold, language: str) -> str:
+    if one.answered is None:
+        return words(language)["standing"]["tie" if one.votes else "no_label"]
+    if one.answered is Answered.OK:
+        return called(criterion, one.value, language)
+    return words(language)["item"][one.answered]

@@ -1,0 +1,1 @@
+"""What the page answers to: one module per part of it, each with its `router`."""

@@ -1,0 +1,108 @@
+"""Where a person stands when there is nothing before them: waiting, between batches, or done; and what came of a batch."""
+
+import datetime
+from typing import NamedTuple
+
+from fastapi import APIRouter, HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mindgauge.annotation import assignment
+from mindgauge.annotation.labels import last
+from mindgauge.annotation.project import Annotation, Batch
+from mindgauge.annotation.records import Person, Phase, Role
+from mindgauge.web import outcome
+from mindgauge.web.access import Anyone, Opened
+from mindgauge.web.pages import language, page
+
+router = APIRouter()
+
+
+class Step(NamedTuple):
+    """What the gate said after a phase."""
+
+    phase: Phase
+    measured: list[outcome.Measured]
+
+
+class Closed(NamedTuple):
+    """What came of a batch."""
+
+    batch: Batch
+    date: str
+    decided: str
+    """Name of the text that says how it closed."""
+    adjudicated: bool
+    """Whether something of it was decided by one person."""
+    steps: list[Step]
+    beside: list[outcome.Beside]
+    """One's own labels beside the gold; empty for whoever labelled nothing in it."""
+
+
+class Counts(NamedTuple):
+    """What a person did in the whole project, the training aside."""
+
+    items: int
+    labels: int
+    distressing: int
+    comments: int
+    decisions: int
+
+
+@router.get("/standing")
+def standing(request: Request, a: Opened, visitor: Anyone, batch: int | None = None) -> Response:
+    """Show how far the work is, without anybody's labels, and what came of the batches that are closed."""
+    person = visitor.person
+    done = [found for found in a.batches() if found.number and found.phase is Phase.CLOSED]
+    shown = done[-1] if done else None
+    if batch is not None:
+        shown = next((found for found in done if found.number == batch), None)
+        if shown is None:  # nothing is told of a batch before it is closed
+            raise HTTPException(404)
+    now = assignment.current(a, person)
+    finished = isinstance(now, assignment.Standing) and now.kind == "finished"
+    return page(
+        request,
+        "standing",
+        visitor,
+        now=now,
+        kind="work" if isinstance(now, assignment.Assignment) else now.kind,
+        waiting=_waiting(person, now),
+        closed=_closed(a, shown, person, language(request, visitor)) if shown else None,
+        batches=done,
+        counts=list(_counts(a, person)._asdict().items()) if finished else [],
+        training=outcome.trained(a, person) if person.role is Role.ANNOTATOR else (0, 0),
+    )
+
+
+def _waiting(person: Person, now: assignment.Assignment | assignment.Standing) -> str:
+    """Name the text that says what is waited for."""
+    if not isinstance(now, assignment.Standing) or now.phase is None:
+        return ""
+    if person.role is not Role.ANNOTATOR and now.phase is not Phase.ADJUDICATION:
+        return "waiting_nothing"
+    return f"waiting_{now.phase}"
+
+
+def _closed(a: Annotation, batch: Batch, person: Person, spoken: str) -> Closed:
+    steps = [Step(gate.phase, outcome.measured(gate, a.project.gate)) for gate in a.gates(batch.number)]
+    decided = f"decided_{batch.decided}"
+    if batch.decided == "passed" and steps:
+        decided += f"_{steps[-1].phase}"
+    adjudicated = any(label.phase is Phase.ADJUDICATION for label in a.labels(batch=batch.number))
+    at = datetime.datetime.fromtimestamp(batch.closed or 0.0, datetime.UTC).astimezone()
+    return Closed(batch, f"{at:%Y-%m-%d}", decided, adjudicated, steps, outcome.beside(a, batch, person, spoken))
+
+
+def _counts(a: Annotation, person: Person) -> Counts:
+    items = a.items()
+    given = {key: label for key, label in last(a.labels()).items() if key[1] == person.id}
+    labelled = {item for item, _, _ in given}
+    decided = {label.item for label in given.values() if label.phase is Phase.ADJUDICATION}
+    return Counts(
+        items=len(labelled - decided),
+        labels=sum(label.phase is not Phase.ADJUDICATION for label in given.values()),
+        distressing=sum((item.crisis or item.graphic) and item.id in labelled for item in items),
+        comments=sum(comment.person == person.id for item in items for comment in a.comments(item.id)),
+        decisions=len(decided),
+    )

@@ -1,0 +1,94 @@
+"""Serving the page over HTTP until somebody stops it."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import socket
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from mindgauge.errors import UsageError
+from mindgauge.web.app import create_app
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mindgauge.annotation.project import Annotation
+
+_TRUSTED = "127.0.0.1,::1"
+"""Whose X-Forwarded-For and -Proto are believed: a proxy on this machine."""
+_WAIT = 5
+"""Seconds for which running requests may finish when the server stops."""
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Take an address, so that it is known before anything else happens whether it can be had.
+
+    Raises:
+        UsageError: it cannot.
+    """
+    if not 0 <= port < 2**16:  # the system would take it modulo that
+        raise UsageError(f"--port {port}: a port is a number up to 65535")
+    try:
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        return socket.create_server(address[:2], family=family, backlog=256)
+    except socket.gaierror as error:
+        raise UsageError(f"--host {host}: there is no such address") from error
+    except OSError as error:
+        why = {
+            errno.EADDRINUSE: f"port {port} is taken; stop what runs there, or choose another with --port",
+            errno.EADDRNOTAVAIL: f"{host} is no address of this machine; leave --host out to serve it here alone",
+            errno.EACCES: f"port {port} needs special rights; choose one above 1023 with --port",
+        }.get(error.errno or 0, f"cannot listen there ({error.strerror})")
+        raise UsageError(why) from error
+
+
+def serve(annotation: Annotation, taken: socket.socket, host: str, ready: Callable[[], None]) -> None:
+    """Serve a project until Ctrl-C.
+
+    Standard error gets one line per request: time, method, route, status, milliseconds; never a text, a name or an id.
+
+    Args:
+        annotation: the opened project.
+        taken: from `listen`.
+        host: as it was given to `listen`.
+        ready: called once requests are answered.
+    """
+    config = uvicorn.Config(
+        create_app(annotation, host),
+        log_config=None,
+        access_log=False,
+        forwarded_allow_ips=_TRUSTED,
+        server_header=False,
+        lifespan="off",
+        ws="none",
+        timeout_graceful_shutdown=_WAIT,
+    )
+    _log_to_terminal()
+    with taken, suppress(KeyboardInterrupt):  # which uvicorn raises when it has ended in good order
+        _Server(config, ready).run([taken])
+
+
+class _Server(uvicorn.Server):
+    """As uvicorn's, and says when it is up."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
+
+
+def _log_to_terminal() -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+    log = logging.getLogger("mindgauge.web")
+    log.handlers[:] = [handler]
+    log.setLevel(logging.INFO)
+    log.propagate = False

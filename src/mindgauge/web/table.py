@@ -1,0 +1,126 @@
+"""Around which people sit in a discussion: the items on which they differ, who decides, and what was said of them."""
+
+import datetime
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from mindgauge.annotation import assignment
+from mindgauge.annotation.project import Annotation, Batch
+from mindgauge.annotation.records import Comment, Item, Person, Phase, Role
+from mindgauge.web.sides import Side, Sides, sides
+
+START = 160
+"""Characters of a text in the list."""
+
+
+class Table(NamedTuple):
+    """The items under discussion, or before the one who decides."""
+
+    batch: Batch
+    role: str
+    """What the person does here: `discusses`, `decides`, or is `waiting` for the decision."""
+    items: list[tuple[int, Item, str]]
+    """(number, item, state of its task), by number; numbers are the same for everybody."""
+    deciders: list[Person]
+
+    @property
+    def done(self) -> int:
+        """Count the items that are finished with."""
+        return sum(state != "open" for _, _, state in self.items)
+
+    def place(self, ident: str) -> int | None:
+        """Return where an item stands; None if it is not on the table."""
+        return next((place for place, (_, item, _) in enumerate(self.items) if item.id == ident), None)
+
+    def open_after(self, ident: str = "") -> str | None:
+        """Return the next item that is open, going round; None if there is no other."""
+        start = self.place(ident) or 0
+        turned = self.items[start:] + self.items[:start]
+        return next((item.id for _, item, state in turned if state == "open" and item.id != ident), None)
+
+
+class Row(NamedTuple):
+    """One item in the list."""
+
+    id: str
+    number: int
+    start: str
+    covered: bool
+    """Whether its text is not shown unasked."""
+    done: bool
+    sides: list[Side]
+    """Of the criteria on which people still differ."""
+    comments: int
+
+
+class Spoken(NamedTuple):
+    """One comment, with the name of who wrote it."""
+
+    name: str
+    you: bool
+    text: str
+    at: str
+    """ISO 8601."""
+    when: str
+    """Date and time of day, as this machine's clock has it."""
+
+
+def table(a: Annotation, person: Person) -> Table | None:
+    """Return what a person sits around now; None while nobody is to see what others said."""
+    batch = next((b for b in a.batches() if b.number and b.phase is not Phase.CLOSED), None)
+    if batch is None or batch.phase not in (Phase.DISCUSSION, Phase.ADJUDICATION):
+        return None
+    role = "discusses" if batch.phase is Phase.DISCUSSION else "decides"
+    own, deciders = assignment.assignments(a, person, batch.phase), a.adjudicators()
+    if not own and person.role is Role.ANNOTATOR and batch.phase is Phase.ADJUDICATION:
+        role = "waiting"
+        own = next((found for other in deciders if (found := assignment.assignments(a, other, batch.phase))), [])
+    if not own:
+        return None
+    numbers = {item.id: number for number, item in enumerate(a.items(batch.number), 1)}
+    items = sorted(((numbers[item.id], item, state) for item, state in own), key=lambda found: found[0])
+    return Table(batch, role, items, deciders)
+
+
+def rows(a: Annotation, at: Table, person: Person, language: str) -> list[Row]:
+    """Return the list of a table's items, with who said what."""
+    labels, handed_on, people = a.labels(batch=at.batch.number), a.handed_on(at.batch.number), _labelling(a)
+    found = []
+    for number, item, state in at.items:
+        rubric = a.rubric_for(item, at.batch.rubric)
+        said = sides(item, rubric, labels, people, handed_on, person.id, language)
+        text = " ".join((item.reply or item.messages[-1].content).split())
+        found.append(
+            Row(
+                id=item.id,
+                number=number,
+                start=text if len(text) <= START else text[:START].rstrip() + "…",
+                covered=item.graphic,
+                done=state != "open",
+                sides=[side for side in said.criteria if side.differ],
+                comments=len(a.comments(item.id)),
+            )
+        )
+    return found
+
+
+def side_by_side(a: Annotation, at: Table, item: Item, person: Person, language: str) -> Sides:
+    """Set what everybody said of one item side by side."""
+    handed_on = a.handed_on(at.batch.number)
+    rubric = a.rubric_for(item, at.batch.rubric)
+    return sides(item, rubric, a.labels(item=item.id), _labelling(a), handed_on, person.id, language)
+
+
+def spoken(said: Sequence[Comment], people: Sequence[Person], you: str) -> list[Spoken]:
+    """Return comments as they are shown."""
+    names = {person.id: person.name for person in people}
+    found = []
+    for it in said:
+        at = datetime.datetime.fromtimestamp(it.at, datetime.UTC).astimezone()
+        when = f"{at:%Y-%m-%d %H:%M}"
+        found.append(Spoken(names[it.person], it.person == you, it.text, at.isoformat(timespec="seconds"), when))
+    return found
+
+
+def _labelling(a: Annotation) -> list[Person]:
+    return [person for person in a.annotators() if person.active]
