@@ -153,3 +153,18 @@ def test_people_join_before_the_first_label_only(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="labelling has begun"):
             a.add(Person("", "fay", Role.ANNOTATOR))
         assert a.add(Person("", "gil", Role.ADJUDICATOR)).id
+
+
+@pytest.mark.parametrize("change", [{"id": "another"}, {"criteria": "fewer levels"}])
+def test_other_levels_are_another_project(tmp_path: Path, change: dict[str, str]) -> None:
+    begin(tmp_path / "a").close()
+    rubric = Rubric.load(tmp_path / "a" / RUBRIC)
+    if "criteria" in change:
+        (only,) = rubric.criteria
+        levels = tuple(msgspec.structs.replace(level, aliases=()) for level in only.levels[:-1])
+        shorter = msgspec.structs.replace(only, levels=levels, nodes=())
+        msgspec.structs.replace(rubric, version="2", criteria=(shorter,)).write(tmp_path / "a" / RUBRIC)
+    else:
+        revise(tmp_path / "a", **change)
+    with pytest.raises(UsageError, match="begin a new project"):
+        Annotation.open(tmp_path / "a")

@@ -166,7 +166,9 @@ def test_the_language_goes_back_to_where_it_was_chosen_but_never_elsewhere(proje
     assert back(f"{HERE}/standing?batch=1") == "/standing?batch=1"
     assert back("https://example.org/standing") == "/"
     assert back("http://[") == "/"
-    assert back(f"{HERE}//example.org/") == "/example.org/"
+    assert back(f"{HERE}//example.org/") == "/"
+    assert back(f"{HERE}//standing") == "/standing"
+    assert back(f"{HERE}/item/submit") == "/"  # which answers no GET
     assert 'lang="zh"' in ana.get("/standing").text
     assert 'lang="zh"' in ana.get("/nowhere").text
     assert ana.hand_in("/language", language="xx").status_code == 422

@@ -123,6 +123,9 @@ def test_comments_reached_the_others(trial: Trial) -> None:
 def test_reliability_shows_the_judge_beside_the_people(trial: Trial) -> None:
     found = command("reliability", trial.project, "--resamples", 200)
     cards = {card["judge"]: card for card in found["cards"]}
+    same = [scripted.judged(item) == alone(name, item) for item in TRUE for name in ANNOTATORS]
+    assert cards[JUDGE]["estimates"]["percent"]["value"] == pytest.approx(sum(same) / len(same))
+    assert cards[JUDGE]["reference"] == ", ".join(ANNOTATORS)
     assert cards[JUDGE]["n"] == ITEMS
     assert cards[JUDGE]["criterion"] == CATEGORY.name
 

@@ -52,9 +52,8 @@ def begin(folder: Path) -> Path:
     with Store(folder, write=True) as store:
         manifest.begin(folder, {"benchmarks": [NAME], "models": [JUDGE], "runs": 1}, f"mindgauge run {NAME}")
         store.put_samples(NAME, samples())
-        for place, sample in enumerate(samples()):
-            value = other(sample.target, 3) if place % 5 == 4 else sample.target
-            rating = Rating(sample.id, CATEGORY.name, JUDGE, RaterKind.MODEL, 0, Status.OK, value)
+        for item in TRUE:
+            rating = Rating(item, CATEGORY.name, JUDGE, RaterKind.MODEL, 0, Status.OK, judged(item))
             store.add_rating(NAME, rating)
     return folder
 
@@ -68,6 +67,11 @@ def other(value: Any, steps: int) -> str:
 
 PLACES = {sample.id: place for place, sample in enumerate(samples())}
 TRUE = {sample.id: str(sample.target) for sample in samples()}
+
+
+def judged(item: str) -> str:
+    """What the judge said: four of five rightly."""
+    return other(TRUE[item], 3) if PLACES[item] % 5 == 4 else TRUE[item]
 
 
 def alone(name: str, item: str) -> str:

@@ -145,6 +145,11 @@ class Annotation:
             return
         with self.database.writing() as c:
             versions = list(c.execute(select(schema.rubrics.c.instrument).order_by(schema.rubrics.c.number)).scalars())
+            if _frame(found) != _frame(self.rubric()):
+                raise UsageError(
+                    f"{path}: its id, a criterion or a level is another than in this project; words may change, for "
+                    "others begin a new project"
+                )
             labels = c.execute(select(func.count()).select_from(schema.labels)).scalar_one()
             if labels and found.name in {version.partition("#")[0] for version in versions}:
                 raise UsageError(
@@ -180,6 +185,11 @@ class Annotation:
             row = c.execute(query).first()
         assert row is not None
         return self._rubrics.setdefault(row.number, msgspec.json.decode(row.body, type=Rubric))
+
+    def rubric_of(self, batch: int) -> int | None:
+        """Return the number of a batch's version of the rubric; None as long as nobody has begun it."""
+        with self.database.reading() as c:
+            return c.execute(select(schema.batches.c.rubric).where(schema.batches.c.number == batch)).scalar()
 
     def rubric_for(self, item: Item, number: int | None = None) -> Rubric:
         """Return as much of a version as is about an item, worded under its protocol, with the levels that it offers."""
@@ -336,6 +346,11 @@ def _read(database: Database) -> Project:
             "use the Mindgauge that wrote it"
         )
     return msgspec.json.decode(row.body, type=Project)
+
+
+def _frame(rubric: Rubric) -> object:
+    """Return what labels hang on: another version has other words, not other names or levels."""
+    return rubric.id, [(criterion.name, criterion.scale, criterion.values) for criterion in rubric.criteria]
 
 
 def _address(folder: Path, url: str) -> str:

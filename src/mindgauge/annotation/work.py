@@ -48,8 +48,8 @@ class Submitted(msgspec.Struct, frozen=True):
 
     again: bool
     feedback: Feedback | None = None
-    closed: bool = False
-    """Whether it was the last of its batch, which is now closed."""
+    last: bool = False
+    """Whether nothing else of this phase is before the person."""
 
 
 def submit(
@@ -90,7 +90,7 @@ def submit(
         at = tasks.running(a, c, person, lock=True)
         task = tasks.named(c, person, item, phase)
         if task is not None and _came_before(c, form):
-            return Submitted(again=True, feedback=_feedback(a, c, person, item, phase))
+            return Submitted(True, _feedback(a, c, person, item, phase), not tasks.left(c, task))
         task = tasks.fresh(c, task, at, person, item, turn)
         number = tasks.settle(c, at)
         subject = a.known_item(item)
@@ -103,8 +103,9 @@ def submit(
         }  # fmt: skip
         c.execute(insert(schema.labels), [{**shared, **checked.columns(answer)} for answer in answers])
         tasks.finish(c, task, "done", now, seconds)
-        closed = not tasks.left(c, task) and rounds.advance(a, c, at.batch)
-        found = Submitted(again=False, feedback=_feedback(a, c, person, item, phase), closed=closed)
+        last_one = not tasks.left(c, task)
+        closed = last_one and rounds.advance(a, c, at.batch)
+        found = Submitted(False, _feedback(a, c, person, item, phase), last_one)
     if closed:
         rounds.closed(a)
     return found

@@ -161,7 +161,7 @@ def _form(a: Annotation, fields: Fields) -> tuple[Form, Item, Rubric]:
 
 
 def _rubric(a: Annotation, item: Item) -> Rubric:
-    return a.rubric_for(item, next(batch.rubric for batch in a.batches() if batch.number == item.batch))
+    return a.rubric_for(item, a.rubric_of(item.batch))
 
 
 def _draft(a: Annotation, visitor: Visitor, form: Form) -> dict[str, object]:
@@ -182,18 +182,18 @@ def _here(item: str, phase: Phase) -> str:
     return f"/item?item={quote(item, safe='')}" if phase in _TOGETHER else "/item"
 
 
-def _after(item: str, phase: Phase) -> str:
-    """Return the path to go to when an item was handed in."""
+def _after(item: str, phase: Phase, *, last: bool) -> str:
+    """Return the path to go to when an item was handed in; after the last one, people see where the batch stands."""
     if phase is Phase.TRAINING:
         return f"/training/feedback/{quote(item, safe='')}"
-    return "/" if phase in _TOGETHER else "/item"
+    return "/standing" if last else "/" if phase in _TOGETHER else "/item"
 
 
 def _submitted(
     request: Request, visitor: Visitor, a: Annotation, form: Form, item: Item, rubric: Rubric, typed: Filled
 ) -> Response:
     try:
-        work.submit(
+        done = work.submit(
             a,
             visitor.person,
             form.item,
@@ -210,7 +210,7 @@ def _submitted(
     except InvalidAnswerError as error:
         missing = frozenset(c.name for c in rubric.criteria if c.name not in typed.answers)
         return _refused(request, visitor, a, form, typed, missing, problem="" if missing else str(error))
-    return RedirectResponse(_after(form.item, form.phase), 303)
+    return RedirectResponse(_after(form.item, form.phase, last=done.last), 303)
 
 
 def _refused(
@@ -255,7 +255,7 @@ def _shown(
         now=now,
         item=now.item,
         screen=shown,
-        next=_after(now.item.id, now.phase),
+        next=_after(now.item.id, now.phase, last=now.of - now.done <= 1),
         guide=guide(a, now, visitor.person, spoken, shown.asked),
         left=_left(now.seconds_left, words(spoken)["item"]),
     )

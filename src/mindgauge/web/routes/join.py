@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
+from starlette.routing import Match
 
 from mindgauge.annotation import people
 from mindgauge.web.access import Anyone, Guesses, Opened, Ours, Passerby, PostedAnyone, forget, remember
@@ -97,4 +98,7 @@ def _page_before(request: Request) -> str:
     if before.netloc.lower() != request.headers["host"].lower():
         return "/"
     path = "/" + before.path.lstrip("/\\")  # two slashes would begin another host's address
+    asked = {"type": "http", "method": "GET", "path": path, "headers": []}
+    if not any(route.matches(asked)[0] is Match.FULL for route in request.app.router.routes):
+        return "/"  # a page that answered a form cannot be asked for again
     return path + (f"?{before.query}" if before.query else "")
