@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from mindgauge.annotation import assignment, work
+from mindgauge.annotation import assignment, rounds, work
 from mindgauge.annotation.assignment import Assignment, Standing
 from mindgauge.annotation.labels import last
 from mindgauge.annotation.records import Answer, Answered, Phase
+from mindgauge.errors import UsageError
 from tests.annotation.conftest import begin, own_items
 
 if TYPE_CHECKING:
@@ -127,18 +128,18 @@ def test_what_is_handed_on_by_too_many_is_decided_by_one(project: Annotation) ->
 
 
 def test_somebody_who_left_keeps_nobody_waiting(project: Annotation) -> None:
-    from sqlalchemy import update
-
-    from mindgauge.annotation import rounds, schema
-
     a = project
     for name in ("ana", "ben"):
         go_through(a, name, Phase.LABELLING, lambda _: "Safe Response")
     assert phase_of(a) is Phase.LABELLING
-    with a.database.writing() as c:
-        c.execute(update(schema.people).where(schema.people.c.name == "chi").values(active=False))
-        assert rounds.advance(a, c, 1)
+    rounds.retire(a, a.named("chi"))
     assert phase_of(a) is Phase.CLOSED
+    assert len(last(a.labels())) == 12
+    with pytest.raises(UsageError, match="only an annotator can retire"):
+        rounds.retire(a, a.named("dana"))
+    rounds.retire(a, a.named("ana"))
+    with pytest.raises(UsageError, match="one has to remain"):
+        rounds.retire(a, a.named("ben"))
 
 
 def test_where_nobody_can_tell_the_batch_closes_below_the_gate(project: Annotation) -> None:

@@ -51,6 +51,7 @@ MATRIX = {
     ("GET", "/owner"): {OWNER},
     ("POST", "/owner/invite"): {OWNER},
     ("POST", "/owner/revoke"): {OWNER},
+    ("POST", "/owner/retire"): {OWNER},
     ("POST", "/owner/add"): {OWNER},
 }
 FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -125,7 +126,7 @@ def check_headers(answer: Response) -> None:
 
 def test_what_goes_wrong_has_the_same_headers_and_a_page_in_ones_language(served: FastAPI) -> None:
     browser = Browser(served)
-    assert browser.get("/static/page.css").headers["cache-control"] == "no-cache"
+    assert browser.get("/static/page.css").headers["cache-control"] == "max-age=300"
     wrong = [
         (404, browser.get("/nowhere", headers={"accept-language": "zh-CN,en;q=0.5"})),
         (404, browser.get("/static/nothing", headers={"accept-language": "zh"})),

@@ -145,3 +145,15 @@ def test_somebody_can_be_added_before_labelling_begins(project: Annotation) -> N
     assert add("eve", "annotator") == (422, "Nobody was added. Labelling has begun, and all batches have the same annotators.")  # fmt: skip
     assert 'value="annotator"' not in olga.get("/owner").text
     assert add("eve", "adjudicator") == (200, "")
+
+
+def test_who_left_the_team_keeps_nobody_waiting_and_cannot_come_in(project: Annotation) -> None:
+    owner, chi = browser(project).come_in(project, "olga"), browser(project).come_in(project, "chi")
+    answer = owner.post("/owner/retire", data={"csrf": owner.csrf, "person": project.named("chi").id})
+    assert answer.status_code == 303
+    assert not project.named("chi").active
+    assert chi.get("/standing").status_code == 401
+    assert "takes no further part" in owner.get("/owner").text
+    for name in ("dana", "olga"):
+        refused = owner.post("/owner/retire", data={"csrf": owner.csrf, "person": project.named(name).id})
+        assert refused.status_code == 422

@@ -63,6 +63,7 @@ class Annotation:
             raise
         self._rubrics: dict[int, Rubric] = {}
         self._items: dict[str, Item] = {}
+        self._items_of: dict[int | None, list[Item]] = {}
 
     @classmethod
     def create(
@@ -235,9 +236,11 @@ class Annotation:
         return named or [person for person in everybody if person.role is Role.OWNER]
 
     def items(self, batch: int | None = None) -> list[Item]:
-        """Return items in the order of work; of one batch, or all, the training round first."""
-        with self.database.reading() as c:
-            return items_of(c, batch)
+        """Return items in the order of work; of one batch, or all, the training round first. They never change."""
+        if batch not in self._items_of:
+            with self.database.reading() as c:
+                self._items_of[batch] = items_of(c, batch)
+        return list(self._items_of[batch])
 
     def item(self, ident: str) -> Item | None:
         """Return one item by id. Items never change, so each is read once."""

@@ -17,7 +17,7 @@ from mindgauge.annotation import agreement, ratings, schema
 from mindgauge.annotation.labels import labels_of, last
 from mindgauge.annotation.records import Item, Phase, Role
 from mindgauge.annotation.rows import items_of, log, people_of
-from mindgauge.errors import MindgaugeError
+from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.records import digest, encode
 
 if TYPE_CHECKING:
@@ -77,6 +77,24 @@ def advance(a: Annotation, c: Connection, batch: int) -> bool:
             return False
         closed = _go_on(a, c, batch, phase)
     return closed
+
+
+def retire(a: Annotation, person: Person) -> None:
+    """Let an annotator take no further part: their labels stay, and nobody waits for the rest of them.
+
+    Raises:
+        UsageError: they are no annotator, or the last one.
+    """
+    with a.database.writing() as c:
+        batch = running(c, lock=True)
+        left = [p for p in people_of(c) if p.active and p.role is Role.ANNOTATOR and p.id != person.id]
+        if person.role is not Role.ANNOTATOR or not left:
+            raise UsageError(f"{person.name}: only an annotator can retire, and one has to remain")
+        c.execute(update(schema.people).where(schema.people.c.id == person.id).values(active=False))
+        log(c, person.id, "retired")
+        done = batch is not None and advance(a, c, batch.number)
+    if done:
+        closed(a)
 
 
 def closed(a: Annotation) -> None:

@@ -117,7 +117,8 @@ def _add_headers(scope: Scope, message: Message) -> None:
     headers = MutableHeaders(scope=message)
     for name, value in HEADERS.items():
         headers.setdefault(name, value)
-    headers.setdefault("Cache-Control", "no-cache" if scope["path"].startswith("/static/") else "no-store")
+    lasting = scope["path"].startswith("/static/") and message["status"] < 400
+    headers.setdefault("Cache-Control", "max-age=300" if lasting else "no-store")
 
 
 def _limited(receive: Receive) -> Receive:

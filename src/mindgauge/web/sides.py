@@ -9,7 +9,7 @@ from mindgauge.annotation.labels import last
 from mindgauge.annotation.records import Answered, Phase
 from mindgauge.rubric.criterion import Scale
 from mindgauge.web.screens import Worded, called, said, worded
-from mindgauge.web.words import words
+from mindgauge.web.words import in_words, words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -34,7 +34,7 @@ class Said(NamedTuple):
     before: str
     """What they said before the discussion; empty where that is the same."""
     path: tuple[tuple[str, str], ...]
-    """(levels of the node, answer), from the first; empty where nothing was walked."""
+    """(what the node asks about, answer), from the first; empty where nothing was walked."""
 
 
 class Side(NamedTuple):
@@ -132,14 +132,19 @@ def _before(criterion: Criterion, now: Label | None, alone: Label | None, langua
 def _path(criterion: Criterion, label: Label | None, language: str) -> tuple[tuple[str, str], ...]:
     if label is None:
         return ()
-    steps = ((criterion.nodes[node], answer) for node, answer in label.path if node < len(criterion.nodes))
+    steps = [(place, answer) for place, answer in label.path if place < len(criterion.nodes)]
     return tuple(
-        (
-            " / ".join(called(criterion, level, language) for level in node.levels),
-            _answer(criterion, node, answer, language),
-        )
-        for node, answer in steps
+        (_topic(criterion, place, language), _answer(criterion, criterion.nodes[place], answer, language))
+        for place, answer in steps
     )
+
+
+def _topic(criterion: Criterion, place: int, language: str) -> str:
+    """Name a node: by its level where it has only one."""
+    levels = criterion.nodes[place].levels
+    if len(levels) == 1:
+        return called(criterion, levels[0], language)
+    return in_words(words(language)["discussion"]["question"], number=place + 1)
 
 
 def _answer(criterion: Criterion, node: Node, answer: str, language: str) -> str:

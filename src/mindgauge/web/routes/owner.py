@@ -9,7 +9,7 @@ from fastapi import APIRouter, HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from mindgauge.annotation import people
+from mindgauge.annotation import people, rounds
 from mindgauge.annotation.progress import Progress, progress
 from mindgauge.annotation.project import Annotation, Batch
 from mindgauge.annotation.records import Person, Phase, Role
@@ -65,6 +65,18 @@ def invite(request: Request, fields: Fields, annotation: Opened, visitor: Posted
 def revoke(fields: Fields, annotation: Opened, _: PostedOwner) -> Response:
     """End a person's links and sessions."""
     people.revoke(annotation, _named(annotation, fields).id)
+    return RedirectResponse("/owner#people", 303)
+
+
+@router.post("/owner/retire")
+def retire(fields: Fields, annotation: Opened, _: PostedOwner) -> Response:
+    """Let an annotator take no further part, so that nobody waits for them."""
+    person = _named(annotation, fields)
+    try:
+        rounds.retire(annotation, person)
+    except UsageError as error:
+        raise HTTPException(422) from error
+    people.revoke(annotation, person.id)
     return RedirectResponse("/owner#people", 303)
 
 
