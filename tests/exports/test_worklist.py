@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mindgauge.errors import DataError, UsageError
 from mindgauge.annotation.order import review_id
-from mindgauge.exports.worklist import 
+from mindgauge.errors import DataError, UsageError
 from mindgauge.records import Message, Reply, Sample, Status
 from mindgauge.verbs.export import export
 from tests.analysis.judged_run import CRITERION, World, said, write
