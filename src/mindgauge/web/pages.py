@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from mindgauge.web.words import LANGUAGES, words
 
@@ -53,6 +53,13 @@ def page(
         **content,
     )
     return HTMLResponse(html, status)
+
+
+def go_on(request: Request, path: str) -> Response:
+    """Lead on from a form that was taken: a redirect, or 204 for the page's script, which cannot see where one leads."""
+    if request.headers.get("accept") == "application/json":
+        return Response(status_code=204, headers={"Location": path})
+    return RedirectResponse(path, 303)
 
 
 def language(request: Request, visitor: Visitor | None) -> str:

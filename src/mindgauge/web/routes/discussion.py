@@ -130,7 +130,6 @@ def _shown(
     if now is None and at.role != "waiting":
         return RedirectResponse("/", 303)
     number, item, state = at.items[place]
-    following = at.open_after(ident)
     return page(
         request,
         "discussion_item",
@@ -147,7 +146,6 @@ def _shown(
         form=secrets.token_hex(16),
         previous=at.items[place - 1][1].id if place else None,
         next=at.items[place + 1][1].id if place + 1 < len(at.items) else None,
-        next_open=_path(following) if following else "/",
         most=LONGEST,
         problem=problem,
         typed=typed,

@@ -19,7 +19,7 @@ from mindgauge.web.feedback import feedback
 from mindgauge.web.filled import Filled, Form
 from mindgauge.web.forms import Body, Fields
 from mindgauge.web.guide import guide
-from mindgauge.web.pages import language, page
+from mindgauge.web.pages import go_on, language, page
 from mindgauge.web.screens import called, said, screen
 from mindgauge.web.words import in_words, words
 
@@ -79,7 +79,7 @@ def decide(request: Request, visitor: PostedDiscussant, a: Opened, fields: Field
         work.save_draft(a, visitor.person, form.item, form.phase, form.turn, body)
     except tasks.StaleError as error:
         return _stale(request, visitor, item, rubric, typed, error)
-    return RedirectResponse(f"{_here(form.item, form.phase)}#question", 303)
+    return go_on(request, f"{_here(form.item, form.phase)}#question")
 
 
 @router.post("/item/submit")
@@ -182,11 +182,14 @@ def _here(item: str, phase: Phase) -> str:
     return f"/item?item={quote(item, safe='')}" if phase in _TOGETHER else "/item"
 
 
-def _after(item: str, phase: Phase, *, last: bool) -> str:
-    """Return the path to go to when an item was handed in; after the last one, people see where the batch stands."""
-    if phase is Phase.TRAINING:
-        return f"/training/feedback/{quote(item, safe='')}"
-    return "/standing" if last else "/" if phase in _TOGETHER else "/item"
+def _after(a: Annotation, visitor: Visitor, form: Form) -> str:
+    """Return the path to go to when an item was handed in that was not the last."""
+    if form.phase is Phase.TRAINING:
+        return f"/training/feedback/{quote(form.item, safe='')}"
+    if form.phase not in _TOGETHER:
+        return "/item"
+    now = assignment.current(a, visitor.person)
+    return f"/discussion/{quote(now.item.id, safe='')}" if isinstance(now, assignment.Assignment) else "/standing"
 
 
 def _submitted(
@@ -210,7 +213,7 @@ def _submitted(
     except InvalidAnswerError as error:
         missing = frozenset(c.name for c in rubric.criteria if c.name not in typed.answers)
         return _refused(request, visitor, a, form, typed, missing, problem="" if missing else str(error))
-    return RedirectResponse(_after(form.item, form.phase, last=done.last), 303)
+    return go_on(request, "/standing" if done.last and form.phase is not Phase.TRAINING else _after(a, visitor, form))
 
 
 def _refused(
@@ -255,7 +258,6 @@ def _shown(
         now=now,
         item=now.item,
         screen=shown,
-        next=_after(now.item.id, now.phase, last=now.of - now.done <= 1),
         guide=guide(a, now, visitor.person, spoken, shown.asked),
         left=_left(now.seconds_left, words(spoken)["item"]),
     )

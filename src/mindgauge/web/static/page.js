@@ -117,11 +117,13 @@ function begin() {
     await saved; // so that a draft does not come after what it was a draft of
     try {
       const body = new URLSearchParams(new FormData(form, button));
-      const answer = await fetch(form.action, { method: "POST", body, redirect: "manual" });
-      if (answer.type === "opaqueredirect") {
+      const headers = { Accept: "application/json" };
+      const answer = await fetch(form.action, { method: "POST", body, headers, redirect: "manual" });
+      if (answer.status === 204) {
         sessionStorage.removeItem(store);
         sessionStorage.setItem(`${store}:at`, String(scrollY));
-        location.assign(texts.next); // still handing in: a key that comes too early is not meant for this question
+        const [next] = answer.headers.get("Location").split("#"); // with a mark, the page would not be asked for again
+        location.assign(next); // still handing in: a key that comes too early is not meant for this question
         return;
       }
       if (answer.status >= 500) throw new Error("not taken");
