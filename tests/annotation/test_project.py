@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from mindgauge.annotation import assignment, database, work
+from mindgauge.annotation import assignment, database, location, versions, work
 from mindgauge.annotation.assignment import Assignment
-from mindgauge.annotation.project import FILE, RUBRIC, Annotation
+from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answer, Answered, Person, Role
 from mindgauge.errors import UsageError
 from mindgauge.rubric import Rubric
@@ -30,8 +30,8 @@ def label_one(a: Annotation, name: str = "ana") -> None:
 
 
 def revise(folder: Path, **changes: str) -> Rubric:
-    rubric = msgspec.structs.replace(Rubric.load(folder / RUBRIC), **changes)
-    rubric.write(folder / RUBRIC)
+    rubric = msgspec.structs.replace(Rubric.load(folder / versions.FILE), **changes)
+    rubric.write(folder / versions.FILE)
     return rubric
 
 
@@ -42,7 +42,7 @@ def test_what_is_set_up_is_what_is_opened(tmp_path: Path, database_url: str) -> 
         assert (a.project, a.people(), a.items(), a.batches(), a.rubric()) == made
         assert a.named(" ANA ").role is Role.ANNOTATOR
         assert [p.name for p in a.adjudicators()] == ["dana"]
-    assert stat.S_IMODE((tmp_path / "a" / FILE).stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "a" / location.FILE).stat().st_mode) == 0o600
 
 
 def test_the_database_does_not_say_who_wrote_a_reply(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_second_project_is_refused_where_one_is(tmp_path: Path, database_url: 
 )
 def test_a_project_that_cannot_be_opened_says_why(tmp_path: Path, content: str | None, said: str) -> None:
     if content is not None:
-        (tmp_path / FILE).write_text(content)
+        (tmp_path / location.FILE).write_text(content)
     with pytest.raises((UsageError, database.DatabaseError), match=said) as error:
         Annotation.open(tmp_path)
     assert "\n" not in str(error.value)
@@ -85,7 +85,7 @@ def test_a_project_that_cannot_be_opened_says_why(tmp_path: Path, content: str |
 
 def test_a_database_of_something_else_is_no_project(tmp_path: Path) -> None:
     sqlite3.connect(tmp_path / "annotation.sqlite").close()
-    (tmp_path / FILE).write_text('database = "sqlite:///annotation.sqlite"')
+    (tmp_path / location.FILE).write_text('database = "sqlite:///annotation.sqlite"')
     with pytest.raises(UsageError, match="no annotation project in it"):
         Annotation.open(tmp_path)
     (tmp_path / "annotation.sqlite").write_bytes(b"not a database at all, only some words in a file\n" * 100)
@@ -136,7 +136,7 @@ def test_a_changed_rubric_needs_a_new_version_and_stands_beside_the_old(tmp_path
         label_one(a)
         assert {label.instrument.partition("#")[0] for label in a.labels(batch=1)} == {old.name}
         assert {label.instrument.partition("#")[0] for label in a.labels(batch=2)} == {new.name}
-    old.write(tmp_path / "a" / RUBRIC)
+    old.write(tmp_path / "a" / versions.FILE)
     with pytest.raises(UsageError, match="raise its version"):
         Annotation.open(tmp_path / "a")
 
@@ -158,12 +158,12 @@ def test_people_join_before_the_first_label_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize("change", [{"id": "another"}, {"criteria": "fewer levels"}])
 def test_other_levels_are_another_project(tmp_path: Path, change: dict[str, str]) -> None:
     begin(tmp_path / "a").close()
-    rubric = Rubric.load(tmp_path / "a" / RUBRIC)
+    rubric = Rubric.load(tmp_path / "a" / versions.FILE)
     if "criteria" in change:
         (only,) = rubric.criteria
         levels = tuple(msgspec.structs.replace(level, aliases=()) for level in only.levels[:-1])
         shorter = msgspec.structs.replace(only, levels=levels, nodes=())
-        msgspec.structs.replace(rubric, version="2", criteria=(shorter,)).write(tmp_path / "a" / RUBRIC)
+        msgspec.structs.replace(rubric, version="2", criteria=(shorter,)).write(tmp_path / "a" / versions.FILE)
     else:
         revise(tmp_path / "a", **change)
     with pytest.raises(UsageError, match="begin a new project"):

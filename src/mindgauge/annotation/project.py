@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import time
-import tomllib
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import msgspec
-import tomli_w
 from sqlalchemy import func, inspect, select, update
 
-from mindgauge.annotation import schema, setup
-from mindgauge.annotation.database import Database
+from mindgauge.annotation import location, schema, setup, versions
 from mindgauge.annotation.labels import labels_of
 from mindgauge.annotation.records import (
     Comment,
@@ -31,10 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-
-FILE, RUBRIC = "annotation.toml", "rubric.toml"
-_SQLITE = "sqlite:///"
-_OWN = "annotation.sqlite"
+    from mindgauge.annotation.database import Database
 
 
 class Batch(NamedTuple):
@@ -89,19 +82,14 @@ class Annotation:
             UsageError: there is a project already, in the folder or in the database.
             DatabaseError: the database cannot be written.
         """
-        if (folder / FILE).exists():
-            raise UsageError(
-                f"{folder}: an annotation project is here already; choose another folder, or serve this one"
-            )
-        folder.mkdir(parents=True, exist_ok=True)
-        opened = Database(_address(folder, database))
+        opened = location.database(folder, database)
         try:
             setup.set_up(opened, project, rubric, people, items)
         except BaseException:
             opened.close()
             raise
-        rubric.write(folder / RUBRIC)
-        setup.write_private(folder / FILE, tomli_w.dumps({"database": database or f"{_SQLITE}{_OWN}"}))
+        rubric.write(folder / versions.FILE)
+        location.write(folder, database)
         return cls(folder, opened)
 
     @classmethod
@@ -112,56 +100,13 @@ class Annotation:
             UsageError: there is none, or `rubric.toml` was changed after labels were given without a new version.
             DatabaseError: the database cannot be reached.
         """
-        path = folder / FILE
+        opened = cls(folder, location.read(folder))
         try:
-            content = tomllib.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError as error:
-            raise UsageError(
-                f"{folder}: no annotation project here; begin one with `mindgauge annotate new`"
-            ) from error
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise UsageError(f"{path}: cannot read it ({error})") from error
-        url = content.get("database")
-        if not isinstance(url, str):
-            raise UsageError(f'{path}: it must say where the labels are (database = "sqlite:///annotation.sqlite")')
-        if url.startswith(_SQLITE) and not (folder / url.removeprefix(_SQLITE)).is_file():
-            raise UsageError(
-                f"{folder / url.removeprefix(_SQLITE)}: the labels are gone; put the file back from a copy"
-            )
-        opened = cls(folder, Database(_address(folder, url)))
-        try:
-            opened._take_up_rubric()
+            versions.take_up(opened.database, folder / versions.FILE, opened.rubric())
         except BaseException:
             opened.close()
             raise
         return opened
-
-    def _take_up_rubric(self) -> None:
-        path = self.folder / RUBRIC
-        if not path.exists():
-            self.rubric().write(path)
-            return
-        found = Rubric.load(path)
-        if found.hash == self.rubric().hash:
-            return
-        with self.database.writing() as c:
-            versions = list(c.execute(select(schema.rubrics.c.instrument).order_by(schema.rubrics.c.number)).scalars())
-            if _frame(found) != _frame(self.rubric()):
-                raise UsageError(
-                    f"{path}: its id, a criterion or a level is another than in this project; words may change, for "
-                    "others begin a new project"
-                )
-            labels = c.execute(select(func.count()).select_from(schema.labels)).scalar_one()
-            if labels and found.name in {version.partition("#")[0] for version in versions}:
-                raise UsageError(
-                    f"{path}: changed after {labels} labels were given; raise its version (now {found.version}), and the "
-                    "batches that nobody has begun use it, or put the old file back"
-                )
-            if setup.instrument(found) in versions:
-                raise UsageError(
-                    f"{path}: an earlier version again; put the newest back, or give this one a new version"
-                )
-            setup.add_rubric(c, found, time.time())
 
     def __enter__(self) -> Self:
         return self
@@ -200,7 +145,7 @@ class Annotation:
 
     def instrument(self, number: int) -> str:
         """Return how ratings name a version."""
-        return setup.instrument(self.rubric(number))
+        return versions.instrument(self.rubric(number))
 
     def people(self) -> list[Person]:
         """Return everybody, in the order in which they were named."""
@@ -349,15 +294,3 @@ def _read(database: Database) -> Project:
             "use the Mindgauge that wrote it"
         )
     return msgspec.json.decode(row.body, type=Project)
-
-
-def _frame(rubric: Rubric) -> object:
-    """Return what labels hang on: another version has other words, not other names or levels."""
-    return rubric.id, [(criterion.name, criterion.scale, criterion.values) for criterion in rubric.criteria]
-
-
-def _address(folder: Path, url: str) -> str:
-    """Return where the database is; a file's name is meant within the folder."""
-    if not url:
-        return f"{_SQLITE}{folder.resolve() / _OWN}"
-    return f"{_SQLITE}{folder.resolve() / url.removeprefix(_SQLITE)}" if url.startswith(_SQLITE) else url

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import random
 import secrets
-import time
 from typing import TYPE_CHECKING
 
 import msgspec
 from sqlalchemy import func, insert, inspect, select
 
-from mindgauge.annotation import schema
+from mindgauge.annotation import schema, versions
 from mindgauge.annotation.records import Item, Person, Phase, Project, Role
 from mindgauge.errors import UsageError
 from mindgauge.records import digest, encode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from sqlalchemy import Connection
 
@@ -40,20 +36,10 @@ def set_up(
             raise UsageError(f"{database.name}: a project is in this database already; give each one of its own")
         schema.metadata.create_all(c)
         c.execute(insert(schema.project).values(id=1, version=schema.SCHEMA_VERSION, body=_json(project)))
-        add_rubric(c, rubric, time.time())
+        versions.add(c, rubric)
         _add_items(c, items)
         for person in people:
             add_person(c, project, person, items)
-
-
-def instrument(rubric: Rubric) -> str:
-    """Return how ratings name a rubric: its id, its version and the hash of its words."""
-    return f"{rubric.name}#{rubric.hash[:12]}"
-
-
-def add_rubric(c: Connection, rubric: Rubric, at: float) -> None:
-    """Add a version of the rubric."""
-    c.execute(insert(schema.rubrics).values(instrument=instrument(rubric), body=_json(rubric), at=at))
 
 
 def _add_items(c: Connection, items: Sequence[Item]) -> None:
@@ -92,15 +78,6 @@ def add_person(c: Connection, project: Project, person: Person, items: Sequence[
         if tasks:
             c.execute(insert(schema.tasks), tasks)
     return found
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner can read: a URL may hold a password."""
-    with contextlib.suppress(FileNotFoundError):
-        path.unlink()
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
 
 
 def _json(record: object) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.annotation.labels import last
 from mindgauge.annotation.records import Answered, Phase
-from mindgauge.web.screens import Worded, called, said, worded
+from mindgauge.web.wording import Worded, called, said, worded
 from mindgauge.web.words import words
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from mindgauge.annotation.agreement import Figure, below, with_anchors
 from mindgauge.annotation.gold import gold
 from mindgauge.annotation.labels import last
 from mindgauge.annotation.records import Answered, Role
-from mindgauge.web.screens import called, said
+from mindgauge.web.wording import called, said
 from mindgauge.web.words import words
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from mindgauge.visible import visible
 from mindgauge.web.words import LANGUAGES, words
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ environment = _Environment(
     lstrip_blocks=True,
     auto_reload=False,
 )
+environment.filters["visible"] = visible
 
 
 def page(

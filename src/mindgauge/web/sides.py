@@ -8,7 +8,7 @@ from mindgauge.annotation.answers import NO
 from mindgauge.annotation.labels import last
 from mindgauge.annotation.records import Answered, Phase
 from mindgauge.rubric.criterion import Scale
-from mindgauge.web.screens import Worded, called, said, worded
+from mindgauge.web.wording import Worded, called, said, worded
 from mindgauge.web.words import in_words, words
 
 if TYPE_CHECKING:

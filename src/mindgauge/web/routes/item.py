@@ -20,7 +20,8 @@ from mindgauge.web.filled import Filled, Form
 from mindgauge.web.forms import Body, Fields
 from mindgauge.web.guide import guide
 from mindgauge.web.pages import go_on, language, page
-from mindgauge.web.screens import called, said, screen
+from mindgauge.web.screens import screen
+from mindgauge.web.wording import called, said
 from mindgauge.web.words import in_words, words
 
 router = APIRouter()

@@ -1,0 +1,68 @@
+"""`annotation.toml`: where a project's labels are, a file beside it or a server."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tomllib
+from typing import TYPE_CHECKING
+
+import tomli_w
+
+from mindgauge.annotation.database import Database
+from mindgauge.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILE = "annotation.toml"
+_SQLITE = "sqlite:///"
+_OWN = "annotation.sqlite"
+
+
+def database(folder: Path, url: str) -> Database:
+    """Return the database of a new project; a file in its folder if no URL is given.
+
+    Raises:
+        UsageError: a project is in the folder already, or the URL is none.
+    """
+    if (folder / FILE).exists():
+        raise UsageError(f"{folder}: an annotation project is here already; choose another folder, or serve this one")
+    folder.mkdir(parents=True, exist_ok=True)
+    return Database(_address(folder, url or f"{_SQLITE}{_OWN}"))
+
+
+def write(folder: Path, url: str) -> None:
+    """Write where the labels are, readable for its owner only: a URL may hold a password."""
+    path = folder / FILE
+    with contextlib.suppress(FileNotFoundError):
+        path.unlink()
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(tomli_w.dumps({"database": url or f"{_SQLITE}{_OWN}"}))
+
+
+def read(folder: Path) -> Database:
+    """Return the database of the project in a folder.
+
+    Raises:
+        UsageError: there is none, its file is damaged, or the labels are gone.
+    """
+    path = folder / FILE
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise UsageError(f"{folder}: no annotation project here; begin one with `mindgauge annotate new`") from error
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{path}: cannot read it ({error})") from error
+    url = content.get("database")
+    if not isinstance(url, str):
+        raise UsageError(f'{path}: it must say where the labels are (database = "{_SQLITE}{_OWN}")')
+    if url.startswith(_SQLITE) and not (folder / url.removeprefix(_SQLITE)).is_file():
+        raise UsageError(f"{folder / url.removeprefix(_SQLITE)}: the labels are gone; put the file back from a copy")
+    return Database(_address(folder, url))
+
+
+def _address(folder: Path, url: str) -> str:
+    """Return a URL that holds wherever we are; a file's name is meant within the folder."""
+    return f"{_SQLITE}{folder.resolve() / url.removeprefix(_SQLITE)}" if url.startswith(_SQLITE) else url
