@@ -29,5 +29,6 @@ def export(
         return
     for note in written.notes:
         print(f"note: {note}")
-    print(f"{written.labels} labels of {len(written.batches)} batches: {', '.join(w.file for w in written.files)}")
+    batches = f"batch {', '.join(map(str, written.batches))}" if written.batches else "no batch"
+    print(f"{written.labels} labels of {batches}: {', '.join(w.file for w in written.files)}")
     print(written.path)
