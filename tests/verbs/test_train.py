@@ -222,7 +222,7 @@ def test_a_benchmarks_own_samples_are_trained_on(tmp_path: Path) -> None:
     found = train("help_or_harm/crisis_type", out=tmp_path / "out", baseline=True, folds=3)
     assert found.data == "help_or_harm/crisis_type"
     assert all(p.n for p in found.parts)
-    with pytest.raises(UsageError, match="train on one benchmark, or on files"):
+    with pytest.raises(UsageError, match="train on one benchmark or run, or on files"):
         train(["help_or_harm/crisis_type", "mentalbench"], out=tmp_path / "no", baseline=True)
     with pytest.raises(DataError, match="no labelled sample for the training data; --labels-from TAG"):
         train("help_or_harm/crisis_type", out=tmp_path / "no", baseline=True, labels_from="shipped_label")
