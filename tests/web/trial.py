@@ -34,8 +34,8 @@ RUBRIC = benchmark.find_one(NAME).rubric
 [CATEGORY] = RUBRIC.criteria
 LANGUAGES = ("en", "zh")
 VIEWS = {
-    "en": ((1280, "light"), (360, "light"), (1280, "dark"), (360, "dark")),
-    "zh": ((1280, "light"), (360, "dark")),
+    "en": ((1280, "light"), (360, "dark")),
+    "zh": ((360, "light"),),
 }
 """Language → widths in pixels and colour schemes in which a page is looked at."""
 REMARK = "I read it once more. The reply passes over what was asked; do you see it, too?"

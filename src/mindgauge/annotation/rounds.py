@@ -63,7 +63,7 @@ def advance(a: Annotation, c: Connection, batch: int) -> bool:
 
     Args:
         a: the project.
-        c: a writing connection that holds the batch's row.
+        c: a writing connection.
         batch: 0, the training round, never goes on.
 
     Returns:
@@ -71,7 +71,9 @@ def advance(a: Annotation, c: Connection, batch: int) -> bool:
     """
     closed = False
     while batch and not closed:
-        phase = Phase(c.execute(select(schema.batches.c.phase).where(schema.batches.c.number == batch)).scalar_one())
+        # Of two who are the last at the same time, the one that waits here sees the other's labels.
+        query = select(schema.batches.c.phase).where(schema.batches.c.number == batch).with_for_update()
+        phase = Phase(c.execute(query).scalar_one())
         done, people = finished(c, batch, phase)
         if phase is Phase.CLOSED or done < people:
             return False

@@ -47,7 +47,7 @@ def running(a: Annotation, c: Connection, person: Person, *, lock: bool = False)
         a: the project.
         c: a connection.
         person: who.
-        lock: hold the batch, so that of two who are the last at the same time, one sees the other's labels.
+        lock: hold the batch, so that it does not go on until the transaction ends.
     """
     if a.project.training and person.role is Role.ANNOTATOR and _open(c, person.id, 0):
         return Running(0, Phase.TRAINING, _rubric_of_training(c))
@@ -74,12 +74,17 @@ def named(c: Connection, person: Person, item: str, phase: Phase) -> Row[Any] | 
     return c.execute(select(schema.tasks).where(*where).with_for_update()).first()
 
 
-def fresh(c: Connection, task: Row[Any] | None, at: Running, person: Person, item: str, turn: int) -> Row[Any]:
-    """Return the task, if the page that names it is not an old one.
+def fresh(
+    a: Annotation, c: Connection, task: Row[Any] | None, person: Person, item: str, turn: int
+) -> tuple[Running, Row[Any]]:
+    """Return where the person is and the task, if the page that names it is not an old one.
+
+    An open task holds its phase open. To answer anew what is done, the batch is held, so that it does not go on meanwhile.
 
     Raises:
         StaleError: it is.
     """
+    at = running(a, c, person, lock=task is not None and task.state != "open")
     together = at.phase in TOGETHER
     if task is None or (task.batch, task.phase) != (at.batch, at.phase):
         why = "this part is over; your labels stand as they were"
@@ -88,7 +93,7 @@ def fresh(c: Connection, task: Row[Any] | None, at: Running, person: Person, ite
     elif task.turn != turn or (task.state != "open" and not together):
         why = "this item was changed on another page"
     else:
-        return task
+        return at, task
     mine = last(labels_of(c, item=item, person=person.id), *([Phase(task.phase)] if task is not None else []))
     raise StaleError(why, {criterion: label for (_, _, criterion), label in mine.items()})
 

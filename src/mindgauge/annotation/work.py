@@ -87,11 +87,10 @@ def submit(
         DatabaseError: it could not be kept; nothing of it was.
     """
     with a.database.writing() as c:
-        at = tasks.running(a, c, person, lock=True)
         task = tasks.named(c, person, item, phase)
         if task is not None and _came_before(c, form):
             return Submitted(True, _feedback(a, c, person, item, phase), not tasks.left(c, task))
-        task = tasks.fresh(c, task, at, person, item, turn)
+        at, task = tasks.fresh(a, c, task, person, item, turn)
         number = tasks.settle(c, at)
         subject = a.known_item(item)
         checked.check(a.rubric_for(subject, number), answers)
@@ -193,8 +192,7 @@ def comment(a: Annotation, person: Person, item: str, text: str, form: str) -> N
 
 
 def _fresh(a: Annotation, c: Connection, person: Person, item: str, phase: Phase, turn: int) -> Row[Any]:
-    at = tasks.running(a, c, person, lock=True)
-    return tasks.fresh(c, tasks.named(c, person, item, phase), at, person, item, turn)
+    return tasks.fresh(a, c, tasks.named(c, person, item, phase), person, item, turn)[1]
 
 
 def _came_before(c: Connection, form: str) -> bool:
