@@ -221,7 +221,6 @@ def test_a_rubric_stands_alone_with_anchors_of_its_own(tmp_path: Path, replies_f
         ([{"user": "a"}], "mentalbench", r"no column 'reply'"),
         ([{"user": "a"}], "dialogue_safety", r"no column 'reply'"),
         ([], "dialogue_safety", r"jsonl: no rows"),
-        (dialogues(1, language="fr"), "dialogue_safety", r"jsonl:1: its language is 'fr'"),
         (dialogues(1), RESPONSE.name, r"jsonl:1: it has no category"),
         (dialogues(1, category="grief"), RESPONSE.name, r"jsonl:1: unknown category 'grief'"),
         (dialogues(1), "dialogue_saftey", r"did you mean dialogue_safety"),

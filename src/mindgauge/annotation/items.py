@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from mindgauge.benchmark import Benchmark
     from mindgauge.records import Reply, Sample
-    from mindgauge.rubric import Rubric
 
 LANGUAGE, RISK, GRAPHIC = "language", "risk", "graphic"
 """Tags: of the texts, that somebody is at risk, that they are covered until wanted."""
@@ -63,10 +62,6 @@ def fault(benchmark: Benchmark, found: Item) -> str:
         return "an empty dialogue; there is nothing to label"
     if _about_reply(benchmark) and not found.reply.strip():
         return "an empty reply; there is nothing to label"
-    languages = worded(benchmark.rubric)
-    if languages and found.tags[LANGUAGE] not in languages:
-        told = ", ".join(sorted(languages))
-        return f"its language is {found.tags[LANGUAGE]!r}, and the rubric is worded in {told} only"
     known = {name for criterion in benchmark.rubric.criteria for name in criterion.protocols}
     if known and found.tags.get(benchmark.protocol) not in known:
         said = found.tags.get(benchmark.protocol)
@@ -80,16 +75,6 @@ def fault(benchmark: Benchmark, found: Item) -> str:
 def text_key(messages: tuple[Message, ...], reply: str) -> str:
     """Return the same for the same dialogue and reply, blanks at their ends aside."""
     return digest("text", [(message.role, message.content.strip()) for message in messages], reply.strip())
-
-
-def worded(rubric: Rubric) -> set[str]:
-    """Return the languages in which a rubric says something."""
-    return {
-        language
-        for criterion in rubric.criteria
-        for texts in (criterion.text, *(level.text for level in criterion.levels))
-        for language in texts
-    }
 
 
 def _about_reply(benchmark: Benchmark) -> bool:
