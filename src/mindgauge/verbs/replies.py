@@ -98,7 +98,7 @@ def _with_reply(row: dict[str, Any], where: str) -> tuple[Message, ...]:
     if "reply" not in row:
         if dialogue[-1].role != "assistant":
             raise DataError(
-                f"{where}: no column 'reply', and the messages do not end with one by the assistant; found "
+                f"{where}: no column 'reply' or an empty cell in it, and the messages do not end with one by the assistant; found "
                 f"{', '.join(row)}; name it with --map reply=COLUMN"
             )
         reply = dialogue[-1].content
