@@ -112,3 +112,23 @@ def test_those_who_share_a_failed_commit_are_all_told(tmp_path: Path, monkeypatc
     add(opened, "later")
     assert written(opened) == ["later"]
     opened.close()
+
+
+def test_a_file_that_is_taken_away_or_replaced_is_not_written_to(tmp_path: Path) -> None:
+    path, aside = tmp_path / "labels.sqlite", tmp_path / "aside.sqlite"
+    opened = Database(f"sqlite:///{path}")
+    with opened.writing() as c:
+        schema.metadata.create_all(c)
+    add(opened, "before")
+    path.rename(aside)
+    for use in (add, lambda database, _: written(database)):
+        with pytest.raises(DatabaseError, match="the file is gone; put it back"):
+            use(opened, "lost")
+    path.write_bytes(aside.read_bytes())
+    with pytest.raises(DatabaseError, match="another file was put in its place"):
+        add(opened, "lost")
+    path.unlink()
+    aside.rename(path)
+    add(opened, "after")
+    assert written(opened) == ["after", "before"]
+    opened.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlalchemy import create_engine, event, make_url
@@ -83,6 +84,8 @@ class Database:
         if not self.sqlite:
             parsed = parsed.set(drivername="postgresql+pg8000")
         self.name = parsed.render_as_string(hide_password=True)
+        self._file = Path(parsed.database) if self.sqlite and parsed.database else None
+        self._inode: int | None = None
         self._turn = threading.Lock()
         self._counting = threading.Lock()
         self._waiting = 0
@@ -148,8 +151,24 @@ class Database:
                     group.commit()
         group.wait()
 
+    def _see_file(self) -> None:
+        """See that the file is the one we began with: SQLite would go on writing to one that nobody finds again.
+
+        Raises:
+            DatabaseError: it was taken away, or another one was put in its place.
+        """
+        if self._file is None or (self._inode is None and not self._file.exists()):
+            return
+        inode = self._file.stat().st_ino if self._file.exists() else None
+        if self._inode is not None and inode != self._inode:
+            gone = "the file is gone; put it back, and what was handed in before is there"
+            other = "another file was put in its place; put the first one back, or start again with this one"
+            raise DatabaseError(f"{self.name}: {gone if inode is None else other}")
+        self._inode = inode
+
     @contextlib.contextmanager
     def _one_line(self) -> Iterator[None]:
+        self._see_file()
         try:
             yield
         except (DBAPIError, OSError) as error:
