@@ -157,3 +157,11 @@ def test_who_left_the_team_keeps_nobody_waiting_and_cannot_come_in(project: Anno
     for name in ("dana", "olga"):
         refused = owner.post("/owner/retire", data={"csrf": owner.csrf, "person": project.named(name).id})
         assert refused.status_code == 422
+
+
+def test_no_name_is_that_of_the_gold_however_it_is_spelled(project: Annotation) -> None:
+    owner = browser(project).come_in(project, "olga")
+    for name in ("gold", "Gold", " GOLD "):
+        refused = owner.post("/owner/add", data={"csrf": owner.csrf, "name": name, "role": "adjudicator"})
+        assert refused.status_code == 422
+    assert len(project.people()) == 5

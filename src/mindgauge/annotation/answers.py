@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from mindgauge.annotation.records import Answer, Item
     from mindgauge.rubric import Criterion, Rubric
 
+LONGEST_NOTE = 10_000
+"""Letters of a note."""
 NO = "no"
 """What a node is answered with where none of its levels holds."""
 

@@ -7,7 +7,7 @@ import statistics
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from mindgauge.annotation import schema
 
@@ -22,6 +22,8 @@ _FEWEST = 3
 _BREAK = 300.0
 """Seconds without an item after which a person has had a pause."""
 _STRETCH = 45 * 60.0
+_STRETCH_ITEMS = 400
+"""Items looked back at: nobody does more in one stretch."""
 _HEAVY = 10
 """Distressing items in one stretch after which a pause is due; both limits are our own."""
 
@@ -40,19 +42,16 @@ class Pace(NamedTuple):
 
 def of(c: Connection, person: str, now: float | None = None) -> Pace:
     """Return a person's pace over all that they have finished."""
-    t = schema.tasks.c
-    query = (
-        select(t.at, t.seconds, schema.items.c.crisis, schema.items.c.graphic)
-        .join(schema.items, schema.items.c.id == t.item)
-        .where(t.person == person, t.state == "done", t.at.is_not(None))
-        .order_by(t.at)
-    )
-    done = c.execute(query).all()
-    took = [row.seconds for row in done if row.seconds][-_RECENT:]
-    distressing = sum(row.crisis or row.graphic for row in done)
+    t, i = schema.tasks.c, schema.items.c
+    done = (t.person == person, t.state == "done", t.at.is_not(None))
+    heavy_ones = select(func.count()).select_from(schema.tasks).join(schema.items).where(*done, i.crisis | i.graphic)
+    distressing = c.execute(heavy_ones).scalar_one()
+    latest = select(t.at, t.seconds, i.crisis, i.graphic).join(schema.items, i.id == t.item).where(*done)
+    recent = c.execute(latest.order_by(t.at.desc()).limit(_STRETCH_ITEMS)).all()
+    took = [row.seconds for row in recent if row.seconds][:_RECENT]
     at = time.time() if now is None else now
     began, heavy = at, 0
-    for row in reversed(done):
+    for row in recent:
         if began - row.at > _BREAK:
             break
         began, heavy = row.at, heavy + (row.crisis or row.graphic)

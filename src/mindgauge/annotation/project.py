@@ -239,9 +239,11 @@ class Annotation:
                 Gate(r.batch, Phase(r.phase), r.at, r.passed, msgspec.json.decode(r.figures)) for r in c.execute(query)
             ]
 
-    def comments(self, item: str) -> list[Comment]:
-        """Return what was said of an item, oldest first."""
-        query = select(schema.comments).where(schema.comments.c.item == item).order_by(schema.comments.c.number)
+    def comments(self, item: str | None = None) -> list[Comment]:
+        """Return what was said of an item, or of all, oldest first."""
+        query = select(schema.comments).order_by(schema.comments.c.number)
+        if item is not None:
+            query = query.where(schema.comments.c.item == item)
         with self.database.reading() as c:
             return [Comment(r.person, r.item, r.text, r.at) for r in c.execute(query)]
 

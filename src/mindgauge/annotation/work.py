@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 PAGE = "page"
 """The source of a label that was given here."""
-_LONGEST = 10_000
-"""Letters of a note or comment."""
 
 
 class Feedback(msgspec.Struct, frozen=True):
@@ -96,7 +94,7 @@ def submit(
         checked.check(a.rubric_for(subject, number), answers)
         now, seconds = time.time(), pace.sane(seconds)
         shared = {
-            "form": form, "person": person.id, "item": item, "phase": phase, "note": note[:_LONGEST],
+            "form": form, "person": person.id, "item": item, "phase": phase, "note": note[: checked.LONGEST_NOTE],
             "evidence": encode(checked.located(subject, evidence)).decode(), "rubric": number, "at": now,
             "seconds": seconds, "source": source,
         }  # fmt: skip
@@ -187,7 +185,13 @@ def comment(a: Annotation, person: Person, item: str, text: str, form: str) -> N
             raise StaleError("this item is not under discussion any more", {})
         if not text.strip():
             raise checked.InvalidAnswerError("", "write something, or leave it")
-        row = {"form": form, "person": person.id, "item": item, "text": text.strip()[:_LONGEST], "at": time.time()}
+        row = {
+            "form": form,
+            "person": person.id,
+            "item": item,
+            "text": text.strip()[: checked.LONGEST_NOTE],
+            "at": time.time(),
+        }
         c.execute(insert(schema.comments).values(**row))
 
 

@@ -5,15 +5,14 @@ Both have the same fields. What cannot be read is left out, and the page asks fo
 
 from __future__ import annotations
 
-import math
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.datastructures import ImmutableMultiDict
 from starlette.exceptions import HTTPException
 
-from mindgauge.annotation.answers import NO
-from mindgauge.annotation.pace import LONGEST
+from mindgauge.annotation import pace
+from mindgauge.annotation.answers import LONGEST_NOTE, NO
 from mindgauge.annotation.records import Answer, Answered, Phase
 from mindgauge.raters.quotes import DIALOGUE, REPLY
 from mindgauge.records import Evidence
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 ANSWER = "answer:"
 """Before a criterion's name: the field with the answer on it."""
-MOST_QUOTES, LONGEST_QUOTE, LONGEST_NOTE = 50, 2_000, 10_000
+MOST_QUOTES, LONGEST_QUOTE = 50, 2_000
 _FORM = re.compile(r"[0-9A-Za-z_-]{8,64}")
 _Fields = ImmutableMultiDict[str, str]
 
@@ -169,7 +168,6 @@ def _evidence(fields: _Fields) -> tuple[Evidence, ...]:
 
 def _seconds(text: str) -> float:
     try:
-        seconds = float(text)
+        return pace.sane(float(text))
     except ValueError:
         return 0.0
-    return min(max(0.0, seconds), LONGEST) if math.isfinite(seconds) else 0.0

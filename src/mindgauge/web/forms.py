@@ -7,6 +7,8 @@ from fastapi import Depends, HTTPException
 from starlette.datastructures import FormData, ImmutableMultiDict
 from starlette.requests import Request
 
+from mindgauge import tables
+
 
 async def _fields(request: Request) -> ImmutableMultiDict[str, str]:
     form: FormData = await request.form(max_files=0)
@@ -34,9 +36,9 @@ Body = Annotated[dict[str, Any], Depends(_body)]
 
 
 def clean(value: Any) -> Any:
-    """Drop NUL characters and lone surrogates, which no database takes, from all texts of a JSON-like value."""
+    """Replace NUL characters and lone surrogates, which no database takes, in all texts of a JSON-like value."""
     if isinstance(value, str):
-        return value.replace("\0", "").encode("utf-8", "ignore").decode()
+        return tables.clean(value)
     if isinstance(value, list):
         return [clean(part) for part in value]
     if isinstance(value, dict):

@@ -1,12 +1,13 @@
 """Around which people sit in a discussion: the items on which they differ, who decides, and what was said of them."""
 
 import datetime
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from mindgauge.annotation import assignment
 from mindgauge.annotation.project import Annotation, Batch
-from mindgauge.annotation.records import Comment, Item, Person, Phase, Role
+from mindgauge.annotation.records import Comment, Item, Label, Person, Phase, Role
 from mindgauge.web.sides import Side, Sides, sides
 
 START = 160
@@ -84,11 +85,15 @@ def table(a: Annotation, person: Person) -> Table | None:
 
 def rows(a: Annotation, at: Table, person: Person, language: str) -> list[Row]:
     """Return the list of a table's items, with who said what."""
-    labels, handed_on, people = a.labels(batch=at.batch.number), a.handed_on(at.batch.number), _labelling(a)
+    handed_on, people = a.handed_on(at.batch.number), _labelling(a)
+    labels: dict[str, list[Label]] = {}
+    for label in a.labels(batch=at.batch.number):
+        labels.setdefault(label.item, []).append(label)
+    comments = Counter(comment.item for comment in a.comments())
     found = []
     for number, item, state in at.items:
         rubric = a.rubric_for(item, at.batch.rubric)
-        said = sides(item, rubric, labels, people, handed_on, person.id, language)
+        said = sides(item, rubric, labels.get(item.id, []), people, handed_on, person.id, language)
         text = " ".join((item.reply or item.messages[-1].content).split())
         found.append(
             Row(
@@ -98,7 +103,7 @@ def rows(a: Annotation, at: Table, person: Person, language: str) -> list[Row]:
                 covered=item.graphic,
                 done=state != "open",
                 sides=[side for side in said.criteria if side.differ],
-                comments=len(a.comments(item.id)),
+                comments=comments[item.id],
             )
         )
     return found

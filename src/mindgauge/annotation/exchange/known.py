@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.annotation.answers import InvalidAnswerError, check
+from mindgauge.annotation.answers import LONGEST_NOTE, InvalidAnswerError, check
 from mindgauge.annotation.exchange.cells import length, moment, number, plain, short
 from mindgauge.annotation.records import Answer, Answered, Item, Person, Role
 from mindgauge.errors import DataError, UsageError
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 COLUMNS = ("subject", "criterion", "rater", "value")
 MORE_COLUMNS = ("rater_kind", "status", "answered", "phase", "at", "seconds", "note", "evidence", "path")
 HANDED_ON = "handed_on"
-LONGEST_NOTE = 10_000
 _WORDS = {word.value: word for word in (Answered.CANNOT_TELL, Answered.NOT_APPLICABLE)}
 _SOME = 8
 """Names listed in a message."""

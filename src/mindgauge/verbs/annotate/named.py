@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import TYPE_CHECKING
 
+from mindgauge.annotation import names
 from mindgauge.annotation.records import Person, Role
 from mindgauge.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-LONGEST = 80
-RESERVED = "gold"
-"""What a data set's own labels are called among the raters of a run."""
 
 
 def people_of(annotators: Sequence[str], adjudicator: str | None, owner: str | None, language: str) -> list[Person]:
@@ -29,10 +25,11 @@ def people_of(annotators: Sequence[str], adjudicator: str | None, owner: str | N
         raise UsageError("name who labels with --annotators ana,ben,chi")
     found: dict[str, Person] = {}
     for given, role in named:
-        name = unicodedata.normalize("NFC", given).strip()
-        if not name or len(name) > LONGEST or not name.isprintable():
-            raise UsageError(f"{role} {name[:LONGEST]!r}: a name has 1 to {LONGEST} characters, none of them invisible")
-        if name.casefold() == RESERVED:
+        name = names.tidy(given)
+        if not names.readable(name):
+            shown = name[: names.LONGEST]
+            raise UsageError(f"{role} {shown!r}: a name has 1 to {names.LONGEST} characters, none of them invisible")
+        if names.reserved(name):
             raise UsageError(f"{role} {name!r}: that is what a data set's own labels are called; choose another name")
         if name.casefold() in found:
             raise UsageError(f"two people are called {name!r}; each needs a name of their own, since labels go by it")

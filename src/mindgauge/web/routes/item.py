@@ -25,7 +25,6 @@ from mindgauge.web.wording import called, said
 from mindgauge.web.words import in_words, words
 
 router = APIRouter()
-_TOGETHER = (Phase.DISCUSSION, Phase.ADJUDICATION)
 
 
 @router.get("/")
@@ -38,7 +37,7 @@ def start(visitor: Anyone, a: Opened) -> Response:
     now = assignment.current(a, visitor.person)
     if isinstance(now, assignment.Standing):
         return RedirectResponse("/standing", 303)
-    return RedirectResponse("/discussion" if now.phase in _TOGETHER else "/item", 303)
+    return RedirectResponse("/discussion" if now.phase in tasks.TOGETHER else "/item", 303)
 
 
 @router.get("/item")
@@ -50,7 +49,7 @@ def show(
         now = assignment.current(a, visitor.person, item)
     except KeyError:
         return RedirectResponse("/", 303)
-    if isinstance(now, assignment.Standing) or (now.phase in _TOGETHER and not item):
+    if isinstance(now, assignment.Standing) or (now.phase in tasks.TOGETHER and not item):
         return RedirectResponse("/", 303)
     step = filled.number(node)
     return _shown(request, visitor, a, now, back=None if step is None else (criterion, step))
@@ -180,14 +179,14 @@ def _current(a: Annotation, visitor: Visitor, form: Form) -> assignment.Assignme
 
 def _here(item: str, phase: Phase) -> str:
     """Return the path of the page on an item."""
-    return f"/item?item={quote(item, safe='')}" if phase in _TOGETHER else "/item"
+    return f"/item?item={quote(item, safe='')}" if phase in tasks.TOGETHER else "/item"
 
 
 def _after(a: Annotation, visitor: Visitor, form: Form) -> str:
     """Return the path to go to when an item was handed in that was not the last."""
     if form.phase is Phase.TRAINING:
         return f"/training/feedback/{quote(form.item, safe='')}"
-    if form.phase not in _TOGETHER:
+    if form.phase not in tasks.TOGETHER:
         return "/item"
     now = assignment.current(a, visitor.person)
     return f"/discussion/{quote(now.item.id, safe='')}" if isinstance(now, assignment.Assignment) else "/standing"

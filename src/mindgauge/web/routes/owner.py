@@ -1,7 +1,6 @@
 """The owner's page: how far the work is, what the gate said, who takes part, and their links. Nobody's labels."""
 
 import datetime
-import unicodedata
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -9,7 +8,7 @@ from fastapi import APIRouter, HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from mindgauge.annotation import people, rounds
+from mindgauge.annotation import names, people, rounds
 from mindgauge.annotation.progress import Progress, progress
 from mindgauge.annotation.project import Annotation, Batch
 from mindgauge.annotation.records import Person, Phase, Role
@@ -21,10 +20,6 @@ from mindgauge.web.pages import page
 from mindgauge.web.security import LOOPBACK
 
 router = APIRouter()
-LONGEST = 80
-"""Characters of a name."""
-RESERVED = "gold"
-"""What the gold is called among the raters of a run."""
 
 
 class Row(NamedTuple):
@@ -83,12 +78,12 @@ def retire(fields: Fields, annotation: Opened, _: PostedOwner) -> Response:
 @router.post("/owner/add")
 def add(request: Request, fields: Fields, annotation: Opened, visitor: PostedOwner) -> Response:
     """Add somebody, and show their link; annotators only before labelling began."""
-    name, role = unicodedata.normalize("NFC", fields.get("name", "")).strip(), fields.get("role", "")
+    name, role = names.tidy(fields.get("name", "")), fields.get("role", "")
     if role not in {Role.ANNOTATOR, Role.ADJUDICATOR}:
         raise HTTPException(422)
-    if not name or len(name) > LONGEST or not name.isprintable():
-        return _page(request, annotation, visitor, 422, fault="name", typed=name[:LONGEST])
-    if name == RESERVED:
+    if not names.readable(name):
+        return _page(request, annotation, visitor, 422, fault="name", typed=name[: names.LONGEST])
+    if names.reserved(name):
         return _page(request, annotation, visitor, 422, fault="taken", typed=name)
     try:
         person = annotation.add(Person("", name, Role(role)))

@@ -103,6 +103,6 @@ def _counts(a: Annotation, person: Person) -> Counts:
         items=len(labelled - decided),
         labels=sum(label.phase is not Phase.ADJUDICATION for label in given.values()),
         distressing=sum((item.crisis or item.graphic) and item.id in labelled for item in items),
-        comments=sum(comment.person == person.id for item in items for comment in a.comments(item.id)),
+        comments=sum(comment.person == person.id for comment in a.comments()),
         decisions=len(decided),
     )
