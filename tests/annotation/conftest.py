@@ -8,11 +8,13 @@ own dialogue_safety samples in one batch, three annotators, an adjudicator and a
 from __future__ import annotations
 
 import os
+import time
 import uuid
 from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import create_engine, make_url, text
+from sqlalchemy.exc import ProgrammingError
 
 from mindgauge import benchmark
 from mindgauge.annotation.project import Annotation
@@ -45,7 +47,15 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
         # Whatever the server's own settings are: Chinese, and one order of letters.
         connection.execute(text(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'"))
         yield server.set(database=name).render_as_string(hide_password=False)
-        connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+        for left in reversed(range(50)):
+            try:
+                connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+            except ProgrammingError:  # the server's own vacuum is at it, and a role like ours may not end that
+                if not left:
+                    raise
+                time.sleep(0.1)
+            else:
+                break
     engine.dispose()
 
 
