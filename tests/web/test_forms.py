@@ -224,5 +224,6 @@ def test_a_database_that_is_gone_is_said_in_one_sentence(tmp_path: Path) -> None
         assert ana.get("/item").status_code == 200
 
 
-def test_what_no_database_takes_is_dropped() -> None:
-    assert clean({"a\0": ["\ud800b", {"c": "\0"}, 1, None, True]}) == {"a": ["b", {"c": ""}, 1, None, True]}
+def test_what_no_database_takes_is_replaced() -> None:
+    posted = {"a\0": ["\ud800b", {"c": "\0"}, 1, None, True]}
+    assert clean(posted) == {"a\ufffd": ["\ufffdb", {"c": "\ufffd"}, 1, None, True]}

@@ -71,7 +71,8 @@ def squares(vectors: Floats, weights: Floats | None = None, *, scale: Floats | f
 class MeanSquares(NamedTuple):
     """The two-way analysis of variance of n subjects by k raters: mean squares of shape (...,), with n and k.
 
-    Degrees of freedom: rows n-1, columns k-1, residual (n-1)(k-1), within subjects n(k-1).
+    Degrees of freedom: rows n-1, columns k-1, residual (n-1)(k-1), within subjects n(k-1). `scale` is the largest
+    absolute rating: what was rounded away grows with it, so with it a difference that is nothing but rounding is told.
     """
 
     rows: Floats
@@ -80,6 +81,7 @@ class MeanSquares(NamedTuple):
     within: Floats
     n: Floats
     k: int
+    scale: Floats
 
 
 def mean_squares(x: Floats, weights: Floats | None = None) -> MeanSquares:
@@ -107,6 +109,7 @@ def mean_squares(x: Floats, weights: Floats | None = None) -> MeanSquares:
         within=(raters.mean + raters.around) / (n * others),
         n=n,
         k=k,
+        scale=scale,
     )
 
 
@@ -142,7 +145,8 @@ def average_agreement(ms: MeanSquares) -> Floats:
     NaN where the denominator is not positive: the ratio would lie above 1 for raters who disagree.
     """
     spread = ms.rows + ms.columns / ms.n
-    return (ms.rows - ms.residual) / _positive(spread - ms.residual / ms.n, ROUNDING * spread)
+    rounding = ROUNDING * (spread + ms.scale * np.sqrt(spread))
+    return (ms.rows - ms.residual) / _positive(spread - ms.residual / ms.n, rounding)
 
 
 def _positive(denominator: Floats, rounding: Floats | float = 0.0) -> Floats:
