@@ -177,26 +177,7 @@ class ChatModel:
             answer = completion.read(content)
         except completion.UnreadableError as error:
             raise _Retry(str(error), lost="does not speak the chat protocol" if error.foreign else "") from error
-        text, usage = answer.text, answer.usage
-        if answer.finish_reason == "content_filter":
-            status = Status.FILTERED
-        elif answer.refusal:
-            status, text = Status.REFUSED, text or answer.refusal
-        else:
-            status = Status.OK if text.strip() else Status.UNPARSABLE
-        return Exchange(
-            status,
-            text,
-            answer.finish_reason,
-            usage,
-            time.perf_counter() - began,
-            attempt,
-            answer.model,
-            answer.fingerprint,
-            self.price.of(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens) if self.price else None,
-            "" if text else "the answer is empty",
-            time.time(),
-        )
+        return completion.exchange(answer, self.price, seconds=time.perf_counter() - began, attempt=attempt)
 
     def _refused(self, status: int, headers: Any, content: bytes, body: dict[str, Any], attempt: int) -> Exchange:
         said = completion.fault(content)

@@ -5,13 +5,17 @@ from __future__ import annotations
 import datetime
 import email.utils
 import json
+import time
 import zlib
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from mindgauge.records import Usage
+from mindgauge.records import Exchange, Status, Usage
 from mindgauge.tables import clean
+
+if TYPE_CHECKING:
+    from mindgauge.models.request import Price
 
 _LONGEST_NAME, _LONGEST_FAULT = 200, 4096
 """Characters that are looked at."""
@@ -99,6 +103,30 @@ def read(content: bytes) -> Completion:
         _usage(answer.usage),
         _name(answer.model),
         _name(answer.system_fingerprint),
+    )
+
+
+def exchange(answer: Completion, price: Price | None, *, seconds: float = 0.0, attempt: int = 1) -> Exchange:
+    """Say what became of a call that was answered with a completion just now."""
+    text, usage = answer.text, answer.usage
+    if answer.finish_reason == "content_filter":
+        status = Status.FILTERED
+    elif answer.refusal:
+        status, text = Status.REFUSED, text or answer.refusal
+    else:
+        status = Status.OK if text.strip() else Status.UNPARSABLE
+    return Exchange(
+        status,
+        text,
+        answer.finish_reason,
+        usage,
+        seconds,
+        attempt,
+        answer.model,
+        answer.fingerprint,
+        price.of(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens) if price else None,
+        "" if text else "the answer is empty",
+        time.time(),
     )
 
 

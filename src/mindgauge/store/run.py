@@ -6,37 +6,20 @@ what is in the file is finished, what is not was in flight. One process writes a
 
 from __future__ import annotations
 
-import contextlib
-import errno
-import fcntl
 import os
-import sqlite3
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from mindgauge.errors import MindgaugeError, UsageError
+from mindgauge.errors import UsageError
 from mindgauge.records import Evidence, Exchange, RaterKind, Rating, Reply, Sample, Status, Usage, encode
+from mindgauge.store.opening import check_version, connect, lay_out, lock, one_line
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-SCHEMA_VERSION = 1
-_SCHEMA = """
-CREATE TABLE samples (benchmark TEXT, position INTEGER, id TEXT, body BLOB,
-    PRIMARY KEY (benchmark, id));
-CREATE INDEX samples_in_order ON samples (benchmark, position);
-CREATE TABLE replies (benchmark TEXT, id TEXT, sample TEXT, model TEXT, run INTEGER, status TEXT, text TEXT,
-    finish_reason TEXT, prompt_tokens INTEGER, completion_tokens INTEGER, cached_tokens INTEGER, seconds REAL,
-    provenance BLOB, PRIMARY KEY (benchmark, id));
-CREATE TABLE ratings (benchmark TEXT, subject TEXT, criterion TEXT, rater TEXT, rater_kind TEXT, run INTEGER,
-    status TEXT, value, rationale TEXT, evidence BLOB, instrument TEXT, provenance BLOB,
-    PRIMARY KEY (benchmark, rater, criterion, subject, run)) WITHOUT ROWID;
-CREATE TABLE calls (key BLOB PRIMARY KEY, prompt BLOB, benchmark TEXT, model TEXT, run INTEGER, status TEXT, text TEXT,
-    finish_reason TEXT, prompt_tokens INTEGER, completion_tokens INTEGER, cached_tokens INTEGER, seconds REAL,
-    attempts INTEGER, model_resolved TEXT, fingerprint TEXT, cost REAL, error TEXT, at REAL);
-"""
 _PAGE = 500
 
 
@@ -61,30 +44,16 @@ class Store:
         """
         self.folder = folder
         self.path = folder / "run.sqlite"
-        self._lock = _lock(folder) if write else None
+        self._lock = lock(folder) if write else None
         if not write and not self.path.is_file():
             raise UsageError(f"{folder}: no run here (run.sqlite is missing)")
-        new = not self.path.exists()
-        self._db = _connect(self.path, write=write)
-        if new:
-            self._db.executescript(_SCHEMA)
-            self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-            self._db.commit()
-        self._check_version()
+        self._db = connect(self.path, write=write)
+        if write:
+            lay_out(self._db, self.path)
+        check_version(self._db, self.path)
         self._calls: list[tuple[Any, ...]] = []
         self._replies: list[tuple[Any, ...]] = []
         self._ratings: list[tuple[Any, ...]] = []
-
-    def _check_version(self) -> None:
-        try:
-            version = self._db.execute("PRAGMA user_version").fetchone()[0]
-        except sqlite3.DatabaseError as error:
-            raise UsageError(f"{self.path}: not a run database ({error})") from error
-        if version != SCHEMA_VERSION:
-            raise UsageError(
-                f"{self.path}: written as version {version}, this Mindgauge reads {SCHEMA_VERSION}; "
-                "use the Mindgauge that wrote it"
-            )
 
     def __enter__(self) -> Self:
         return self
@@ -117,14 +86,14 @@ class Store:
                 seen += 1
                 yield row
 
-        with _one_line(self.path):
+        with one_line(self.path):
             self._db.executemany("INSERT OR IGNORE INTO samples VALUES (?, ?, ?, ?)", counted())
             self._db.commit()
         return seen - (self._db.total_changes - before)
 
     def update_samples(self, benchmark: str, samples: Iterable[Sample]) -> None:
         """Replace what is known of samples that are here, by their ids; their places stay."""
-        with _one_line(self.path):
+        with one_line(self.path):
             query = "UPDATE samples SET body = ? WHERE benchmark = ? AND id = ?"
             self._db.executemany(query, ((encode(s), benchmark, s.id) for s in samples))
             self._db.commit()
@@ -198,7 +167,7 @@ class Store:
     def forget_failed(self, benchmark: str, model: str) -> None:
         """Drop replies that never came, and what was said of them, so that they are asked for again."""
         where = "benchmark = ? AND model = ? AND status = 'failed'"
-        with _one_line(self.path):
+        with one_line(self.path):
             self._db.execute(
                 f"DELETE FROM ratings WHERE benchmark = ? AND subject IN (SELECT id FROM replies WHERE {where})",  # noqa: S608 - constant text
                 (benchmark, benchmark, model),
@@ -287,7 +256,7 @@ class Store:
         """
         if not (self._calls or self._replies or self._ratings):
             return
-        with _one_line(self.path):
+        with one_line(self.path):
             self._db.executemany(_CALL, self._calls)
             self._db.executemany(_REPLY, self._replies)
             self._db.executemany(_RATING, self._ratings)
@@ -314,50 +283,3 @@ def _reply(row: tuple[Any, ...]) -> Reply:
     return Reply(
         ident, sample, model, run, Status(status), text, reason, Usage(*row[7:10]), row[10], _decode_json(row[11])
     )
-
-
-def _connect(path: Path, *, write: bool) -> sqlite3.Connection:
-    with _one_line(path):
-        if not write:
-            readonly = not os.access(path.parent, os.W_OK)
-            uri = f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if readonly else ''}"
-            return sqlite3.connect(uri, uri=True, check_same_thread=False)
-        db = sqlite3.connect(path, check_same_thread=False)  # a notebook's engine works in a thread of its own
-        db.execute("PRAGMA journal_mode = WAL")
-        # A killed process loses nothing that was committed; only a power cut may lose the last moments.
-        db.execute("PRAGMA synchronous = NORMAL")
-        # Keys are hashes, so every row dirties pages of its own; folding the log back seldom folds many at once.
-        db.execute("PRAGMA wal_autocheckpoint = 10000")
-        return db
-
-
-def _lock(folder: Path) -> int:
-    """Become the only writer of a run; the kernel lets go when the process ends, however it ends."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder / "run.lock", os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise UsageError(f"{folder}: cannot write a run here ({error.strerror})") from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        holder = os.read(handle, 32).decode(errors="replace").strip()
-        os.close(handle)
-        raise UsageError(
-            f"{folder}: another process ({holder or 'unknown'}) is writing this run; wait for it or choose another --out"
-        ) from error
-    os.ftruncate(handle, 0)
-    os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
-    return handle
-
-
-@contextlib.contextmanager
-def _one_line(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (sqlite3.Error, OSError) as error:
-        full = "full" in str(error) or getattr(error, "errno", None) == errno.ENOSPC
-        advice = "free some space" if full else "see that the folder can be written"
-        raise MindgaugeError(
-            f"{path}: {error}; everything finished before is kept: {advice}, then run the same command again"
-        ) from error
