@@ -90,9 +90,10 @@ class ChatModel:
         self.max_tokens = max_tokens
         self.context = context
         self.throttle = Throttle(concurrency)
-        self._url = url.rstrip("/") + "/chat/completions"
+        self.url = url.rstrip("/")
+        self._url = self.url + "/chat/completions"
         self._model = model
-        self._headers = {
+        self.headers = {
             "Content-Type": "application/json",
             "Accept-Encoding": "identity",
             **({"Authorization": f"Bearer {key}"} if key else {}),
@@ -108,7 +109,7 @@ class ChatModel:
 
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(
-            headers=self._headers,
+            headers=self.headers,
             timeout=aiohttp.ClientTimeout(total=self._timeout),
             connector=aiohttp.TCPConnector(limit=self.throttle.most, ttl_dns_cache=300),
             auto_decompress=False,  # what is unpacked must be bounded
@@ -144,7 +145,8 @@ class ChatModel:
             raise EndpointError(f"{self.name}: {self._url} {last.lost} after {self._tries} tries: {last}")
         return Exchange(Status.FAILED, seconds=time.perf_counter() - began, attempts=self._tries, error=str(last), at=time.time())  # fmt: skip
 
-    def _body(self, request: Request) -> dict[str, Any]:
+    def body(self, request: Request) -> dict[str, Any]:
+        """Return what is posted for a request."""
         body: dict[str, Any] = {"model": self._model, "messages": request.messages, **request.parameters}
         body[self._max_tokens_field] = body.pop("max_tokens", self.max_tokens)
         if request.schema is not None:
@@ -157,7 +159,7 @@ class ChatModel:
 
     async def _attempt(self, request: Request, attempt: int, began: float) -> Exchange:
         assert self._session is not None, "enter the model before asking it"
-        body = self._body(request)
+        body = self.body(request)
         try:
             async with self._session.post(self._url, data=_encode(body), allow_redirects=False) as response:
                 content = await _read(response)
