@@ -5,13 +5,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test faults lint format bench clean
 
 demo: $(VENV)/installed
 	$(BIN)/mindgauge demo
 
 test: lint
 	$(BIN)/pytest --numprocesses 2 --dist loadfile
+
+# The long form: a hundred kills, and all that takes minutes; its table goes into docs/reliability.md.
+faults: $(VENV)/developing
+	$(BIN)/pytest tests/faults -m ''
+	$(BIN)/python -m tests.faults.table
 
 lint: $(VENV)/developing
 	$(BIN)/ruff check
@@ -38,7 +43,7 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/developing: $(VENV)/installed
-	$(PIP) --editable '.[hub,classifier]' --group tests --group lint
+	$(PIP) --editable '.[hub,classifier,ray,cloud]' --group tests --group lint
 	touch $@
 
 clean:

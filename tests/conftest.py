@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
     from aiohttp import web
 
-# These machines are shared: how long an example takes says nothing about the code.
-settings.register_profile("shared", deadline=None)
+# These machines are shared: how long an example takes says nothing about the code. And a push is judged by what it
+# changes, not by chance; `pytest --hypothesis-profile search` looks for new examples.
+settings.register_profile("shared", deadline=None, derandomize=True)
+settings.register_profile("search", deadline=None, max_examples=1_000)
 settings.load_profile("shared")
 
 

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from mindgauge.verbs.report import report
     from mindgauge.verbs.reproduce import reproduce
     from mindgauge.verbs.run import run
+    from mindgauge.verbs.salvage import salvage
     from mindgauge.verbs.score import score
+    from mindgauge.verbs.status import status
     from mindgauge.verbs.train import train
 
 _VERBS = (
@@ -54,7 +56,9 @@ _VERBS = (
     "report",
     "reproduce",
     "run",
+    "salvage",
     "score",
+    "status",
     "train",
 )
 _WHERE = {
@@ -109,7 +113,9 @@ __all__ = [
     "report",
     "reproduce",
     "run",
+    "salvage",
     "score",
+    "status",
     "train",
 ]
 

@@ -128,11 +128,17 @@ class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Words a rater quotes, and whether they really stand in the dialogue or the reply; `source` says in which."""
+    """Words a rater quotes, and whether they really stand in the dialogue or the reply; `source` says in which.
 
-    quote: str
+    `start` and `end` are where they stand there, in characters, as far as that is known: of the reply, or of the
+    dialogue's transcript. A run without text keeps the place alone.
+    """
+
+    quote: str = ""
     found: bool = False
     source: str = ""
+    start: int | None = None
+    end: int | None = None
 
 
 class Rating(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Copy", "real", "small"]
 
 NAME = "help_or_harm/response"
+LICENCE = "CC BY-NC 4.0"
 HOSTILE = "../../etc/passwd"
 MODELS = ("openai/gpt-x.1", "openai/gpt-x-1", HOSTILE, "模型")
 JUDGE = "local/判官"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -30,7 +30,7 @@ def table(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def listed(run: Path, out: Path, **options: str) -> list[dict[str, str]]:
+def listed(run: Path, out: Path, **options: Any) -> list[dict[str, str]]:
     export(run, to="review", out=out, **options)
     return table(out / "review.csv")
 

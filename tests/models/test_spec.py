@@ -5,10 +5,14 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import mindgauge
 from mindgauge.analysis.score import Scores
 from mindgauge.errors import DataError, UsageError
+from mindgauge.models import address
+from mindgauge.models.chat import ChatModel
 from mindgauge.models.request import Request
 from mindgauge.models.spec import PROVIDERS, Settings, open_model
 from mindgauge.records import Message, Sample, Status
@@ -110,3 +114,128 @@ def test_a_bad_replay_file_names_its_line(replies_file: Callable[..., Path]) -> 
     path.write_text(json.dumps({"reply": "x"}))
     with pytest.raises(DataError, match=r"replies\.jsonl:1: needs `user`"):
         open_model(f"replay/{path}", Settings())
+
+
+# -- several servers --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("spec", "hint"),
+    [
+        ("http://a:1/v1,http://b:1/v1", "names no model; write http://a:1/v1,http://b:1/v1#NAME"),
+        ("http://a:1/v1#m,http://b:1/v1", "names no model; write http://a:1/v1,http://b:1/v1#NAME"),
+        ("http://a:1/v1#m,http://b:1/v1#n", "cannot have two names, 'm' and 'n'"),
+        ("http://a:1/v1,,http://b:1/v1#m", "an address is missing beside a comma"),
+        ("http://a:1/v1,#m", "an address is missing beside a comma"),
+        (",http://a:1/v1#m", "an address is missing beside a comma"),
+        ("http://a:1/v1,http://A:1/v1/#m", "the server http://A:1/v1/ is listed twice"),
+        ("http://a,http://a:80/v1#m", "the server http://a:80/v1 is listed twice"),
+        ("http://a:1/v1,openai/gpt-4o#m", "'openai/gpt-4o' is no address"),
+        ("openai/gpt-4o,http://a:1/v1#m", "'openai/gpt-4o' is no address"),
+        ("http://a:1/v1 http://b:1/v1#m", "is no address"),
+        ("http://a:99999/v1,http://b:1/v1#m", "'http://a:99999/v1' is no address"),
+        ("http://[::1/v1,http://b:1/v1#m", "is no address"),
+        ("http://a:1/v1,http://#m", "'http://' has no host"),
+        ("http://a:1/v1,ftp://b#m", "'ftp://b' is no address"),
+    ],
+)
+def test_a_wrong_list_of_servers_is_one_clear_line(spec: str, hint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        open_model(spec, Settings())
+    assert hint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_list_of_servers_is_one_model_that_is_called_as_on_the_first_of_them() -> None:
+    model = open_model("http://u:pw@a:8000/v1, https://b/api#m", Settings())
+    assert (model.name, model.host) == ("http://a:8000/v1#m", "a, b")
+    assert model.name == open_model("http://a:8000/v1#m", Settings()).name
+    repeated = open_model("http://a#x/y,http://[::1]:5#x/y", Settings())
+    assert (repeated.name, repeated.host) == ("http://a/v1#x/y", "a, ::1")
+
+
+def test_local_only_holds_for_every_server() -> None:
+    local = Settings(local_only=True)
+    assert open_model("http://127.0.0.1:1/v1,http://[::1]:1/v1,http://localhost:1/v1#m", local).host
+    with pytest.raises(UsageError, match="would send text to b;"):
+        open_model("http://127.0.0.1:1/v1,http://b:1/v1#m", local)
+
+
+@pytest.mark.parametrize("spec", ["http://u:ca,nary@a/v1,http://u:canary@b:x/v1#m", "http://u:ca/nary@a/v1", "http://u:canary@/v1"])  # fmt: skip
+def test_a_password_in_a_wrong_list_is_not_repeated(spec: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        open_model(spec, Settings())
+    assert "nary" not in str(caught.value)
+
+
+ports = st.integers(1, 65535)
+hosts = st.from_regex(r"[a-z][a-z0-9-]{0,10}(\.[a-z]{1,5}){0,2}", fullmatch=True)
+names = st.text(st.characters(exclude_categories=["Z", "C"], exclude_characters=","), min_size=1, max_size=20)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["http", "https"]), hosts, ports), min_size=1, max_size=5, unique_by=lambda s: s[1:]), names)  # fmt: skip
+def test_what_is_written_as_a_list_is_read_as_one(listed: list[tuple[str, str, int]], name: str) -> None:
+    urls = [f"{scheme}://{host}:{port}/v1" for scheme, host, port in listed]
+    assert address.servers(",".join(urls) + f"#{name}") == (urls, name)
+    assert address.servers(", ".join(f"{url}#{name}" for url in urls)) == (urls, name)
+
+
+@given(st.text(st.sampled_from("htps:/,#@[]. ab1\n?%")).map("http://a".__add__) | st.text())
+def test_anything_else_is_read_or_refused_in_one_line(spec: str) -> None:
+    said = ""
+    try:
+        urls, name = address.servers(spec)
+    except UsageError as error:
+        said = str(error)
+    else:
+        assert name
+        assert all(url.startswith(address.SCHEMES) for url in urls)
+    assert len(said.splitlines()) <= 1
+
+
+# -- proxies ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("spec", "variable", "value", "url"),
+    [
+        ("openai/m", "OPENAI_BASE_URL", "http://127.0.0.1:9/openai/v1/", "http://127.0.0.1:9/openai/v1"),
+        ("openai/m", "OPENAI_BASE_URL", "http://127.0.0.1:9", "http://127.0.0.1:9"),
+        ("openai/m", "OPENAI_BASE_URL", " ", "https://api.openai.com/v1"),
+        ("anthropic/m", "ANTHROPIC_BASE_URL", "http://127.0.0.1:9", "http://127.0.0.1:9/v1"),
+        ("anthropic/m", "ANTHROPIC_BASE_URL", "http://u:pw@127.0.0.1:9/", "http://127.0.0.1:9/v1"),
+        ("anthropic/m", "ANTHROPIC_BASE_URL", "http://127.0.0.1:9/anthropic", "http://127.0.0.1:9/anthropic/v1"),
+        ("anthropic/m", "ANTHROPIC_BASE_URL", "http://127.0.0.1:9/v1", "http://127.0.0.1:9/v1"),
+        ("groq/m", "OPENAI_BASE_URL", "http://127.0.0.1:9", "https://api.groq.com/openai/v1"),
+    ],
+)
+def test_a_provider_is_called_where_its_own_variable_says(
+    spec: str, variable: str, value: str, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, value)
+    model = open_model(spec, Settings(sends=False))
+    assert isinstance(model, ChatModel)
+    assert (model.name, model.url) == (spec, url)
+
+
+def test_a_proxy_keeps_price_and_key_and_local_only_looks_at_its_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    plain = open_model("openai/gpt-4o-mini", Settings())
+    with pytest.raises(UsageError, match=r"would send text to api\.openai\.com"):
+        open_model("openai/gpt-4o-mini", Settings(local_only=True))
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    model = open_model("openai/gpt-4o-mini", Settings(local_only=True))
+    assert isinstance(model, ChatModel)
+    assert model.headers["Authorization"] == "Bearer k"
+    assert (model.price, model.name) == (plain.price, plain.name)
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://proxy.example/v1")
+    with pytest.raises(UsageError, match=r"would send text to proxy\.example"):
+        open_model("openai/gpt-4o-mini", Settings(local_only=True))
+
+
+@pytest.mark.parametrize("value", ["127.0.0.1:9/v1", "http://u:canary@:x/", "http://a:b:c", "nonsense"])
+def test_a_variable_that_holds_no_address_is_named(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", value)
+    with pytest.raises(UsageError, match="OPENAI_BASE_URL is no address") as caught:
+        open_model("openai/m", Settings(sends=False))
+    assert "canary" not in str(caught.value)

@@ -34,7 +34,35 @@ SOURCE = Source.of(DIALOGUE_TEXT, REPLY_TEXT)
     ],
 )
 def test_quotes_are_looked_up_in_reply_and_dialogue(quote: str, source: str) -> None:
-    assert SOURCE.check([quote]) == (Evidence(quote, found=bool(source), source=source),)
+    (found,) = SOURCE.check([quote])
+    assert (found.quote, found.found, found.source) == (quote, bool(source), source)
+
+
+@pytest.mark.parametrize(
+    ("quote", "passage"),
+    [
+        ("I can’t sleep - at all", "I can't sleep —  at all"),
+        ("请不要告诉我妈妈", "请不要 告诉，我妈妈"),
+        ("sou\u200bnds EXHAUSTING", "sounds exhausting"),
+        ("That sounds … about the nights?", "That sounds exhausting. Would you like to tell me about the nights"),
+        ("ｔｅｌｌ　ｍｅ about", "tell me about"),
+    ],
+)
+def test_the_place_of_a_quote_is_that_in_the_text_as_it_was(quote: str, passage: str) -> None:
+    (found,) = SOURCE.check([quote])
+    text = REPLY_TEXT if found.source == REPLY else DIALOGUE_TEXT
+    assert text[found.start : found.end] == passage
+
+
+def test_a_quote_that_stands_nowhere_has_no_place() -> None:
+    assert SOURCE.check(["I sleep well"]) == (Evidence("I sleep well"),)
+
+
+def test_where_signs_are_folded_into_one_the_place_is_unknown() -> None:
+    apart = "\u1112\u1161\u11ab\u1100\u1173\u11af 안녕하세요"  # the first two syllables, letter by letter
+    (found,) = Source.of("", apart).check(["안녕하세요"])
+    assert found.found
+    assert (found.start, found.end) == (None, None)
 
 
 def test_dots_may_be_the_texts_own() -> None:
@@ -66,7 +94,10 @@ def test_every_passage_that_is_long_enough_is_found(dialogue: str, reply: str, d
     end = data.draw(st.integers(start, len(reply)))
     quote = reply[start:end]
     if fold(quote) in fold(reply) and len(fold(quote)) >= FEWEST:
-        assert source.check([quote]) == (Evidence(quote, found=True, source=REPLY),)
+        (found,) = source.check([quote])
+        assert (found.found, found.source) == (True, REPLY)
+        if found.start is not None:
+            assert fold(reply[found.start : found.end]) == fold(quote)
 
 
 @pytest.mark.parametrize(

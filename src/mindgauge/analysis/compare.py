@@ -135,7 +135,8 @@ def _together(rated: systems.Rated, labels: Labels, notes: list[str]) -> systems
     else:
         apart = [label for system, label in readers.items() if system not in there]
         notes += [f"{name}: {label} has no {what} in common with the others; left out{how}" for label in apart]
-    kept = rows.join(shared, on=key, how="semi", maintain_order="left")
+    everybody = set(rows.select(key).unique().iter_rows())
+    kept = rows if there == everybody else rows.join(shared, on=key, how="semi", maintain_order="left")
     constant = rows.filter(~read).join(kept, on="sample", how="semi", maintain_order="left")
     return rated._replace(rows=pl.concat([kept, constant]))
 

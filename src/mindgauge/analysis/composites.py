@@ -36,7 +36,9 @@ def added(rows: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
     """
     known = criteria(benchmark)
     for name, composite in benchmark.composites.items():
-        rows = pl.concat([rows, _composite(rows, name, composite, known)])
+        # Rater by rater, so that little of a large run stands in memory twice.
+        apart = (rows.filter(pl.col("rater") == rater) for rater in rows["rater"].unique(maintain_order=True))
+        rows = pl.concat([rows, *(_composite(each, name, composite, known) for each in apart)])
     return rows
 
 

@@ -21,18 +21,32 @@ if TYPE_CHECKING:
 
 TIE = "tie"
 """What becomes of a majority over repeats that has no single winner."""
+_SERIES = "SELECT id, criterion, rater FROM series WHERE benchmark = ?"
+_ORIGINS = """
+SELECT id, rater_kind, selection, protocol FROM origins
+WHERE id IN (SELECT origin FROM rated JOIN series ON series.id = rated.series WHERE benchmark = ?)"""
 _RATINGS = """
-SELECT subject, criterion, rater, rater_kind, run, status, CAST(value AS TEXT) AS value,
-    json_extract(provenance, '$.selection') AS selection, json_extract(provenance, '$.protocol') AS protocol
-FROM ratings WHERE benchmark = ?"""
+SELECT rated.series, subject, run, status, CAST(value AS TEXT), origin FROM series JOIN rated ON rated.series = series.id
+WHERE benchmark = ? ORDER BY series.rater, series.criterion"""
 _REPLIES = """
 SELECT id, sample, model, run, json_extract(provenance, '$.selection'), json_extract(provenance, '$.unit'),
     json_extract(provenance, '$.dialogue')
 FROM replies WHERE benchmark = ?"""
+_BLOCK = 50_000
+"""Rows that stand in memory as Python's own objects at once."""
 
 
-def _frame(rows: list[tuple[object, ...]], **columns: type[pl.DataType]) -> pl.DataFrame:
-    return pl.DataFrame(rows, dict(columns), orient="row")
+_last: list[tuple[object, pl.DataFrame]] = []
+"""A report reads the same ratings several times; of a large run they take seconds and hundreds of megabytes."""
+
+
+def columns(store: Store, query: str, benchmark: str, **types: type[pl.DataType]) -> pl.DataFrame:
+    """Read what a query returns of a benchmark as columns, block by block."""
+    found = store.select(query, (benchmark,))
+    parts = [pl.DataFrame([], dict(types))]
+    while rows := found.fetchmany(_BLOCK):
+        parts.append(pl.DataFrame(rows, dict(types), orient="row"))
+    return pl.concat(parts)
 
 
 def tag(name: str) -> str:
@@ -41,7 +55,7 @@ def tag(name: str) -> str:
 
 
 def ratings(store: Store, benchmark: Benchmark) -> pl.DataFrame:
-    """Return every rating of a benchmark in a run.
+    """Return every rating of a benchmark in a run; the last that were read are at hand, as long as the run stays as it is.
 
     Columns: subject, criterion, rater, rater_kind, run, status, value (as text), sample, model (who is measured),
     reply_run, selection (why only some subjects were rated, null if all were), cluster, target, and `tag.…`. Of what was
@@ -49,14 +63,23 @@ def ratings(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     turns (how many single turns of it are to be rated). A composite is a criterion of its own, whose rows follow those of
     its parts.
     """
+    key = (store.path.resolve(), store.state(), benchmark)
+    if not _last or _last[0][0] != key:
+        _last[:] = [(key, _read(store, benchmark))]
+    return _last[0][1]
+
+
+def _read(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     text = pl.String
-    found = _frame(
-        store.select(_RATINGS, (benchmark.name,)).fetchall(),
-        subject=text, criterion=text, rater=text, rater_kind=text, run=pl.Int64, status=text, value=text, selection=text,
-        protocol=text,
-    )  # fmt: skip
-    replies = _frame(
-        store.select(_REPLIES, (benchmark.name,)).fetchall(),
+    whole = pl.Int64
+    found = columns(
+        store, _RATINGS, benchmark.name, series=whole, subject=text, run=whole, status=text, value=text, origin=whole
+    )
+    series = columns(store, _SERIES, benchmark.name, series=whole, criterion=text, rater=text)
+    origins = columns(store, _ORIGINS, benchmark.name, origin=whole, rater_kind=text, selection=text, protocol=text)
+    found = _beside(_beside(found, series, "series"), origins, "origin").drop("series", "origin")
+    replies = columns(
+        store, _REPLIES, benchmark.name,
         subject=text, sample=text, model=text, reply_run=pl.Int64, reply_selection=text, unit=text, dialogue=text,
     )  # fmt: skip
     samples = _samples(store, benchmark)
@@ -66,13 +89,29 @@ def ratings(store: Store, benchmark: Benchmark) -> pl.DataFrame:
         .with_columns(turns=pl.when(pl.col("unit") == Unit.TURN.value).then(pl.len().over("dialogue")))
         .drop("cluster")
     )
-    found = found.join(replies, on="subject", how="left", maintain_order="left").with_columns(
+    found = _beside(found, replies, "subject").with_columns(
         sample=pl.coalesce("sample", "subject"),
         model=pl.coalesce("model", "rater"),
         selection=pl.coalesce("selection", "reply_selection"),
     )
-    found = found.join(samples, on="sample", how="left", maintain_order="left").drop("reply_selection")
+    found = _beside(found, samples, "sample").drop("reply_selection")
     return composites.added(_targeted(found), benchmark)
+
+
+def only(rows: pl.DataFrame, *conditions: pl.Expr) -> pl.DataFrame:
+    """Return the rows that meet all conditions; where all rows do, the table itself and no copy of it."""
+    met = rows.select(pl.all_horizontal(*conditions)).to_series().fill_null(value=False)
+    return rows if met.all() else rows.filter(met)
+
+
+def _beside(rows: pl.DataFrame, known: pl.DataFrame, key: str) -> pl.DataFrame:
+    """Put what is known of each row's key beside it; nothing of the rows is copied, and what nobody has takes no room."""
+    place = known.select(key).with_row_index("place")
+    at = rows.select(key).join(place, on=key, how="left", maintain_order="left")["place"]
+    return rows.with_columns(
+        pl.lit(None, column.dtype).alias(column.name) if column.null_count() == len(column) else column.gather(at)
+        for column in known.drop(key)
+    )
 
 
 def criteria(benchmark: Benchmark) -> dict[str, Criterion]:
@@ -100,8 +139,8 @@ def _samples(store: Store, benchmark: Benchmark) -> pl.DataFrame:
         )
         for s in store.samples(benchmark.name)
     ]
-    columns = dict.fromkeys(("sample", "cluster", "target", *map(tag, tags), *own), pl.String)
-    found = pl.DataFrame(rows, columns, orient="row")
+    schema = dict.fromkeys(("sample", "cluster", "target", *map(tag, tags), *own), pl.String)
+    found = pl.DataFrame(rows, schema, orient="row")
     return found.drop(name for name in own if found[name].is_null().all())
 
 

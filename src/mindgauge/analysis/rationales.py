@@ -6,14 +6,15 @@ was written is looked at; whether it convinces, people say (`exports.rationales`
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.score import open_run
-from mindgauge.records import RaterKind, Status
+from mindgauge.records import Evidence, Value
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
@@ -22,11 +23,39 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.reliability.card import Reliability
     from mindgauge.benchmark import Benchmark
-    from mindgauge.records import Rating, Value
     from mindgauge.rubric import Criterion
     from mindgauge.store import Store
 
 _YES = ("yes", "是", "true")
+_READABLE = """
+SELECT rater, criterion, subject, value, evidence, provenance FROM ratings
+WHERE benchmark = ? AND +rater_kind = 'model' AND status = 'ok' ORDER BY rater, criterion"""
+"""With the +, SQLite reads series after series, and has nothing to sort."""
+
+
+_AT_HAND = 50_000
+
+
+class _Noted(msgspec.Struct):
+    """What the provenance of a verdict says of its reasons; without calls it is not a judge's."""
+
+    calls: list[str] | None = None
+    implied: Any = None
+    checks: dict[str, str] = {}
+    answered_in: str = ""
+    uncertain: bool = False
+
+
+# What one answer says stands with all criteria that it gives.
+_evidence = lru_cache(_AT_HAND)(msgspec.json.Decoder(tuple[Evidence, ...]).decode)
+_noted = lru_cache(_AT_HAND)(msgspec.json.Decoder(_Noted).decode)
+
+
+class _Verdict(NamedTuple):
+    subject: str
+    value: Value
+    evidence: tuple[Evidence, ...]
+    noted: _Noted
 
 
 class Rationales(msgspec.Struct, frozen=True):
@@ -60,9 +89,9 @@ def rationales(store: Store, benchmark: Benchmark) -> list[Rationales]:
     replies = store.select("SELECT id, sample FROM replies WHERE benchmark = ?", (benchmark.name,))
     clusters |= {reply: clusters.get(sample, sample) for reply, sample in replies}
     return [
-        _looked_at(judge, criteria[name], list(ratings), clusters)
-        for (judge, name), ratings in groupby(_readable(store, benchmark), key=lambda r: (r.rater, r.criterion))
-        if name in criteria
+        _looked_at(judge, criteria[name], verdicts, clusters)
+        for (judge, name), rows in groupby(store.select(_READABLE, (benchmark.name,)), key=lambda row: row[:2])
+        if name in criteria and (verdicts := [*_read(rows)])
     ]
 
 
@@ -87,14 +116,15 @@ def with_reasons(found: Reliability, runs: Sequence[Path]) -> Reliability:
     return msgspec.structs.replace(found, cards=cards)
 
 
-def _readable(store: Store, benchmark: Benchmark) -> Iterator[Rating]:
-    for rating in store.ratings(benchmark.name):
-        if rating.rater_kind is RaterKind.MODEL and rating.status is Status.OK and "calls" in rating.provenance:
-            yield rating
+def _read(rows: Iterable[tuple[Any, ...]]) -> Iterator[_Verdict]:
+    for _, _, subject, value, evidence, provenance in rows:
+        noted = _noted(provenance)
+        if noted.calls is not None:
+            yield _Verdict(subject, value, _evidence(evidence) if evidence else (), noted)
 
 
-def _looked_at(judge: str, criterion: Criterion, ratings: list[Rating], clusters: dict[str, str]) -> Rationales:
-    def share(counted: Iterable[Rating], events: set[int], why: str) -> Bound:
+def _looked_at(judge: str, criterion: Criterion, ratings: list[_Verdict], clusters: dict[str, str]) -> Rationales:
+    def share(counted: Iterable[_Verdict], events: set[int], why: str) -> Bound:
         return _share([(clusters.get(r.subject, r.subject), id(r) in events) for r in counted], why)
 
     nothing = absence(criterion)
@@ -103,20 +133,20 @@ def _looked_at(judge: str, criterion: Criterion, ratings: list[Rating], clusters
     found = {id(r) for r in ratings if any(e.found for e in r.evidence)}
     in_reply = {id(r) for r in ratings if any(e.found and e.source == "reply" for e in r.evidence)}
     traceable = {id(r) for r in ratings if r.evidence and all(e.found for e in r.evidence)}
-    chained = [r for r in ratings if "implied" in r.provenance]
-    claimed = [r for r in ratings if any(said.casefold() in _YES for said in r.provenance.get("checks", {}).values())]
+    chained = [r for r in ratings if r.noted.implied is not None]
+    claimed = [r for r in ratings if any(said.casefold() in _YES for said in r.noted.checks.values())]
     return Rationales(
         judge,
         criterion.name,
         len(ratings),
         len({clusters.get(r.subject, r.subject) for r in ratings}),
         len(bare),
-        sum("answered_in" in r.provenance for r in ratings),
+        sum(r.noted.answered_in != "" for r in ratings),
         share(owing, traceable, "no verdict that owes a quote"),
         share([r for r in ratings if id(r) in found], in_reply, "no quote was found"),
-        share(chained, {id(r) for r in chained if r.provenance["implied"] != r.value}, "no chain of reasoning"),
+        share(chained, {id(r) for r in chained if r.noted.implied != r.value}, "no chain of reasoning"),
         share(claimed, {id(r) for r in claimed} - found, "no check was answered yes"),
-        share(ratings, {id(r) for r in ratings if r.provenance.get("uncertain")}, "no verdicts"),
+        share(ratings, {id(r) for r in ratings if r.noted.uncertain}, "no verdicts"),
     )
 
 

@@ -188,13 +188,10 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
 
 def _scores(rated: pl.DataFrame, benchmark: Benchmark, recognised: bool, resamples: int, seed: int) -> Iterator[Score]:
     # What a criterion does not apply to is counted among the statuses; it is no rating that is missing.
-    ratings = pl.concat([rated, composites.over_turns(rated, benchmark)]).filter(pl.col("status") != "not_applicable")
-    # As the rubric has them, its gates before everything; what rules say comes last.
-    places = {name: place for place, name in enumerate(frame.criteria(benchmark))}
-    for key, rows in sorted(
-        ratings.group_by("criterion", "model", "rater", "rater_kind"),
-        key=lambda group: (places.get(str(group[0][0]), len(places)), *map(str, group[0])),
-    ):
+    ratings = frame.only(
+        pl.concat([rated, composites.over_turns(rated, benchmark)]), pl.col("status") != "not_applicable"
+    )
+    for key, rows in _by_rater(ratings, benchmark):
         name, model, rater, kind = map(str, key)
         question = questions.find(benchmark, name, kind, recognised=recognised)
         if question is None:
@@ -208,6 +205,20 @@ def _scores(rated: pl.DataFrame, benchmark: Benchmark, recognised: bool, resampl
             yield from _estimated(benchmark, question, (model, view), found, resamples, seed)
     yield from _constant(benchmark, ratings, resamples, seed)
     yield from _people(benchmark, ratings, resamples, seed)
+
+
+def _by_rater(ratings: pl.DataFrame, benchmark: Benchmark) -> Iterator[tuple[tuple[object, ...], pl.DataFrame]]:
+    """Part ratings by criterion, model, rater and kind; criteria as the rubric has them, its gates before everything.
+
+    What rules say comes last. One criterion's ratings are copied at a time.
+    """
+    places = {name: place for place, name in enumerate(frame.criteria(benchmark))}
+    names = sorted(ratings["criterion"].unique(), key=lambda name: (places.get(name, len(places)), name))
+    for name in names:
+        rows = ratings.filter(pl.col("criterion") == name)
+        yield from sorted(
+            rows.group_by("criterion", "model", "rater", "rater_kind"), key=lambda group: tuple(map(str, group[0]))
+        )
 
 
 def _constant(benchmark: Benchmark, ratings: pl.DataFrame, resamples: int, seed: int) -> Iterator[Score]:

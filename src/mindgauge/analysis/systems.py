@@ -114,15 +114,16 @@ def _ratings(store: Store, benchmark: Benchmark, number: int) -> pl.DataFrame:
     columns = dict.fromkeys((*key, "instrument"), pl.String)
     instruments = pl.DataFrame(store.select(_INSTRUMENTS, (benchmark.name,)).fetchall(), columns, orient="row")
     rows = _by_case(frame.ratings(store, benchmark), store, benchmark)
-    rows = rows.join(instruments, on=key, how="left", nulls_equal=True, maintain_order="left")
+    instrument = rows.select(key).join(instruments, on=key, how="left", nulls_equal=True, maintain_order="left")
+    rows = rows.with_columns(instrument["instrument"])
     rows = pl.concat([rows, composites.over_turns(rows, benchmark)])
-    rows = rows.filter(pl.col("selection").is_null(), pl.col("status") != "not_applicable")
+    rows = frame.only(rows, pl.col("selection").is_null(), pl.col("status") != "not_applicable")
     return rows.with_columns(run_number=pl.lit(number))
 
 
 def _by_unit(rows: pl.DataFrame) -> list[pl.DataFrame]:
     """Part what was rated at once: replies, turns of dialogues, whole ones, or all turns taken together."""
-    return rows.partition_by("unit", maintain_order=True) or [rows]
+    return [rows] if rows["unit"].n_unique() < 2 else rows.partition_by("unit", maintain_order=True)
 
 
 def _by_case(rows: pl.DataFrame, store: Store, benchmark: Benchmark) -> pl.DataFrame:
@@ -161,7 +162,7 @@ def _rated(benchmark: Benchmark, rows: pl.DataFrame) -> Rated:
         for criterion, kind in kinds
         if questions.find(benchmark, criterion, kind) is not None
     ]
-    answered = rows.filter(pl.any_horizontal(pl.lit(False), *asked))
+    answered = frame.only(rows, pl.any_horizontal(pl.lit(False), *asked))
     constant = baselines.baselines(benchmark, answered)
     labels = [str(label) for label in baselines.labels(benchmark)]
     if constant and constant[baselines.MAJORITY]["value"].first() in labels:

@@ -21,10 +21,13 @@ from mindgauge.cli import (
     report,
     reproduce,
     run,
+    salvage,
     score,
+    status,
     train,
 )
 from mindgauge.errors import MindgaugeError
+from mindgauge.redaction import redacted
 
 app = typer.Typer(
     name="mindgauge",
@@ -39,6 +42,7 @@ app.command("list")(list_.list_)
 app.command()(run.run)
 app.command()(rate.rate)
 app.command()(load.load)
+app.command()(status.status)
 app.command()(score.score)
 app.command()(reliability.reliability)
 app.command()(audit.audit)
@@ -48,6 +52,7 @@ app.command()(train.train)
 app.command()(report.report)
 app.command()(reproduce.reproduce)
 app.command()(export.export)
+app.command()(salvage.salvage)
 app.add_typer(judges.app)
 app.add_typer(annotate.app)
 
@@ -85,5 +90,5 @@ def main() -> None:
 
 
 def _say(message: str, code: int) -> int:
-    print(f"mindgauge: {' '.join(message.split())}", file=sys.stderr)
+    print(redacted(f"mindgauge: {' '.join(message.split())}"), file=sys.stderr)
     return code

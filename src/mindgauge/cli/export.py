@@ -14,17 +14,28 @@ def export(
         str,
         typer.Option(help="csv, parquet, hub (the Hugging Face layout), or review (what people should read first)."),
     ],
-    out: Annotated[Path | None, typer.Option(help="The folder to write; RUN/export-FORMAT if not given.")] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(help="The folder to write, or an address: s3://bucket/folder; RUN/export-FORMAT if not given."),
+    ] = None,
     licence: Annotated[str | None, typer.Option(help="The licence you publish under; hub needs one.")] = None,
     unsafe: Annotated[
         str | None, typer.Option(help="With review: safety<=2, to order by what people's ratings teach.")
     ] = None,
+    partition_by: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN,…", help="With parquet: a folder for each value, for example benchmark,rater."),
+    ] = None,
+    rows_per_file: Annotated[int | None, typer.Option(min=1, help="With parquet; 100,000 if not given.")] = None,
     json: options.Json = False,
 ) -> None:
     """Write a run in another tool's format."""
     from mindgauge.verbs.export import export as verb
 
-    written = verb(run, to=to, out=out, licence=licence, unsafe=unsafe)
+    written = verb(
+        run, to=to, out=out, licence=licence, unsafe=unsafe,
+        partition_by=options.several(partition_by or []), rows_per_file=rows_per_file,
+    )  # fmt: skip
     if json:
         render.as_json(written)
     else:

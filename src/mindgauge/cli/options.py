@@ -45,6 +45,34 @@ Price = Annotated[
     str | None,
     typer.Option(help="IN:OUT, or IN:OUT:CACHED, US dollars per million tokens, where no list knows the model."),
 ]
+Engine = Annotated[
+    str,
+    typer.Option(
+        help="Where calls are made from: plain (this process), ray (actors on this machine, or on the cluster that RAY_ADDRESS names), or ray://HOST:PORT."
+    ),
+]
+Actors = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="With --engine ray, how many actors share a model's calls; one a node if not given, at least two."
+    ),
+]
+Batch = Annotated[
+    bool,
+    typer.Option(
+        "--batch",
+        help="Use the provider's batch service: cheaper, within a day. Stop and run the same command again at will.",
+    ),
+]
+Wait = Annotated[
+    float | None,
+    typer.Option(
+        min=0, help="Minutes to wait for batches, then stop and leave them under way; until they are done if not given."
+    ),
+]
+NoText = Annotated[
+    bool, typer.Option("--no-text", help="Keep hashes and places of quotes instead of what people and models said.")
+]
 LocalOnly = Annotated[bool, typer.Option("--local-only", help="Refuse every address but loopback.")]
 Temperature = Annotated[float | None, typer.Option(help="Of the judges; their own default if not given.")]
 OwnFamily = Annotated[
@@ -113,11 +141,15 @@ def settings(
     price: str | None,
     local_only: bool,
     context: int | None = None,
+    engine: str = "plain",
+    actors: int | None = None,
+    batch: bool = False,
+    wait: float | None = None,
 ) -> Settings:
     """Gather how endpoints are called.
 
     Raises:
-        UsageError: the price is not IN:OUT or IN:OUT:CACHED.
+        UsageError: the price is not IN:OUT or IN:OUT:CACHED, the engine is unknown, or options exclude each other.
     """
     from mindgauge.models.request import Price as PerToken
     from mindgauge.models.spec import Settings
@@ -131,4 +163,15 @@ def settings(
             raise UsageError(
                 f"--price {price!r}: write IN:OUT or IN:OUT:CACHED, US dollars per million tokens, for example 0.15:0.60"
             ) from error
-    return Settings(concurrency, timeout, tries, max_tokens, per_token, local_only, context)
+    if engine not in {"plain", "ray"} and not engine.startswith("ray://"):
+        raise UsageError(f"--engine is plain, ray or ray://HOST:PORT, not {engine!r}")
+    if actors is not None and engine == "plain":
+        raise UsageError("--actors goes with --engine ray")
+    if batch and engine != "plain":
+        raise UsageError("--batch and --engine ray exclude each other: a batch service needs no actors")
+    if wait is not None and not batch:
+        raise UsageError("--wait goes with --batch")
+    return Settings(
+        concurrency, timeout, tries, max_tokens, per_token, local_only, context,
+        engine="" if engine == "plain" else engine, actors=actors, batch=batch, wait=wait,
+    )  # fmt: skip

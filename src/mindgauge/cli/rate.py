@@ -45,6 +45,11 @@ def rate(
     anchors: entry_test.Anchors = None,
     price: options.Price = None,
     own_family: options.OwnFamily = False,
+    engine: options.Engine = "plain",
+    actors: options.Actors = None,
+    batch: options.Batch = False,
+    wait: options.Wait = None,
+    no_text: options.NoText = False,
     dry_run: options.DryRun = False,
     local_only: options.LocalOnly = False,
     json: options.Json = False,
@@ -64,12 +69,16 @@ def rate(
         price=price,
         local_only=local_only,
         context=context,
+        engine=engine,
+        actors=actors,
+        batch=batch,
+        wait=wait,
     )
     with render.progress() as progress:
         found = verb(
             name, replies=replies, judge=judge, dialogues=dialogues, unit=unit, out=out, columns=options.pairs(map_, "--map"), judge_runs=judge_runs,
             limit=limit, mode=mode, method=options.several(method), protocol=protocol, judge_temperature=judge_temperature, max_cost=max_cost,
-            ask=ask, shots=shots, shot_seed=shot_seed, own_family=own_family, qualify=qualify, anchors=anchors, settings=settings,
+            ask=ask, shots=shots, shot_seed=shot_seed, own_family=own_family, qualify=qualify, anchors=anchors, settings=settings, text=not no_text,
             dry_run=dry_run, progress=progress, notice=render.notice, command=render.command(),
         )  # fmt: skip
     if json:

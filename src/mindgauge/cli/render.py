@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mindgauge import suite
 from mindgauge.errors import MindgaugeError
+from mindgauge.redaction import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from mindgauge.reports.standing import Standings
     from mindgauge.verbs.ahead import Step
     from mindgauge.verbs.estimate import DryRun
+    from mindgauge.verbs.forecast import Forecast
 
 HEADLINES = (
     "accuracy", "macro_f1", "weighted_f1", "cohen_kappa", "fleiss_kappa", "missed_crisis_rate", "overcalled_crisis_rate",
@@ -26,8 +28,8 @@ HEADLINES = (
 
 
 def command() -> str:
-    """Return what the user typed, for the manifest."""
-    return shlex.join(["mindgauge", *sys.argv[1:]])
+    """Return what the user typed, for the manifest, without secrets."""
+    return redacted(shlex.join(["mindgauge", *sys.argv[1:]]))
 
 
 def as_json(result: object) -> None:
@@ -64,7 +66,7 @@ def progress() -> Iterator[Callable[[str, int, int], None] | None]:
         def told(stage: str, done: int, total: int) -> None:
             if stage not in stages:
                 stages[stage] = bars.add_task(stage, total=total)
-            bars.update(stages[stage], completed=done)
+            bars.update(stages[stage], completed=done, total=total)
 
         yield told
 
@@ -148,6 +150,30 @@ def foreseen(found: DryRun) -> None:
         ],
     )
     print(f"{found.calls} calls, about {found.prompt_tokens} + {found.completion_tokens} tokens, {dollars(found.cost)}")
+    forecast(found.forecast)
+
+
+def forecast(found: Forecast) -> None:
+    """Print how long it would take, where, and what that rests on."""
+    room = f"{found.bytes / 1e6:,.0f} MB of run" if found.bytes >= 1e6 else "under 1 MB of run"
+    if found.seconds is None:
+        print(f"{found.rounds} rounds of batches, each answered within a day; {room}")
+        return
+    machines = "1 machine" if found.machines == 1 else f"{found.machines} machines, by --engine ray"
+    print(f"about {duration(found.seconds)} on {machines}; {room}")
+    for said in found.rests_on:
+        print(f"note: {said}")
+
+
+def duration(seconds: float) -> str:
+    """Write a time on the clock in the two largest units that it has."""
+    if seconds < 60:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"
 
 
 def _calls(step: Step) -> str:

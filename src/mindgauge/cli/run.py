@@ -46,6 +46,11 @@ def run(
     anchors: entry_test.Anchors = None,
     price: options.Price = None,
     own_family: options.OwnFamily = False,
+    engine: options.Engine = "plain",
+    actors: options.Actors = None,
+    batch: options.Batch = False,
+    wait: options.Wait = None,
+    no_text: options.NoText = False,
     dry_run: options.DryRun = False,
     local_only: options.LocalOnly = False,
     json: options.Json = False,
@@ -63,13 +68,17 @@ def run(
         price=price,
         local_only=local_only,
         context=context,
+        engine=engine,
+        actors=actors,
+        batch=batch,
+        wait=wait,
     )
     with render.progress() as progress:
         found = verb(
             names, model=model, judge=judge, data=data, out=out, runs=runs, judge_runs=judge_runs, limit=limit,
             where=options.where(where), mode=mode, method=options.several(method), protocol=protocol, temperature=temperature,
             judge_temperature=judge_temperature, ask=ask, shots=shots, shot_seed=shot_seed, max_cost=max_cost, own_family=own_family,
-            qualify=qualify, anchors=anchors, settings=settings, dry_run=dry_run, progress=progress, notice=render.notice, command=render.command(),
+            qualify=qualify, anchors=anchors, settings=settings, text=not no_text, dry_run=dry_run, progress=progress, notice=render.notice, command=render.command(),
         )  # fmt: skip
     if json:
         render.as_json(found)

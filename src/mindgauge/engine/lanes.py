@@ -38,7 +38,7 @@ def _stoppable(session: Session) -> Iterator[None]:
 
     def stop() -> None:
         loop.remove_signal_handler(signal.SIGINT)
-        session.stop = Interrupted("stopped; everything finished is kept, run the same command to go on")
+        session.halt(Interrupted("stopped; everything finished is kept, run the same command to go on"))
 
     loop.add_signal_handler(signal.SIGINT, stop)
     try:
@@ -69,7 +69,7 @@ async def in_lanes(session: Session, steps: Iterable[tuple[Model, Step]]) -> Non
             await step()
         except MindgaugeError as error:
             # The other lanes see it and stop in good order; it is raised when all have.
-            session.stop = session.stop or error
+            session.halt(error)
 
     with _stoppable(session):
         async with asyncio.TaskGroup() as group:

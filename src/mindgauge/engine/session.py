@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from mindgauge.errors import BudgetError, MindgaugeError
+from mindgauge.errors import BudgetError, MindgaugeError, UsageError
+from mindgauge.models.request import Gathering
 from mindgauge.records import Exchange, Status
+from mindgauge.store.batches import Batches
 from mindgauge.tables import clean
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from mindgauge.models.request import Model, Request
     from mindgauge.store import Store
+    from mindgauge.store.batches import UnderWay
 
 
 Progress: TypeAlias = "Callable[[str, int, int], None]"
@@ -88,6 +91,8 @@ class Session:
         self._failures: dict[str, int] = {}
         self._holders: Counter[int] = Counter()
         self._opened: set[int] = set()
+        self._gathering: dict[int, Gathering] = {}
+        self._in_batches: dict[str, UnderWay] = {}
 
     # -- models -----------------------------------------------------------------------------------------------------
 
@@ -104,6 +109,7 @@ class Session:
             self._holders[id(model)] -= 1
             if not self._holders[id(model)] and id(model) in self._opened:
                 self._opened.remove(id(model))
+                self._gathering.pop(id(model), None)
                 await model.__aexit__(None, None, None)
 
     @contextlib.asynccontextmanager
@@ -111,14 +117,34 @@ class Session:
         """Open a model, if it is not open already."""
         async with self.holding(model):
             if id(model) not in self._opened:
+                batches = Batches(self.store)
+                if isinstance(model, Gathering):
+                    model.keep(batches, self.progress)
+                    self._gathering[id(model)] = model
+                elif (left := batches.under_way(model.name)).calls:
+                    self._in_batches[model.name] = left
                 await model.__aenter__()
                 self._opened.add(id(model))
             yield
+
+    def places(self, model: Model) -> int:
+        """Return how many calls to a model may be under way at once."""
+        return model.at_once if isinstance(model, Gathering) else self.concurrency
+
+    def halt(self, error: MindgaugeError) -> None:
+        """Stop in good order, for the first reason given: calls under way are finished, batches go on without us."""
+        if self.stop is not None:
+            return
+        self.stop = error
+        left = [said for model in self._gathering.values() if (said := model.leave())]
+        if left:
+            error.args = (f"{error}; {' and '.join(left)}: the same command collects what is there by then",)
 
     # -- calls ------------------------------------------------------------------------------------------------------
 
     async def call(self, model: Model, request: Request) -> Exchange:
         """Make one call within the budget. What it cost is known or, where the server does not count, estimated."""
+        self._not_twice(model, request)
         worst = worst_case(model, request)
         await self.budget.reserve(worst)
         paid = 0.0
@@ -136,13 +162,24 @@ class Session:
         self._watch(model, done)
         return done
 
+    def _not_twice(self, model: Model, request: Request) -> None:
+        """Refuse a call that is under way in a batch, where it will be paid for."""
+        left = self._in_batches.get(model.name)
+        if left is not None and Batches(self.store).holding(request.key(model.name)):
+            raise UsageError(
+                f"{left.calls:,} calls to {model.name} are under way in batches and would be paid for twice; "
+                "run the same command with --batch to collect them first"
+            )
+
     def _watch(self, model: Model, done: Exchange) -> None:
         failures = self._failures.get(model.name, 0) + 1 if done.status is Status.FAILED else 0
         self._failures[model.name] = failures
         if failures >= GIVE_UP_AFTER:
-            self.stop = MindgaugeError(
-                f"{model.name}: {failures} calls failed one after the other, the last with: {done.error}; "
-                "everything finished is kept, run the same command to go on"
+            self.halt(
+                MindgaugeError(
+                    f"{model.name}: {failures} calls failed one after the other, the last with: {done.error}; "
+                    "everything finished is kept, run the same command to go on"
+                )
             )
 
     def asker(self, model: Model, benchmark: str) -> Callable[[Request], Awaitable[Exchange]]:
@@ -182,7 +219,7 @@ class Session:
         try:
             self.store.flush()
         except MindgaugeError as error:
-            self.stop = error
+            self.halt(error)
             if not commit.cancelled():
                 commit.set_exception(error)
         else:
@@ -202,7 +239,7 @@ class Session:
                 try:
                     await job()
                 except MindgaugeError as error:
-                    self.stop = self.stop or error
+                    self.halt(error)
                 if self.stop is not None:
                     return
                 finished += 1
@@ -210,7 +247,7 @@ class Session:
 
         with _seldom_collected():
             async with asyncio.TaskGroup() as group:
-                for _ in range(min(at_once or self.concurrency, self.concurrency, max(total, 1))):
+                for _ in range(min(at_once or self.concurrency, max(total, 1))):
                     group.create_task(worker())
         self.store.flush()
         if self.stop is not None:

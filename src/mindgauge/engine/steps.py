@@ -89,7 +89,7 @@ async def answer(
 
     if total > 0:
         async with session.using(model):
-            await session.work(jobs(), f"{model.name} replies", total)
+            await session.work(jobs(), f"{model.name} replies", total, session.places(model))
 
 
 # -- subjects → ratings ------------------------------------------------------------------------------------------------
@@ -115,12 +115,12 @@ async def rate(
     total = count * runs - len(done)
     judging = _Judging(session, benchmark, judge, session.asker(model, benchmark.name), recognise)
 
-    at_once = SHARING if model.own_machine else session.concurrency
+    at_once = SHARING if model.own_machine else session.places(model)
 
     def jobs() -> Iterator[Job]:
         asked = ((sample, reply, run) for sample, reply in _subjects(store, benchmark) for run in range(runs))
         left = ((sample, reply, run) for sample, reply, run in asked if ((reply or sample).id, run) not in done)
-        for sample, reply, run in _beginnings_first(left, at_once):
+        for sample, reply, run in _beginnings_first(left, min(at_once, session.concurrency)):
             yield partial(judging.rate, sample, reply, run)
 
     if total > 0:

@@ -55,7 +55,7 @@ def _configs(parts: Sequence[Part]) -> list[tuple[str, dict[str, str], int]]:
         (
             name,
             {p.split: f"{p.file.rpartition('/')[0]}/*.parquet" for p in parts if p.config == name},
-            sum(p.rows.height for p in parts if p.config == name),
+            sum(p.rows for p in parts if p.config == name),
         )
         for name in ordered
     ]

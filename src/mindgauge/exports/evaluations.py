@@ -7,21 +7,23 @@ single ratings, `level`, where `score` is then the level's place in the rubric, 
 from __future__ import annotations
 
 import statistics
+from functools import lru_cache
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import polars as pl
 
-from mindgauge.benchmark import Benchmark
 from mindgauge.exports.names import file_only
 from mindgauge.exports.placed import canonical, ident
-from mindgauge.records import RaterKind, Status
+from mindgauge.records import Status
 from mindgauge.rubric import Scale
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from mindgauge.benchmark import Benchmark
     from mindgauge.exports.placed import Placed
+    from mindgauge.exports.rated import Words
     from mindgauge.records import Rating
     from mindgauge.rubric import Criterion
 
@@ -54,19 +56,47 @@ REVIEW: Columns = {
     **MERGED, "review_set": _TEXT, "sampled_from": _TEXT, "sampled_criteria": _TEXT, "n_tied": _WHOLE, "tie_rank": _WHOLE,
 }  # fmt: skip
 Row = dict[str, Any]
+Pair = tuple["Placed", "Rating"]
+_FRAME = 1_000
+"""How many rows are Python objects at a time."""
 
 
-class Book(msgspec.Struct, frozen=True):
-    """What the tables need to know of a run beside its ratings: the benchmark, and judges' words by run and time."""
+class Gathered:
+    """A table that grows row by row, of exactly these columns and types, also where it is empty."""
 
-    benchmark: Benchmark
-    raw_text: dict[tuple[str, int, float], str]
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+        self._rows: list[Row] = []
+        self._frames: list[pl.DataFrame] = []
 
-    @property
-    def plain(self) -> bool:
-        """Whether the layout's own columns are enough."""
-        criteria = self.benchmark.rubric.criteria
-        return len(criteria) == 1 and all(isinstance(value, int) for value in criteria[0].values)
+    def add(self, row: Row) -> None:
+        """Take a row; few of them are Python objects at a time."""
+        self._rows.append(row)
+        if len(self._rows) == _FRAME:
+            self._settle()
+
+    def frames(self) -> list[pl.DataFrame]:
+        """Return all rows."""
+        if self._rows or not self._frames:
+            self._settle()
+        return self._frames
+
+    def _settle(self) -> None:
+        self._frames.append(pl.DataFrame(self._rows, schema=self._columns, orient="row"))
+        self._rows = []
+
+
+class Book:
+    """What the tables need to know of a run beside its ratings: the benchmark, and who said what in which words.
+
+    `plain` says whether the layout's own columns are enough.
+    """
+
+    def __init__(self, benchmark: Benchmark, words: Words) -> None:
+        self.benchmark, self.words = benchmark, words
+        criteria = benchmark.rubric.criteria
+        self.plain = len(criteria) == 1 and all(isinstance(value, int) for value in criteria[0].values)
+        self._criteria = {criterion.name: criterion for criterion in criteria}
 
     def columns(self, columns: Columns, *, level: bool = False) -> Columns:
         """Return a table's columns for this rubric."""
@@ -74,7 +104,7 @@ class Book(msgspec.Struct, frozen=True):
 
     def criterion(self, name: str) -> Criterion:
         """Return a criterion of the rubric."""
-        return next(criterion for criterion in self.benchmark.rubric.criteria if criterion.name == name)
+        return self._criteria[name]
 
     def parts(self, criterion: str, *parts: Any) -> tuple[Any, ...]:
         """Return what makes an evaluation's id, its criterion included where there are several."""
@@ -105,7 +135,7 @@ class Book(msgspec.Struct, frozen=True):
             return canonical(rating.provenance["raw"])
         if is_released(rating):
             return None if rating.value is None else canonical(rating.value)
-        return self.raw_text.get((rating.rater, rating.run, rating.provenance.get("at", 0.0)))
+        return self.words.call(rating.rater, rating.run, rating.provenance.get("at", 0.0))
 
     def models(self, placed: Placed, rater: str, raw: object = None) -> Row:
         """Return who answered and who evaluated, as first named and as we name them; `rater` is empty if nobody did."""
@@ -130,57 +160,75 @@ def raw_rater(rating: Rating) -> Any:
 
 def frame(rows: Iterable[Row], columns: Columns) -> pl.DataFrame:
     """Make rows a table of exactly these columns and types, empty ones included."""
-    return pl.DataFrame(list(rows), schema=columns, orient="row")
+    gathered = Gathered(columns)
+    for row in rows:
+        gathered.add(row)
+    return pl.concat(gathered.frames(), rechunk=True)
 
 
-def raw_rows(book: Book, rated: Iterable[tuple[Placed, Rating]]) -> Iterator[Row]:
-    """Write single judgements, one row each."""
-    for placed, rating in sorted(rated, key=lambda pair: (pair[1].run, *pair[0].order, pair[1].criterion)):
-        parts = book.parts(rating.criterion, rating.run)
-        origin = rating.provenance
-        row: Row = {
-            "evaluation_id": ident("ev", placed.response_id, rating.rater, *parts),
-            "response_id": placed.response_id,
-            "example_id": placed.example_id,
-            **book.models(placed, rating.rater, raw_rater(rating)),
-            "evaluation_run": rating.run,
-            "score": book.score(rating),
-            "score_status": book.status(rating),
-            "explanation": rating.rationale or None,
-            "raw_output": book.raw_output(rating),
-            "source_file": file_only(origin.get("source_file")),
-            "source_row": origin.get("source_row"),
-        }
-        if not book.plain:
-            row |= {"criterion": rating.criterion, "level": None if rating.value is None else str(rating.value)}
-        yield row
+def judged(book: Book, rated: Iterable[Pair], runs: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return a judge's single judgements, one row each, and their means.
+
+    Args:
+        book: of the run.
+        rated: by response, and then by criterion.
+        runs: how often the judge was asked.
+    """
+    raw = [Gathered(book.columns(RAW, level=True)) for _ in range(runs)]
+    merged = Gathered(book.columns(MERGED))
+    for _, pairs in groupby(rated, key=lambda pair: (pair[0].response_id, pair[1].criterion)):
+        repeats = list(pairs)
+        for placed, rating in repeats:
+            raw[rating.run].add(_raw_row(book, placed, rating))
+        merged.add(_mean_row(book, repeats, runs))
+    single = [frame for gathered in raw for frame in gathered.frames()]
+    return pl.concat(single, rechunk=True), pl.concat(merged.frames(), rechunk=True)
 
 
-def merged_rows(book: Book, rated: Iterable[tuple[Placed, Rating]], runs: int) -> Iterator[Row]:
-    """Write the mean of each response's judgements, `score_runs[k]` being run k and null where it has no score.
+def _raw_row(book: Book, placed: Placed, rating: Rating) -> Row:
+    parts = book.parts(rating.criterion, rating.run)
+    origin = rating.provenance
+    row: Row = {
+        "evaluation_id": ident("ev", placed.response_id, rating.rater, *parts),
+        "response_id": placed.response_id,
+        "example_id": placed.example_id,
+        **book.models(placed, rating.rater, raw_rater(rating)),
+        "evaluation_run": rating.run,
+        "score": book.score(rating),
+        "score_status": book.status(rating),
+        "explanation": rating.rationale or None,
+        "raw_output": book.raw_output(rating),
+        "source_file": file_only(origin.get("source_file")),
+        "source_row": origin.get("source_row"),
+    }
+    if not book.plain:
+        row |= {"criterion": rating.criterion, "level": None if rating.value is None else str(rating.value)}
+    return row
+
+
+def _mean_row(book: Book, repeats: list[Pair], runs: int) -> Row:
+    """Write the mean of one response's judgements, `score_runs[k]` being run k and null where it has no score.
 
     A refused reply has none, though some authors' judges scored the refusal.
     """
-    groups: dict[tuple[str, str], tuple[Placed, Rating, list[int | None]]] = {}
-    for placed, rating in rated:
-        key = placed.response_id, rating.criterion
-        groups.setdefault(key, (placed, rating, [None] * runs))[2][rating.run] = book.score(rating)
-    for placed, rating, scores in sorted(groups.values(), key=lambda group: (*group[0].order, group[1].criterion)):
-        yield merged_row(book, placed, rating, scores)
+    scores: list[int | None] = [None] * runs
+    for _, rating in repeats:
+        scores[rating.run] = book.score(rating)
+    return merged_row(book, *repeats[0], scores)
 
 
 def merged_row(book: Book, placed: Placed, rating: Rating, scores: list[int | None], tag: str = "merged") -> Row:
     """Write the mean of the judgements of one response."""
     ordered = book.criterion(rating.criterion).scale is Scale.ORDINAL
-    valid = [score for score in scores if score is not None] if ordered else []
+    valid = tuple(score for score in scores if score is not None) if ordered else ()
     row: Row = {
         "evaluation_id": ident("ev", placed.response_id, rating.rater, *book.parts(rating.criterion, tag)),
         "response_id": placed.response_id,
         "example_id": placed.example_id,
         **book.models(placed, rating.rater, raw_rater(rating)),
-        "score": statistics.fmean(valid) if valid else None,
+        "score": _mean(valid) if valid else None,
         "score_runs": scores,
-        "score_std": statistics.pstdev(valid) if valid else None,
+        "score_std": _deviation(valid) if valid else None,
         "n_valid": sum(score is not None for score in scores),
         "source_file": file_only(placed.reply.provenance.get("source_file")),
         "source_row": placed.reply.provenance.get("source_row"),
@@ -188,13 +236,19 @@ def merged_row(book: Book, placed: Placed, rating: Rating, scores: list[int | No
     return row if book.plain else {**row, "criterion": rating.criterion}
 
 
-def human_rows(
-    book: Book, rated: Iterable[tuple[Placed, Rating]], annotator: str, labels: dict[str, str | None]
-) -> Iterator[Row]:
+@lru_cache
+def _mean(scores: tuple[int, ...]) -> float:
+    return statistics.fmean(scores)
+
+
+@lru_cache
+def _deviation(scores: tuple[int, ...]) -> float:
+    return statistics.pstdev(scores)
+
+
+def human_rows(book: Book, rated: Iterable[Pair], annotator: str, labels: dict[str, str | None]) -> Iterator[Row]:
     """Write one person's scores under a name that is not theirs; where they were read from is theirs, too."""
-    for placed, rating in sorted(
-        rated, key=lambda pair: (pair[0].position, pair[0].response_id, pair[1].criterion, pair[1].run)
-    ):
+    for placed, rating in rated:
         parts = book.parts(rating.criterion, f"human:{annotator}" + (f":{rating.run}" if rating.run else ""))
         own_name = annotator == rating.rater
         row: Row = {
@@ -204,16 +258,11 @@ def human_rows(
             "annotator": annotator,
             "score": rating.value if isinstance(rating.value, int | float) else book.score(rating),
             "label": labels[placed.response_id],
-            "response_text": placed.reply.text,
+            "response_text": book.words.reply(placed),
             "source_file": file_only(rating.provenance.get("source_file")) if own_name else None,
             "source_row": rating.provenance.get("source_row") if own_name else None,
         }
         yield row if book.plain else {**row, "criterion": rating.criterion}
-
-
-def is_score(rating: Rating) -> bool:
-    """Whether a rating has a table here: models and people do, rules, classifiers and panels do not."""
-    return rating.rater_kind in {RaterKind.MODEL, RaterKind.PERSON}
 
 
 def is_released(rating: Rating) -> bool:

@@ -5,10 +5,13 @@ A folder is ours as long as it holds exactly what its `checksums/sha256_manifest
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import hashlib
 import json
 import os
 import shutil
+import socket
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -16,6 +19,7 @@ import msgspec
 from mindgauge.errors import MindgaugeError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     import polars as pl
@@ -41,15 +45,17 @@ class Folder:
         Raises:
             UsageError: it is a file, or holds anything that is not an earlier export as it was written.
         """
-        self.out = out.resolve()
+        self.out = str(out.resolve())
         self.written: list[Written] = []
-        stranger = _stranger(self.out)
+        self._target = out.resolve()
+        stranger = _stranger(self._target)
         if stranger is not None:
-            raise UsageError(f"{out}: holds {stranger}, which no export left there like this; choose another --out")
-        self._draft = self.out.with_name(f".{self.out.name}.{os.getpid()}")
+            raise holds_other(str(out), stranger)
+        self._draft = self._target.with_name(f".{self._target.name}.{socket.gethostname()}.{os.getpid()}")
 
     def __enter__(self) -> Self:
         try:
+            _remove_abandoned(self._target)
             self._draft.mkdir(parents=True)
         except OSError as error:
             raise UsageError(f"{self.out}: cannot write here ({error.strerror})") from error
@@ -60,11 +66,11 @@ class Folder:
             if error is None:
                 self._settle()
         except OSError as problem:
-            raise MindgaugeError(f"{self.out}: {problem.strerror}; nothing was exported") from problem
+            raise MindgaugeError(f"{self.out}: {problem.strerror or problem}; nothing was exported") from problem
         finally:
             shutil.rmtree(self._draft, ignore_errors=True)
         if isinstance(error, OSError):
-            raise MindgaugeError(f"{self.out}: {error.strerror}; nothing was exported") from error
+            raise MindgaugeError(f"{self.out}: {error.strerror or error}; nothing was exported") from error
 
     def text(self, name: str, content: str) -> None:
         """Write a text file."""
@@ -82,13 +88,26 @@ class Folder:
 
     def csv(self, name: str, rows: pl.DataFrame) -> None:
         """Write a CSV file: all text quoted, and marked as UTF-8 so that spreadsheets read every script."""
-        rows.write_csv(self._path(name), include_bom=True, quote_style="non_numeric")
-        self._note(name, rows.height)
+        self.csv_stream(name, [rows])
+
+    def csv_stream(self, name: str, frames: Iterable[pl.DataFrame]) -> None:
+        """Write a CSV file from frames of the same columns, at least one, of which only one is held at a time."""
+        rows = 0
+        with self._path(name).open("wb") as file:
+            for number, frame in enumerate(frames):
+                frame.write_csv(file, include_bom=not number, include_header=not number, quote_style="non_numeric")
+                rows += frame.height
+        self._note(name, rows)
+
+    def _list(self) -> None:
+        """Write the manifest."""
+        files = {w.file: {"sha256": w.sha256, "size": w.size} for w in self.written}
+        self.json(MANIFEST, {"algorithm": "sha256", "files": files})
 
     def _path(self, name: str) -> Path:
         path = self._draft / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists():
+        if path.exists() or any(written.file == name for written in self.written):
             raise MindgaugeError(f"{self.out}: two tables would both be {name}; rename a model or rater")
         return path
 
@@ -97,11 +116,26 @@ class Folder:
         self.written.append(Written(name, rows, path.stat().st_size, _sha256(path)))
 
     def _settle(self) -> None:
-        files = {w.file: {"sha256": w.sha256, "size": w.size} for w in self.written}
-        self.json(MANIFEST, {"algorithm": "sha256", "files": files})
-        if self.out.exists():
-            shutil.rmtree(self.out)
-        self._draft.rename(self.out)
+        """Put everything in its place."""
+        self._list()
+        if self._target.exists():
+            shutil.rmtree(self._target)
+        self._draft.rename(self._target)
+
+
+def holds_other(out: str, stranger: str) -> UsageError:
+    """Return the refusal of a destination that holds something which is not ours."""
+    return UsageError(f"{out}: holds {stranger}, which no export left there like this; choose another --out")
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Remove what killed exports to the same folder left beside it; those of other machines may still be written."""
+    for draft in target.parent.glob(f".{glob.escape(target.name)}.{glob.escape(socket.gethostname())}.*"):
+        with contextlib.suppress(ValueError, PermissionError):
+            try:
+                os.kill(int(draft.name.rpartition(".")[2]), 0)
+            except ProcessLookupError:
+                shutil.rmtree(draft, ignore_errors=True)
 
 
 def _stranger(folder: Path) -> str | None:

@@ -7,32 +7,19 @@ never among the responses, whose means they would bend.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
 import polars as pl
 
 from mindgauge.errors import UsageError
 from mindgauge.exports import card, metadata
-from mindgauge.exports.evaluations import (
-    HUMAN,
-    MERGED,
-    RAW,
-    REVIEW,
-    Book,
-    frame,
-    human_rows,
-    is_released,
-    is_score,
-    merged_rows,
-    raw_model,
-    raw_rows,
-)
-from mindgauge.exports.metadata import Part
+from mindgauge.exports.evaluations import HUMAN, REVIEW, Book, frame, human_rows, judged, raw_model
+from mindgauge.exports.metadata import Joins, Part
 from mindgauge.exports.names import config_name, file_names, file_only, pseudonyms
 from mindgauge.exports.placed import SPLIT, Placed, place
-from mindgauge.exports.reviews import raters, review_rows, selections, stated
-from mindgauge.records import RaterKind, Rating, Status
+from mindgauge.exports.rated import Rated, Words
+from mindgauge.exports.reviews import Judge, raters, review_rows, scores, selections, stated
+from mindgauge.records import RaterKind, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,32 +35,45 @@ RESPONSES = {
     "answer_run": _WHOLE, "response_text": _TEXT, "response_is_json": pl.Boolean(), "refusal": pl.Boolean(),
     "tokens": _WHOLE, "label": _TEXT, "source_file": _TEXT, "source_row": _WHOLE, "source_dataset_id": _TEXT,
 }  # fmt: skip
-Pair = tuple[Placed, Rating]
+Table = tuple[Part, pl.DataFrame]
 
 
-class Contents(msgspec.Struct, frozen=True):
-    """What a run holds for the layout: replies in their places, ratings with them, and what has no table."""
+class Contents(NamedTuple):
+    """What a run holds for the layout: replies in their places with their labels, and what raters said of them."""
 
+    book: Book
     placed: list[Placed]
-    rated: list[Pair]
     labels: dict[str, str | None]
-    left_out: dict[str, int]
+    rated: Rated
+
+    @property
+    def apart(self) -> list[tuple[tuple[str, str], list[Placed]]]:
+        """Replies by split and model, but for those that were drawn from others."""
+        return _grouped([p for p in self.placed if not p.selection], lambda p: (p.split, p.reply.model))
+
+    @property
+    def files(self) -> dict[str, str]:
+        """What models' files are called."""
+        return file_names(p.reply.model for p in self.placed)
 
 
 def write(folder: Folder, store: Store, benchmark: Benchmark, manifest: dict[str, Any], licence: str) -> None:
-    """Write an open benchmark's part of a run.
+    """Write an open benchmark's part of a run, one table after the other.
 
     Raises:
         UsageError: there are no replies.
     """
     contents = _contents(store, benchmark)
-    book = Book(benchmark, _raw_text(store, benchmark))
-    parts = sorted(_parts(book, contents), key=lambda part: part.file)
-    for part in parts:
-        folder.parquet(part.file, part.rows)
-    folder.json("metadata/export_summary.json", metadata.summary(parts, contents.left_out, benchmark, manifest))
-    folder.json("metadata/normalization.json", metadata.normalization(contents.placed, contents.labels, book))
-    folder.json("metadata/provenance.json", metadata.provenance(parts, contents.rated, benchmark, manifest))
+    parts = []
+    for part, rows in _tables(contents):
+        folder.parquet(part.file, rows)
+        parts.append(part)
+    parts.sort(key=lambda part: part.file)
+    folder.written.sort(key=lambda written: written.file)
+    rated = contents.rated
+    folder.json("metadata/export_summary.json", metadata.summary(parts, rated.left_out, benchmark, manifest))
+    folder.json("metadata/normalization.json", metadata.normalization(contents.placed, contents.labels, contents.book))
+    folder.json("metadata/provenance.json", metadata.provenance(parts, rated.instruments, benchmark, manifest))
     folder.text("README.md", card.render(benchmark, parts, licence, loaded=bool(manifest["plan"].get("loaded"))))
 
 
@@ -81,79 +81,100 @@ def _contents(store: Store, benchmark: Benchmark) -> Contents:
     placed = place(store, benchmark)
     if not placed:
         raise UsageError(f"{store.folder}: no replies to {benchmark.name} in this run, so there is nothing to export")
-    by_id = {p.reply.id: p for p in placed}
-    criteria = {criterion.name for criterion in benchmark.rubric.criteria}
+    rated = Rated(store, benchmark)
+    by_row = rated.labels()
     labels = {p.response_id: p.sample.tags.get(benchmark.protocol or "category") for p in placed}
-    rated: list[Pair] = []
-    left_out: dict[str, int] = {}
-    for rating in store.ratings(benchmark.name):
-        if rating.subject not in by_id or rating.criterion not in criteria or not is_score(rating):
-            who = rating.rater_kind.value if rating.rater_kind is RaterKind.PERSON else rating.rater
-            what = f"{who} on {rating.criterion}"
-            left_out[what] = left_out.get(what, 0) + 1
+    labels |= {p.response_id: by_row[p.reply.id] for p in placed if p.reply.id in by_row}
+    return Contents(Book(benchmark, Words(store, benchmark.name)), placed, labels, rated)
+
+
+def _tables(contents: Contents) -> Iterator[Table]:
+    yield from _responses(contents)
+    yield from _human(contents)
+    for judge, name in file_names(contents.rated.judges).items():
+        yield from _judged(contents, judge, name)
+    yield from _reviewed(contents)
+
+
+def _responses(contents: Contents) -> Iterator[Table]:
+    for (split, model), group in contents.apart:
+        rows = frame((_response_row(contents, p) for p in group), RESPONSES)
+        file = f"responses/{split}/{contents.files[model]}.parquet"
+        yield Part.of(file, "responses", split, "response_id", rows), rows
+
+
+def _human(contents: Contents) -> Iterator[Table]:
+    book, names = contents.book, pseudonyms(contents.rated.people)
+    for split, group in _grouped(contents.placed, lambda p: p.split):
+        for person in contents.rated.people:
+            joins = Joins()
+            pairs = contents.rated.of(person, RaterKind.PERSON, group, lambda p: (p.position, p.response_id))
+            rows = frame(human_rows(book, joins.watched(pairs), names[person], contents.labels), book.columns(HUMAN))
+            if rows.is_empty():
+                continue
+            file = f"evaluations/human_raw/{split}/{names[person]}.parquet"
+            yield Part.of(file, "human_raw_scores", split, "evaluation_id", rows, joins.told()), rows
+
+
+def _judged(contents: Contents, judge: str, name: str) -> Iterator[Table]:
+    config = config_name(name)
+    for (split, model), group in contents.apart:
+        joins = Joins()
+        pairs = joins.watched(contents.rated.of(judge, RaterKind.MODEL, group, lambda p: p.order))
+        raw, merged = judged(contents.book, pairs, contents.rated.judges[judge])
+        if merged.is_empty():
             continue
-        rated.append((by_id[rating.subject], rating))
-        if is_released(rating) and "protocol" in rating.provenance:  # the label in the very row that was rated
-            labels[by_id[rating.subject].response_id] = rating.provenance["protocol"]
-    return Contents(placed, rated, labels, left_out)
-
-
-def _raw_text(store: Store, benchmark: Benchmark) -> dict[tuple[str, int, float], str]:
-    """Return the judges' own words by rater, run and time, where one call alone ended then."""
-    query = (
-        "SELECT model, run, at, min(text) FROM calls WHERE benchmark = ? AND text IS NOT NULL AND at > 0 "
-        "GROUP BY model, run, at HAVING count(*) = 1"
-    )
-    return {(model, run, at): text for model, run, at, text in store.select(query, (benchmark.name,))}
-
-
-def _parts(book: Book, contents: Contents) -> Iterator[Part]:
-    placed = [p for p in contents.placed if not p.selection]
-    models = file_names(p.reply.model for p in contents.placed)
-    for (split, model), group in _grouped(placed, lambda p: (p.split, p.reply.model)):
-        rows = frame((_response_row(p, contents.labels[p.response_id]) for p in group), RESPONSES)
-        yield Part(f"responses/{split}/{models[model]}.parquet", "responses", split, "response_id", rows)
-    people = [pair for pair in contents.rated if pair[1].rater_kind is RaterKind.PERSON]
-    names = pseudonyms(rating.rater for _, rating in people)
-    for (split, person), pairs in _grouped(people, lambda pair: (pair[0].split, pair[1].rater)):
-        rows = frame(human_rows(book, pairs, names[person], contents.labels), book.columns(HUMAN))
-        file = f"evaluations/human_raw/{split}/{names[person]}.parquet"
-        yield Part(file, "human_raw_scores", split, "evaluation_id", rows, metadata.joins(pairs))
-    judged = dict(_grouped([p for p in contents.rated if p[1].rater_kind is RaterKind.MODEL], lambda p: p[1].rater))
-    judges = file_names(judged)
-    for judge, pairs in judged.items():
-        runs = max(rating.run for _, rating in pairs) + 1
-        drawn_apart = [pair for pair in pairs if not pair[0].selection]
-        for (split, model), some in _grouped(drawn_apart, lambda pair: (pair[0].split, pair[0].reply.model)):
-            where = f"{judges[judge]}/{split}/{models[model]}.parquet"
-            raw = frame(raw_rows(book, some), book.columns(RAW, level=True))
-            merged = frame(merged_rows(book, some, runs), book.columns(MERGED))
-            config = config_name(judges[judge])
-            yield Part(
-                f"evaluations/llm_raw/{where}", f"llm_raw_evaluations_{config}", split, "evaluation_id", raw,
-                metadata.joins(some),
-            )  # fmt: skip
-            yield Part(
+        where = f"{name}/{split}/{contents.files[model]}.parquet"
+        yield (
+            Part.of(
+                f"evaluations/llm_raw/{where}",
+                f"llm_raw_evaluations_{config}",
+                split,
+                "evaluation_id",
+                raw,
+                joins.told(),
+            ),
+            raw,
+        )
+        yield (
+            Part.of(
                 f"evaluations/llm_merged/{where}", f"llm_merged_evaluations_{config}", split, "evaluation_id", merged
-            )
-    yield from _review_parts(book, contents, judged)
+            ),
+            merged,
+        )
 
 
-def _review_parts(book: Book, contents: Contents, judged: dict[str, list[Pair]]) -> Iterator[Part]:
+def _reviewed(contents: Contents) -> Iterator[Table]:
     """Write every review set once per judge or panel, as the authors do, or bare where no judge is."""
-    sets = selections(contents.placed, (rating for _, rating in contents.rated))
-    scored = [(name, rater) for name, members in sets.items() for rater in raters(name, members, judged)]
+    book, rated = contents.book, contents.rated
+    sets = selections(contents.placed, rated.selected())
+    if not sets:
+        return
+    items = {p.example_id for members in sets.values() for p in members}
+    rivals = dict(_grouped([p for p in contents.placed if p.example_id in items], lambda p: p.example_id))
+    replies = [p for some in rivals.values() for p in some]
+    judges = {
+        judge: Judge(
+            runs, rated.raw_name(judge),
+            scores(book, rated.of(judge, RaterKind.MODEL, replies, lambda p: p.order), runs),
+        )
+        for judge, runs in rated.judges.items()
+    }  # fmt: skip
+    scored = [(name, rater) for name, members in sets.items() for rater in raters(name, members, judges)]
     files = file_names(f"{name}__{rater}" if rater else name for name, rater in scored)
     for name, rater in scored:
-        rows = frame(review_rows(book, name, sets[name], rater, judged), book.columns(REVIEW))
+        rows = frame(review_rows(book, name, sets[name], rivals, rater, judges), book.columns(REVIEW))
         file = files[f"{name}__{rater}" if rater else name]
-        yield Part(
+        joins = Joins()
+        for p in sets[name]:
+            joins.look(p, stated(p, name, rater))
+        yield Part.of(
             f"evaluations/sampled_review_sets/{file}.parquet", "sampled_review_sets", SPLIT, "evaluation_id", rows,
-            metadata.joins((p, stated(p, name, rater)) for p in sets[name]),
-        )  # fmt: skip
+            joins.told(),
+        ), rows  # fmt: skip
 
 
-def _response_row(placed: Placed, label: str | None) -> Row:
+def _response_row(contents: Contents, placed: Placed) -> Row:
     reply, origin = placed.reply, placed.reply.provenance
     tokens = origin.get("tokens", reply.usage.prompt_tokens + reply.usage.completion_tokens or None)
     source = origin.get("source_dataset_id") or placed.sample.tags.get("source")
@@ -164,11 +185,11 @@ def _response_row(placed: Placed, label: str | None) -> Row:
         "answer_model_raw": raw_model(placed),
         "answer_model": reply.model,
         "answer_run": reply.run,
-        "response_text": reply.text,
+        "response_text": contents.book.words.reply(placed),
         "response_is_json": bool(origin.get("is_json", False)),
         "refusal": reply.status is Status.REFUSED,
         "tokens": tokens if isinstance(tokens, int) else None,
-        "label": label,
+        "label": contents.labels[placed.response_id],
         "source_file": file_only(origin.get("source_file")),
         "source_row": origin.get("source_row"),
         "source_dataset_id": None if source is None else str(source),

@@ -12,10 +12,9 @@ from mindgauge.exports.evaluations import OUT_OF_RANGE, STATUSES, raw_model
 from mindgauge.exports.names import file_only
 from mindgauge.exports.placed import RULES
 from mindgauge.manifest import software
-from mindgauge.records import RaterKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from mindgauge.benchmark import Benchmark
     from mindgauge.exports.evaluations import Book
@@ -24,38 +23,78 @@ if TYPE_CHECKING:
 
 
 class Part(msgspec.Struct, frozen=True):
-    """One table of the layout: its file, the config and split it belongs to, its key column, and how rows were joined."""
+    """What is told of one table of the layout: its file, its config and split, and what its rows hold, counted.
+
+    `ids` are the values of its key column, as bytes. `responses` are those that it has rows of, and `sources` how many
+    rows were read from each file.
+    """
 
     file: str
     config: str
     split: str
     key: str
-    rows: pl.DataFrame
+    rows: int
+    ids: pl.Series
+    nulls: Counter[str]
+    statuses: Counter[str] | None
+    sources: Counter[str]
+    responses: frozenset[str]
     joins: dict[str, Any] = {}
 
+    @classmethod
+    def of(
+        cls, file: str, config: str, split: str, key: str, rows: pl.DataFrame, joins: dict[str, Any] | None = None
+    ) -> Part:
+        """Count what a table holds."""
+        return cls(
+            file, config, split, key, rows.height, rows[key].str.slice(3).str.decode("hex"),
+            Counter({column: n for column, n in rows.null_count().row(0, named=True).items() if n}),
+            _counts(rows["score_status"]) if "score_status" in rows.columns else None,
+            _counts(rows["source_file"].drop_nulls()), frozenset(rows["response_id"].unique()), joins or {},
+        )  # fmt: skip
 
-def joins(pairs: Iterable[tuple[Placed, Rating]]) -> dict[str, Any]:
-    """Say which ratings were not in the row of their reply, and which had another answer beside them."""
-    checked, moved, overwritten = 0, [], []
-    for placed, rating in pairs:
+
+def _counts(column: pl.Series) -> Counter[str]:
+    return Counter(dict(column.value_counts().iter_rows()))
+
+
+class Joins:
+    """Which ratings were not in the row of their reply, and which had another answer beside them."""
+
+    def __init__(self) -> None:
+        self._checked = 0
+        self._moved: list[dict[str, Any]] = []
+        self._overwritten: list[dict[str, Any]] = []
+
+    def watched(self, pairs: Iterable[tuple[Placed, Rating]]) -> Iterator[tuple[Placed, Rating]]:
+        """Look at ratings as they pass."""
+        for placed, rating in pairs:
+            self.look(placed, rating)
+            yield placed, rating
+
+    def look(self, placed: Placed, rating: Rating) -> None:
+        """Look at a rating."""
         here, there = rating.provenance.get("source_row"), placed.reply.provenance.get("source_row")
         if here is None or there is None or "source_file" not in rating.provenance:
-            continue
-        checked += 1
+            return
+        self._checked += 1
         where = {"source_file": file_only(rating.provenance["source_file"]), "source_row": here}
         if here != there or rating.provenance.get("inputs_changed"):
-            moved.append(where)
+            self._moved.append(where)
         if rating.provenance.get("answer_overwritten") or rating.provenance.get("answer_changed"):
-            overwritten.append(where)
-    if not checked:
-        return {"joined_by": "response id"}
-    for failures in (moved, overwritten):
-        failures.sort(key=lambda row: (row["source_file"], row["source_row"]))
-    return {
-        "joined_by": "position, inputs equal",
-        "inputs_equal": {"checked": checked, "failures": moved},
-        "answer_equal": {"checked": checked, "failures": overwritten},
-    }
+            self._overwritten.append(where)
+
+    def told(self) -> dict[str, Any]:
+        """Say what was found."""
+        if not self._checked:
+            return {"joined_by": "response id"}
+        for failures in (self._moved, self._overwritten):
+            failures.sort(key=lambda row: (row["source_file"], row["source_row"]))
+        return {
+            "joined_by": "position, inputs equal",
+            "inputs_equal": {"checked": self._checked, "failures": self._moved},
+            "answer_equal": {"checked": self._checked, "failures": self._overwritten},
+        }
 
 
 def summary(
@@ -65,19 +104,19 @@ def summary(
     configs: dict[str, Any] = {}
     for name in dict.fromkeys(part.config for part in parts):
         mine = [part for part in parts if part.config == name]
-        rows = pl.concat([part.rows for part in mine])
-        ids = rows[mine[0].key]
+        ids = pl.concat([part.ids for part in mine])
         configs[name] = {
-            "files": {part.file: part.rows.height for part in mine},
-            "rows": {split: sum(p.rows.height for p in mine if p.split == split) for split in {p.split for p in mine}},
-            "nulls": {column: n for column, n in rows.null_count().row(0, named=True).items() if n},
+            "files": {part.file: part.rows for part in mine},
+            "rows": {split: sum(p.rows for p in mine if p.split == split) for split in {p.split for p in mine}},
+            "nulls": dict(sum((part.nulls for part in mine), Counter[str]())),
             "id": mine[0].key,
-            "ids_unique": ids.n_unique() == rows.height,
+            "ids_unique": ids.n_unique() == len(ids),
         }
-        if "score_status" in rows.columns:
-            configs[name]["score_status"] = dict(sorted(Counter(rows["score_status"]).items()))
-    responses = {i for part in parts if part.config == "responses" for i in part.rows["response_id"]}
-    elsewhere = {i for part in parts for i in part.rows["response_id"]} - responses
+        statuses = [part.statuses for part in mine if part.statuses is not None]
+        if statuses:
+            configs[name]["score_status"] = dict(sum(statuses, Counter[str]()))
+    responses = {i for part in parts if part.config == "responses" for i in part.responses}
+    elsewhere = {i for part in parts for i in part.responses} - responses
     return {
         "benchmark": benchmark.name,
         "configs": configs,
@@ -116,7 +155,7 @@ def normalization(placed: Sequence[Placed], labels: dict[str, str | None], book:
 
 def provenance(
     parts: Sequence[Part],
-    rated: Iterable[tuple[Placed, Rating]],
+    instruments: Collection[tuple[str, str]],
     benchmark: Benchmark,
     manifest: dict[str, Any],
 ) -> dict[str, Any]:
@@ -125,22 +164,23 @@ def provenance(
     plan = manifest["plan"]
     files = {}
     for part in parts:
-        counts = Counter(name for name in part.rows["source_file"] if name is not None)
-        sources = [{"path": n, "rows": counts[n], "sha256": hashes.get(n)} for n in sorted(counts)]
+        sources = [{"path": n, "rows": rows, "sha256": hashes.get(n)} for n, rows in sorted(part.sources.items())]
         files[part.file] = {
-            "rows": part.rows.height,
+            "rows": part.rows,
             "sources": sources,
             **({"joins": part.joins} if part.joins else {}),
         }
     place = plan["benchmarks"].index(benchmark.name) if benchmark.name in plan["benchmarks"] else 0
-    used = {(r.rater, r.instrument or "as released") for _, r in rated if r.rater_kind is RaterKind.MODEL}
     asked = {key: plan[key] for key in ("runs", "judge_runs", "mode", "protocol") if key in plan}
     return {
         "software": software(),
         "benchmark": benchmark.name,
         "kind": "released replies and ratings" if plan.get("loaded") else "own run",
         "asked": asked,
-        "instruments": [{"evaluator_model": rater, "instrument": name} for rater, name in sorted(used)],
+        "instruments": [
+            {"evaluator_model": rater, "instrument": name}
+            for rater, name in sorted((rater, name or "as released") for rater, name in instruments)
+        ],
         "samples": plan.get("samples", [""])[place],
         "merged": "computed from llm_raw; source_file and source_row are the response's, or those of a released review set",
         "files": files,

@@ -35,10 +35,18 @@ RULES = {
     ),
     "hash": "first 32 hexadecimal digits of the SHA-256 of JSON with sorted keys, no whitespace, NFC, UTF-8",
 }
+_TOLD = frozenset({
+    "is_json", "model", "model_raw", "review_sets", "selection", "source_dataset_id", "source_file", "source_row", "tokens",
+})  # fmt: skip
+"""What of a reply's provenance the layout tells."""
 
 
 class Placed(msgspec.Struct, frozen=True):
-    """A reply and its place. `position` is that of its row in the set, or of its sample in the run."""
+    """A reply and its place, without what is long: its text, and of its sample the messages.
+
+    `position` is that of its row in the set, or of its sample in the run. Of the reply's provenance there is what the
+    layout tells.
+    """
 
     reply: Reply
     sample: Sample
@@ -70,16 +78,38 @@ def ident(prefix: str, *parts: Any) -> str:
 
 def place(store: Store, benchmark: Benchmark) -> list[Placed]:
     """Return the replies of a benchmark in a run, in the layout's order."""
-    samples = {sample.id: (number, sample) for number, sample in enumerate(store.samples(benchmark.name))}
+    numbered = list(_occurrences(_replies(store, benchmark.name)))
+    wanted: dict[str, set[int]] = {}
+    for reply, occurrence in numbered:
+        wanted.setdefault(reply.sample, set()).add(occurrence)
+    items: dict[tuple[str, int], tuple[int, Sample, str, str]] = {}
+    for number, sample in enumerate(store.samples(benchmark.name)):
+        split, messages = config_name(sample.tags.get("split") or SPLIT), msgspec.to_builtins(sample.messages)
+        bare = msgspec.structs.replace(sample, messages=())
+        for occurrence in wanted.get(sample.id, ()):
+            items[sample.id, occurrence] = number, bare, split, ident("ex", split, messages, occurrence)
     placed = []
-    for reply, occurrence in _occurrences(reply for reply in store.replies(benchmark.name) if reply.sample in samples):
-        number, sample = samples[reply.sample]
+    for reply, occurrence in numbered:
+        number, sample, split, example = items[reply.sample, occurrence]
         row = reply.provenance.get("source_row")
-        split = config_name(sample.tags.get("split") or SPLIT)
-        example = ident("ex", split, msgspec.to_builtins(sample.messages), occurrence)
         response = ident("rs", example, reply.model, reply.run)
         placed.append(Placed(reply, sample, split, number if row is None else row, example, response))
     return sorted(placed, key=lambda p: p.order)
+
+
+def _replies(store: Store, benchmark: str) -> Iterator[Reply]:
+    """Return the replies to samples that are here, without what is long."""
+    samples = set(store.sample_ids(benchmark))
+    once: dict[str, str] = {}  # names and files that many replies share
+    for reply in store.replies(benchmark):
+        if reply.sample in samples:
+            told = {
+                name: once.setdefault(value, value) if isinstance(value, str) else value
+                for name, value in reply.provenance.items()
+                if name in _TOLD
+            }
+            model, sample = (once.setdefault(name, name) for name in (reply.model, reply.sample))
+            yield Reply(reply.id, sample, model, reply.run, reply.status, usage=reply.usage, provenance=told)
 
 
 def _occurrences(replies: Iterable[Reply]) -> Iterator[tuple[Reply, int]]:

@@ -7,46 +7,67 @@ judge scored it. Those scores stand for a judge, or a panel of them, of whose ra
 from __future__ import annotations
 
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from mindgauge.exports.evaluations import merged_row, raw_rater
+from mindgauge.exports.evaluations import merged_row
 from mindgauge.exports.names import file_only
 from mindgauge.records import RaterKind, Rating, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from mindgauge.exports.evaluations import Book, Row
+    from mindgauge.exports.evaluations import Book, Pair, Row
     from mindgauge.exports.placed import Placed
 
-Judged = dict[str, list["tuple[Placed, Rating]"]]
-"""Models' ratings by rater."""
 _Scores = dict[tuple[str, str], list[int | None]]
 _Means = dict[tuple[str, str], float]
 
 
-def selections(placed: Iterable[Placed], ratings: Iterable[Rating]) -> dict[str, list[Placed]]:
-    """Return the replies of each selection, in the order of their items."""
+class Judge(NamedTuple):
+    """What is known of a judge: how often it was asked, its name as first given, and its scores by run.
+
+    `scores` are by response and criterion, of the replies to those items of which the review sets have one.
+    """
+
+    runs: int
+    raw: Any
+    scores: _Scores
+
+
+def scores(book: Book, pairs: Iterable[Pair], runs: int) -> _Scores:
+    """Return the scores of every response on every criterion, run by run."""
+    found: _Scores = {}
+    for placed, rating in pairs:
+        found.setdefault((placed.response_id, rating.criterion), [None] * runs)[rating.run] = book.score(rating)
+    return found
+
+
+def selections(placed: Iterable[Placed], drawn: Iterable[tuple[str, str]]) -> dict[str, list[Placed]]:
+    """Return the replies of each selection, in the order of their items.
+
+    Args:
+        placed: the replies.
+        drawn: for which selection a reply was rated: the reply's id, the selection.
+    """
     by_id = {p.reply.id: p for p in placed}
     members: dict[str, dict[str, Placed]] = {}
     for p in by_id.values():
-        for drawn in (*([p.selection] if p.selection else []), *_sets(p)):
-            members.setdefault(drawn, {})[p.reply.id] = p
-    for rating in ratings:
-        name = rating.provenance.get("selection")
-        if name and rating.subject in by_id:
-            members.setdefault(name, {})[rating.subject] = by_id[rating.subject]
+        for name in (*([p.selection] if p.selection else []), *_sets(p)):
+            members.setdefault(name, {})[p.reply.id] = p
+    for reply, name in drawn:
+        if reply in by_id:
+            members.setdefault(name, {})[reply] = by_id[reply]
     return {
         name: sorted(found.values(), key=lambda p: (p.position, p.response_id))
         for name, found in sorted(members.items())
     }
 
 
-def raters(name: str, members: Sequence[Placed], judged: Judged) -> list[str]:
+def raters(name: str, members: Sequence[Placed], judges: Iterable[str]) -> list[str]:
     """Return who scored a set: the run's judges and those whose scores were released with it, or nobody ("")."""
-    return sorted({*judged, *(rater for p in members for rater in _sets(p).get(name, {}))}) or [""]
+    return sorted({*judges, *(rater for p in members for rater in _sets(p).get(name, {}))}) or [""]
 
 
 def stated(placed: Placed, name: str, rater: str) -> Rating:
@@ -55,41 +76,51 @@ def stated(placed: Placed, name: str, rater: str) -> Rating:
     return Rating(placed.reply.id, "", rater, RaterKind.MODEL, 0, Status.NOT_APPLICABLE, provenance=facts)
 
 
-def review_rows(book: Book, name: str, members: Sequence[Placed], rater: str, judged: Judged) -> Iterator[Row]:
+def review_rows(
+    book: Book,
+    name: str,
+    members: Sequence[Placed],
+    rivals: Mapping[str, Sequence[Placed]],
+    rater: str,
+    judges: Mapping[str, Judge],
+) -> Iterator[Row]:
     """Write the rows of one review set as one judge scored them; replies it did not judge have no score.
 
     `n_tied` counts the replies to the same item in this run, the chosen one included, to which the judge gave the same
     mean; `tie_rank` is the chosen one's place among them by model and repeat, counted from 1. Where a set tells no more
     than a mean, that is the score, its runs are null and their number is unknown.
+
+    Args:
+        book: of the run.
+        name: the set's.
+        members: its replies.
+        rivals: the replies to each item.
+        rater: the judge or panel.
+        judges: the run's.
     """
-    pairs = judged.get(rater, [])
-    all_pairs = [pair for some in judged.values() for pair in some]
-    runs = max((rating.run for _, rating in pairs or all_pairs), default=0) + 1
+    nothing: _Scores = {}
+    own = judges.get(rater) or Judge(max((judge.runs for judge in judges.values()), default=1), None, nothing)
     panel = next((found for p in members if (found := stated(p, name, rater).provenance.get("panel"))), [rater])
-    scores, means = _scores(book, pairs, runs), _panel_means(book, [judged.get(judge, []) for judge in panel], runs)
-    rivals: dict[str, dict[str, Placed]] = {}
-    for p, _ in all_pairs:
-        rivals.setdefault(p.example_id, {})[p.response_id] = p
-    model_raw = next((raw_rater(rating) for _, rating in pairs), None)
+    means = _panel_means([judges[judge].scores if judge in judges else nothing for judge in panel])
     for placed in members:
         facts = stated(placed, name, rater).provenance
         for criterion in book.benchmark.rubric.criteria:
             key = placed.response_id, criterion.name
-            found, mean = scores.get(key), means.get(key)
+            found, mean = own.scores.get(key), means.get(key)
             more: dict[str, Any] = {}
             if facts and facts["criterion"] == criterion.name:
                 more = {"source_file": file_only(facts["source_file"]), "source_row": facts["source_row"]}
-                if key not in scores and placed.reply.status is Status.OK:
+                if key not in own.scores and placed.reply.status is Status.OK:
                     found, mean = facts.get("runs"), facts["mean"] if mean is None else mean
                     if found is None and mean is not None:
                         more |= {"score": mean, "n_valid": None}
             nobody = msgspec.structs.replace(
                 stated(placed, name, rater),
                 criterion=criterion.name,
-                provenance={"model_raw": facts.get("model_raw") or model_raw},
+                provenance={"model_raw": facts.get("model_raw") or own.raw},
             )
-            found = [*(found or ()), *[None] * runs][: max(runs, len(found or ()))]
-            others = {**rivals.get(placed.example_id, {}), placed.response_id: placed}
+            found = [*(found or ()), *[None] * own.runs][: max(own.runs, len(found or ()))]
+            others = {p.response_id: p for p in (*rivals.get(placed.example_id, ()), placed)}
             tied = _tied(others, {**means, key: mean}, key)
             yield {
                 **merged_row(book, placed, nobody, found, f"review:{name}"),
@@ -114,19 +145,11 @@ def _drawn(placed: Placed, name: str, facts: dict[str, Any]) -> Row:
     return {"sampled_from": file_only(file), "sampled_criteria": facts.get("sampled_criteria") or name}
 
 
-def _scores(book: Book, pairs: Iterable[tuple[Placed, Rating]], runs: int) -> _Scores:
-    """Return the scores of every response on every criterion, run by run."""
-    scores: _Scores = {}
-    for placed, rating in pairs:
-        scores.setdefault((placed.response_id, rating.criterion), [None] * runs)[rating.run] = book.score(rating)
-    return scores
-
-
-def _panel_means(book: Book, panel: Sequence[list[tuple[Placed, Rating]]], runs: int) -> _Means:
+def _panel_means(panel: Sequence[_Scores]) -> _Means:
     """Return the mean over judges of each one's mean, for what all of them scored."""
     each: list[_Means] = []
-    for pairs in panel:
-        found = {key: [s for s in scores if s is not None] for key, scores in _scores(book, pairs, runs).items()}
+    for scored in panel:
+        found = {key: [s for s in scores if s is not None] for key, scores in scored.items()}
         each.append({key: fmean(valid) for key, valid in found.items() if valid})
     return {key: fmean(means[key] for means in each) for key in each[0] if all(key in means for means in each)}
 

@@ -7,26 +7,47 @@ is written as in the other CSV exports: nothing in it is a formula to a spreadsh
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
 from mindgauge.analysis.escalation.review import queue
 from mindgauge.annotation.order import review_id
 from mindgauge.errors import DataError
+from mindgauge.exports.tabular import Table
 from mindgauge.prompt import transcript
 from mindgauge.rubric import in_language
 from mindgauge.tables import neutralised
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mindgauge.analysis.escalation.review import Entry
     from mindgauge.analysis.escalation.subjects import Subjects
     from mindgauge.benchmark import Benchmark
     from mindgauge.exports.folder import Folder
-    from mindgauge.records import Reply, Sample
+    from mindgauge.records import Sample
     from mindgauge.store import Store
 
 REVIEW, CRITERIA, KEY = "review.csv", "criteria.csv", "key.csv"
+_KEY: dict[str, type[pl.DataType]] = {
+    **dict.fromkeys(("review_id", "benchmark", "subject", "sample", "cluster", "model"), pl.String),
+    "run": pl.Int64,
+    **dict.fromkeys(("vetoed", "unsure"), pl.String),
+    **dict.fromkeys(("spread", "jury", "risk"), pl.Float64),
+}
+_REPLY = "SELECT sample, model, run, text FROM replies WHERE benchmark = ? AND id = ?"
+
+
+class _Subject(NamedTuple):
+    """What is rated: a reply, or a closed question's sample, which nobody wrote."""
+
+    sample: Sample
+    model: str | None
+    run: int | None
+    dialogue: str
+    text: str
+    """To be rated; a closed question may be about its last message."""
 
 
 def write(files: Folder, store: Store, benchmark: Benchmark, subjects: Subjects | None = None) -> list[str]:
@@ -42,10 +63,7 @@ def write(files: Folder, store: Store, benchmark: Benchmark, subjects: Subjects 
         DataError: there is nothing to review.
     """
     entries, notes = queue(store, benchmark, subjects)
-    samples = {sample.id: sample for sample in store.samples(benchmark.name)}
-    replies = {reply.id: reply for reply in store.replies(benchmark.name)}
-    texts = {entry.subject: _texts(entry.subject, samples, replies) for entry in entries}
-    readable = [entry for entry in entries if texts[entry.subject][1] or benchmark.closed]
+    readable = [e for e in entries if benchmark.closed or _subject(store, benchmark.name, e.subject).text]
     if len(readable) < len(entries):
         notes.append(
             f"{len(entries) - len(readable)} replies have no text, so there is nothing to read; they are not listed"
@@ -53,33 +71,30 @@ def write(files: Folder, store: Store, benchmark: Benchmark, subjects: Subjects 
     if not readable:
         raise DataError(f"{store.folder}: no reply of {benchmark.name} has a text, so there is nothing to review")
     criteria = [criterion.name for criterion in benchmark.rubric.criteria]
-    rows = [
-        (
-            place,
-            review_id(e.subject),
-            "; ".join(e.reasons),
-            *texts[e.subject],
-            _values(e),
-            *[None] * (len(criteria) + 1),
-        )
-        for place, e in enumerate(readable, 1)
-    ]
     text = dict.fromkeys(("review_id", "reasons", "dialogue", "reply", "judges", *criteria, "comment"), pl.String)
-    files.csv(REVIEW, neutralised(pl.DataFrame(rows, {"place": pl.Int64, **text}, orient="row")))
+    blank = [None] * (len(criteria) + 1)
+    rows = (
+        (place, review_id(e.subject), "; ".join(e.reasons), about.dialogue, about.text, _values(e), *blank)
+        for place, e in enumerate(readable, 1)
+        for about in [_subject(store, benchmark.name, e.subject)]
+    )
+    files.csv_stream(REVIEW, map(neutralised, Table({"place": pl.Int64, **text}, rows).frames()))
     files.csv(CRITERIA, neutralised(_criteria(benchmark)))
-    files.csv(KEY, neutralised(_key(readable, benchmark, samples, replies)))
+    files.csv_stream(KEY, map(neutralised, Table(_KEY, _key(readable, store, benchmark.name)).frames()))
     return notes
 
 
-def _texts(subject: str, samples: dict[str, Sample], replies: dict[str, Reply]) -> tuple[str, str]:
-    """Return the dialogue and the reply to be rated: a closed question may be about a sample's last message."""
-    if subject in replies:
-        reply = replies[subject]
-        return transcript(samples[reply.sample].messages), reply.text
-    messages = samples[subject].messages
-    if messages[-1].role == "assistant":
-        return transcript(messages[:-1]), messages[-1].content
-    return transcript(messages), ""
+def _subject(store: Store, benchmark: str, ident: str) -> _Subject:
+    """Look up what is rated; dialogues and replies are long, so none is kept."""
+    reply = store.select(_REPLY, (benchmark, ident)).fetchone()
+    if reply is not None:
+        sample = store.sample(benchmark, reply[0])
+        return _Subject(sample, reply[1], reply[2], transcript(sample.messages), reply[3])
+    sample = store.sample(benchmark, ident)
+    *before, last = sample.messages
+    if last.role == "assistant":
+        return _Subject(sample, None, None, transcript(before), last.content)
+    return _Subject(sample, None, None, transcript(sample.messages), "")
 
 
 def _values(entry: Entry) -> str:
@@ -95,26 +110,10 @@ def _criteria(benchmark: Benchmark) -> pl.DataFrame:
     return pl.DataFrame(rows, dict.fromkeys(("criterion", "question", "levels"), pl.String), orient="row")
 
 
-def _key(
-    entries: list[Entry], benchmark: Benchmark, samples: dict[str, Sample], replies: dict[str, Reply]
-) -> pl.DataFrame:
-    rows = []
+def _key(entries: list[Entry], store: Store, benchmark: str) -> Iterator[tuple[Any, ...]]:
     for e in entries:
-        reply = replies.get(e.subject)
-        sample = samples[reply.sample if reply else e.subject]
-        rows.append(
-            (
-                review_id(e.subject), benchmark.name, e.subject, sample.id, sample.cluster,
-                reply.model if reply else None, reply.run if reply else None, ", ".join(e.vetoed), ", ".join(e.unsure),
-                e.spread, e.jury, e.risk,
-            )
+        sample, model, run, _, _ = _subject(store, benchmark, e.subject)
+        yield (
+            review_id(e.subject), benchmark, e.subject, sample.id, sample.cluster, model, run, ", ".join(e.vetoed),
+            ", ".join(e.unsure), e.spread, e.jury, e.risk,
         )  # fmt: skip
-    return pl.DataFrame(
-        rows,
-        {
-            **dict.fromkeys(("review_id", "benchmark", "subject", "sample", "cluster", "model"), pl.String),
-            "run": pl.Int64, "vetoed": pl.String, "unsure": pl.String,
-            **dict.fromkeys(("spread", "jury", "risk"), pl.Float64),
-        },
-        orient="row",
-    )  # fmt: skip

@@ -88,6 +88,8 @@ def _subjects(table: Table) -> tuple[Codes, Codes]:
 
 def _repeats(table: Table, weights: Floats) -> Floats:
     first, subject = _subjects(table)
+    if len(first) == len(table):  # nothing was rated twice
+        return np.full(len(weights), np.nan)
     counts = np.zeros((len(first), len(table.levels)))
     np.add.at(counts, (subject[table.ok], table.code[table.ok]), 1.0)
     return agreement.fleiss_kappa(counts, weights[:, first])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import re
 import time
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
@@ -19,7 +18,9 @@ import msgspec
 from mindgauge.errors import EndpointError
 from mindgauge.models import completion
 from mindgauge.models.throttle import Throttle
+from mindgauge.models.unanswered import Fault, Unanswered
 from mindgauge.records import Exchange, Status
+from mindgauge.redaction import HIDDEN
 
 if TYPE_CHECKING:
     from mindgauge.models.request import Price, Request
@@ -28,19 +29,8 @@ LONGEST_PAUSE = 60.0
 """Seconds; a server that asks for a longer pause is asked again after this long."""
 LARGEST_ANSWER = 16 * 1024 * 1024
 """Bytes; an answer that goes on beyond is cut off."""
-_BLOCKED = re.compile(r"content[_ ](filter|policy|management)|responsible.?ai|safety (system|filter)", re.IGNORECASE)
-_OPTIONAL = ("response_format", "seed", "temperature", "top_p", "max_tokens", "max_completion_tokens")
+OPTIONAL = ("response_format", "seed", "temperature", "top_p", "max_tokens", "max_completion_tokens")
 _encode = msgspec.json.Encoder().encode
-
-
-class _Retry(Exception):  # noqa: N818 - not an error, a decision
-    """This attempt failed in a way that another may not. `pause` is the server's wish, in seconds."""
-
-    def __init__(self, reason: str, *, pause: float | None = None, busy: bool = False, lost: str = "") -> None:
-        super().__init__(reason)
-        self.pause = pause
-        self.busy = busy
-        self.lost = lost
 
 
 class ChatModel:
@@ -61,6 +51,7 @@ class ChatModel:
         price: Price | None = None,
         concurrency: int = 32,
         timeout: float = 120.0,
+        connect: float | None = None,
         tries: int = 5,
         pause: float = 0.5,
         max_tokens: int = 4096,
@@ -78,6 +69,7 @@ class ChatModel:
             price: US dollars per token, None if unknown.
             concurrency: the most calls under way at once.
             timeout: seconds for one attempt, from connecting to the last byte.
+            connect: seconds of these for connecting; all of them if not given.
             tries: attempts per call.
             pause: seconds; attempt k waits a random time up to `pause * 2**k` before the next.
             max_tokens: the longest answer.
@@ -100,7 +92,8 @@ class ChatModel:
         }
         self._key_name = key_name
         self._timeout = timeout
-        self._tries = tries
+        self._connect = connect
+        self.tries = tries
         self._pause = pause
         self._max_tokens_field = max_tokens_field
         self._unsupported: set[str] = set()
@@ -110,7 +103,7 @@ class ChatModel:
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(
             headers=self.headers,
-            timeout=aiohttp.ClientTimeout(total=self._timeout),
+            timeout=aiohttp.ClientTimeout(total=self._timeout, sock_connect=self._connect),
             connector=aiohttp.TCPConnector(limit=self.throttle.most, ttl_dns_cache=300),
             auto_decompress=False,  # what is unpacked must be bounded
         )
@@ -123,91 +116,116 @@ class ChatModel:
 
     async def ask(self, request: Request) -> Exchange:
         """Answer one request, trying again while that may help; see `Model.ask`."""
-        for attempt in range(1, self._tries + 1):
-            epoch = await self.throttle.enter()
-            began = time.perf_counter()
+        for attempt in range(1, self.tries + 1):
             try:
-                done = await self._attempt(request, attempt, began)
-            except _Retry as problem:
-                if problem.busy:
-                    self.throttle.pushed_back(epoch)
+                return await self.attempt(request, attempt)
+            except Unanswered as problem:
+                if problem.fault is Fault.HOPELESS and not self._answered:
+                    raise EndpointError(f"{self.name}: {problem.lost}") from problem
                 last = problem
-            else:
-                self._answered = self._answered or done.status is not Status.FAILED
-                self.throttle.succeeded()
-                return done
-            finally:
-                self.throttle.leave()
-            if attempt < self._tries:
-                wait = random.uniform(0, min(LONGEST_PAUSE, self._pause * 2**attempt))
-                await asyncio.sleep(min(LONGEST_PAUSE, last.pause or 0.0) + wait)
+            if attempt < self.tries:
+                await asyncio.sleep(self.pause_after(last, attempt))
         if last.lost and not self._answered:
-            raise EndpointError(f"{self.name}: {self._url} {last.lost} after {self._tries} tries: {last}")
-        return Exchange(Status.FAILED, seconds=time.perf_counter() - began, attempts=self._tries, error=str(last), at=time.time())  # fmt: skip
+            raise EndpointError(f"{self.name}: {last.lost} after {self.tries} tries: {last}")
+        return Exchange(Status.FAILED, seconds=last.seconds, attempts=self.tries, error=str(last), at=time.time())
+
+    async def attempt(self, request: Request, attempt: int) -> Exchange:
+        """Ask once, when the throttle has a place; `attempt` counts from 1.
+
+        Raises:
+            Unanswered: another attempt may help.
+        """
+        epoch = await self.throttle.enter()
+        began = time.perf_counter()
+        try:
+            done = await self._post(request, attempt, began)
+        except Unanswered as problem:
+            problem.seconds = time.perf_counter() - began
+            if problem.fault is Fault.BUSY:
+                self.throttle.pushed_back(epoch)
+            raise
+        else:
+            self._answered = self._answered or done.status is not Status.FAILED
+            self.throttle.succeeded()
+            return done
+        finally:
+            self.throttle.leave()
+
+    def pause_after(self, problem: Unanswered, failures: int) -> float:
+        """Return how long to wait, in seconds, after so many failures: the server's wish and a random time."""
+        return min(LONGEST_PAUSE, problem.pause or 0.0) + random.uniform(0, min(LONGEST_PAUSE, self._pause * 2**failures))  # fmt: skip
 
     def body(self, request: Request) -> dict[str, Any]:
         """Return what is posted for a request."""
         body: dict[str, Any] = {"model": self._model, "messages": request.messages, **request.parameters}
         body[self._max_tokens_field] = body.pop("max_tokens", self.max_tokens)
         if request.schema is not None:
-            schema = request.schema if self.takes_lengths else _without_lengths(request.schema)
+            schema = request.schema if self.takes_lengths else completion.without_lengths(request.schema)
             verdict = {"name": "verdict", "strict": True, "schema": schema}
             body["response_format"] = {"type": "json_schema", "json_schema": verdict}
         for name in self._unsupported:
             body.pop(name, None)
         return body
 
-    async def _attempt(self, request: Request, attempt: int, began: float) -> Exchange:
+    async def _post(self, request: Request, attempt: int, began: float) -> Exchange:
         assert self._session is not None, "enter the model before asking it"
         body = self.body(request)
         try:
             async with self._session.post(self._url, data=_encode(body), allow_redirects=False) as response:
-                content = await _read(response)
+                content = self._without_key(await _read(response))
                 status, headers = response.status, response.headers
         except aiohttp.ClientConnectorError as error:
-            raise _Retry(str(error.os_error or error), lost="did not answer") from error
+            raise Unanswered(
+                str(getattr(error, "os_error", None) or error), lost=f"{self._url} did not answer"
+            ) from error
+        except aiohttp.ConnectionTimeoutError as error:
+            raise Unanswered(f"no connection within {self._connect:g} s", lost=f"{self._url} did not answer") from error
         except TimeoutError as error:
-            raise _Retry(f"no answer within {self._timeout:g} s") from error
+            raise Unanswered(f"no answer within {self._timeout:g} s") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise _Retry(" ".join(f"{type(error).__name__}: {error}".split())) from error
+            said = " ".join(f"{type(error).__name__}: {error}".split())
+            raise Unanswered(self._without_key(said.encode(errors="replace")).decode()) from error
         if status == 200:
             return self._completed(content, attempt, began)
         return self._refused(status, headers, content, body, attempt)
+
+    def _without_key(self, said: bytes) -> bytes:
+        """Return what a server says without our key, which some repeat."""
+        key = self.headers.get("Authorization", "").removeprefix("Bearer ").encode()
+        return said.replace(key, HIDDEN.encode()) if key else said
 
     def _completed(self, content: bytes, attempt: int, began: float) -> Exchange:
         try:
             answer = completion.read(content)
         except completion.UnreadableError as error:
-            raise _Retry(str(error), lost="does not speak the chat protocol" if error.foreign else "") from error
+            lost = f"{self._url} does not speak the chat protocol" if error.foreign else ""
+            raise Unanswered(str(error), lost=lost) from error
         return completion.exchange(answer, self.price, seconds=time.perf_counter() - began, attempt=attempt)
 
     def _refused(self, status: int, headers: Any, content: bytes, body: dict[str, Any], attempt: int) -> Exchange:
         said = completion.fault(content)
-        hopeless = self._hopeless(status, said)
-        if hopeless and not self._answered:
-            raise EndpointError(hopeless)
-        if hopeless:
-            raise _Retry(f"{status}: {said}")
+        if hopeless := self._hopeless(status, said):
+            raise Unanswered(f"{status}: {said}", Fault.HOPELESS, lost=hopeless)
         if status in {408, 409, 425, 429} or status >= 500:
-            busy = status in {429, 503, 529}
-            raise _Retry(f"{status}: {said}", pause=completion.retry_after(headers.get("Retry-After")), busy=busy)
-        if _BLOCKED.search(said):
+            fault = Fault.BUSY if status in {429, 503, 529} else Fault.BROKEN
+            raise Unanswered(f"{status}: {said}", fault, pause=completion.retry_after(headers.get("Retry-After")))
+        if completion.BLOCKED.search(said):
             return Exchange(Status.FILTERED, attempts=attempt, error=f"{status}: {said}", at=time.time())
-        named = next((name for name in _OPTIONAL if name in body and name in said), None)
+        named = next((name for name in OPTIONAL if name in body and name in said), None)
         if named is None and "schema" in said and "response_format" in body:
             named = "response_format"
         if named is not None:
             self._without(named)
-            raise _Retry(f"{status}: {said}")
+            raise Unanswered(f"{status}: {said}", Fault.LEARNED)
         return Exchange(Status.FAILED, attempts=attempt, error=f"{status}: {said}", at=time.time())
 
     def _hopeless(self, status: int, said: str) -> str:
         """Say why no call to this address can succeed; empty if one may."""
         if status in {401, 403}:
             secret = f"the key in {self._key_name}" if self._key_name else "us"
-            return f"{self.name}: {self.host} refuses {secret} ({status}: {said})"
+            return f"{urlsplit(self._url).netloc} refuses {secret} ({status}: {said})"
         if status in {404, 405} or 300 <= status < 400:
-            return f"{self.name}: {self._url} is no chat endpoint or has no model {self._model!r} ({status}: {said})"
+            return f"{self._url} is no chat endpoint or has no model {self._model!r} ({status}: {said})"
         return ""
 
     def _without(self, parameter: str) -> None:
@@ -216,13 +234,6 @@ class ChatModel:
             self._max_tokens_field = "max_completion_tokens"
         else:
             self._unsupported.add(parameter)
-
-
-def _without_lengths(schema: Any) -> Any:
-    """Copy a schema without the bounds on lengths."""
-    if isinstance(schema, dict):
-        return {k: _without_lengths(v) for k, v in schema.items() if k not in {"maxLength", "maxItems"}}
-    return schema
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import email.utils
 import json
+import re
 import time
 import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 _LONGEST_NAME, _LONGEST_FAULT = 200, 4096
 """Characters that are looked at."""
+BLOCKED = re.compile(r"content[_ ](filter|policy|management)|responsible.?ai|safety (system|filter)", re.IGNORECASE)
+"""Words by which a provider says that it blocked an exchange."""
 _MOST_TOKENS = 2**40
 """No call has as many; a larger count is noise."""
 
@@ -210,3 +213,10 @@ def _kind(content: bytes) -> str:
     if start.startswith(b"<"):
         return "HTML"
     return "half or unexpected JSON" if start[:1] in b"{[" else "plain text"
+
+
+def without_lengths(schema: Any) -> Any:
+    """Copy a schema without the bounds on lengths, which strict endpoints refuse."""
+    if isinstance(schema, dict):
+        return {k: without_lengths(v) for k, v in schema.items() if k not in {"maxLength", "maxItems"}}
+    return schema

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from mindgauge import tables
+from mindgauge import manifest, tables
 from mindgauge.errors import DataError
 from mindgauge.models.request import FREE
 from mindgauge.records import Exchange, Sample, Status
@@ -38,6 +38,8 @@ class Replay:
         self.name = name
         path = Path(name.removeprefix("replay/")).expanduser()
         self._store = Store(path) if path.is_dir() else None
+        if self._store and not manifest.read(path).get("plan", {}).get("text", True):
+            raise DataError(f"{path}: kept without text, so there is nothing to replay")
         self._replies = {} if self._store else _read(path)
 
     async def ask(self, request: Request) -> Exchange:

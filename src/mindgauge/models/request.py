@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import msgspec
 
 from mindgauge.records import Exchange, Message, Sample, encode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
     from typing import Self
+
+    from mindgauge.store.batches import Batches
 
 NO_PARAMETERS: dict[str, Any] = {}
 
@@ -96,3 +99,19 @@ class Model(Protocol):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
+
+
+@runtime_checkable
+class Gathering(Model, Protocol):
+    """A model that gathers calls, sends them together, and may be left while they are under way."""
+
+    at_once: int
+    """How many calls may wait for it at once, in place of the usual concurrency."""
+
+    def keep(self, batches: Batches, told: Callable[[str, int, int], None]) -> None:
+        """Take, before it is opened, the run's record of what is under way, and whom to tell how far that is."""
+        ...
+
+    def leave(self) -> str:
+        """Stop waiting: whoever waits gets an error. Returns what goes on without us, empty if nothing does."""
+        ...

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import difflib
-import ipaddress
 import os
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 import msgspec
 
 from mindgauge.errors import UsageError
+from mindgauge.models import address
+from mindgauge.models.address import loopback as _loopback
 from mindgauge.models.request import FREE, Price
 
 if TYPE_CHECKING:
+    from mindgauge.models.chat import ChatModel
     from mindgauge.models.request import Model
 
 
@@ -25,10 +27,16 @@ class Provider(msgspec.Struct, frozen=True):
     prices: str = ""
     """The provider's id in the price list; empty where tokens cost nothing."""
     max_tokens_field: str = "max_tokens"
+    elsewhere: str = ""
+    """The environment variable that names another base address, for proxies; read as the provider's own SDK does."""
+    version: str = ""
+    """What that SDK appends to it."""
 
 
 PROVIDERS = {
-    "anthropic": Provider("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", "anthropic"),
+    "anthropic": Provider(
+        "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", "anthropic", elsewhere="ANTHROPIC_BASE_URL", version="/v1"
+    ),
     "deepseek": Provider("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", "deepseek"),
     "fireworks": Provider("https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY", "fireworks"),
     "google": Provider("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", "google"),
@@ -36,7 +44,9 @@ PROVIDERS = {
     "mistral": Provider("https://api.mistral.ai/v1", "MISTRAL_API_KEY", "mistral"),
     "moonshot": Provider("https://api.moonshot.cn/v1", "MOONSHOT_API_KEY", "moonshotai"),
     "ollama": Provider("http://127.0.0.1:11434/v1"),
-    "openai": Provider("https://api.openai.com/v1", "OPENAI_API_KEY", "openai", "max_completion_tokens"),
+    "openai": Provider(
+        "https://api.openai.com/v1", "OPENAI_API_KEY", "openai", "max_completion_tokens", elsewhere="OPENAI_BASE_URL"
+    ),
     "openrouter": Provider("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "openrouter"),
     "qwen": Provider("https://dashscope.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY", "dashscope"),
     "together": Provider("https://api.together.xyz/v1", "TOGETHER_API_KEY", "together"),
@@ -57,6 +67,14 @@ class Settings(msgspec.Struct, frozen=True):
     context: int | None = None
     sends: bool = True
     """Whether anything will be sent; a dry run needs no key."""
+    engine: str = ""
+    """Where calls are made from: this process, or with `ray` or `ray://HOST:PORT` the actors of a cluster."""
+    actors: int | None = None
+    """How many actors share a model's calls; one for each node of a cluster if not given."""
+    batch: bool = False
+    """Whether calls go through the provider's batch service."""
+    wait: float | None = None
+    """Minutes to wait for batches; until they are done if not given."""
 
     @classmethod
     def of(cls, settings: Settings | None, *, dry_run: bool) -> Settings:
@@ -70,8 +88,22 @@ def open_model(spec: str, settings: Settings) -> Model:
     Raises:
         UsageError: the specification is unknown or incomplete, a key is missing, or `local_only` forbids it.
     """
-    if spec.startswith(("http://", "https://")):
-        return _endpoint(spec, settings)
+    model = _direct(spec, settings)
+    if settings.batch:
+        from mindgauge.models.batch import in_batches
+
+        return in_batches(model, spec, settings)
+    if settings.engine:
+        from mindgauge.models.ray import on_ray
+
+        return on_ray(model, spec, settings)
+    return model
+
+
+def _direct(spec: str, settings: Settings) -> Model:
+    """Find the model that answers call by call, from this process."""
+    if address.is_listed(spec):
+        return _served(spec, settings)
     kind, slash, name = spec.partition("/")
     if slash and not name:
         raise UsageError(f"{spec!r} names no model; write for example {kind}/NAME")
@@ -95,25 +127,43 @@ def open_model(spec: str, settings: Settings) -> Model:
     raise UsageError(f"unknown model {spec!r}: {hint} Any server works as http://HOST:PORT/v1#NAME")
 
 
-def _endpoint(spec: str, settings: Settings) -> Model:
-    parts = urlsplit(spec)
-    url = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path or "/v1", "", ""))
-    if not parts.hostname:
-        raise UsageError(f"{spec!r} has no host; write http://HOST:PORT/v1#NAME")
-    if not parts.fragment:
-        raise UsageError(f"{spec!r} names no model; write {url}#NAME")
-    provider = Provider(url, "MINDGAUGE_API_KEY" if os.environ.get("MINDGAUGE_API_KEY") else "")
-    return _chat(f"{url}#{parts.fragment}", provider, parts.fragment, settings, settings.price)
+def _served(spec: str, settings: Settings) -> Model:
+    urls, name = address.servers(spec)
+    key = "MINDGAUGE_API_KEY" if os.environ.get("MINDGAUGE_API_KEY") else ""
+    if len(urls) == 1:
+        return _chat(f"{urls[0]}#{name}", Provider(urls[0], key), name, settings, settings.price)
+    from mindgauge.models.servers import CONNECT_WITHIN, Servers
+
+    chats = [
+        _chat(f"{url}#{name}", Provider(url, key), name, settings, settings.price, connect=CONNECT_WITHIN)
+        for url in urls
+    ]
+    return Servers(chats, concurrency=settings.concurrency)
 
 
 def _provided(spec: str, provider: Provider, name: str, settings: Settings) -> Model:
     if settings.sends and provider.key and not os.environ.get(provider.key) and not settings.local_only:
         raise UsageError(f"{spec} needs a key: set the environment variable {provider.key}")
     price = settings.price or (_list_price(provider.prices, name) if provider.prices else FREE)
+    elsewhere = os.environ.get(provider.elsewhere, "").strip() if provider.elsewhere else ""
+    if elsewhere:
+        url = _elsewhere(elsewhere, provider)
+        provider = msgspec.structs.replace(provider, url=url)
     return _chat(spec, provider, name, settings, price)
 
 
-def _chat(spec: str, provider: Provider, name: str, settings: Settings, price: Price | None) -> Model:
+def _elsewhere(url: str, provider: Provider) -> str:
+    """Return the base address that an environment variable names instead of the provider's own."""
+    try:
+        found = address.base(url if urlsplit(url).path else f"{url}/").rstrip("/")
+    except (UsageError, ValueError) as error:
+        raise UsageError(f"{provider.elsewhere} is no address; write for example {provider.url.removesuffix(provider.version)}") from error  # fmt: skip
+    return found if found.endswith(provider.version) else found + provider.version
+
+
+def _chat(
+    spec: str, provider: Provider, name: str, settings: Settings, price: Price | None, *, connect: float | None = None
+) -> ChatModel:
     from mindgauge.models.chat import ChatModel
 
     host = urlsplit(provider.url).hostname or ""
@@ -128,20 +178,12 @@ def _chat(spec: str, provider: Provider, name: str, settings: Settings, price: P
         price=price,
         concurrency=settings.concurrency,
         timeout=settings.timeout,
+        connect=connect,
         tries=settings.tries,
         max_tokens=settings.max_tokens or 4096,
         max_tokens_field=provider.max_tokens_field,
         context=settings.context,
     )
-
-
-def _loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _list_price(provider: str, model: str) -> Price | None:

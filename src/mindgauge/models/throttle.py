@@ -16,23 +16,29 @@ class Throttle:
     def __init__(self, most: int) -> None:
         self.most = most
         self.limit = float(most)
-        self._under_way = 0
+        self.under_way = 0
+        """Calls that are being answered."""
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._epoch = 0
 
+    @property
+    def free(self) -> int:
+        """Places that are free; below 0 just after a cut."""
+        return int(self.limit) - self.under_way
+
     async def enter(self) -> int:
         """Wait for a place; returns the epoch in which the call begins."""
-        while self._under_way >= int(self.limit):
+        while self.free <= 0:
             place = asyncio.get_running_loop().create_future()
             self._waiting.append(place)
             await place
-        self._under_way += 1
+        self.under_way += 1
         return self._epoch
 
     def leave(self) -> None:
         """Give the place back."""
-        self._under_way -= 1
-        free = int(self.limit) - self._under_way
+        self.under_way -= 1
+        free = self.free
         while free > 0 and self._waiting:
             place = self._waiting.popleft()
             if not place.done():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from mindgauge.records import Evidence
@@ -26,11 +27,13 @@ class Source(NamedTuple):
 
     reply: str
     dialogue: str
+    texts: dict[str, str]
+    """Both as they were, by name."""
 
     @classmethod
     def of(cls, dialogue: str, reply: str) -> Self:
         """Fold both texts."""
-        return cls(fold(reply), fold(dialogue))
+        return cls(fold(reply), fold(dialogue), {REPLY: reply, DIALOGUE: dialogue})
 
     def check(self, quotes: Sequence[str]) -> tuple[Evidence, ...]:
         """Look each quote up, in the reply first; letter case, width, blanks, punctuation and what nobody sees aside.
@@ -44,19 +47,36 @@ class Source(NamedTuple):
         parts = [part for part in map(fold, _LEFT_OUT.split(quote)) if part]
         for wanted in ([told], parts):  # dots may be the text's own
             if wanted and all(len(part) + len(_HAN.findall(part)) >= FEWEST for part in wanted):
-                where = REPLY if _in_order(wanted, self.reply) else DIALOGUE if _in_order(wanted, self.dialogue) else ""
-                if where:
-                    return Evidence(quote, found=True, source=where)
+                for where, folded in ((REPLY, self.reply), (DIALOGUE, self.dialogue)):
+                    span = _in_order(wanted, folded)
+                    if span is not None:
+                        return Evidence(quote, True, where, *_unfolded(self.texts[where], len(folded), *span))
         return Evidence(quote)
 
 
-def _in_order(parts: list[str], text: str) -> bool:
-    place = 0
+def _in_order(parts: list[str], text: str) -> tuple[int, int] | None:
+    """Return where the first part begins and the last one ends; None where they do not stand there in this order."""
+    begin = end = -1
     for part in parts:
-        place = text.find(part, place) + len(part)
-        if place < len(part):
-            return False
-    return True
+        place = text.find(part, max(end, 0))
+        if place < 0:
+            return None
+        begin, end = place if begin < 0 else begin, place + len(part)
+    return begin, end
+
+
+def _unfolded(text: str, letters: int, start: int, end: int) -> tuple[int | None, int | None]:
+    """Return the places in a text of what stands there in its folded form; None where signs were folded together."""
+    places = _places(text)
+    return (places[start], places[end - 1] + 1) if len(places) == letters else (None, None)
+
+
+@lru_cache(maxsize=16)
+def _places(text: str) -> list[int]:
+    """Return the place of every letter that is left of a text when it is folded."""
+    if text.isascii():
+        return [place for place, sign in enumerate(text) if sign.isalnum()]
+    return [place for place, sign in enumerate(text) for _ in _folded_sign(sign)]
 
 
 def fold(text: str) -> str:
@@ -64,6 +84,9 @@ def fold(text: str) -> str:
     if text.isascii():  # the same, some twenty times as fast
         return text.translate(_ASIDE_OF_ASCII).casefold()
     return _ASIDE.sub("", unicodedata.normalize("NFKC", visible(text)).casefold())
+
+
+_folded_sign = lru_cache(maxsize=1 << 14)(fold)
 
 
 def chinese(text: str) -> bool | None:

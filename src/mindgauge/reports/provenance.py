@@ -50,9 +50,15 @@ METHODS = [
 _CALLS = """
 SELECT model, group_concat(DISTINCT model_resolved), group_concat(DISTINCT fingerprint), count(*), sum(status = 'failed'),
     sum(prompt_tokens), sum(completion_tokens), sum(cost), avg(seconds) FROM calls GROUP BY model ORDER BY model"""
-_ORIGINS = """
-SELECT {who}, group_concat(DISTINCT json_extract(provenance, '$.endpoint')),
-    group_concat(DISTINCT json_extract(provenance, '$.parameters')) FROM {table} GROUP BY {who}"""
+_REPLIED = """
+SELECT model, group_concat(DISTINCT json_extract(provenance, '$.endpoint')),
+    group_concat(DISTINCT json_extract(provenance, '$.parameters')) FROM replies GROUP BY model"""
+_RATED = """
+SELECT rater, group_concat(DISTINCT json_extract(origin, '$.endpoint')),
+    group_concat(DISTINCT json_extract(origin, '$.parameters'))
+FROM (SELECT DISTINCT series.rater, '{' || rtrim(origins.members, ',') || '}' AS origin
+    FROM (SELECT DISTINCT series, origin FROM rated) AS said
+    JOIN series ON series.id = said.series JOIN origins ON origins.id = said.origin) GROUP BY rater"""
 
 
 def how(runs: Sequence[Run]) -> How:
@@ -126,8 +132,8 @@ def _made(run: Run) -> Made:
 def _models(run: Run) -> Sheet:
     """Tabulate the models as asked for and as the servers resolved them."""
     origins: dict[str, tuple[str, str]] = {}
-    for table, who in (("replies", "model"), ("ratings", "rater")):
-        for name, endpoint, parameters in run.store.select(_ORIGINS.format(table=table, who=who)):
+    for query in (_REPLIED, _RATED):
+        for name, endpoint, parameters in run.store.select(query):
             if endpoint:
                 origins.setdefault(_asked(name), (endpoint, _parameters(parameters)))
     rows: list[list[Cell]] = []

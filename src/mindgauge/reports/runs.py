@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 PERSON, MODEL, RULE, GOLD = "person", "model", "rule", "gold"
 
 
-class Section(msgspec.Struct):
+class Section(msgspec.Struct, dict=True):
     """One benchmark in one run, with its ratings (columns as in `frame.ratings`)."""
 
     run: int
@@ -56,7 +57,14 @@ class Section(msgspec.Struct):
         """Return who rated replies, with their kind: people first, then models, by name."""
         if self.benchmark.closed:
             return []
-        found = self.asked.select("rater_kind", "rater").unique().iter_rows()
+        return self._raters
+
+    @cached_property
+    def _raters(self) -> list[tuple[str, str]]:
+        own = [criterion.name for criterion in self.benchmark.rubric.criteria]
+        known = self.ratings.select("criterion", "rater_kind", "rater").unique()
+        asked = known.filter(pl.col("criterion").is_in(own), pl.col("rater_kind") != GOLD)
+        found = asked.select("rater_kind", "rater").unique().iter_rows()
         return [(rater, kind) for kind, rater in sorted(found, key=lambda who: (who[0] != PERSON, who[1]))]
 
     def low_by_both(self) -> dict[tuple[str, str], tuple[int, int]]:

@@ -6,6 +6,7 @@ what is in the file is finished, what is not was in flight. One process writes a
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,7 +14,8 @@ import msgspec
 
 from mindgauge.errors import UsageError
 from mindgauge.records import Evidence, Exchange, RaterKind, Rating, Reply, Sample, Status, Usage, encode
-from mindgauge.store.opening import check_version, connect, lay_out, lock, one_line
+from mindgauge.store.opening import check_log, check_version, connect, damaged, lay_out, lock, one_line
+from mindgauge.store.parts import Parts
 
 if TYPE_CHECKING:
     import sqlite3
@@ -27,7 +29,11 @@ def _insert(table: str, columns: int) -> str:
     return f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * columns)})"  # noqa: S608 - constant text
 
 
-_REPLY, _RATING, _CALL = _insert("replies", 13), _insert("ratings", 12), _insert("calls", 18)
+_REPLY, _CALL = _insert("replies", 13), _insert("calls", 18)
+_SERIES = "SELECT rater, criterion FROM series WHERE benchmark = ? ORDER BY rater, criterion"
+_RATINGS = """
+SELECT subject, criterion, rater, rater_kind, run, status, value, rationale, evidence, instrument, provenance FROM ratings
+WHERE benchmark = ? AND rater = ? AND criterion = ? ORDER BY subject, run"""
 _decode_sample = msgspec.json.Decoder(Sample).decode
 _decode_evidence = msgspec.json.Decoder(tuple[Evidence, ...]).decode
 _decode_json = msgspec.json.Decoder().decode
@@ -47,13 +53,19 @@ class Store:
         self._lock = lock(folder) if write else None
         if not write and not self.path.is_file():
             raise UsageError(f"{folder}: no run here (run.sqlite is missing)")
-        self._db = connect(self.path, write=write)
-        if write:
-            lay_out(self._db, self.path)
-        check_version(self._db, self.path)
+        with contextlib.ExitStack() as undone:
+            if self._lock is not None:
+                undone.callback(os.close, self._lock)
+                check_log(self.path)
+            self._db = connect(self.path, write=write)
+            undone.callback(self._db.close)
+            if write:
+                lay_out(self._db, self.path)
+            check_version(self._db, self.path)
+            undone.pop_all()
         self._calls: list[tuple[Any, ...]] = []
         self._replies: list[tuple[Any, ...]] = []
-        self._ratings: list[tuple[Any, ...]] = []
+        self._ratings: Parts | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -76,8 +88,9 @@ class Store:
     def put_samples(self, benchmark: str, samples: Iterable[Sample]) -> int:
         """Keep samples in their order; return how many were duplicates of one already there."""
         before = self._db.total_changes
-        count = self.count_samples(benchmark)
-        rows = ((benchmark, count + i, s.id, encode(s)) for i, s in enumerate(samples))
+        query = "SELECT coalesce(max(position) + 1, 0) FROM samples WHERE benchmark = ?"
+        first = self._db.execute(query, (benchmark,)).fetchone()[0]
+        rows = ((benchmark, first + i, s.id, encode(s)) for i, s in enumerate(samples))
         seen = 0
 
         def counted() -> Iterator[tuple[Any, ...]]:
@@ -118,19 +131,22 @@ class Store:
         row = self._db.execute(query, (benchmark, ident)).fetchone()
         if row is None:
             raise KeyError(ident)
-        return _decode_sample(row[0])
+        with self._readable():
+            return _decode_sample(row[0])
 
     def samples(self, benchmark: str) -> Iterator[Sample]:
         """Stream a benchmark's samples in order, a page at a time."""
         query = "SELECT position, body FROM samples WHERE benchmark = ? AND position > ? ORDER BY position LIMIT ?"
-        yield from (_decode_sample(body) for _, body in self._pages(query, (benchmark,), -1))
+        with self._readable():
+            yield from (_decode_sample(body) for _, body in self._pages(query, (benchmark,), -1))
 
     # -- replies ----------------------------------------------------------------------------------------------------
 
     def replies(self, benchmark: str) -> Iterator[Reply]:
         """Stream a benchmark's replies in the order they were written, a page at a time."""
         query = "SELECT rowid, * FROM replies WHERE benchmark = ? AND rowid > ? ORDER BY rowid LIMIT ?"
-        yield from (_reply(row[2:]) for row in self._pages(query, (benchmark,), 0))
+        with self._readable():
+            yield from (_reply(row[2:]) for row in self._pages(query, (benchmark,), 0))
 
     def replies_by_sample(self, benchmark: str) -> dict[str, list[int]]:
         """Return where each sample's replies stand, for `reply_at`."""
@@ -142,7 +158,9 @@ class Store:
 
     def reply_at(self, place: int) -> Reply:
         """Return the reply that stands there."""
-        return _reply(self._db.execute("SELECT * FROM replies WHERE rowid = ?", (place,)).fetchone()[1:])
+        row = self._db.execute("SELECT * FROM replies WHERE rowid = ?", (place,)).fetchone()
+        with self._readable():
+            return _reply(row[1:])
 
     def count_replies(self, benchmark: str) -> int:
         """Return how many replies a benchmark has here."""
@@ -179,13 +197,9 @@ class Store:
 
     def ratings(self, benchmark: str) -> Iterator[Rating]:
         """Stream a benchmark's ratings, ordered by rater, criterion, subject and run."""
-        query = "SELECT * FROM ratings WHERE benchmark = ? ORDER BY rater, criterion, subject, run"
-        for row in self._db.execute(query, (benchmark,)):
-            subject, criterion, rater, kind, run, status, value, rationale, evidence, instrument, provenance = row[1:]
-            yield Rating(
-                subject, criterion, rater, RaterKind(kind), run, Status(status), value, rationale or "",
-                _decode_evidence(evidence) if evidence else (), instrument, _decode_json(provenance),
-            )  # fmt: skip
+        for names in self._db.execute(_SERIES, (benchmark,)).fetchall():
+            with self._readable():
+                yield from map(_rating, self._db.execute(_RATINGS, (benchmark, *names)))
 
     def rated(self, benchmark: str, rater: str, criterion: str) -> set[tuple[str, int]]:
         """Return (subject, run) of every rating by this rater on this criterion that need not be made again."""
@@ -194,6 +208,14 @@ class Store:
             "AND status != 'failed'"
         )
         return set(self._db.execute(query, (benchmark, rater, criterion)))
+
+    def count_ratings(self, benchmark: str) -> list[tuple[str, str, str, int]]:
+        """Return how many ratings there are: rater, criterion, status, n."""
+        query = (
+            "SELECT series.rater, series.criterion, status, count(*) FROM series JOIN rated ON rated.series = series.id "
+            "WHERE benchmark = ? GROUP BY series.id, status ORDER BY rater, criterion, status"
+        )
+        return self._db.execute(query, (benchmark,)).fetchall()
 
     # -- calls ------------------------------------------------------------------------------------------------------
 
@@ -242,11 +264,9 @@ class Store:
 
     def add_rating(self, benchmark: str, rating: Rating) -> None:
         """Keep a rating; one of the same rater, criterion, subject and run is replaced."""
-        self._ratings.append((
-            benchmark, rating.subject, rating.criterion, rating.rater, rating.rater_kind.value, rating.run,
-            rating.status.value, rating.value, rating.rationale or None,
-            encode(rating.evidence) if rating.evidence else None, rating.instrument, encode(rating.provenance),
-        ))  # fmt: skip
+        if self._ratings is None:
+            self._ratings = Parts(self._db)
+        self._ratings.add(benchmark, rating)
 
     def flush(self) -> None:
         """Commit what was added, all or nothing.
@@ -259,13 +279,30 @@ class Store:
         with one_line(self.path):
             self._db.executemany(_CALL, self._calls)
             self._db.executemany(_REPLY, self._replies)
-            self._db.executemany(_RATING, self._ratings)
+            if self._ratings:
+                self._ratings.write()
             self._db.commit()
-        self._calls, self._replies, self._ratings = [], [], []
+        self._calls, self._replies = [], []
+        if self._ratings:
+            self._ratings.written()
 
     def select(self, query: str, parameters: tuple[object, ...] = ()) -> sqlite3.Cursor:
         """Read with SQL, for analyses that need columns rather than records."""
         return self._db.execute(query, parameters)
+
+    @contextlib.contextmanager
+    def _readable(self) -> Iterator[None]:
+        """Say in one line that a record makes no sense."""
+        try:
+            yield
+        except (msgspec.MsgspecError, ValueError, TypeError) as error:
+            raise damaged(self.path, error) from error
+
+    def state(self) -> object:
+        """Return what is another after every change, by whomever."""
+        files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
+        there = [path.stat() for path in files if path.exists()]
+        return self._db.total_changes, [(found.st_mtime_ns, found.st_size) for found in there]
 
     def _pages(self, query: str, parameters: tuple[object, ...], start: int) -> Iterator[tuple[Any, ...]]:
         """Read in pages keyed by the first column, so that no cursor stays open while the run is written."""
@@ -276,6 +313,14 @@ class Store:
             if len(rows) < _PAGE:
                 return
             after = rows[-1][0]
+
+
+def _rating(row: tuple[Any, ...]) -> Rating:
+    subject, criterion, rater, kind, run, status, value, rationale, evidence, instrument, provenance = row
+    return Rating(
+        subject, criterion, rater, RaterKind(kind), run, Status(status), value, rationale or "",
+        _decode_evidence(evidence) if evidence else (), instrument, _decode_json(provenance),
+    )  # fmt: skip
 
 
 def _reply(row: tuple[Any, ...]) -> Reply:

@@ -1,6 +1,11 @@
-"""How a run's database is laid out."""
+"""How a run's database is laid out.
 
-SCHEMA_VERSION = 1
+Ratings are many and say much alike, so what they share is kept once, and `ratings` is a view that puts them together:
+`series` names benchmark, rater and criterion, `origins` what is the same for all that a rater says in one command, and
+`pieces` a rationale, quotes or the course of a call, which all ratings of one answer share.
+"""
+
+SCHEMA_VERSION = 2
 SCHEMA = """
 CREATE TABLE samples (benchmark TEXT, position INTEGER, id TEXT, body BLOB,
     PRIMARY KEY (benchmark, id));
@@ -8,10 +13,30 @@ CREATE INDEX samples_in_order ON samples (benchmark, position);
 CREATE TABLE replies (benchmark TEXT, id TEXT, sample TEXT, model TEXT, run INTEGER, status TEXT, text TEXT,
     finish_reason TEXT, prompt_tokens INTEGER, completion_tokens INTEGER, cached_tokens INTEGER, seconds REAL,
     provenance BLOB, PRIMARY KEY (benchmark, id));
-CREATE TABLE ratings (benchmark TEXT, subject TEXT, criterion TEXT, rater TEXT, rater_kind TEXT, run INTEGER,
-    status TEXT, value, rationale TEXT, evidence BLOB, instrument TEXT, provenance BLOB,
-    PRIMARY KEY (benchmark, rater, criterion, subject, run)) WITHOUT ROWID;
+CREATE INDEX replies_by_model ON replies (benchmark, model, status, sample, run);
+CREATE TABLE series (id INTEGER PRIMARY KEY, benchmark TEXT NOT NULL, rater TEXT NOT NULL, criterion TEXT NOT NULL,
+    UNIQUE (benchmark, rater, criterion));
+CREATE TABLE origins (id INTEGER PRIMARY KEY, rater_kind TEXT NOT NULL, instrument TEXT NOT NULL,
+    selection TEXT, protocol TEXT, members TEXT NOT NULL, UNIQUE (rater_kind, instrument, members));
+CREATE TABLE pieces (id INTEGER PRIMARY KEY, said TEXT NOT NULL);
+CREATE TABLE rated (series INTEGER REFERENCES series (id), subject TEXT, run INTEGER, status TEXT, value,
+    origin INTEGER REFERENCES origins (id), reason INTEGER, quotes INTEGER, course INTEGER, own TEXT,
+    PRIMARY KEY (series, subject, run)) WITHOUT ROWID;
+CREATE VIEW ratings AS SELECT series.benchmark, rated.subject, series.criterion, series.rater, origins.rater_kind,
+    rated.run, rated.status, rated.value,
+    (SELECT said FROM pieces WHERE id = rated.reason) AS rationale,
+    (SELECT said FROM pieces WHERE id = rated.quotes) AS evidence,
+    origins.instrument, origins.selection, origins.protocol,
+    '{' || rtrim(origins.members || coalesce((SELECT said FROM pieces WHERE id = rated.course), '')
+        || coalesce(rated.own, ''), ',') || '}' AS provenance
+    FROM series JOIN rated ON rated.series = series.id LEFT JOIN origins ON origins.id = rated.origin;
+CREATE TRIGGER ratings_dropped INSTEAD OF DELETE ON ratings BEGIN
+    DELETE FROM rated WHERE subject = OLD.subject AND run = OLD.run AND series =
+        (SELECT id FROM series WHERE benchmark = OLD.benchmark AND rater = OLD.rater AND criterion = OLD.criterion);
+END;
 CREATE TABLE calls (key BLOB PRIMARY KEY, prompt BLOB, benchmark TEXT, model TEXT, run INTEGER, status TEXT, text TEXT,
     finish_reason TEXT, prompt_tokens INTEGER, completion_tokens INTEGER, cached_tokens INTEGER, seconds REAL,
     attempts INTEGER, model_resolved TEXT, fingerprint TEXT, cost REAL, error TEXT, at REAL);
+CREATE INDEX calls_by_model ON calls (model, benchmark, status, prompt_tokens, completion_tokens, cached_tokens, seconds,
+    attempts, cost);
 """

@@ -50,10 +50,11 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Ahead(NamedTuple):
-    """A step, and how many calls of it are done already."""
+    """A step, how many calls of it are done already, and whether it waits until replies are written."""
 
     step: Step
     done: int = 0
+    later: bool = False
 
     def named(self, benchmark: str) -> Ahead:
         """Return it with the benchmark's name, where a command has several."""
@@ -122,7 +123,9 @@ def judging(
         how = judge.rater.removeprefix(model.name)
         calls = sum(asked_of.values()) * each - done
         per_call = _mean([size for its in sizes.values() for size in its])
-        found.append(Ahead(_step(model, f"{purpose}{how}", calls, per_call, max(VERDICT_TOKENS, chain)), done))
+        found.append(
+            Ahead(_step(model, f"{purpose}{how}", calls, per_call, max(VERDICT_TOKENS, chain)), done, later=True)
+        )
     if asked.protocol == plan.RECOGNISED and benchmark.recognised_by is not None:
         found.append(_recognising(path, benchmark, model, asked, {sample.id: sample for sample, _ in subjects}))
     return found
@@ -135,7 +138,9 @@ def _recognising(path: Path, benchmark: Benchmark, model: Model, asked: Asked, s
     criteria = [criterion.name for criterion in benchmark.recognised_by.rubric.criteria]
     done = sum(ident in seen and n < asked.judge_runs for ident, n in _rated(path, benchmark, judge.rater, criteria))
     per_call = _prompt_tokens(judge, [(sample, None) for sample in seen.values()])
-    return Ahead(_step(model, "recognise", len(seen) * asked.judge_runs - done, per_call, VERDICT_TOKENS), done)
+    return Ahead(
+        _step(model, "recognise", len(seen) * asked.judge_runs - done, per_call, VERDICT_TOKENS), done, later=True
+    )
 
 
 def _step(model: Model, purpose: str, calls: int, prompt: float, completion: int) -> Step:

@@ -1,7 +1,8 @@
-"""The directory of a run: the plan that it follows from, and the samples that it holds."""
+"""The directory of a run: the plan that it follows from, the samples that it holds, and whether it keeps their texts."""
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +10,14 @@ from mindgauge import manifest
 from mindgauge.engine import put_gold
 from mindgauge.errors import UsageError
 from mindgauge.records import digest
+from mindgauge.redaction import redacted
 from mindgauge.rubric import Method
 from mindgauge.store import Store
+from mindgauge.store.textless import PENDING, TextlessStore
 from mindgauge.verbs import plan
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from mindgauge.benchmark import Benchmark
     from mindgauge.records import Sample
@@ -22,7 +25,12 @@ if TYPE_CHECKING:
 
 
 def whole_plan(
-    benchmarks: Sequence[Benchmark], samples: Sequence[Sequence[Sample]], asked: Asked, **more: Any
+    benchmarks: Sequence[Benchmark],
+    samples: Sequence[Sequence[Sample]],
+    asked: Asked,
+    *,
+    text: bool = True,
+    **more: Any,
 ) -> dict[str, Any]:
     """Write down what decides whether a later command continues this run: everything that changes what is asked."""
     written = {
@@ -37,6 +45,7 @@ def whole_plan(
         "judge_temperature": asked.judge_temperature,
         "max_tokens": asked.settings.max_tokens,
         **_methods(benchmarks, asked),
+        "text": None if text else False,
         **more,
     }
     return {key: value for key, value in written.items() if value is not None}
@@ -58,19 +67,58 @@ def folder_for(whole: dict[str, Any]) -> Path:
     return Path("runs") / f"{name[:60]}-{digest(whole)[:8]}"
 
 
-def begun(folder: Path, whole: dict[str, Any], command: str) -> Store:
+def begun(
+    folder: Path,
+    whole: dict[str, Any],
+    command: str,
+    *,
+    text: bool = True,
+    notice: Callable[[str], None] | None = None,
+) -> Store:
     """Open a run for its plan, new or to go on with.
 
+    Args:
+        folder: where it is, or will be.
+        whole: its plan.
+        command: what the user typed.
+        text: whether the run keeps what people and models said.
+        notice: told where texts wait, if it does not.
+
     Raises:
-        UsageError: the folder holds a run with another plan.
+        UsageError: the folder holds a run with another plan, or the other of two runs with and without text.
     """
-    store = Store(folder, write=True)
+    there = manifest.read(folder)
+    if there and keeps_text(folder) != text:
+        kept, how = ("no text", "add") if text else ("its texts", "leave out")
+        raise UsageError(
+            f"{folder} holds a run that keeps {kept}; {how} --no-text to continue it, or choose another --out"
+        )
+    with contextlib.suppress(OSError):  # opening it says what is wrong
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # what people said is nobody else's to read
+    store = Store(folder, write=True) if text else TextlessStore(folder)
     try:
-        manifest.begin(folder, whole, command)
+        manifest.begin(folder, whole, redacted(command))
     except UsageError:
         store.close()
         raise
+    if notice is not None and not text:
+        notice(f"texts that are still needed wait in {folder / PENDING}, which is removed when the command is done")
     return store
+
+
+def keeps_text(folder: Path) -> bool:
+    """Say whether a run keeps what people and models said."""
+    return bool(manifest.read(folder).get("plan", {}).get("text", True))
+
+
+def need_text(folder: Path) -> None:
+    """Check that a run keeps its texts, for what cannot be done without them.
+
+    Raises:
+        UsageError: it keeps none.
+    """
+    if not keeps_text(folder):
+        raise UsageError(f"{folder}: kept without text, and this needs what was said; run again without --no-text")
 
 
 def keep_samples(store: Store, benchmark: Benchmark, samples: Sequence[Sample]) -> int:
@@ -78,11 +126,12 @@ def keep_samples(store: Store, benchmark: Benchmark, samples: Sequence[Sample]) 
 
     Samples that are there already take over what is now known of them: a target that was corrected, a tag.
     """
-    if store.count_samples(benchmark.name):
-        doubled = 0
+    there = store.count_samples(benchmark.name)
+    if there:
         store.update_samples(benchmark.name, {s.id: s for s in reversed(samples)}.values())
-    else:
-        doubled = store.put_samples(benchmark.name, samples)
+    doubled = 0
+    if there < len({s.id for s in samples}):  # also after a salvage, which may have lost some
+        doubled = store.put_samples(benchmark.name, samples) - there
     if benchmark.closed:
         put_gold(store, benchmark)
     return doubled

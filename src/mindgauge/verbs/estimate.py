@@ -10,6 +10,7 @@ from mindgauge.records import Reply, Status
 from mindgauge.store import Store
 from mindgauge.verbs import ahead, plan
 from mindgauge.verbs.ahead import Step
+from mindgauge.verbs.forecast import Forecast, forecast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class DryRun(msgspec.Struct, frozen=True):
-    """What a command would take. `done` counts what the run directory holds already."""
+    """What a command would take. `done` counts what the run directory holds already; time and room are a `Forecast`."""
 
     run: str
     benchmark: str
@@ -36,6 +37,7 @@ class DryRun(msgspec.Struct, frozen=True):
     completion_tokens: int
     cost: float | None
     steps: list[Step]
+    forecast: Forecast
 
 
 def foresee(
@@ -71,7 +73,8 @@ def foresee(
                 of_this += ahead.judging(path, benchmark, model, asked, unwritten, times, "judge")
         steps += of_this if len(benchmarks) == 1 else [one.named(benchmark.name) for one in of_this]
     steps += _entry_tests(path, tests, judges.models, asked)
-    return _summed(path, ", ".join(b.name for b in benchmarks), steps)
+    models = [*tested.models, *judges.models]
+    return _summed(path, ", ".join(b.name for b in benchmarks), steps, models, asked)
 
 
 def foresee_judging(
@@ -105,7 +108,7 @@ def foresee_judging(
         if not benchmark.closed:
             steps += ahead.judging(path, benchmark, model, asked, readable, asked.judge_runs, "judge")
     steps += _entry_tests(path, tests, judges.models, asked)
-    return _summed(path, benchmark.name, steps)
+    return _summed(path, benchmark.name, steps, judges.models, asked)
 
 
 def _is_judged(benchmark: Benchmark, sample: Sample, reply: Reply, asked: Asked) -> bool:
@@ -133,11 +136,12 @@ def _anchors(path: Path, benchmark: Benchmark, anchors: Sequence[Anchor]) -> lis
     return list(found.values())
 
 
-def _summed(path: Path, benchmark: str, found: Sequence[Ahead]) -> DryRun:
+def _summed(path: Path, benchmark: str, found: Sequence[Ahead], models: Sequence[Model], asked: Asked) -> DryRun:
     steps = [one.step for one in found]
     costs = [step.cost for step in steps]
     return DryRun(
         str(path), benchmark, sum(s.calls for s in steps), sum(one.done for one in found),
         sum(s.prompt_tokens for s in steps), sum(s.completion_tokens for s in steps),
         None if None in costs else sum(c for c in costs if c is not None), steps,
+        forecast(path, [(one.step, one.later) for one in found], models, asked.settings),
     )  # fmt: skip

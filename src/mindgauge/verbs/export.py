@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mindgauge.errors import UsageError
+from mindgauge.exports.address import destination, is_address
 from mindgauge.exports.folder import Folder, Written
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
 
     from mindgauge.benchmark import Benchmark
@@ -41,7 +44,14 @@ class Exported(msgspec.Struct, frozen=True):
 
 
 def export(
-    run: str | Path, *, to: str, out: str | Path | None = None, licence: str | None = None, unsafe: str | None = None
+    run: str | Path,
+    *,
+    to: str,
+    out: str | Path | None = None,
+    licence: str | None = None,
+    unsafe: str | None = None,
+    partition_by: Sequence[str] = (),
+    rows_per_file: int | None = None,
 ) -> Exported:
     """Write a run for other tools.
 
@@ -49,17 +59,45 @@ def export(
         run: a run directory.
         to: `csv` or `parquet`, for samples, replies and ratings as plain tables; `hub`, for the Hugging Face layout; or
             `review`, for a list in the order in which people should read the replies.
-        out: the folder to write: new, empty, or an earlier export that nobody changed; if not given, one in the run.
+        out: the folder to write: new, empty, or an earlier export that nobody changed; if not given, one in the run. With
+            `csv` and `parquet` also an address that fsspec knows, `s3://bucket/folder` for example.
         licence: what you publish under; `hub` needs one.
         unsafe: for `review`, what a person has to say of a reply for it to be unsafe, as `judges escalation` takes it:
             the list is then ordered by what is learned from the replies that people rated.
+        partition_by: for `parquet`, the columns by whose values tables are split into folders, as Hive names them.
+        rows_per_file: for `parquet`, how many rows a file has at most; 100,000 if not given.
 
     Raises:
-        UsageError: there is no run, the format is unknown, it needs a licence, or `out` is somebody else's.
+        UsageError: there is no run, the format is unknown, it needs a licence, an option has no use with it, `out` is
+            somebody else's, or nothing can be written there.
+        EndpointError: the address cannot be reached.
         DataError: there is nothing to review, or nothing to learn its order from.
     """
     from mindgauge.analysis.score import open_run
 
+    _check(to, licence, unsafe, partition_by, rows_per_file)
+    folder = Path(run)
+    path = out if out is not None else folder / f"export-{to}"
+    if to in {"hub", "review"} and is_address(path):
+        raise UsageError(f"--to {to} writes to folders of this machine only; export to one, then copy it")
+    store, found, manifest = open_run(folder)
+    with store:
+        if to == "hub":
+            written, notes = _hub(Path(path), store, found, manifest, licence or "")
+        elif to == "review":
+            written, notes = _review(Path(path), store, found, unsafe)
+        else:
+            with destination(path) as files:
+                _write_tables(files, store, found, to, partition_by, rows_per_file)
+            written, notes = files.written, []
+            if is_address(path):
+                path = files.out
+                notes = [_sent(files, text=manifest.get("plan", {}).get("text", True))]
+    return Exported(str(folder), to, str(path), written, notes)
+
+
+def _check(to: str, licence: str | None, unsafe: str | None, by: Sequence[str], rows: int | None) -> None:
+    """Refuse options that make no sense together, before anything is opened or written."""
     if to not in FORMATS:
         near = difflib.get_close_matches(to.lower(), FORMATS, 1, 0.4)
         hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(FORMATS)}"
@@ -68,25 +106,34 @@ def export(
         raise UsageError("the hub layout is made to be published: state your licence with --licence")
     if unsafe is not None and to != "review":
         raise UsageError(f"--unsafe is about the order of a review list; it has no use with --to {to}")
-    folder = Path(run)
-    path = Path(out) if out is not None else folder / f"export-{to}"
-    store, found, manifest = open_run(folder)
-    with store:
-        if to == "hub":
-            written, notes = _hub(path, store, found, manifest, licence or "")
-        elif to == "review":
-            written, notes = _review(path, store, found, unsafe)
-        else:
-            written, notes = _tables(path, store, found, to), []
-    return Exported(str(folder), to, str(path), written, notes)
+    if to != "parquet" and (by or rows is not None):
+        raise UsageError(f"--partition-by and --rows-per-file are for --to parquet; they have no use with --to {to}")
+    if rows is not None and rows < 1:
+        raise UsageError(f"--rows-per-file is at least 1, not {rows}")
+    if by:
+        from mindgauge.exports.tabular import PARTITIONS
+
+        unknown = [column for column in by if column not in PARTITIONS]
+        if unknown:
+            raise UsageError(f"cannot partition by {unknown[0]}: choose from {', '.join(PARTITIONS)}")
 
 
-def _tables(out: Path, store: Store, found: list[Benchmark], to: str) -> list[Written]:
-    from mindgauge.exports import tabular
+def _write_tables(
+    files: Folder, store: Store, found: list[Benchmark], to: str, by: Sequence[str], rows: int | None
+) -> None:
+    from mindgauge.exports import parts, tabular
 
-    with Folder(out) as files:
-        (tabular.write_csv if to == "csv" else tabular.write_parquet)(files, store, found)
-    return files.written
+    if to == "csv":
+        tabular.write_csv(files, store, found)
+    else:
+        tabular.write_parquet(files, store, found, by, rows or parts.ROWS)
+
+
+def _sent(files: Folder, *, text: bool) -> str:
+    """Say what left this machine."""
+    size = sum(file.size for file in files.written) / 1e6
+    what = "what people and models said included" if text else "without text, as the run was made"
+    return f"{len(files.written)} files, {size:.1f} MB, {what}, left this machine for {files.out}"
 
 
 def _review(out: Path, store: Store, found: list[Benchmark], unsafe: str | None) -> tuple[list[Written], list[str]]:

@@ -15,7 +15,7 @@ from mindgauge.verbs import directory, plan
 from mindgauge.verbs.replies import read_dialogues, read_replies
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from mindgauge.benchmark import Benchmark
     from mindgauge.records import Reply, Sample
@@ -56,15 +56,23 @@ class Given(NamedTuple):
         with Store(self.run) as store:
             return Counter(dict(store.select(_BY_MODEL, (self.benchmark.name,)).fetchall()))
 
-    def kept(self, folder: Path, whole: dict[str, Any], command: str) -> Store:
-        """Open the run that is there, or put all this into the one of a plan.
+    def kept(
+        self,
+        folder: Path,
+        whole: dict[str, Any],
+        command: str,
+        *,
+        text: bool = True,
+        notice: Callable[[str], None] | None = None,
+    ) -> Store:
+        """Open the run that is there, or put all this into the one of a plan; see `directory.begun`.
 
         Raises:
             UsageError: the folder holds a run with another plan.
         """
         if self.run is not None:
             return Store(self.run, write=True)
-        store = directory.begun(folder, whole, command)
+        store = directory.begun(folder, whole, command, text=text, notice=notice)
         if self.note:
             manifest.write(folder, {**manifest.read(folder), "notes": [self.note]})
         directory.keep_samples(store, self.benchmark, self.samples)
@@ -78,8 +86,10 @@ def run(folder: Path, benchmark: Benchmark) -> Given:
     """Take a run whose replies, or dialogues, are to be rated by more.
 
     Raises:
+        UsageError: it keeps no text.
         DataError: it has none to this benchmark.
     """
+    directory.need_text(folder)
     with Store(folder) as there:
         samples = list(there.samples(benchmark.name)) if benchmark.closed else []
         if not (samples or there.count_replies(benchmark.name)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -113,6 +114,9 @@ def open_models(specs: Sequence[str | Model], asked: Asked) -> list[Model]:
         UsageError: one is unknown or named twice, or has no known price though `max_cost` is given.
     """
     models = [open_model(spec, asked.settings) if isinstance(spec, str) else spec for spec in dict.fromkeys(specs)]
+    twice = next((name for name, count in Counter(model.name for model in models).items() if count > 1), None)
+    if twice is not None:
+        raise UsageError(f"two models are both called {twice}; name its servers in one list, once")
     unpriced = [model.name for model in models if model.price is None]
     if asked.max_cost is not None and unpriced:
         raise UsageError(

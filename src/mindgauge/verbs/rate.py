@@ -10,6 +10,7 @@ from mindgauge import manifest
 from mindgauge.analysis.score import Scores, score
 from mindgauge.errors import UsageError
 from mindgauge.models.spec import Settings
+from mindgauge.redaction import redacted
 from mindgauge.verbs import classifying, directory, given, length, plan, ways
 from mindgauge.verbs import dialogues as multi_turn
 from mindgauge.verbs import own_family as kinship
@@ -48,6 +49,7 @@ def rate(
     qualify: bool = False,
     anchors: int | None = None,
     settings: Settings | None = None,
+    text: bool = True,
     dry_run: bool = False,
     progress: Progress | None = None,
     notice: Callable[[str], None] | None = None,
@@ -82,6 +84,7 @@ def rate(
         qualify: let every judge first rate replies of ours whose level is known, as its entry test.
         anchors: at most this many of those, spread over levels and protocols; all if not given.
         settings: how endpoints are called.
+        text: whether the run keeps what people and models said, or only hashes of it and places in it.
         dry_run: only say what it would take.
         progress: told stage, calls done and calls in all.
         notice: told, before anything is sent, what will probably be too long for a model.
@@ -116,10 +119,12 @@ def rate(
     given.need_a_protocol(found, judges, asked)
     kin = kinship.judged(judges.models, found.written(), allowed=own_family)
     its = ways.instruments(benchmark, None, asked, found.samples)
+    if found.run is not None and not text:
+        raise UsageError(f"--no-text is for a new run, and {found.run} keeps its texts")
     if found.run is not None:
         ways.same_examples(found.run, benchmark, judges.models, its)
     more = ways.planned([benchmark], [found.samples], [its], asked)
-    whole = directory.whole_plan([benchmark], [found.samples], asked, **found.named, **more)
+    whole = directory.whole_plan([benchmark], [found.samples], asked, text=text, **found.named, **more)
     folder = found.run or (Path(out) if out is not None else directory.folder_for(whole))
     if benchmark.closed:
         length.asked_about(notice, benchmark, judges.models, its, found.samples)
@@ -127,7 +132,7 @@ def rate(
         length.judged(notice, benchmark, judges.models, found.subjects(), asked)
     if dry_run:
         return foresee_judging(folder, benchmark, found.samples, found.subjects(), its, judges, tests, asked)
-    with found.kept(folder, whole, command) as store:
+    with found.kept(folder, whole, command, text=text, notice=notice) as store:
         classifying.keep(folder, judges.classifiers)
         kinship.keep(folder, kin)
         if found.run is not None:
@@ -158,5 +163,5 @@ def _replies(
 def _note(folder: Path, judges: plan.Raters, command: str) -> None:
     """Write down who rates a run that was there, and when."""
     content = manifest.read(folder)
-    noted = {"judges": judges.names, "at": manifest.now(), "command": command}
+    noted = {"judges": judges.names, "at": manifest.now(), "command": redacted(command)}
     manifest.write(folder, {**content, "rated": [*content.get("rated", []), noted]})

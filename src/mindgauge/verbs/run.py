@@ -11,6 +11,7 @@ from mindgauge.analysis.score import Scores, score
 from mindgauge.engine import answer
 from mindgauge.errors import UsageError
 from mindgauge.models.spec import Settings
+from mindgauge.store.textless import TextlessStore
 from mindgauge.verbs import classifying, directory, length, plan, ways
 from mindgauge.verbs import own_family as kinship
 from mindgauge.verbs.at_hand import at_hand
@@ -18,7 +19,7 @@ from mindgauge.verbs.entry_test import entry_tests, take
 from mindgauge.verbs.estimate import DryRun, foresee
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from mindgauge.engine import Progress, Session, Step
     from mindgauge.models.request import Model
@@ -49,6 +50,7 @@ def run(
     qualify: bool = False,
     anchors: int | None = None,
     settings: Settings | None = None,
+    text: bool = True,
     dry_run: bool = False,
     progress: Progress | None = None,
     notice: Callable[[str], None] | None = None,
@@ -85,6 +87,7 @@ def run(
         qualify: let every judge first rate replies of ours whose level is known, as its entry test.
         anchors: at most this many of those per benchmark, spread over levels and protocols; all if not given.
         settings: how endpoints are called.
+        text: whether the run keeps what people and models said, or only hashes of it and places in it.
         dry_run: only say what it would take.
         progress: told stage, calls done and calls in all.
         notice: told, before anything is sent, what will probably be too long for a model.
@@ -114,7 +117,7 @@ def run(
     tests = entry_tests(found, judges.models, qualify=qualify, limit=anchors, where=where)
     kin = kinship.judged(judges.models, _written(tested.models, found, samples, asked), allowed=own_family)
     whole = directory.whole_plan(
-        found, samples, asked,
+        found, samples, asked, text=text,
         models=tested.names, judges=judges.names,
         data=str(folder) if folder else None, **ways.planned(found, samples, instruments, asked),
     )  # fmt: skip
@@ -125,12 +128,14 @@ def run(
         (notice or _silent)(line)
     if dry_run:
         return foresee(path, found, samples, instruments, tested, judges, tests, asked)
-    with directory.begun(path, whole, command) as store:
+    with directory.begun(path, whole, command, text=text, notice=notice) as store:
         classifying.keep(path, [*tested.classifiers, *judges.classifiers])
         kinship.keep(path, kin)
         manifest.write(path, {**manifest.read(path), **known.told})
         for benchmark, found_samples in zip(found, samples, strict=True):
             directory.keep_samples(store, benchmark, found_samples)
+            if isinstance(store, TextlessStore) and not benchmark.closed:
+                store.ask_again(benchmark.name, _ratings(benchmark, judges, asked))
 
         def replies(session: Session) -> list[tuple[Model, Step]]:
             steps = []
@@ -153,6 +158,18 @@ def _silent(_: str) -> None:
 
 def _answering(session: Session, benchmark: benchmarks.Benchmark, model: Model, asked: plan.Asked) -> Step:
     return lambda: answer(session, benchmark, model, runs=asked.runs, parameters=asked.parameters)
+
+
+def _ratings(benchmark: benchmarks.Benchmark, judges: plan.Raters, asked: plan.Asked) -> Iterator[tuple[str, str, int]]:
+    """Return rater, criterion and number of times of every rating that a reply is to have."""
+    for instrument in plan.instruments(benchmark, asked):
+        for model in judges.models:
+            for criterion in instrument.rubric.criteria:
+                yield instrument.rater(model.name), criterion.name, asked.judge_runs
+    its = (one.rater for one in judges.classifiers if one.benchmark.name == benchmark.name)
+    yield from ((rater.name, rater.criterion.name, 1) for rater in its)
+    yield from ((rule.name, rule.criterion, 1) for rule in judges.rules)
+    yield from ((reading.rater, reading.criterion.name, 1) for reading in benchmark.readings)
 
 
 def _written(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import polars as pl
 
 from mindgauge.analysis.escalation import features
 from mindgauge.analysis.escalation.orders import JURY, juries
@@ -15,6 +16,8 @@ from mindgauge.stats import escalation
 from mindgauge.stats.escalation import Features
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from mindgauge.analysis.escalation.subjects import Subjects
@@ -24,14 +27,15 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_RATINGS = """
-SELECT subject, criterion, rater, rater_kind, run, status, CAST(value AS TEXT),
-    coalesce(json_extract(provenance, '$.uncertain'), 0)
-FROM ratings WHERE benchmark = ? AND rater_kind IN ('model', 'classifier', 'person')"""
-_COLUMNS = {
-    **dict.fromkeys(("subject", "criterion", "rater", "kind"), pl.String), "run": pl.Int64, "status": pl.String,
-    "value": pl.String, "uncertain": pl.Boolean,
-}  # fmt: skip
+_DONE = """
+SELECT DISTINCT subject, criterion FROM ratings WHERE benchmark = ? AND rater_kind = 'person' AND status = 'ok'"""
+_ASKED = """
+SELECT DISTINCT rater, criterion FROM ratings WHERE benchmark = ? AND rater_kind IN ('model', 'classifier')"""
+_VERDICTS = """
+SELECT subject, rater, criterion, status, CAST(value AS TEXT), coalesce(json_extract(provenance, '$.uncertain'), 0)
+FROM ratings WHERE benchmark = ? AND rater_kind IN ('model', 'classifier') ORDER BY subject, rater, run"""
+_REMEMBERED = 20_000
+"""Judges often say the same of two replies; what follows from it is worked out once."""
 
 
 class Entry(NamedTuple):
@@ -77,24 +81,30 @@ def queue(store: Store, benchmark: Benchmark, subjects: Subjects | None = None) 
         DataError: no judge rated, or people have rated everything.
     """
     criteria = {c.name: c for c in benchmark.rubric.criteria}
-    rows = pl.DataFrame(store.select(_RATINGS, (benchmark.name,)).fetchall(), _COLUMNS, orient="row")
-    rows = rows.filter(pl.col("criterion").is_in(list(criteria)))
-    done = set(rows.filter((pl.col("kind") == "person") & (pl.col("status") == "ok"))["subject"])
-    judged = rows.filter(pl.col("kind") != "person")
-    if judged.is_empty():
+    done = {subject for subject, criterion in store.select(_DONE, (benchmark.name,)) if criterion in criteria}
+    asked = sorted(pair for pair in store.select(_ASKED, (benchmark.name,)) if pair[1] in criteria)
+    if not asked:
         raise DataError(f"{store.folder}: no judge has rated {benchmark.name}, so there is nothing to review")
     risks, notes = learned(subjects) if subjects is not None else ({}, [])
-    asked = {(str(rater), str(name)) for rater, name in judged.select("rater", "criterion").unique().iter_rows()}
-    found: dict[str, dict[tuple[str, str], list[_Verdict]]] = {}
-    for subject, criterion, rater, _, _, status, value, uncertain in judged.sort("rater", "run").iter_rows():
-        if subject not in done:
-            by = found.setdefault(subject, {})
-            by.setdefault((rater, criterion), []).append(_Verdict(status, value, bool(uncertain)))
-    if not found:
+    by_criterion = {
+        name: (criterion, [rater for rater, about in asked if about == name])
+        for name, criterion in criteria.items()
+        if any(about == name for _, about in asked)
+    }
+    said = lru_cache(_REMEMBERED)(lambda name, by_judge: _said(by_criterion[name][0], by_judge))
+    entries = []
+    for subject, rows in groupby(store.select(_VERDICTS, (benchmark.name,)), key=lambda row: row[0]):
+        verdicts = _verdicts(row[1:] for row in rows if row[2] in criteria)
+        if verdicts and subject not in done:
+            every = {
+                name: said(name, tuple(tuple(verdicts.get((rater, name), ())) for rater in raters))
+                for name, (_, raters) in by_criterion.items()
+            }
+            entries.append(_entry(subject, every, risks.get(subject)))
+    if not entries:
         raise DataError(f"{store.folder}: people have rated every reply of {benchmark.name}; nothing is left to review")
     if done:
         notes.append(f"{len(done)} replies that people have rated are not listed")
-    entries = [_entry(s, verdicts, criteria, sorted(asked), risks.get(s)) for s, verdicts in found.items()]
     return sorted(entries, key=lambda entry: entry.order), notes
 
 
@@ -133,8 +143,23 @@ class _Verdict(NamedTuple):
     uncertain: bool
 
 
+_ByJudge = tuple[tuple[_Verdict, ...], ...]
+"""What judges say of a reply on one criterion, repeat by repeat."""
+
+
+def _verdicts(rows: Iterable[tuple[str, str, str, str | None, int]]) -> dict[tuple[str, str], list[_Verdict]]:
+    """Return the verdicts on a reply by rater and criterion."""
+    found: dict[tuple[str, str], list[_Verdict]] = {}
+    for rater, criterion, status, value, uncertain in rows:
+        found.setdefault((rater, criterion), []).append(_Verdict(status, value, bool(uncertain)))
+    return found
+
+
 class _Said(NamedTuple):
-    """What all judges say of a reply on one criterion; `values` are the judges' means, None where there is none."""
+    """What all judges say of a reply on one criterion; `values` are the judges' means, None where there is none.
+
+    Replies of which the same is said share one.
+    """
 
     values: list[float | str | None]
     spread: float
@@ -144,18 +169,7 @@ class _Said(NamedTuple):
     unsure: bool
 
 
-def _entry(
-    subject: str,
-    verdicts: dict[tuple[str, str], list[_Verdict]],
-    criteria: dict[str, Criterion],
-    asked: list[tuple[str, str]],
-    risk: float | None,
-) -> Entry:
-    said = {
-        name: _said(criterion, [verdicts.get(pair, []) for pair in asked if pair[1] == name])
-        for name, criterion in criteria.items()
-        if any(pair[1] == name for pair in asked)
-    }
+def _entry(subject: str, said: dict[str, _Said], risk: float | None) -> Entry:
     return Entry(
         subject,
         [name for name, each in said.items() if each.vetoed],
@@ -163,12 +177,12 @@ def _entry(
         max(each.spread for each in said.values()),
         min(each.jury for each in said.values()),
         risk,
-        [f"{name}: {reason}" for name, each in said.items() for reason in each.reasons],
+        [reason for each in said.values() for reason in each.reasons],
         {name: each.values for name, each in said.items()},
     )
 
 
-def _said(criterion: Criterion, by_judge: list[list[_Verdict]]) -> _Said:
+def _said(criterion: Criterion, by_judge: _ByJudge) -> _Said:
     """Compare judges on one criterion; one that never was asked about this reply has a missing verdict, too."""
     scale, worst = of_criterion(criterion), str(criterion.values[0])
     place = {str(value): number for value, number in zip(criterion.values, scale.values, strict=True)}
@@ -208,4 +222,5 @@ def _said(criterion: Criterion, by_judge: list[list[_Verdict]]) -> _Said:
     ]
     if not scale.ordered:
         values = [", ".join(dict.fromkeys(str(scale.word(n)) for n in each)) or None for each in numbers]
+    reasons = [f"{criterion.name}: {reason}" for reason in reasons]
     return _Said(values, spread, jury, reasons, against > 0, missing > 0 or uncertain > 0)

@@ -12,6 +12,7 @@ from mindgauge.analysis import composites, frame
 from mindgauge.analysis.escalation import unsafe as rules
 from mindgauge.analysis.reliability import reference
 from mindgauge.errors import DataError, UsageError
+from mindgauge.store.withheld import characters
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -214,14 +215,14 @@ def _categories(rows: pl.DataFrame, benchmark: Benchmark) -> dict[str, str | Non
 
 def _about(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     """Return id, sample, cluster, model and length in characters of every reply, or of every sample's last message."""
-    samples = {s.id: s for s in store.samples(benchmark.name)}
+    samples = {s.id: (s.cluster, characters(s.messages[-1].content)) for s in store.samples(benchmark.name)}
     columns = {"id": pl.String, "sample": pl.String, "cluster": pl.String, "model": pl.String, "length": pl.Int64}
     if benchmark.closed:
-        rows = [(s.id, s.id, s.cluster, None, len(s.messages[-1].content)) for s in samples.values()]
+        rows = [(ident, ident, cluster, None, length) for ident, (cluster, length) in samples.items()]
     else:
         query = "SELECT id, sample, model, text FROM replies WHERE benchmark = ?"
         rows = [
-            (ident, sample, samples[sample].cluster, model, len(text))
+            (ident, sample, samples[sample][0], model, characters(text))
             for ident, sample, model, text in store.select(query, (benchmark.name,))
         ]
     if not rows:

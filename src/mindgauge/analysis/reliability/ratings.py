@@ -203,7 +203,7 @@ def _run(folder: Path) -> tuple[pl.DataFrame, dict[str, Scale]]:
         for benchmark in found:
             criteria = runs.criteria(benchmark)
             taken = {name: name if name not in scales else f"{benchmark.name}:{name}" for name in criteria}
-            rows = runs.ratings(store, benchmark).filter(pl.col("criterion").is_in(list(criteria)))
+            rows = runs.only(runs.ratings(store, benchmark), pl.col("criterion").is_in(list(criteria)))
             scales |= {taken[name]: of_criterion(criterion) for name, criterion in criteria.items()}
             system = pl.lit(None, pl.String) if benchmark.closed else pl.col("model")
             parts.append(
@@ -224,15 +224,15 @@ def _whole_subjects(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
     """Where a subject is named like its conversation and only the system tells replies apart, name the reply."""
     if frame["system"].null_count() == len(frame):
         return frame
-    systems = frame.group_by("subject").agg(pl.col("system").n_unique().alias("systems"))
-    if systems["systems"].max() == 1:
+    if not frame.select("subject", "system").unique()["subject"].is_duplicated().any():
         return frame
     notes.append("subjects occur under several systems, so each subject is taken together with its system")
     return frame.with_columns(subject=pl.concat_str("subject", pl.col("system").fill_null(""), separator=" / "))
 
 
 def _refuse_repeats(frame: pl.DataFrame, name: str) -> None:
-    if frame.select(pl.struct(_KEY).n_unique()).item() == len(frame):
+    criteria = frame["criterion"].unique()  # one after the other, so that little stands in memory at once
+    if sum(frame.filter(pl.col("criterion") == name).n_unique(_KEY) for name in criteria) == len(frame):
         return
     repeated = frame.filter(pl.struct(_KEY).is_duplicated())
     surplus = len(repeated) - repeated.select(pl.struct(_KEY).n_unique()).item()

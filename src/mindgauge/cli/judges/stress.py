@@ -68,6 +68,7 @@ def _foreseen(found: DryRun) -> None:
     print(
         f"{found.calls} calls ({found.done} done before), about {found.prompt_tokens} + {found.completion_tokens} tokens, {cost}"
     )
+    render.forecast(found.forecast)
 
 
 def _show(found: Stress) -> None:

@@ -24,6 +24,7 @@ from mindgauge.stress import probes as trials
 from mindgauge.stress.items import Item
 from mindgauge.verbs import ahead, directory, plan
 from mindgauge.verbs.estimate import DryRun
+from mindgauge.verbs.forecast import forecast
 from mindgauge.verbs.replies import read_replies
 
 if TYPE_CHECKING:
@@ -154,6 +155,7 @@ def _items(
             rating for anchor in taken for rating in anchor.records(benchmark.rubric.name)[1]
         ]
     if isinstance(source, str | Path) and Path(source).is_dir():
+        directory.need_text(Path(source))
         with Store(Path(source)) as store:
             found = [r for r in store.replies(benchmark.name) if r.status is Status.OK]
             if not found:
@@ -255,7 +257,17 @@ def _foreseen(path: Path, benchmark: str, model: Model, tasks: Sequence[_Task], 
         store.close()
     totals = [sum(getattr(step, part) for step in steps) for part in ("calls", "prompt_tokens", "completion_tokens")]
     cost = None if model.price is None else sum(step.cost or 0.0 for step in steps)
-    return DryRun(str(path), benchmark, totals[0], done, totals[1], totals[2], cost, steps)
+    return DryRun(
+        str(path),
+        benchmark,
+        totals[0],
+        done,
+        totals[1],
+        totals[2],
+        cost,
+        steps,
+        forecast(path, [(step, False) for step in steps], [model], asked.settings),
+    )
 
 
 def _calls(task: _Task, model: Model, asked: plan.Asked) -> Iterator[tuple[bytes, int]]:

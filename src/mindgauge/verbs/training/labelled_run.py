@@ -11,6 +11,7 @@ from mindgauge.analysis.score import open_run
 from mindgauge.classifiers import form, labelled
 from mindgauge.errors import DataError, UsageError
 from mindgauge.records import RaterKind, Status
+from mindgauge.verbs import directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,6 +61,7 @@ def read(folder: Path, benchmark: Benchmark, criterion: Criterion) -> Found:
     Raises:
         DataError: nothing is labelled, or a label is not in the rubric.
     """
+    directory.need_text(folder)
     store, _, manifest = open_run(folder)
     rater = manifest.get("annotation", {}).get("gold", "gold")
     with store:

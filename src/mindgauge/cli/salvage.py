@@ -1,0 +1,31 @@
+"""`mindgauge salvage`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mindgauge.cli import options, render
+
+
+def salvage(
+    run: Annotated[Path, typer.Argument(help="The damaged run's directory; it is not changed.")],
+    out: Annotated[Path, typer.Option(help="The folder to write: new, or empty.")],
+    json: options.Json = False,
+) -> None:
+    """Write what can be read of a damaged run into a new one."""
+    from mindgauge.verbs.salvage import salvage as verb
+
+    found = verb(run, out=out)
+    if json:
+        render.as_json(found)
+        return
+    rows = [[table.table, f"{table.kept:,}", f"{table.lost:,}", f"{table.pages:,}"] for table in found.tables]
+    render.table(f"Salvaged from {found.run}", ["table", "rows kept", "rows lost", "pages lost"], rows)
+    for note in found.notes:
+        print(f"note: {note}")
+    if found.whole:
+        print("No page and no row was found damaged.")
+    else:
+        print("Nobody can say how many rows stood on a lost page.")
+    print(f"{found.out}: run the command that made the run with this --out; it pays only for what was lost.")

@@ -1,0 +1,56 @@
+"""`mindgauge status`."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - read by typer
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mindgauge.cli import options, render
+
+if TYPE_CHECKING:
+    from mindgauge.verbs.status import Status
+
+
+def status(
+    runs: Annotated[list[Path], typer.Argument(help="Run directories.")],
+    json: options.Json = False,
+) -> None:
+    """Say how far runs have come, also while they are being written."""
+    from mindgauge.verbs.status import status as verb
+
+    found = [verb(run) for run in runs]
+    if json:
+        render.as_json(found[0] if len(found) == 1 else found)
+        return
+    for one in found:
+        _show(one)
+
+
+def _show(found: Status) -> None:
+    about = (("benchmarks", found.benchmarks), ("models", found.models), ("judges", found.judges))
+    for name, listed in about:
+        if listed:
+            print(f"{name}: {', '.join(listed)}")
+    rows = [[c.benchmark, c.kind, c.name, c.status, f"{c.n:,}"] for c in found.counts]
+    render.table(f"{found.run}  ({found.bytes / 1e6:,.1f} MB)", ["benchmark", "kind", "by", "status", "n"], rows)
+    if found.calls:
+        calls = [
+            [
+                c.model, c.benchmark, c.status, f"{c.n:,}", f"{c.prompt_tokens:,}", f"{c.completion_tokens:,}",
+                "–" if c.cost is None else f"{c.cost:,.4f}", f"{c.model_seconds:,.0f}",
+            ]
+            for c in found.calls
+        ]  # fmt: skip
+        columns = ["model", "benchmark", "status", "calls", "tokens in", "tokens out", "US dollars", "model seconds"]
+        render.table("Calls", columns, calls)
+    for under_way in found.batches:
+        print(f"{under_way.model}: {under_way.calls:,} calls in {under_way.batches:,} batches under way")
+    left = [one for one in found.left if one.left]
+    if left:
+        rows = [[w.benchmark, w.kind, w.name, f"{w.left:,}", f"{w.of:,}"] for w in left]
+        render.table("Left by the plan", ["benchmark", "kind", "by", "left", "of"], rows)
+    elif found.left:
+        print("Nothing is left by the plan.")
+    print(f"Process {found.writer} is writing it now." if found.writer else "Nobody is writing it now.")

@@ -1,0 +1,200 @@
+"""A folder at an address: object stores and servers, by fsspec and the package that speaks the address's protocol.
+
+Nothing there can be renamed as a whole. So `checksums/unfinished.json` stands there first, every file is made on this
+machine and sent when it is whole, and the manifest of digests comes last, in place of the mark. Who finds the mark finds
+an export that was stopped, which the same command does again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import re
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from mindgauge.errors import EndpointError, MindgaugeError, UsageError
+from mindgauge.exports.folder import MANIFEST, Folder, holds_other
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+UNFINISHED = "checksums/unfinished.json"
+_AGAIN = "what was sent is marked as unfinished; run the same command again"
+
+
+def is_address(out: str | Path) -> bool:
+    """Say whether a destination is an address rather than a folder of this machine.
+
+    Raises:
+        UsageError: it was an address until it was made a path.
+    """
+    if isinstance(out, Path) and re.match(r"[a-z][a-z0-9+.-]+:/", str(out)):
+        raise UsageError(f"{out}: give an address as text, not as a path, which takes one of its slashes")
+    return isinstance(out, str) and "://" in out and not out.startswith(("file://", "local://"))
+
+
+def destination(out: str | Path) -> Folder:
+    """Claim the folder, or the place at an address, that an export goes to.
+
+    Raises:
+        UsageError: it holds something else, nothing can be written there, or a package that it takes is missing.
+        EndpointError: it cannot be reached.
+    """
+    if is_address(out):
+        return Address(str(out))
+    return Folder(Path(out.partition("://")[2] if isinstance(out, str) and "://" in out else out))
+
+
+class Address(Folder):
+    """Sends files to an address as they are made, and marks the place as unfinished until the last is there."""
+
+    def __init__(self, out: str) -> None:
+        """Claim a place.
+
+        Raises:
+            UsageError: it holds anything but an earlier export as it was written, or one that was stopped.
+            EndpointError: it cannot be reached.
+        """
+        self.out = re.sub(r"(?<=://)[^/]*@", "", out)  # no password in what is shown
+        self.written = []
+        with _in_words(self.out):
+            from fsspec.core import url_to_fs
+
+            self._files, root = url_to_fs(out)
+            self._root = root.rstrip("/")
+            if not self._root.strip("/") and not root.startswith("/"):
+                raise UsageError(f"{self.out}: name the bucket, and a folder in it")
+            self._tops, self._before = self._claim()
+
+    def __enter__(self) -> Self:
+        self._draft = Path(tempfile.mkdtemp(prefix="mindgauge-export-"))
+        try:
+            with _in_words(self.out):
+                self._mark()
+                for name in self._before:
+                    if name != UNFINISHED:
+                        self._files.rm_file(self._at(name))
+        except BaseException:
+            shutil.rmtree(self._draft, ignore_errors=True)
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        try:
+            super().__exit__(kind, error, trace)
+        except MindgaugeError as problem:
+            place = self._draft.parent
+            raise MindgaugeError(
+                f"{self.out}: {problem.__cause__} in {place}, where files are made; {_AGAIN}"
+            ) from problem
+
+    def _note(self, name: str, rows: int | None) -> None:
+        """Send a file that is finished."""
+        super()._note(name, rows)
+        file = self._draft / name
+        with _in_words(self.out, _AGAIN):
+            if (top := name.partition("/")[0]) not in self._tops:
+                self._tops.add(top)
+                self._mark()
+            self._files.put_file(str(file), self._at(name))
+        file.unlink()
+
+    def _settle(self) -> None:
+        self._list()
+        with _in_words(self.out, _AGAIN):
+            self._files.rm_file(self._at(UNFINISHED))
+
+    def _mark(self) -> None:
+        """Say that an export is under way, and which names here are its own."""
+        content = json.dumps({"unfinished": sorted(self._tops)}).encode()
+        self._files.pipe_file(self._at(UNFINISHED), content)
+
+    def _claim(self) -> tuple[set[str], list[str]]:
+        """Return the names that an export that was stopped has for its own, and what is to be replaced."""
+        self._files.invalidate_cache()
+        sizes = {
+            path.removeprefix(self._root).lstrip("/"): said.get("size")
+            for path, said in self._files.find(self._root, detail=True).items()
+        }
+        sizes.pop(MANIFEST.partition("/")[0] + "/", None)
+        if "" in sizes:
+            raise holds_other(self.out, "a file")
+        tops = {MANIFEST.partition("/")[0]}
+        if UNFINISHED in sizes:
+            tops.update(self._read(UNFINISHED).get("unfinished", ()))
+            strangers = [name for name in sizes if name.partition("/")[0] not in tops]
+        else:
+            listed = self._read(MANIFEST).get("files", {}) if MANIFEST in sizes else {}
+            strangers = [
+                name for name in sizes if not (listed and name == MANIFEST) and not self._same(name, sizes, listed)
+            ]
+            tops.update(name.partition("/")[0] for name in listed)
+        if strangers:
+            raise holds_other(self.out, min(strangers))
+        return tops, list(sizes)
+
+    def _read(self, name: str) -> dict[str, Any]:
+        try:
+            found = json.loads(self._files.cat_file(self._at(name)))
+        except ValueError:
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def _same(self, name: str, sizes: dict[str, Any], listed: dict[str, Any]) -> bool:
+        """Say whether a file is as the manifest lists it; its content is read again, a block at a time."""
+        said = listed.get(name)
+        if not isinstance(said, dict) or sizes[name] != said.get("size"):
+            return False
+        digest = hashlib.sha256()
+        with self._files.open(self._at(name), "rb") as file:
+            while block := file.read(1 << 22):
+                digest.update(block)
+        return digest.hexdigest() == said.get("sha256")
+
+    def _at(self, name: str) -> str:
+        return f"{self._root}/{name}"
+
+
+@contextlib.contextmanager
+def _in_words(out: str, then: str = "nothing was exported") -> Iterator[None]:
+    """Say in one line what an address answered; every protocol's package has errors of its own."""
+    try:
+        yield
+    except MindgaugeError:
+        raise
+    except Exception as error:
+        raise _said(out, error, then) from error
+
+
+def _said(out: str, error: Exception, then: str) -> MindgaugeError:
+    protocol = out.partition("://")[0].rpartition("::")[2]
+    said = " ".join(str(error).split())[:200] or type(error).__name__
+    kind = type(error).__name__
+    failure: type[MindgaugeError] = UsageError
+    if isinstance(error, ImportError):
+        ours = protocol in {"s3", "s3a"} or error.name == "fsspec"
+        advice = "pip install 'mindgauge[cloud]'" if ours else "install the package that it names"
+        why = f"{protocol}:// needs a package that is not here ({said}): {advice}"
+    elif isinstance(error, ValueError) and "Protocol not known" in said:
+        why = f"no package here knows addresses that begin with {protocol}://"
+    elif isinstance(error, FileNotFoundError):
+        why = f"{said}: make the bucket first, or choose another --out"
+    elif isinstance(error, PermissionError):
+        why = f"no permission ({said}): the key must be allowed to list, read, write and delete here"
+    elif "Credential" in kind or "Token" in kind:
+        s3 = protocol in {"s3", "s3a"}
+        advice = (
+            "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE" if s3 else "see its package's own words"
+        )
+        why = f"no credentials ({said}): {advice}"
+    elif isinstance(error, ConnectionError | TimeoutError) or "Connect" in kind or "Timeout" in kind:
+        failure = EndpointError
+        why = f"cannot be reached ({said}): see the network and, for S3, AWS_ENDPOINT_URL"
+    else:
+        failure = MindgaugeError
+        why = f"{kind} ({said})"
+    return failure(f"{out}: {why}; {then}")

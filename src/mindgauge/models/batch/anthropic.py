@@ -1,0 +1,185 @@
+"""The Anthropic Message Batches protocol: requests go in one body, and their results are read line by line.
+
+Source: the provider's guide to batch processing and its API reference; a batch has at most 100,000 requests and 256 MB,
+and its results can be read for 29 days.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import time
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import msgspec
+
+from mindgauge.models import completion
+from mindgauge.models.batch import service
+from mindgauge.models.batch.files import reader
+from mindgauge.models.batch.service import Outcome, State
+from mindgauge.models.completion import without_lengths
+from mindgauge.records import Exchange, Status, Usage
+from mindgauge.tables import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import BinaryIO
+
+    from mindgauge.models.batch.transport import Transport
+    from mindgauge.models.chat import ChatModel
+    from mindgauge.models.request import Price, Request
+    from mindgauge.store.batches import Submission
+
+VERSION = "2023-06-01"
+SKEW = 600.0
+"""Seconds by which the provider's clock and ours may differ."""
+_PAGES = 50
+_FINISH = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+}
+_PASSING = {"overloaded_error", "api_error", "rate_limit_error", "timeout_error"}
+_HOPELESS = {"authentication_error", "permission_error", "not_found_error", "billing_error"}
+_encode = msgspec.json.Encoder().encode
+
+
+class AnthropicBatches:
+    """Batches behind `{url}/messages/batches`."""
+
+    opening, between, closing = b'{"requests":[', b",\n", b"]}"
+    known_by_id = False
+
+    def __init__(self, chat: ChatModel) -> None:
+        """Args: chat: the model whose requests are carried."""
+        self._chat = chat
+        self._dropped: set[str] = set()
+        key = chat.headers.get("Authorization", "").removeprefix("Bearer ")
+        self.headers = {"anthropic-version": VERSION, **({"x-api-key": key} if key else {})}
+
+    def request(self, key: bytes, request: Request) -> bytes:
+        """Write one request of the body."""
+        params = {name: value for name, value in self._params(request).items() if name not in self._dropped}
+        return _encode({"custom_id": key.hex(), "params": params})
+
+    def _params(self, request: Request) -> dict[str, Any]:
+        """Say a request in this protocol, which has system messages apart, no seed, and schemas without lengths."""
+        system = "\n\n".join(m.content for m in request.messages if m.role == "system")
+        said = [{"role": m.role, "content": m.content} for m in request.messages if m.role != "system"]
+        params = {name: value for name, value in request.parameters.items() if name not in {"seed", "max_tokens"}}
+        if not said:
+            said, system = [{"role": "user", "content": system}], ""
+        if system:
+            params["system"] = system
+        if request.schema is not None:
+            schema = without_lengths(request.schema)
+            params["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+        longest = request.parameters.get("max_tokens", self._chat.max_tokens)
+        return {"model": self._chat.body(request)["model"], "max_tokens": longest, "messages": said, **params}
+
+    async def submit(
+        self, transport: Transport, submission: Submission, file: BinaryIO, uploaded: Callable[[str], None]
+    ) -> str:
+        """Send all requests in one body."""
+        del submission, uploaded  # there is no room for our id, and no file
+        kind = {"Content-Type": "application/json"}
+        return service.ident(await transport.post_once("/messages/batches", lambda: reader(file), **kind), transport)
+
+    async def find(self, transport: Transport, submission: Submission, others: set[str]) -> str:
+        """Look for a batch with as many requests that was begun at about the same time; its results tell whether it is ours."""
+        after: dict[str, str] = {}
+        near: list[tuple[float, str]] = []
+        for _ in range(_PAGES):
+            page = await transport.get("/messages/batches", limit=100, **after)
+            batches = [batch for batch in page.get("data") or [] if isinstance(batch, dict)]
+            ages = [_seconds(batch.get("created_at")) - submission.began for batch in batches]
+            for batch, age in zip(batches, ages, strict=True):
+                found = batch.get("id")
+                right = age >= -SKEW and _total(batch.get("request_counts")) == submission.calls
+                if right and isinstance(found, str) and found not in others:
+                    near.append((abs(age), found))
+            last = batches[-1].get("id") if batches else None
+            if not page.get("has_more") or not isinstance(last, str) or min(ages) < -SKEW:
+                break
+            after = {"after_id": last}
+        return min(near)[1] if near else ""
+
+    async def look(self, transport: Transport, remote: str) -> State:
+        """See how far a batch is."""
+        path = f"/messages/batches/{quote(remote, safe='')}"
+        batch = await transport.get(path)
+        counts = batch.get("request_counts")
+        done = _total(counts) - (_total(counts, ("processing",)))
+        if batch.get("processing_status") != "ended":
+            return State(done)
+        named = batch.get("results_url")
+        address = transport.address(named) if isinstance(named, str) and named else ""
+        return State(done, ended=True, addresses=(address or f"{path}/results",))
+
+    def outcome(self, line: bytes, request: Request, price: Price | None, attempt: int) -> Outcome:
+        """Read a line of results."""
+        result = json.loads(line).get("result")
+        kind = result.get("type") if isinstance(result, dict) else None
+        if kind == "succeeded":
+            return _succeeded(result.get("message"), price, attempt)
+        if kind == "errored":
+            return self._errored(result.get("error"), request, attempt)
+        return Outcome(again=f"the request {'expired' if kind == 'expired' else 'was cancelled' if kind == 'canceled' else 'has no result'}")  # fmt: skip
+
+    def _errored(self, error: object, request: Request, attempt: int) -> Outcome:
+        while isinstance(error, dict) and isinstance(error.get("error"), dict):
+            error = error["error"]
+        kind = error.get("type") if isinstance(error, dict) else None
+        said = f"{kind or 'error'}: {completion.fault(json.dumps({'error': error}).encode())}"
+        if kind in _HOPELESS:
+            return Outcome(hopeless=said)
+        if kind in _PASSING or kind is None:
+            return Outcome(again=said)
+        if service.blocked(said):
+            return Outcome(Exchange(Status.FILTERED, attempts=attempt, error=said, at=time.time()))
+        named = service.unsupported(said, self._params(request).keys() - {"max_tokens"})
+        if named:
+            self._dropped.add(named)
+            return Outcome(again=said)
+        return Outcome(Exchange(Status.FAILED, attempts=attempt, error=said, at=time.time()))
+
+
+def _succeeded(message: object, price: Price | None, attempt: int) -> Outcome:
+    """Read a message as a completion."""
+    if not isinstance(message, dict) or not isinstance(message.get("content"), list):
+        return Outcome(again="a result without a message")
+    blocks = [b["text"] for b in message["content"] if isinstance(b, dict) and isinstance(b.get("text"), str)]
+    reason = message.get("stop_reason")
+    reason = reason if isinstance(reason, str) else ""
+    said = message.get("usage")
+    cached, written, fresh = (
+        _count(said, name) for name in ("cache_read_input_tokens", "cache_creation_input_tokens", "input_tokens")
+    )
+    model = message.get("model")
+    usage = Usage(fresh + written + cached, _count(said, "output_tokens"), cached)
+    name = clean(model[:200]) if isinstance(model, str) else ""
+    finish = _FINISH.get(reason, clean(reason[:200]))
+    answer = completion.Completion(clean("".join(blocks)), finish, "", usage, name, "")
+    done = completion.exchange(answer, price, attempt=attempt)
+    return Outcome(msgspec.structs.replace(done, status=Status.REFUSED, error="") if reason == "refusal" else done)
+
+
+def _count(counts: object, name: str) -> int:
+    value = counts.get(name) if isinstance(counts, dict) else None
+    return value if isinstance(value, int) and 0 <= value < 2**40 else 0
+
+
+def _total(
+    counts: object, names: tuple[str, ...] = ("processing", "succeeded", "errored", "canceled", "expired")
+) -> int:
+    return sum(_count(counts, name) for name in names)
+
+
+def _seconds(said: object) -> float:
+    """Read a time; one that cannot be read is now."""
+    try:
+        return datetime.datetime.fromisoformat(str(said)).timestamp()
+    except (ValueError, OverflowError):
+        return time.time()

@@ -1,0 +1,161 @@
+"""The OpenAI Batch protocol: a file of requests is uploaded, a batch of it begun, and files of results are read.
+
+Source: the provider's Batch guide and API reference; a file has at most 50,000 requests and 200 MB. Several other
+providers and gateways speak it.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import aiohttp
+import msgspec
+
+from mindgauge.models import completion
+from mindgauge.models.batch import service
+from mindgauge.models.batch.files import reader
+from mindgauge.models.batch.service import Outcome, State
+from mindgauge.records import Exchange, Status
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from typing import BinaryIO
+
+    from mindgauge.models.batch.transport import Transport
+    from mindgauge.models.chat import ChatModel
+    from mindgauge.models.request import Price, Request
+    from mindgauge.store.batches import Submission
+
+OURS = "mindgauge"
+"""The name under which a batch's metadata holds our id of it."""
+_PAGES = 50
+_ENDED = {"completed", "expired", "cancelled", "canceled"}
+_FULL = ("token_limit_exceeded", "enqueued token limit")
+"""The account's queue is full; the batch would be taken later, or if it were smaller."""
+_encode = msgspec.json.Encoder().encode
+
+
+class OpenAIBatches:
+    """Batches behind `{url}/files` and `{url}/batches`."""
+
+    opening, between, closing = b"", b"\n", b"\n"
+    known_by_id = True
+
+    def __init__(self, chat: ChatModel) -> None:
+        """Args: chat: the model whose requests are carried."""
+        self._chat = chat
+        self._dropped: set[str] = set()
+        self.headers = {k: v for k, v in chat.headers.items() if k == "Authorization"}
+
+    def request(self, key: bytes, request: Request) -> bytes:
+        """Write one line of the file of requests."""
+        body = self._chat.body(request)
+        if "max_tokens" in self._dropped and "max_tokens" in body:
+            body["max_completion_tokens"] = body["max_tokens"]
+        body = {name: value for name, value in body.items() if name not in self._dropped}
+        return _encode({"custom_id": key.hex(), "method": "POST", "url": "/v1/chat/completions", "body": body})
+
+    async def submit(
+        self, transport: Transport, submission: Submission, file: BinaryIO, uploaded: Callable[[str], None]
+    ) -> str:
+        """Upload the requests, then begin a batch of them."""
+
+        def form() -> aiohttp.FormData:
+            data = aiohttp.FormData()
+            data.add_field("purpose", "batch")
+            name = f"mindgauge-{submission.id}.jsonl"
+            data.add_field("file", reader(file), filename=name, content_type="application/jsonl")
+            return data
+
+        if not submission.file:
+            uploaded(service.ident(await transport.post("/files", form), transport))
+        body = _encode({
+            "input_file_id": submission.file, "endpoint": "/v1/chat/completions", "completion_window": "24h",
+            "metadata": {OURS: submission.id},
+        })  # fmt: skip
+        begun = await transport.post_once("/batches", lambda: body, **{"Content-Type": "application/json"})
+        return service.ident(begun, transport)
+
+    async def find(self, transport: Transport, submission: Submission, others: set[str]) -> str:
+        """Look for our id in batches' metadata, or for our file among their inputs."""
+        async for batch in _listed(transport):
+            metadata = batch.get("metadata")
+            ours = isinstance(metadata, dict) and metadata.get(OURS) == submission.id
+            if ours or (submission.file and batch.get("input_file_id") == submission.file):
+                found = batch.get("id")
+                if isinstance(found, str) and found not in others:
+                    return found
+        return ""
+
+    async def look(self, transport: Transport, remote: str) -> State:
+        """See how far a batch is."""
+        batch = await transport.get(f"/batches/{quote(remote, safe='')}")
+        status, counts = batch.get("status"), batch.get("request_counts")
+        done = sum(_count(counts, name) for name in ("completed", "failed"))
+        if status == "failed":
+            reason = _reason(batch)
+            return State(done, failure=reason, too_much=any(mark in reason.lower() for mark in _FULL))
+        files = (batch.get("output_file_id"), batch.get("error_file_id"))
+        addresses = tuple(f"/files/{quote(f, safe='')}/content" for f in files if isinstance(f, str) and f)
+        return State(done, ended=status in _ENDED, addresses=addresses)
+
+    def outcome(self, line: bytes, request: Request, price: Price | None, attempt: int) -> Outcome:
+        """Read a line of results or errors."""
+        found = json.loads(line)
+        response, error = found.get("response"), found.get("error")
+        if not isinstance(response, dict):
+            return Outcome(again=completion.fault(json.dumps({"error": error}).encode()) or "an error without a word")
+        status, body = response.get("status_code", 200), response.get("body")
+        content = body.encode(errors="replace") if isinstance(body, str) else json.dumps(body).encode()
+        if status != 200:
+            return self._refused(status if isinstance(status, int) else 0, content, request, attempt)
+        try:
+            answer = completion.read(content)
+        except completion.UnreadableError as problem:
+            return Outcome(again=str(problem))
+        return Outcome(completion.exchange(answer, price, attempt=attempt))
+
+    def _refused(self, status: int, content: bytes, request: Request, attempt: int) -> Outcome:
+        """Say what a status other than success means for one call, as for a call on its own."""
+        said = f"{status}: {completion.fault(content)}"
+        if status in {401, 403, 404}:
+            return Outcome(hopeless=said)
+        if status in {0, 408, 409, 425, 429} or status >= 500:
+            return Outcome(again=said)
+        if service.blocked(said):
+            return Outcome(Exchange(Status.FILTERED, attempts=attempt, error=said, at=time.time()))
+        named = service.unsupported(said, self._chat.body(request))
+        if named:
+            self._dropped.add(named)
+            return Outcome(again=said)
+        return Outcome(Exchange(Status.FAILED, attempts=attempt, error=said, at=time.time()))
+
+
+def _reason(batch: dict[str, Any]) -> str:
+    """Return why a batch was not accepted, on one line."""
+    errors = batch.get("errors")
+    listed = errors.get("data") if isinstance(errors, dict) else errors
+    first = next(iter(listed), None) if isinstance(listed, list) else None
+    return completion.fault(json.dumps({"error": first}).encode()) if first else "no reason given"
+
+
+def _count(counts: object, name: str) -> int:
+    value = counts.get(name) if isinstance(counts, dict) else None
+    return value if isinstance(value, int) else 0
+
+
+async def _listed(transport: Transport) -> AsyncIterator[dict[str, Any]]:
+    """List batches, the newest first, as far back as it can matter."""
+    after: dict[str, str] = {}
+    for _ in range(_PAGES):
+        page = await transport.get("/batches", limit=100, **after)
+        batches = [batch for batch in page.get("data") or [] if isinstance(batch, dict)]
+        for batch in batches:
+            yield batch
+        last = batches[-1].get("id") if batches else None
+        if not page.get("has_more") or not isinstance(last, str):
+            return
+        after = {"after": last}

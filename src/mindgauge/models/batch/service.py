@@ -1,0 +1,104 @@
+"""What a batch service does, whichever protocol it speaks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from mindgauge.errors import EndpointError
+from mindgauge.models.chat import OPTIONAL
+from mindgauge.models.completion import BLOCKED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from typing import BinaryIO
+
+    from mindgauge.models.batch.transport import Transport
+    from mindgauge.models.request import Price, Request
+    from mindgauge.records import Exchange
+    from mindgauge.store.batches import Submission
+
+
+class State(NamedTuple):
+    """How far a batch is: calls done, whether no more will be, why none ever will, and where the results lie."""
+
+    done: int = 0
+    ended: bool = False
+    failure: str = ""
+    too_much: bool = False
+    """It failed because the provider's queue is full; a smaller one may do later."""
+    addresses: tuple[str, ...] = ()
+
+
+class Outcome(NamedTuple):
+    """What became of one call: an exchange, or why it is to be put again, or why no call can succeed."""
+
+    exchange: Exchange | None = None
+    again: str = ""
+    hopeless: str = ""
+
+
+class Service(Protocol):
+    """A batch service's protocol."""
+
+    headers: dict[str, str]
+    """What every request to it carries."""
+    known_by_id: bool
+    """Whether a batch that is found is surely ours."""
+    opening: bytes
+    between: bytes
+    closing: bytes
+    """What stands before, between and after the requests of a batch."""
+
+    def request(self, key: bytes, request: Request) -> bytes:
+        """Write one request of a batch."""
+        ...
+
+    async def submit(
+        self, transport: Transport, submission: Submission, file: BinaryIO, uploaded: Callable[[str], None]
+    ) -> str:
+        """Send a batch and return the provider's id of it.
+
+        Raises:
+            UnsureError: it may or may not have arrived.
+            RefusedError: the provider does not take it.
+        """
+        ...
+
+    async def find(self, transport: Transport, submission: Submission, others: set[str]) -> str:
+        """Look for a batch that may have arrived, not among `others`; return the provider's id, empty if there is none."""
+        ...
+
+    async def look(self, transport: Transport, remote: str) -> State:
+        """See how far a batch is."""
+        ...
+
+    def outcome(self, line: bytes, request: Request, price: Price | None, attempt: int) -> Outcome:
+        """Read a request's line of the results."""
+        ...
+
+
+def ident(answer: dict[str, Any], transport: Transport) -> str:
+    """Return the id in an answer.
+
+    Raises:
+        EndpointError: it has none.
+    """
+    found = answer.get("id")
+    if not isinstance(found, str) or not found:
+        raise EndpointError(
+            f"{transport.name}: {transport.url} does not speak the batch protocol: an answer without an id"
+        )
+    return found
+
+
+def blocked(said: str) -> bool:
+    """Say whether a provider's refusal of a request is its content filter's."""
+    return BLOCKED.search(said) is not None
+
+
+def unsupported(said: str, sent: Collection[str]) -> str:
+    """Return which of the parameters sent a provider does not take; empty if it does not say so."""
+    named = next((name for name in (*OPTIONAL, "output_config") if name in sent and name in said), "")
+    if named or "schema" not in said:
+        return named
+    return next((name for name in ("response_format", "output_config") if name in sent), "")

@@ -1,0 +1,35 @@
+"""Calls made by the actors of a Ray cluster: another way to carry the same calls, for a plain model of any kind."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from mindgauge.errors import UsageError
+
+if TYPE_CHECKING:
+    from mindgauge.models.request import Model
+    from mindgauge.models.spec import Settings
+
+
+def on_ray(model: Model, spec: str, settings: Settings) -> Model:
+    """Let actors ask in this model's stead. Nothing starts before the model is entered.
+
+    A model that answers from a file stays in this process.
+
+    Args:
+        model: the plain model that `spec` names.
+        spec: as the user typed it; each actor opens it anew.
+        settings: the command's; `engine` says which Ray, `actors` how many.
+
+    Raises:
+        UsageError: Ray is not installed, or `local_only` forbids this cluster.
+    """
+    if spec.startswith("replay/") or not settings.sends:
+        return model
+    if find_spec("ray") is None or find_spec("grpc") is None:
+        raise UsageError(f"--engine {settings.engine} needs Ray: pip install 'mindgauge[ray]'")
+    from mindgauge.models.ray.cluster import Cluster
+    from mindgauge.models.ray.model import RayModel
+
+    return RayModel(model, spec, settings, Cluster.of(settings.engine, local_only=settings.local_only))

@@ -1,0 +1,232 @@
+"""One model on several servers: each call goes to a well server with the least work under way.
+
+A server that cannot be reached, refuses us, or leaves call after call unanswered is dropped, and its calls move to
+the others at once; after a rest one call tries it again. A busy one is throttled, and the others are preferred.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Self
+
+from mindgauge.errors import EndpointError
+from mindgauge.models.health import Health
+from mindgauge.models.throttle import Throttle
+from mindgauge.models.unanswered import Fault, Unanswered
+from mindgauge.records import Exchange, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from mindgauge.models.chat import ChatModel
+    from mindgauge.models.request import Request
+
+CONNECT_WITHIN = 10.0
+"""Seconds; a server that takes longer to connect counts as one that cannot be reached."""
+
+
+class Server:
+    """One of several servers: how to ask it, and how it is doing."""
+
+    def __init__(self, chat: ChatModel) -> None:
+        self.chat = chat
+        self.health = Health()
+        self.problem: Unanswered | None = None
+        """What was last wrong; None after an answer."""
+        self.answered = False
+        self.turn = 0
+        """When it was last chosen, in calls."""
+        self._refusals = 0
+
+    @property
+    def said(self) -> str:
+        """What was last wrong, in words."""
+        if self.problem is None or self.problem.fault is Fault.HOPELESS:
+            return self.problem.lost if self.problem else ""
+        return f"{self.problem.lost}: {self.problem}"
+
+    def eager(self, now: float) -> tuple[bool, int, int]:
+        """Order servers: first one that is to be tried again, then by work under way, then in turn."""
+        return not (self.health.sick and self.health.able(now)), self.chat.throttle.under_way, self.turn
+
+    async def ask(self, request: Request, attempt: int) -> Exchange:
+        """Ask once, and again if it only has to be asked in other words; learn from it how the server is doing.
+
+        Raises:
+            Unanswered: it did not answer.
+        """
+        tried = self.health.begin(time.monotonic())
+        try:
+            done = await self._in_its_words(request, attempt)
+        except Unanswered as problem:
+            self._failed(problem, tried=tried)
+            raise
+        finally:
+            self.health.end(tried=tried)
+        if done.status is not Status.FAILED:
+            self.health.answered()
+            self.problem, self.answered, self._refusals = None, True, 0
+        return done
+
+    async def _in_its_words(self, request: Request, attempt: int) -> Exchange:
+        while True:
+            try:
+                return await self.chat.attempt(request, attempt)
+            except Unanswered as problem:
+                if problem.fault is not Fault.LEARNED:
+                    raise
+
+    def _failed(self, problem: Unanswered, *, tried: bool) -> None:
+        now, self.problem = time.monotonic(), problem
+        if problem.fault is Fault.BUSY:
+            self._refusals += now >= self.health.busy_until
+            self.health.busy(now, self.chat.pause_after(problem, self._refusals))
+        else:
+            self.health.failed(now, at_once=bool(problem.lost), tried=tried)
+
+
+class Servers:
+    """A model behind several OpenAI-compatible endpoints."""
+
+    own_machine = False
+
+    def __init__(self, chats: Sequence[ChatModel], *, concurrency: int) -> None:
+        """Describe them; nothing is sent before they are entered.
+
+        Args:
+            chats: one model per server. The first gives the name, so that others may come and go.
+            concurrency: the most calls under way at once, on all servers together.
+        """
+        first = chats[0]
+        self.name = first.name
+        self.host = ", ".join(dict.fromkeys(chat.host for chat in chats))
+        self.price = first.price
+        self.max_tokens = first.max_tokens
+        self.context = first.context
+        self.servers = [Server(chat) for chat in chats]
+        self._tries = first.tries
+        self._gate = Throttle(concurrency)
+        self._waiting: list[asyncio.Future[None]] = []
+        self._turns = 0
+        self._open = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        for server in self.servers:
+            await self._open.enter_async_context(server.chat)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._open.aclose()
+
+    async def ask(self, request: Request) -> Exchange:
+        """Answer one request; see `Model.ask`.
+
+        A failure at a server that is sick does not count as a try while another may still answer. When all that may
+        answer have failed, the call waits as it would for a single server, and they are asked again.
+        """
+        asked: dict[Server, Exchange | None] = {}
+        attempts = tries = 0
+        while True:
+            server, refused = await self._place(asked), None
+            attempts += 1
+            try:
+                done = await server.ask(request, attempts)
+            except Unanswered as error:
+                problem = error
+            else:
+                if done.status is not Status.FAILED:
+                    _suspect(asked)
+                    return done
+                problem, refused = Unanswered(done.error), done
+            finally:
+                self._leave()
+            asked[server] = refused
+            others = self._able(asked)
+            tries += not (others and server.health.sick)
+            if tries >= self._tries or not others:
+                refused = next(filter(None, asked.values()), None)
+                if refused is not None:
+                    return refused
+            if tries >= self._tries or (not others and self._hopeless()):
+                return self._given_up(server, problem, tries, attempts)
+            if not others:
+                await asyncio.sleep(server.chat.pause_after(problem, tries))
+                asked.clear()
+
+    async def _place(self, asked: Collection[Server]) -> Server:
+        """Wait for a place, at a server that has not been asked yet if possible."""
+        await self._gate.enter()
+        try:
+            while True:
+                now = time.monotonic()
+                server = self._choice(asked, now)
+                if server is not None:
+                    self._turns += 1
+                    server.turn = self._turns
+                    return server
+                await self._change(now)
+        except BaseException:
+            self._leave()
+            raise
+
+    def _choice(self, asked: Collection[Server], now: float) -> Server | None:
+        """Return the server to ask; None while those that should be asked have no place free."""
+        fit = self._able(asked) or self._able(()) or self.servers
+        calm = [server for server in fit if now >= server.health.busy_until] or fit
+        free = [server for server in calm if server.chat.throttle.free > 0]
+        return min(free, key=lambda server: server.eager(now), default=None)
+
+    def _able(self, asked: Collection[Server]) -> list[Server]:
+        """Return the servers that may be given a call and are not among those."""
+        now = time.monotonic()
+        return [server for server in self.servers if server not in asked and server.health.able(now)]
+
+    async def _change(self, now: float) -> None:
+        """Wait until a call ends, or a server's pause does."""
+        loop = asyncio.get_running_loop()
+        change = loop.create_future()
+        self._waiting.append(change)
+        pauses = [end - now for server in self.servers for end in server.health.pauses if end > now]
+        timer = loop.call_later(min(pauses), self._wake) if pauses else None
+        try:
+            await change
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for change in waiting:
+            if not change.done():
+                change.set_result(None)
+
+    def _leave(self) -> None:
+        self._gate.leave()
+        self._wake()
+
+    def _hopeless(self) -> bool:
+        """Whether every server refuses every call."""
+        return all(s.problem is not None and s.problem.fault is Fault.HOPELESS and not s.answered for s in self.servers)
+
+    def _given_up(self, server: Server, problem: Unanswered, tries: int, attempts: int) -> Exchange:
+        """Say that a call failed.
+
+        Raises:
+            EndpointError: none of the servers has ever answered, and none looks as if it would.
+        """
+        if all(one.problem is not None and one.problem.lost and not one.answered for one in self.servers):
+            said = "; ".join(one.said for one in self.servers)
+            raise EndpointError(
+                f"{self.name}: none of {len(self.servers)} servers answered after {tries} tries: {said}"
+            )
+        error = f"{server.chat.url}: {problem}"
+        return Exchange(Status.FAILED, seconds=problem.seconds, attempts=attempts, error=error, at=time.time())
+
+
+def _suspect(asked: dict[Server, Exchange | None]) -> None:
+    """Count it against servers that they would not do what another did."""
+    for server, refused in asked.items():
+        if refused is not None:
+            server.health.failed(time.monotonic(), at_once=False, tried=False)

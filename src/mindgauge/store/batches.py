@@ -1,0 +1,150 @@
+"""Calls that are under way in a provider's batches, kept in the run so that any later process can collect them.
+
+An intent is committed before anything is sent, and the provider's id when it is known; a process killed between the two
+leaves an intent that is looked for at the provider. A call is under way until its outcome is committed: the same
+transaction that keeps the call takes it out of here.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from mindgauge.store.opening import one_line
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from mindgauge.store.run import Store
+
+_LAYOUT = """
+CREATE TABLE IF NOT EXISTS batches (id TEXT PRIMARY KEY, model TEXT, file TEXT, remote TEXT, found INTEGER, began REAL,
+    calls INTEGER, note TEXT);
+CREATE TABLE IF NOT EXISTS batch_calls (key BLOB PRIMARY KEY, batch TEXT, attempt INTEGER) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS batch_calls_of ON batch_calls (batch);
+CREATE TRIGGER IF NOT EXISTS batch_call_kept AFTER INSERT ON calls BEGIN
+    DELETE FROM batch_calls WHERE key = NEW.key;
+END;
+"""
+
+
+class Submission(msgspec.Struct):
+    """A batch as this run knows it."""
+
+    id: str
+    """Ours; it goes with the batch where the provider keeps metadata."""
+    model: str
+    file: str
+    """The provider's id of the uploaded requests; empty if not known."""
+    remote: str
+    """The provider's id of the batch; empty if not known."""
+    began: float
+    """Seconds since 1970 at which it was decided on."""
+    calls: int
+
+
+class Held(NamedTuple):
+    """In which batch a call is under way, and how often it has been submitted."""
+
+    batch: str
+    attempt: int
+
+
+class UnderWay(NamedTuple):
+    """How many batches hold how many calls whose outcome is not in the run yet."""
+
+    batches: int
+    calls: int
+
+
+class Batches:
+    """The batches of a run; a writer's changes are committed at once."""
+
+    def __init__(self, store: Store) -> None:
+        self.folder: Path = store.folder
+        self._path = store.path
+        self._db: sqlite3.Connection = store._db  # noqa: SLF001 - one package, one connection
+
+    def lay_out(self) -> None:
+        """Make room for batches, where a run has none yet."""
+        with one_line(self._path):
+            self._db.executescript(_LAYOUT)
+
+    # -- what is under way ------------------------------------------------------------------------------------------
+
+    def under_way(self, model: str) -> UnderWay:
+        """Count what of a model is under way; a run that never used batches has nothing."""
+        if not self._db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'batch_calls'").fetchone():
+            return UnderWay(0, 0)
+        query = "SELECT count(DISTINCT batch), count(*) FROM batch_calls WHERE batch IN (SELECT id FROM batches WHERE model = ?)"
+        return UnderWay(*self._db.execute(query, (model,)).fetchone())
+
+    def holding(self, key: bytes) -> Held | None:
+        """Return where a call is under way."""
+        row = self._db.execute("SELECT batch, attempt FROM batch_calls WHERE key = ?", (key,)).fetchone()
+        return None if row is None else Held(*row)
+
+    def submission(self, ident: str) -> Submission:
+        """Return a batch by our id."""
+        query = "SELECT id, model, file, remote, began, calls FROM batches WHERE id = ?"
+        return Submission(*self._db.execute(query, (ident,)).fetchone())
+
+    def keys(self, ident: str) -> set[bytes]:
+        """Return the calls of a batch whose outcome is not in the run yet."""
+        return {row[0] for row in self._db.execute("SELECT key FROM batch_calls WHERE batch = ?", (ident,))}
+
+    def kept(self, key: bytes) -> bool:
+        """Say whether the run has a call's outcome."""
+        return self._db.execute("SELECT 1 FROM calls WHERE key = ?", (key,)).fetchone() is not None
+
+    def confirmed(self) -> set[str]:
+        """Return the provider's ids of all batches that it itself named as ours."""
+        return {row[0] for row in self._db.execute("SELECT remote FROM batches WHERE remote != '' AND NOT found")}
+
+    def notes(self) -> list[str]:
+        """Return what was odd about batches' results."""
+        return [row[0] for row in self._db.execute("SELECT note FROM batches WHERE note != '' ORDER BY began")]
+
+    # -- changes ----------------------------------------------------------------------------------------------------
+
+    def intend(self, model: str, calls: Iterable[tuple[bytes, int]]) -> Submission:
+        """Keep that calls, each with how often it will then have been submitted, are about to go into a batch."""
+        calls = list(calls)
+        new = Submission(secrets.token_hex(8), model, "", "", time.time(), len(calls))
+        with one_line(self._path):
+            self._db.execute("INSERT INTO batches VALUES (?, ?, '', '', 0, ?, ?, '')", (new.id, model, new.began, new.calls))  # fmt: skip
+            rows = ((key, new.id, attempt) for key, attempt in calls)
+            self._db.executemany("INSERT OR REPLACE INTO batch_calls VALUES (?, ?, ?)", rows)
+            self._db.commit()
+        return new
+
+    def uploaded(self, submission: Submission, file: str) -> None:
+        """Keep the provider's id of a batch's requests."""
+        submission.file = file
+        self._set(submission.id, "file = ?", file)
+
+    def submitted(self, submission: Submission, remote: str, *, found: bool = False) -> None:
+        """Keep the provider's id of a batch; `found` where we took it from a list, and it may be another's."""
+        submission.remote = remote
+        self._set(submission.id, "remote = ?, found = ?", remote, found)
+
+    def remark(self, submission: Submission, note: str) -> None:
+        """Keep what was odd about a batch's results."""
+        self._set(submission.id, "note = ?", note)
+
+    def drop(self, submission: Submission) -> None:
+        """Forget a batch that came to nothing: its calls are no longer under way."""
+        with one_line(self._path):
+            self._db.execute("DELETE FROM batch_calls WHERE batch = ?", (submission.id,))
+            self._db.execute("DELETE FROM batches WHERE id = ?", (submission.id,))
+            self._db.commit()
+
+    def _set(self, ident: str, columns: str, *values: object) -> None:
+        with one_line(self._path):
+            self._db.execute(f"UPDATE batches SET {columns} WHERE id = ?", (*values, ident))  # noqa: S608 - constant text
+            self._db.commit()

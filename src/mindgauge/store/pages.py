@@ -1,0 +1,229 @@
+"""The pages of an SQLite file, read one by one, so that a damaged page costs no more than what stood on it.
+
+SQLite itself gives up a table at the first page that makes no sense. The format is that of
+https://sqlite.org/fileformat2.html, sections 1.3 to 2.3.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from mmap import mmap
+
+Cell: TypeAlias = "int | float | str | bytes | None"
+_INNER_INDEX, _INNER_TABLE, _LEAF_INDEX, _LEAF_TABLE = 2, 5, 10, 13
+_WIDTHS = (0, 1, 2, 3, 4, 6, 8)
+_HEADER, _LOG_HEADER, _FRAME = 100, 32, 24
+"""Bytes before the first page's own content, before a log's first frame, and before a frame's page."""
+
+
+class DamagedError(Exception):
+    """What stands here cannot be read as what it should be."""
+
+
+class Row(NamedTuple):
+    """A record's values as they are stored, and its rowid where the table has one."""
+
+    rowid: int | None
+    values: tuple[Cell, ...]
+
+
+class Page(NamedTuple):
+    """A page of a table or index: where it leads, what it holds, and how many records on it make no sense."""
+
+    of_table: bool
+    leaf: bool
+    children: tuple[int, ...]
+    rows: tuple[Row, ...]
+    lost: int
+
+
+class Pages:
+    """The pages of a database, each as its log has it last, else as the file has it."""
+
+    def __init__(self, content: mmap | bytes, log: mmap | bytes = b"") -> None:
+        """Args: the file and its write-ahead log, byte by byte."""
+        self._content = content
+        self.size = int.from_bytes(content[16:18], "big") if _begins(content) else 4096
+        self.size = 65536 if self.size == 1 else self.size
+        self._log = log
+        self._newer, _ = latest(log, self.size)
+        self.count = max(-(-len(content) // self.size), *self._newer, 1)
+        first = bytes(self._raw(1)) if 1 in self._newer or len(content) >= self.size else b""
+        sound = _begins(first)
+        self._usable = self.size - first[20] if sound else self.size
+        self.version = int.from_bytes(first[60:64], "big") if sound else None
+        self._idle = int.from_bytes(first[32:36], "big") if sound else 0
+
+    def idle(self) -> set[int]:
+        """Return the pages that hold nothing any more, as far as their list can be read (section 1.5)."""
+        found: set[int] = set()
+        trunk = self._idle
+        with contextlib.suppress(DamagedError):
+            while trunk and trunk not in found:
+                page = self._raw(trunk)
+                found.add(trunk)
+                trunk, held = struct.unpack_from(">II", page)
+                if held <= self._usable // 4 - 2:
+                    found.update(struct.unpack_from(f">{held}I", page, 8))
+        return found
+
+    def page(self, number: int) -> Page:
+        """Read a page of a table or index.
+
+        Raises:
+            DamagedError: it is not in the file, or is no such page.
+        """
+        page = self._raw(number)
+        start = _HEADER if number == 1 else 0
+        kind, cells = page[start], int.from_bytes(page[start + 3 : start + 5], "big")
+        if kind not in {_INNER_INDEX, _INNER_TABLE, _LEAF_INDEX, _LEAF_TABLE}:
+            raise DamagedError(f"page {number} is no page of a table")
+        leaf = kind in {_LEAF_INDEX, _LEAF_TABLE}
+        first = start + (8 if leaf else 12)
+        if first + 2 * cells > self._usable:
+            raise DamagedError(f"page {number} counts more records than it can hold")
+        children, rows, lost = [], [], 0
+        for at in struct.unpack_from(f">{cells}H", page, first):
+            try:
+                if not leaf:
+                    children.append(self._child(page, at))
+                if kind != _INNER_TABLE:
+                    rows.append(self._row(page, at if leaf else at + 4, of_table=kind == _LEAF_TABLE))
+            except (DamagedError, IndexError, struct.error, UnicodeDecodeError):
+                lost += kind != _INNER_TABLE
+        if not leaf:
+            children.append(int.from_bytes(page[start + 8 : start + 12], "big"))
+        return Page(kind in {_INNER_TABLE, _LEAF_TABLE}, leaf, tuple(children), tuple(rows), lost)
+
+    def _raw(self, number: int) -> bytes:
+        source, at = (
+            (self._log, self._newer[number]) if number in self._newer else (self._content, (number - 1) * self.size)
+        )
+        page = source[at : at + self.size] if number > 0 else b""
+        if len(page) < self.size:
+            raise DamagedError(f"page {number} is not in the file")
+        return page
+
+    def _child(self, page: bytes, at: int) -> int:
+        return int(struct.unpack_from(">I", page, at)[0])
+
+    def _row(self, page: bytes, at: int, *, of_table: bool) -> Row:
+        length, at = _varint(page, at)
+        rowid = None
+        if of_table:
+            rowid, at = _varint(page, at)
+        return Row(rowid, tuple(_values(self._payload(page, at, length, of_table=of_table))))
+
+    def _payload(self, page: bytes, at: int, length: int, *, of_table: bool) -> bytes:
+        """Return a record's bytes, of which the first stand on the page and the rest on a chain of others (section 1.6)."""
+        usable = self._usable
+        most = usable - 35 if of_table else (usable - 12) * 64 // 255 - 23
+        if length <= most:
+            return _exactly(page[at : at + length], length)
+        least = (usable - 12) * 32 // 255 - 23
+        here = least + (length - least) % (usable - 4)
+        here = here if here <= most else least
+        if length > len(self._content):
+            raise DamagedError("a record longer than the file")
+        content = bytearray(_exactly(page[at : at + here], here))
+        following = self._child(page, at + here)
+        while len(content) < length:
+            page = self._raw(following)
+            content += page[4 : min(usable, 4 + length - len(content))]
+            following = self._child(page, 0)
+        if following:
+            raise DamagedError("a record that goes on beyond its end")
+        return bytes(content)
+
+
+def _begins(content: mmap | bytes) -> bool:
+    """Say whether a database begins here, as the fixed parts of its header tell (section 1.3)."""
+    return content[:16] == b"SQLite format 3\0" and content[21:24] == b"\x40\x20\x20" and content[16:18] != b"\0\0"
+
+
+def latest(log: mmap | bytes, size: int = 4096) -> tuple[dict[int, int], bool]:
+    """Return where in a write-ahead log each page of `size` bytes stands last, as of its last commit (section 4.1).
+
+    A frame's checksum goes on from that of the frame before, so each can be told sound even behind one that is not.
+    SQLite itself stops there, and takes what follows for never written: whether a commit follows is returned, too.
+    """
+    found: dict[int, int] = {}
+    waiting: dict[int, int] = {}
+    if len(log) < _LOG_HEADER:
+        return found, False
+    order = "<" if log[3:4] == b"\x82" else ">"
+    before = struct.unpack_from(">II", log, 24)
+    broken, hidden = checksum(log[:24], order, (0, 0)) != before, False
+    salts = log[_LOG_HEADER + 8 : _LOG_HEADER + 16] if broken else log[16:24]
+    for at in range(_LOG_HEADER, len(log) - size - _FRAME + 1, size + _FRAME):
+        frame = log[at : at + _FRAME + size]
+        number, committed = struct.unpack_from(">II", frame)
+        said = struct.unpack_from(">II", frame, 16)
+        if frame[8:16] == salts and checksum(frame[:8] + frame[_FRAME:], order, before) == said:
+            waiting[number] = at + _FRAME
+            if committed:
+                found.update(waiting)
+                waiting, hidden = {}, broken
+        else:  # damaged, or from before the log began anew
+            broken = True
+        before = said
+    return found, hidden
+
+
+def checksum(content: bytes, order: str, before: tuple[int, int]) -> tuple[int, int]:
+    """Sum up content as a log does (section 4.2), going on from what was `before`."""
+    first, second = before
+    words = iter(struct.unpack(f"{order}{len(content) // 4}I", content))
+    for one, other in zip(words, words, strict=True):
+        first = (first + one + second) & 0xFFFFFFFF
+        second = (second + other + first) & 0xFFFFFFFF
+    return first, second
+
+
+def _varint(page: bytes, at: int) -> tuple[int, int]:
+    """Read a number of one to nine bytes; return it and where it ends."""
+    value = 0
+    for i in range(8):
+        byte = page[at + i]
+        value = value << 7 | byte & 127
+        if byte < 128:
+            return value, at + i + 1
+    value = value << 8 | page[at + 8]
+    return value - (1 << 64) if value >> 63 else value, at + 9
+
+
+def _values(record: bytes) -> Iterator[Cell]:
+    """Decode a record (section 2.1)."""
+    end, at = _varint(record, 0)
+    here = end
+    while at < end:
+        kind, at = _varint(record, at)
+        if kind in {8, 9}:
+            yield kind - 8
+            continue
+        if kind < 0 or kind in {10, 11}:
+            raise DamagedError("a value of no kind")
+        width = (8 if kind == 7 else _WIDTHS[kind]) if kind < 8 else (kind - 12) // 2
+        said = _exactly(record[here : here + width], width)
+        here += width
+        if kind == 0:
+            yield None
+        elif kind < 7:
+            yield int.from_bytes(said, "big", signed=True)
+        elif kind == 7:
+            yield float(struct.unpack(">d", said)[0])
+        else:
+            yield said.decode() if kind % 2 else said
+    if at != end or here != len(record):
+        raise DamagedError("a record that does not fill its place")
+
+
+def _exactly(content: bytes, length: int) -> bytes:
+    if len(content) != length:
+        raise DamagedError("a record that goes on beyond its page")
+    return content

@@ -1,0 +1,131 @@
+"""What can still be read of a damaged run, written into a new one. The damaged file is only read.
+
+Rows are taken from pages, not from tables: a page that SQLite cannot make sense of costs the rows on it, and one in
+the middle of a table does not hide those behind it. The first page, which says where tables begin, is the same in all
+runs of one version, so it is replaced where it is damaged.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+from collections import Counter
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mindgauge.store.layout import Table, laid_out, led_to, owners, tables_of
+from mindgauge.store.opening import connect, lay_out, one_line
+from mindgauge.store.pages import DamagedError, Page, Pages
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+_PIECES = "SELECT id FROM pieces"
+_NAMED = {
+    "subject": "SELECT id FROM replies UNION SELECT id FROM samples",
+    "reason": _PIECES,
+    "quotes": _PIECES,
+    "course": _PIECES,
+}
+"""What columns refer to that declare no key. A number that refers to nothing would be given away again."""
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """What became of a table. `lost` counts rows that were seen to be there; `pages` is how many pages hide others."""
+
+    table: str
+    kept: int
+    lost: int
+    pages: int
+
+
+def salvage(source: Path, target: Path) -> list[Kept]:
+    """Copy every row of the database `source` that can be read into a new database `target`; say what became of each table.
+
+    Raises:
+        UsageError: another version laid out the damaged run.
+        MindgaugeError: the new one cannot be written.
+    """
+    with contextlib.ExitStack() as stack, one_line(target):
+        pages = Pages(*(stack.enter_context(_mapped(source.with_name(source.name + end))) for end in ("", "-wal")))
+        parts = laid_out(pages, source)
+        db = connect(target, write=True)
+        stack.callback(db.close)
+        lay_out(db, target)
+        there = {name for (name,) in db.execute("SELECT name FROM sqlite_schema")}
+        more = [(part.kind, part.sql) for part in parts if part.name not in there and part.sql]
+        for kind, sql in more:
+            if kind == "table":
+                db.execute(sql)
+        indexes = [part.root for part in parts if part.kind == "index"]
+        found = [*_taken(pages, tables_of(db, parts), indexes, db)]
+        for kind, sql in more:
+            if kind != "table":  # a trigger would act on what is copied
+                db.execute(sql)
+        db.commit()
+        return found
+
+
+@contextlib.contextmanager
+def _mapped(path: Path) -> Iterator[mmap.mmap | bytes]:
+    """Have a file's bytes at hand without reading them all; none where it is empty or missing."""
+    if not path.is_file() or not path.stat().st_size:
+        yield b""
+        return
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        yield content
+
+
+def _taken(pages: Pages, tables: list[Table], indexes: list[int], db: sqlite3.Connection) -> Iterator[Kept]:
+    """Put the rows of all pages into the new database."""
+    whose, damaged = owners(pages, tables)
+    kept: Counter[str] = Counter()
+    lost: Counter[str] = Counter()
+    idle = pages.idle() | led_to(pages, indexes)
+    # What a tree leads to is taken before pages that no tree leads to any more, which may hold what was replaced since.
+    for number in chain(whose, (n for n in range(2, pages.count + 1) if n not in whose and n not in idle)):
+        try:
+            page = pages.page(number)
+        except DamagedError:
+            continue
+        table = whose[number] if number in whose else _fitting(page, tables)
+        if table is None:
+            continue
+        rows = [table.row(row) for row in page.rows]
+        sound = [row for row in rows if row is not None]
+        lost[table.name] += page.lost + len(rows) - len(sound)
+        query = f"INSERT OR IGNORE INTO {table.name} VALUES ({', '.join('?' * len(table.names))})"  # noqa: S608 - names of ours
+        before = db.total_changes
+        db.executemany(query, sound)
+        kept[table.name] += db.total_changes - before
+    for name, unknown in _without_what_they_name(db, tables).items():
+        kept[name] -= unknown
+        lost[name] += unknown
+    for table in tables:
+        yield Kept(table.name, kept[table.name], lost[table.name], damaged[table.name])
+
+
+def _fitting(page: Page, tables: list[Table]) -> Table | None:
+    """Return the only table whose rows these can be."""
+    fit = [t for t in tables if t.by_rowid == page.of_table and page.rows and all(map(t.row, page.rows))]
+    return fit[0] if len(fit) == 1 else None
+
+
+def _without_what_they_name(db: sqlite3.Connection, tables: list[Table]) -> Counter[str]:
+    """Drop rows that refer to a row that was lost; return how many of each table.
+
+    What was said of a lost reply is said again when the reply is back: its call, if that was kept, is not paid again.
+    """
+    dropped: Counter[str] = Counter()
+    for table in tables:
+        keys = db.execute(f"PRAGMA foreign_key_list({table.name})").fetchall()
+        named = [(column, f"SELECT {to} FROM {parent}") for _, _, parent, column, to, *_ in keys]  # noqa: S608 - names of ours
+        named += [(column, there) for column, there in _NAMED.items() if column in table.names]
+        for column, there in named:
+            dropped[table.name] += db.execute(f"DELETE FROM {table.name} WHERE {column} NOT IN ({there})").rowcount  # noqa: S608
+    return dropped

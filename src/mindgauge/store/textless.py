@@ -1,0 +1,227 @@
+"""A run that keeps no text: hashes, values, statuses and places in `run.sqlite`, and nothing that anybody said.
+
+What is still needed while a command is at work, replies that wait for their judges and answers that wait for the rest
+of a verdict, stands in a store of its own in `pending/`, which is removed when the command has come to its end.
+"""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+from mindgauge.errors import MindgaugeError, UsageError
+from mindgauge.records import Exchange, Status, Usage, encode
+from mindgauge.store.opening import one_line
+from mindgauge.store.run import Store
+from mindgauge.store.withheld import bare_call, bare_rating, bare_reply, without_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from mindgauge.records import Rating, Reply, Sample
+
+PENDING = "pending"
+"""The folder of texts that wait, within the run's."""
+_IDS = "SELECT id FROM replies WHERE benchmark = ?"
+_CALLS = """
+SELECT key, prompt, benchmark, model, run, status, finish_reason, prompt_tokens, completion_tokens, cached_tokens, seconds,
+    attempts, model_resolved, fingerprint, cost, error, at FROM calls"""
+
+
+class TextlessStore(Store):
+    """The writer of a run without text.
+
+    To who works with it, it is a store like any other, of the subjects whose texts are at hand: all samples, and the
+    replies that came since the texts were last removed. What has been done is known from the run itself. Texts are
+    committed first: what a kill leaves in one file alone is made good by the next command.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Open the run for writing, with the texts that an earlier command left.
+
+        Raises:
+            UsageError: it cannot be written, another process is writing it, or another version wrote it.
+        """
+        waiting = folder / PENDING
+        here = waiting.is_dir()
+        try:
+            waiting.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{folder}: cannot write a run here ({error.strerror})") from error
+        texts = Store(waiting, write=True)
+        try:
+            super().__init__(folder, write=True)
+        except MindgaugeError:
+            texts.close()
+            if not here:
+                shutil.rmtree(waiting)
+            raise
+        self._texts = texts
+        self._catch_up()
+
+    def __exit__(self, *stopped: object) -> None:
+        """Remove the texts, unless the command was stopped: then say that they are there, and how to go on or let them go."""
+        self.close()
+        error = next((each for each in stopped if isinstance(each, BaseException)), None)
+        if error is None:
+            with one_line(self.folder / PENDING):
+                shutil.rmtree(self.folder / PENDING)
+        elif isinstance(error, MindgaugeError):
+            error.args = (f"{error}; texts wait in {self.folder / PENDING}, remove that folder to give them up",)
+
+    def close(self) -> None:
+        """Write what is pending and let go of the run; the texts stay."""
+        try:
+            self._texts.close()
+        finally:
+            super().close()
+
+    # -- samples ----------------------------------------------------------------------------------------------------
+
+    def put_samples(self, benchmark: str, samples: Iterable[Sample]) -> int:
+        """Keep samples in their order; return how many were duplicates of one already there."""
+        samples = list(samples)
+        bare = list(map(without_text, samples))
+        doubled = super().put_samples(benchmark, bare)
+        if doubled:  # some may be there from an earlier command: they take over what is known of them now
+            super().update_samples(benchmark, {s.id: s for s in reversed(bare)}.values())
+        self._texts.put_samples(benchmark, samples)
+        return doubled
+
+    def update_samples(self, benchmark: str, samples: Iterable[Sample]) -> None:
+        """Replace what is known of samples that are here, by their ids; their places stay."""
+        samples = list(samples)
+        self._texts.update_samples(benchmark, samples)
+        super().update_samples(benchmark, map(without_text, samples))
+
+    def count_samples(self, benchmark: str) -> int:
+        """Return how many samples a benchmark has at hand."""
+        return self._texts.count_samples(benchmark)
+
+    def sample_ids(self, benchmark: str) -> list[str]:
+        """Return the ids of a benchmark's samples, in order."""
+        return self._texts.sample_ids(benchmark)
+
+    def sample(self, benchmark: str, ident: str) -> Sample:
+        """Return one sample.
+
+        Raises:
+            KeyError: there is none with this id.
+        """
+        return self._texts.sample(benchmark, ident)
+
+    def samples(self, benchmark: str) -> Iterator[Sample]:
+        """Stream a benchmark's samples in order."""
+        return self._texts.samples(benchmark)
+
+    # -- replies ----------------------------------------------------------------------------------------------------
+
+    def replies(self, benchmark: str) -> Iterator[Reply]:
+        """Stream the replies whose texts are at hand, in the order they were written."""
+        return self._texts.replies(benchmark)
+
+    def replies_by_sample(self, benchmark: str) -> dict[str, list[int]]:
+        """Return where each sample's replies stand, for `reply_at`."""
+        return self._texts.replies_by_sample(benchmark)
+
+    def reply_at(self, place: int) -> Reply:
+        """Return the reply that stands there."""
+        return self._texts.reply_at(place)
+
+    def count_replies(self, benchmark: str) -> int:
+        """Return how many replies a benchmark has at hand."""
+        return self._texts.count_replies(benchmark)
+
+    def replied_elsewhere(self, benchmark: str, model: str) -> dict[tuple[str, int], int]:
+        """Return (sample, run) → place of this model's replies to the same samples in other benchmarks."""
+        return self._texts.replied_elsewhere(benchmark, model)
+
+    def forget_failed(self, benchmark: str, model: str) -> None:
+        """Drop replies that never came, and what was said of them, so that they are asked for again."""
+        self._texts.forget_failed(benchmark, model)
+        super().forget_failed(benchmark, model)
+
+    # -- ratings and calls ------------------------------------------------------------------------------------------
+
+    def rated(self, benchmark: str, rater: str, *criteria: str) -> set[tuple[str, int]]:
+        """Return (subject, run) of all that is at hand and that this rater need not rate again on these criteria."""
+        here = {*self.sample_ids(benchmark), *self._at_hand(benchmark)}
+        return {(subject, run) for subject, run in super().rated(benchmark, rater, *criteria) if subject in here}
+
+    def exchange(self, key: bytes) -> Exchange | None:
+        """Return a call whose answer is at hand, unless it failed."""
+        return self._texts.exchange(key)
+
+    def called(self, key: bytes) -> bool:
+        """Say whether a call was finished whose answer is at hand, and did not fail."""
+        return self._texts.called(key)
+
+    # -- additions --------------------------------------------------------------------------------------------------
+
+    def add_call(
+        self, key: bytes, prompt: bytes, benchmark: str, model: str, run: int, done: Exchange, *, text: bool = True
+    ) -> None:
+        """Keep a finished call; its answer only until the command is done."""
+        self._texts.add_call(key, prompt, benchmark, model, run, done, text=text)
+        super().add_call(key, prompt, benchmark, model, run, bare_call(done), text=False)
+
+    def add_reply(self, benchmark: str, reply: Reply) -> None:
+        """Keep a reply; its text only until the command is done."""
+        self._texts.add_reply(benchmark, reply)
+        super().add_reply(benchmark, bare_reply(reply))
+
+    def add_rating(self, benchmark: str, rating: Rating) -> None:
+        """Keep a rating, without the words it was given with."""
+        super().add_rating(benchmark, bare_rating(rating))
+
+    def flush(self) -> None:
+        """Commit what was added, the texts first.
+
+        Raises:
+            MindgaugeError: the disk is full or the database cannot be written; what was committed before stays.
+        """
+        self._texts.flush()
+        super().flush()
+
+    # -- what a kill, or whoever removed the texts, left behind ---------------------------------------------------
+
+    def ask_again(self, benchmark: str, wanted: Iterable[tuple[str, str, int]]) -> None:
+        """Drop replies that are still to be judged and whose texts are gone, so that they are asked for again.
+
+        Args:
+            benchmark: whose replies.
+            wanted: rater, criterion and number of times of every rating that each of them is to have.
+        """
+        gone = self._kept(benchmark) - self._at_hand(benchmark)
+        lacking: set[str] = set()
+        for rater, criterion, times in wanted if gone else ():
+            done = super().rated(benchmark, rater, criterion)
+            lacking |= {ident for ident in gone if any((ident, run) not in done for run in range(times))}
+        names = encode(sorted(lacking)).decode()
+        with one_line(self.path):
+            for table, column in (("ratings", "subject"), ("replies", "id")):
+                query = f"DELETE FROM {table} WHERE benchmark = ? AND {column} IN (SELECT value FROM json_each(?))"  # noqa: S608 - constant text
+                self._db.execute(query, (benchmark, names))
+            self._db.commit()
+
+    def _catch_up(self) -> None:
+        """Take up replies and calls that a kill left among the texts alone."""
+        benchmarks = [name for (name,) in self._texts.select("SELECT DISTINCT benchmark FROM replies")]
+        for benchmark in benchmarks:
+            replies = self._kept(benchmark)
+            for reply in self._texts.replies(benchmark):
+                if reply.id not in replies:
+                    super().add_reply(benchmark, bare_reply(reply))
+        calls = {key for (key,) in self.select("SELECT key FROM calls")}
+        for key, prompt, benchmark, model, run, status, reason, *rest in self._texts.select(_CALLS):
+            if key not in calls:
+                done = Exchange(Status(status), "", reason, Usage(*rest[:3]), *rest[3:])
+                super().add_call(key, prompt, benchmark, model, run, bare_call(done), text=False)
+        super().flush()
+
+    def _kept(self, benchmark: str) -> set[str]:
+        return {ident for (ident,) in self.select(_IDS, (benchmark,))}
+
+    def _at_hand(self, benchmark: str) -> set[str]:
+        return {ident for (ident,) in self._texts.select(_IDS, (benchmark,))}

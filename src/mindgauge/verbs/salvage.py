@@ -1,0 +1,120 @@
+"""`salvage`: what can still be read of a damaged run, as a new run."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mindgauge import manifest
+from mindgauge.errors import MindgaugeError, UsageError
+from mindgauge.store import salvage as store
+from mindgauge.store.salvage import Kept
+from mindgauge.store.textless import PENDING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import polars as pl
+
+
+class Salvaged(msgspec.Struct, frozen=True):
+    """What of a damaged run is in the new one, table by table."""
+
+    run: str
+    out: str
+    tables: list[Kept]
+    notes: list[str]
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing was found to be damaged."""
+        return not any(table.lost or table.pages for table in self.tables)
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The database's tables, one row each."""
+        import polars as pl
+
+        return pl.DataFrame([msgspec.structs.asdict(table) for table in self.tables])
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
+
+def salvage(run: str | Path, *, out: str | Path) -> Salvaged:
+    """Write what can be read of a damaged run into a new folder; the damaged one is not changed.
+
+    The command that made the run, with the new folder as `--out`, then pays only for what was lost.
+
+    Args:
+        run: the damaged run's directory.
+        out: the folder to write, new or empty.
+
+    Raises:
+        UsageError: there is no run, somebody is writing it, another version wrote it, or `out` holds something.
+        MindgaugeError: the damaged file cannot be copied, or the new one not be written.
+    """
+    folder, path = Path(run), Path(out)
+    database = folder / "run.sqlite"
+    if not database.is_file():
+        raise UsageError(f"{folder}: no run here (run.sqlite is missing)")
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise UsageError(f"{path}: not empty; what is salvaged goes into a new folder, choose another --out")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with _nobody_writes(folder):
+            tables = store.salvage(database, path / "run.sqlite")
+            waiting = folder / PENDING / "run.sqlite"
+            if waiting.is_file():
+                (path / PENDING).mkdir(mode=0o700)
+                store.salvage(waiting, path / PENDING / "run.sqlite")
+            notes = _beside(folder, path)
+    except OSError as error:
+        raise MindgaugeError(
+            f"{error.filename or path}: {error.strerror or error}; nothing was salvaged: see that {folder} can be read and that "
+            f"there is room for it in {path}, then delete {path} and run the same command again"
+        ) from error
+    return Salvaged(str(folder), str(path), tables, notes)
+
+
+@contextlib.contextmanager
+def _nobody_writes(folder: Path) -> Iterator[None]:
+    """Keep writers away from a run while it is read, as far as it has a lock.
+
+    Raises:
+        UsageError: a process is writing it.
+    """
+    try:
+        handle = os.open(folder / "run.lock", os.O_RDONLY)
+    except FileNotFoundError:
+        yield
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(handle)
+        raise UsageError(f"{folder}: another process is writing this run; wait for it, or end it") from error
+    try:
+        yield
+    finally:
+        os.close(handle)
+
+
+def _beside(folder: Path, path: Path) -> list[str]:
+    """Copy what stands beside the database: the manifest, and rubrics of classifiers."""
+    if (folder / "rubrics").is_dir():
+        shutil.copytree(folder / "rubrics", path / "rubrics")
+    try:
+        content = manifest.read(folder)
+    except UsageError as error:
+        return [f"{error}; the command that made the run writes another"]
+    if not content:
+        return [f"{folder} has no manifest.toml; the command that made the run writes another"]
+    manifest.write(path, content)
+    return []

@@ -1,0 +1,41 @@
+"""Disks that can be filled and locked."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class Disk:
+    """A file system of its own, in memory."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def mount(self, options: str) -> None:
+        path = str(self.path)
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", options, "tmpfs", path], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            pytest.skip(f"file systems cannot be mounted here ({done.stderr.strip()})")
+
+    def change(self, options: str) -> None:
+        subprocess.run(["mount", "-o", f"remount,{options}", str(self.path)], check=True)
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Disk]:
+    found = Disk(tmp_path / "disk")
+    found.path.mkdir()
+    found.mount("size=64m")
+    try:
+        yield found
+    finally:
+        subprocess.run(["umount", str(found.path)], check=True)

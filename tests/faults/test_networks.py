@@ -1,0 +1,60 @@
+"""Addresses that cannot be reached as they were meant."""
+
+from __future__ import annotations
+
+import shutil
+import ssl
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.faults.campaign import PROGRAM, Work, account, command, finish, one_line, record
+from tests.faults.server import Server
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WORK = Work(4)
+
+
+@pytest.fixture
+def signed_by_itself(tmp_path: Path) -> ssl.SSLContext:
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not here to make a certificate")
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    words = "req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1"
+    making = ["openssl", *words.split(), "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(making, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    return context
+
+
+def test_a_certificate_that_nobody_vouches_for(tmp_path: Path, signed_by_itself: ssl.SSLContext) -> None:
+    run = tmp_path / "run"
+    with Server(tls=signed_by_itself) as server:
+        arguments = command(server, run, WORK, "--tries", "2")
+        said = one_line(finish(arguments, code=1))
+        assert "certificate" in said.lower()
+        assert str(server.port) in said
+        assert not server.calls
+        finish(arguments, SSL_CERT_FILE=str(tmp_path / "certificate.pem"))
+        found = account(server, run, WORK)
+    assert found.sound and not found.repeated, found
+    record("TLS", "a certificate signed by itself, then trusted", found, "one line, exit 1; then finished")
+
+
+def test_tls_with_a_server_that_speaks_none(tmp_path: Path) -> None:
+    with Server() as server:
+        arguments = command(server, tmp_path, WORK, "--tries", "2")
+        secure = [word.replace("http://", "https://") for word in arguments]
+        said = one_line(finish(secure, code=1))
+        assert str(server.port) in said
+        assert not server.paid
+
+
+def test_a_name_that_nobody_knows(tmp_path: Path) -> None:
+    words = ["run", "help_or_harm/response", "--model", "http://nowhere.invalid/v1#m", "--out", str(tmp_path)]
+    said = one_line(finish([*PROGRAM, *words, "--limit", "2", "--tries", "2"], code=1))
+    assert "nowhere.invalid" in said
