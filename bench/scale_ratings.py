@@ -137,9 +137,12 @@ class World:
     def values(self, m: int, i: int, noise: float, shift: float) -> NDArray[np.intp]:
         """Return one rater's values on all criteria for a reply."""
         seen = self._quality[m, i] + shift + self.random.normal(0, noise, len(self.criteria))
-        return np.clip(np.rint(seen), 1, 5).astype(np.intp)
+        levels: NDArray[np.intp] = np.clip(np.rint(seen), 1, 5).astype(np.intp)
+        return levels
 
-    def judged(self, m: int, i: int, reply: Reply, judge: int, origin: dict[str, object]) -> tuple[list[Rating], Exchange]:
+    def judged(
+        self, m: int, i: int, reply: Reply, judge: int, origin: dict[str, object]
+    ) -> tuple[list[Rating], Exchange]:
         """Return one judge's ratings of a reply, and the call that they came from."""
         values = self.values(m, i, 0.6, 0.1 * judge - 0.1).tolist()
         told = [self._reason(reply, judge, k) for k in range(len(values) if self.chain else 1)]
@@ -149,7 +152,7 @@ class World:
                 for name, value, (why, e) in zip(self.criteria, values, told, strict=True)
             }
         else:
-            (why, quoted), = told
+            ((why, quoted),) = told
             answer = {"quotes": [quoted[0].quote], "rationale": why, **dict(zip(self.criteria, values, strict=True))}
         thought = "" if self.chain else f"{self._text(REASONED, 5)}\n"
         unreadable = self.random.random() < 0.002
@@ -161,7 +164,14 @@ class World:
             "fp_77aa", 0.0011, "", at,
         )  # fmt: skip
         key = self.random.bytes(16).hex()
-        came = {**origin, "call": key, "model": done.model_resolved, "fingerprint": done.fingerprint, "at": at, "calls": [key]}
+        came = {
+            **origin,
+            "call": key,
+            "model": done.model_resolved,
+            "fingerprint": done.fingerprint,
+            "at": at,
+            "calls": [key],
+        }
         status = Status.UNPARSABLE if unreadable else Status.OK
         return [
             Rating(
@@ -195,7 +205,9 @@ def build(folder: Path, world: World) -> int:
         manifest.begin(folder, whole, "mindgauge run mentalbench …")
         store.put_samples(NAME, world.samples)
         for number, (i, m, reply, done) in enumerate(world.replies()):
-            store.add_call(bytes.fromhex(digest("call", reply.id)), world.random.bytes(16), NAME, reply.model, 0, done, text=False)
+            store.add_call(
+                bytes.fromhex(digest("call", reply.id)), world.random.bytes(16), NAME, reply.model, 0, done, text=False
+            )
             store.add_reply(NAME, reply)
             for judge in range(len(JUDGES)):
                 ratings, made = world.judged(m, i, reply, judge, origins[judge])
@@ -234,7 +246,9 @@ import atexit, os
 from pathlib import Path
 atexit.register(lambda: Path(os.environ["PEAK"]).write_text(Path("/proc/self/status").read_text()))
 """
-_OPEN = _PEAK + """
+_OPEN = (
+    _PEAK
+    + """
 import sys
 from mindgauge.store import Store
 with Store(Path(sys.argv[1])) as store:
@@ -242,6 +256,7 @@ with Store(Path(sys.argv[1])) as store:
                   "SELECT status, count(*) FROM calls GROUP BY 1"):
         print(store.select(query).fetchall())
 """
+)
 _VERB = _PEAK + "import sys; from mindgauge.cli import main; main()"
 
 
@@ -287,7 +302,9 @@ def size(run: Path) -> int:
     return sum(path.stat().st_size for path in run.glob("run.sqlite*"))
 
 
-def measure(*, quick: bool = False, chain: bool = False, run: Path | None = None, only: tuple[str, ...] = ()) -> list[Figure]:
+def measure(
+    *, quick: bool = False, chain: bool = False, run: Path | None = None, only: tuple[str, ...] = ()
+) -> list[Figure]:
     """Build the run, or take the one that is there, and measure everything."""
     found: list[Figure] = []
     with tempfile.TemporaryDirectory() as scratch:

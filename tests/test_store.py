@@ -11,6 +11,7 @@ import pytest
 from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.records import Evidence, Exchange, Message, RaterKind, Rating, Reply, Sample, Status, Usage, digest
 from mindgauge.store import Store
+from mindgauge.store.opening import writer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -111,6 +112,95 @@ def test_what_is_no_run_is_one_line(tmp_path: Path, content: bytes | None, fault
     with pytest.raises(MindgaugeError, match=fault) as caught:
         Store(tmp_path)
     assert "\n" not in str(caught.value)
+
+
+def rated(folder: Path, n: int) -> list[Rating]:
+    """Let one answer give two criteria at a time."""
+    given = [
+        Rating(
+            f"reply {i}", name, "judge", RaterKind.MODEL, 0, Status.OK, 4, f"because {i}", (Evidence(f"words {i}"),), "r@1",
+            {"endpoint": "http://127.0.0.1", "at": float(i), "calls": [f"{i:032}"], "checks": {name: "yes"}},
+        )
+        for i in range(n)
+        for name in ("care", "tact")
+    ]  # fmt: skip
+    with Store(folder, write=True) as store:
+        store.put_samples("b", SAMPLES)
+        for rating in given:
+            store.add_rating("b", rating)
+    return given
+
+
+def test_what_the_ratings_of_one_answer_share_is_kept_once(tmp_path: Path) -> None:
+    given = rated(tmp_path, 50)
+    with Store(tmp_path) as store:
+        assert list(store.ratings("b")) == sorted(given, key=lambda r: (r.criterion, r.subject))
+        assert store.select("SELECT count(*) FROM origins").fetchone() == (1,)
+        assert store.select("SELECT count(*) FROM pieces").fetchone() == (3 * 50,)
+        assert store.count_ratings("b") == [("judge", "care", "ok", 50), ("judge", "tact", "ok", 50)]
+        query = "SELECT json_extract(provenance, '$.at') FROM ratings WHERE benchmark = ? AND subject = 'reply 7'"
+        assert store.select(query, ("b",)).fetchall() == [(7.0,), (7.0,)]
+
+
+def test_a_rating_given_again_replaces_the_first_and_one_can_be_dropped(tmp_path: Path) -> None:
+    first, *_ = rated(tmp_path, 2)
+    again = Rating("reply 0", "care", "judge", RaterKind.PERSON, 0, Status.REFUSED, provenance={"project": "p"})
+    with Store(tmp_path, write=True) as store:
+        store.add_rating("b", again)
+        store.flush()
+        assert next(store.ratings("b")) == again
+        store.select("DELETE FROM ratings WHERE benchmark = 'b' AND subject = 'reply 0'")
+        assert {r.subject for r in store.ratings("b")} == {"reply 1"}
+    assert first.subject == "reply 0"
+
+
+def read(folder: Path) -> None:
+    with Store(folder) as store:
+        list(store.samples("b"))
+        list(store.ratings("b"))
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_a_damaged_file_is_named_with_what_to_do(tmp_path: Path, cut: bool) -> None:
+    rated(tmp_path, 2000)
+    path = tmp_path / "run.sqlite"
+    content = path.read_bytes()
+    path.write_bytes(content[:40960] if cut else content[:8192] + b"\xff" * (len(content) - 8192))
+    damaged = r"run\.sqlite: damaged \(.*mindgauge salvage .* --out NEW`"
+    with pytest.raises(UsageError, match=damaged) as caught:
+        read(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_no_database_is_damaged_for_a_writer_too(tmp_path: Path) -> None:
+    (tmp_path / "run.sqlite").write_bytes(b"not a database at all, but long enough to be looked at" * 20)
+    with pytest.raises(UsageError, match=r"file is not a database.*salvage"):
+        Store(tmp_path, write=True)
+
+
+def test_a_record_that_makes_no_sense_is_damage(tmp_path: Path) -> None:
+    rated(tmp_path, 2)
+    with Store(tmp_path, write=True) as store:
+        store.select("UPDATE samples SET body = 'half a rec' WHERE position = 3")
+        store.put_samples("c", [])
+    with Store(tmp_path) as store, pytest.raises(UsageError, match="damaged"):
+        list(store.samples("b"))
+
+
+def test_a_run_that_was_killed_before_anything_was_written_is_no_run_yet(tmp_path: Path) -> None:
+    (tmp_path / "run.sqlite").touch()
+    with pytest.raises(UsageError, match="no run here yet"):
+        Store(tmp_path)
+    Store(tmp_path, write=True).close()
+    Store(tmp_path).close()
+
+
+def test_who_writes_can_be_seen_and_does_not_keep_a_writer_away(tmp_path: Path) -> None:
+    assert writer(tmp_path) is None
+    with Store(tmp_path, write=True):
+        assert writer(tmp_path) == str(os.getpid())
+    assert writer(tmp_path) is None
+    Store(tmp_path, write=True).close()
 
 
 def test_another_version_is_refused(tmp_path: Path) -> None:

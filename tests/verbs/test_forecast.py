@@ -73,7 +73,14 @@ def test_calls_that_a_run_holds_say_how_fast_a_model_is(stub: Stub, tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("seconds", "said"),
-    [(0.2, "1 s"), (59.4, "59 s"), (61, "1 min"), (3_599, "1 h 0 min"), (100_000, "27 h 47 min"), (400_000, "4 d 15 h")],
+    [
+        (0.2, "1 s"),
+        (59.4, "59 s"),
+        (61, "1 min"),
+        (3_599, "1 h 0 min"),
+        (100_000, "27 h 47 min"),
+        (400_000, "4 d 15 h"),
+    ],
 )
 def test_times_are_written_in_their_two_largest_units(seconds: float, said: str) -> None:
     assert duration(seconds) == said

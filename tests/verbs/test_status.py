@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import threading
@@ -11,7 +10,6 @@ import pytest
 from mindgauge.errors import UsageError
 from mindgauge.records import Exchange, Status, Usage
 from mindgauge.store import Store
-from mindgauge.verbs.run import run
 from mindgauge.verbs.status import status
 from tests.analysis.judged_run import RESPONSE, World
 from tests.stub import Stub, says
@@ -28,7 +26,7 @@ def test_a_run_under_way_says_what_is_there_and_what_is_left(tmp_path: Path) -> 
     """Half of the answers come; then somebody asks, from another process, while the command still waits for the rest."""
     half, asked = threading.Event(), threading.Event()
 
-    def answer(body: dict[str, Any], count: int) -> web.Response:  # noqa: ARG001 - all questions get the same answer
+    def answer(body: dict[str, Any], count: int) -> web.Response:
         if count > 4:
             half.set()
             assert asked.wait(60)
@@ -97,7 +95,6 @@ def test_batches_under_way_are_counted(tmp_path: Path) -> None:
     folder = World(2).write(tmp_path / "run")
     with Store(folder, write=True) as store:
         batches = Batches(store)
-        batches.lay_out()
         batches.intend("provider/m", [(b"a" * 16, 1), (b"b" * 16, 1)])
         batches.intend("provider/m", [(b"c" * 16, 1)])
     (one,) = status(folder).batches

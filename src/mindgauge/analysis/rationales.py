@@ -18,7 +18,7 @@ from mindgauge.records import Evidence, Value
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from mindgauge.analysis.reliability.card import Reliability
@@ -28,27 +28,26 @@ if TYPE_CHECKING:
 
 _YES = ("yes", "是", "true")
 _READABLE = """
-SELECT rater, criterion, subject, value, evidence, provenance FROM ratings
-WHERE benchmark = ? AND +rater_kind = 'model' AND status = 'ok' ORDER BY rater, criterion"""
-"""With the +, SQLite reads series after series, and has nothing to sort."""
-
-
+SELECT rater, criterion, subject, value, quotes, course, own FROM series JOIN rated ON rated.series = series.id
+WHERE benchmark = ? AND status = 'ok' AND +origin IN (SELECT id FROM origins WHERE rater_kind = 'model')
+ORDER BY rater, criterion"""
+_PIECE = "SELECT said FROM pieces WHERE id = ?"
 _AT_HAND = 50_000
+"""Quotes, and courses of calls, that are remembered: what one answer says stands with all criteria that it gives."""
 
 
 class _Noted(msgspec.Struct):
-    """What the provenance of a verdict says of its reasons; without calls it is not a judge's."""
+    """What the provenance of a verdict says of its reasons."""
 
-    calls: list[str] | None = None
     implied: Any = None
     checks: dict[str, str] = {}
     answered_in: str = ""
     uncertain: bool = False
 
 
-# What one answer says stands with all criteria that it gives.
-_evidence = lru_cache(_AT_HAND)(msgspec.json.Decoder(tuple[Evidence, ...]).decode)
-_noted = lru_cache(_AT_HAND)(msgspec.json.Decoder(_Noted).decode)
+_evidence = msgspec.json.Decoder(tuple[Evidence, ...]).decode
+_noted = msgspec.json.Decoder(_Noted).decode
+_NOTHING = _Noted()
 
 
 class _Verdict(NamedTuple):
@@ -88,10 +87,11 @@ def rationales(store: Store, benchmark: Benchmark) -> list[Rationales]:
     clusters = {sample.id: sample.cluster for sample in store.samples(benchmark.name)}
     replies = store.select("SELECT id, sample FROM replies WHERE benchmark = ?", (benchmark.name,))
     clusters |= {reply: clusters.get(sample, sample) for reply, sample in replies}
+    read = _reader(store)
     return [
         _looked_at(judge, criteria[name], verdicts, clusters)
         for (judge, name), rows in groupby(store.select(_READABLE, (benchmark.name,)), key=lambda row: row[:2])
-        if name in criteria and (verdicts := [*_read(rows)])
+        if name in criteria and (verdicts := [*read(rows)])
     ]
 
 
@@ -116,11 +116,26 @@ def with_reasons(found: Reliability, runs: Sequence[Path]) -> Reliability:
     return msgspec.structs.replace(found, cards=cards)
 
 
-def _read(rows: Iterable[tuple[Any, ...]]) -> Iterator[_Verdict]:
-    for _, _, subject, value, evidence, provenance in rows:
-        noted = _noted(provenance)
-        if noted.calls is not None:
-            yield _Verdict(subject, value, _evidence(evidence) if evidence else (), noted)
+def _reader(store: Store) -> Callable[[Iterable[tuple[Any, ...]]], Iterator[_Verdict]]:
+    def piece(ident: int | None) -> str:
+        row = store.select(_PIECE, (ident,)).fetchone()
+        return row[0] if row else ""
+
+    @lru_cache(_AT_HAND)
+    def quoted(ident: int | None) -> tuple[Evidence, ...]:
+        said = piece(ident)
+        return _evidence(said) if said else ()
+
+    @lru_cache(_AT_HAND)
+    def called(ident: int | None) -> bool:
+        return '"calls":' in piece(ident)
+
+    def read(rows: Iterable[tuple[Any, ...]]) -> Iterator[_Verdict]:
+        for _, _, subject, value, quotes, course, own in rows:
+            if called(course):  # without calls it is not a judge's
+                yield _Verdict(subject, value, quoted(quotes), _noted(f"{{{own[:-1]}}}") if own else _NOTHING)
+
+    return read
 
 
 def _looked_at(judge: str, criterion: Criterion, ratings: list[_Verdict], clusters: dict[str, str]) -> Rationales:

@@ -19,6 +19,7 @@ from mindgauge.metrics import STATUS_RATES, Estimate, Metric, Table, estimate, f
 from mindgauge.metrics.table import numbered, numbers
 from mindgauge.rubric import Rubric, Scale
 from mindgauge.store import Store
+from mindgauge.store.batches import Batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -179,6 +180,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
             notes=[
                 *_not_run(manifest),
                 *manifest.get("remarks", []),
+                *Batches(store).notes(),
                 *seen.notes(store, [b.name for b in found], manifest),
                 *(note for b in found for note in tested.notes(b, rated[b.name])),
             ],

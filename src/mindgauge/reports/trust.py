@@ -35,6 +35,11 @@ DEMONSTRATION = (
     "The judge {judge} is a demonstration model of 135 million parameters and no judge to trust: its verdicts show that "
     "everything runs, and say nothing about the replies."
 )
+_QUOTED = """
+SELECT said, times FROM pieces JOIN (
+    SELECT quotes, count(*) AS times FROM series JOIN rated ON rated.series = series.id
+    WHERE benchmark = ? AND rater = ? AND status = 'ok' AND quotes IS NOT NULL GROUP BY quotes
+) ON pieces.id = quotes"""
 _evidence = msgspec.json.Decoder(tuple[Evidence, ...]).decode
 
 
@@ -167,8 +172,8 @@ def _by_status(rows: pl.DataFrame) -> str:
 
 
 def _quotes(run: Run, section: Section, judge: str) -> str:
-    query = "SELECT evidence FROM ratings WHERE benchmark = ? AND rater = ? AND status = 'ok' AND evidence IS NOT NULL"
-    quoted = [e for (raw,) in run.store.select(query, (section.benchmark.name, judge)) for e in _evidence(raw)]
+    rows = run.store.select(_QUOTED, (section.benchmark.name, judge))
+    quoted = [e for raw, times in rows for e in _evidence(raw) * times]
     if not quoted:
         return "It quoted nothing to support its verdicts."
     found = sum(e.found for e in quoted)

@@ -171,11 +171,17 @@ class _Data(NamedTuple):
 
     def means(self, weights: Floats) -> _Means:
         """Return the means under weights (B, K)."""
-        systems = _divided(weights @ self.scores, weights @ self.present)
+        sums, drawn = weights @ self.scores, weights.sum(axis=1, keepdims=True)
+        # Few rows lack a score, so what all rows give is summed once for all pairs, and taken back for those.
+        lacking = np.flatnonzero((self.present == 0).any(axis=1))
+        own, scores = weights[:, lacking], self.scores[lacking]
+        systems = _divided(sums, drawn - own @ (1 - self.present[lacking]))
         differences, errors = [np.zeros((len(weights), 0))], [np.zeros((len(weights), 0))]
-        for gap, both in self.gaps():
-            n = weights @ both
-            mean = _divided(weights @ gap, n)
+        for i, (gap, both) in enumerate(self.gaps()):
+            alone = 1 - both[lacking]
+            n = drawn - own @ alone
+            whole = sums[:, [i]] - sums[:, i + 1 :]
+            mean = _divided(whole - own @ ((scores[:, [i]] - scores[:, i + 1 :]) * alone), n)
             variance = _divided(weights @ (gap * gap), n) - mean**2
             differences.append(np.where(np.abs(mean) <= self.noise, 0.0, mean))
             errors.append(_divided(np.sqrt(np.maximum(variance, 0.0)), np.sqrt(n)))

@@ -22,16 +22,6 @@ if TYPE_CHECKING:
 
     from mindgauge.store.run import Store
 
-_LAYOUT = """
-CREATE TABLE IF NOT EXISTS batches (id TEXT PRIMARY KEY, model TEXT, file TEXT, remote TEXT, found INTEGER, began REAL,
-    calls INTEGER, note TEXT);
-CREATE TABLE IF NOT EXISTS batch_calls (key BLOB PRIMARY KEY, batch TEXT, attempt INTEGER) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS batch_calls_of ON batch_calls (batch);
-CREATE TRIGGER IF NOT EXISTS batch_call_kept AFTER INSERT ON calls BEGIN
-    DELETE FROM batch_calls WHERE key = NEW.key;
-END;
-"""
-
 
 class Submission(msgspec.Struct):
     """A batch as this run knows it."""
@@ -70,17 +60,10 @@ class Batches:
         self._path = store.path
         self._db: sqlite3.Connection = store._db  # noqa: SLF001 - one package, one connection
 
-    def lay_out(self) -> None:
-        """Make room for batches, where a run has none yet."""
-        with one_line(self._path):
-            self._db.executescript(_LAYOUT)
-
     # -- what is under way ------------------------------------------------------------------------------------------
 
     def under_way(self, model: str) -> UnderWay:
-        """Count what of a model is under way; a run that never used batches has nothing."""
-        if not self._db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'batch_calls'").fetchone():
-            return UnderWay(0, 0)
+        """Count what of a model is under way."""
         query = "SELECT count(DISTINCT batch), count(*) FROM batch_calls WHERE batch IN (SELECT id FROM batches WHERE model = ?)"
         return UnderWay(*self._db.execute(query, (model,)).fetchone())
 

@@ -39,4 +39,11 @@ CREATE TABLE calls (key BLOB PRIMARY KEY, prompt BLOB, benchmark TEXT, model TEX
     attempts INTEGER, model_resolved TEXT, fingerprint TEXT, cost REAL, error TEXT, at REAL);
 CREATE INDEX calls_by_model ON calls (model, benchmark, status, prompt_tokens, completion_tokens, cached_tokens, seconds,
     attempts, cost);
+CREATE TABLE batches (id TEXT PRIMARY KEY, model TEXT, file TEXT, remote TEXT, found INTEGER, began REAL, calls INTEGER,
+    note TEXT);
+CREATE TABLE batch_calls (key BLOB PRIMARY KEY, batch TEXT, attempt INTEGER) WITHOUT ROWID;
+CREATE INDEX batch_calls_of ON batch_calls (batch);
+CREATE TRIGGER batch_call_kept AFTER INSERT ON calls BEGIN
+    DELETE FROM batch_calls WHERE key = NEW.key;
+END;
 """

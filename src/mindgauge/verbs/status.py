@@ -134,7 +134,7 @@ def status(run: str | Path) -> Status:
             left=[]
             if plan.get("loaded")
             else [one for name in names for one in _left(content, name, counts, done[name])],
-            batches=_under_way(store),
+            batches=[UnderWay(*row) for row in store.select(_BATCHES)],
         )
 
 
@@ -198,10 +198,3 @@ def _raters(names: Sequence[str], ways: Sequence[str], usual: str) -> list[str]:
         for name in names
         for way in (ways or [usual])
     ]
-
-
-def _under_way(store: Store) -> list[UnderWay]:
-    """Return the batches under way; a run that never used any has no table of them."""
-    if not store.select("SELECT 1 FROM sqlite_schema WHERE name = 'batch_calls'").fetchone():
-        return []
-    return [UnderWay(*row) for row in store.select(_BATCHES)]

@@ -73,7 +73,6 @@ class BatchModel:
 
     async def __aenter__(self) -> Self:
         assert self._batches is not None, "a session opens a batch model, and keeps its batches in the run"
-        self._batches.lay_out()
         if self._terms.wait is not None and self._transport.deadline is None:
             self._transport.deadline = time.monotonic() + 60 * self._terms.wait
         await self._transport.open()
