@@ -65,7 +65,7 @@ def model() -> None:
             seconds = clock(count, way.each, way.at_once)
             money = f"${way.price.of(count * READ_TOKENS, count * WRITTEN_TOKENS):,.0f}" if way.price else f"{way.servers * seconds / 3600:,.0f} server hours"  # fmt: skip
             room = count * (CALL_BYTES + WRITTEN_TOKENS * TOKEN_BYTES) / 1e9
-            tokens = f"{count * READ_TOKENS / 1e9:,.2g} / {count * WRITTEN_TOKENS / 1e9:,.2g} billion"
+            tokens = f"{count * READ_TOKENS / 1e9:,g} / {count * WRITTEN_TOKENS / 1e9:,g} billion"
             print(f"| {count:,} | {way.name} | {duration(seconds)} | {tokens} | {money} | {room:,.1f} GB |")
     print(f"\nOne process of ours carries {PER_PROCESS:,.0f} calls a second; {SERVERS} servers ask for {SERVERS * SERVER_WRITES / WRITTEN_TOKENS:,.0f}.")  # fmt: skip
 

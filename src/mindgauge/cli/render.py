@@ -157,10 +157,13 @@ def forecast(found: Forecast) -> None:
     """Print how long it would take, where, and what that rests on."""
     room = f"{found.bytes / 1e6:,.0f} MB of run" if found.bytes >= 1e6 else "under 1 MB of run"
     if found.seconds is None:
-        print(f"{found.rounds} rounds of batches, each answered within a day; {room}")
+        rounds = "1 round" if found.rounds == 1 else f"{found.rounds} rounds"
+        print(f"{rounds} of batches, each answered within a day; {room}")
         return
-    machines = "1 machine" if found.machines == 1 else f"{found.machines} machines, by --engine ray"
-    print(f"about {duration(found.seconds)} on {machines}; {room}")
+    more = ""
+    if found.machines > 1:
+        more = f", or {duration(found.seconds / found.machines)} on {found.machines}, with a run of some of the models or benchmarks each"
+    print(f"about {duration(found.seconds)} on 1 machine{more}; {room}")
     for said in found.rests_on:
         print(f"note: {said}")
 

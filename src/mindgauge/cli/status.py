@@ -46,7 +46,9 @@ def _show(found: Status) -> None:
         columns = ["model", "benchmark", "status", "calls", "tokens in", "tokens out", "US dollars", "model seconds"]
         render.table("Calls", columns, calls)
     for under_way in found.batches:
-        print(f"{under_way.model}: {under_way.calls:,} calls in {under_way.batches:,} batches under way")
+        print(
+            f"{under_way.model}: {under_way.calls:,} calls under way, in {under_way.batches:,} {'batch' if under_way.batches == 1 else 'batches'}"
+        )
     left = [one for one in found.left if one.left]
     if left:
         rows = [[w.benchmark, w.kind, w.name, f"{w.left:,}", f"{w.of:,}"] for w in left]

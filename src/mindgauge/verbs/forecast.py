@@ -36,9 +36,10 @@ CALL_BYTES, TOKEN_BYTES = 700, 5
 
 
 class Forecast(msgspec.Struct, frozen=True):
-    """Seconds on the clock, machines that make the calls, bytes of the run; `rests_on` says what was taken for granted.
+    """Seconds on the clock for one process, bytes of the run; `rests_on` says what was taken for granted.
 
-    `seconds` is None where a batch service decides: `rounds` of at most a day each.
+    `machines` is how many could be kept busy at this concurrency, each with a run of its own: above 1, our
+    side is the limit. `seconds` is None where a batch service decides: `rounds` of at most a day each.
     """
 
     seconds: float | None
