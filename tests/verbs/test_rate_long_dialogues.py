@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import mindgauge
-from mindgauge.engine.session import tokens
+from mindgauge.engine.budget import tokens
 from mindgauge.errors import DataError, UsageError
 from mindgauge.models.scripted import Scripted
 from mindgauge.raters.window import TOO_LONG

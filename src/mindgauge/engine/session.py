@@ -11,19 +11,21 @@ import asyncio
 import contextlib
 import gc
 from collections import Counter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from mindgauge.errors import BudgetError, MindgaugeError, UsageError
+from mindgauge.engine.budget import tokens, worst_case
+from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.models.request import Gathering
 from mindgauge.records import Exchange, Status
 from mindgauge.store.batches import Batches
 from mindgauge.tables import clean
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
+    from mindgauge.engine.budget import Budget
     from mindgauge.models.request import Model, Request
     from mindgauge.store import Store
     from mindgauge.store.batches import UnderWay
@@ -36,44 +38,6 @@ COMMIT_WITHIN = 0.001
 """Seconds between an answer's arrival and its commit, at most."""
 GIVE_UP_AFTER = 50
 """Calls that fail one after the other before a model is given up; each has been retried."""
-
-
-class Budget:
-    """What may be spent. A call begins only while its worst case still fits beside all calls under way."""
-
-    def __init__(self, limit: float | None, spent: float = 0.0) -> None:
-        """Args: limit and spent so far, in US dollars."""
-        self.limit = limit
-        self.spent = spent
-        self._reserved = 0.0
-        self._changed = asyncio.Condition()
-
-    async def reserve(self, amount: float) -> None:
-        """Set the worst case of a call aside, waiting for others to come in below theirs.
-
-        Raises:
-            BudgetError: the call would not fit even alone.
-        """
-        if self.limit is None:
-            return
-        async with self._changed:
-            while self.spent + self._reserved + amount > self.limit and self._reserved > 1e-12:
-                await self._changed.wait()
-            if self.spent + amount > self.limit:
-                raise BudgetError(
-                    f"stopped at ${self.spent:.4f}: the next call could cost ${amount:.4f} and pass --max-cost {self.limit:g}; "
-                    "everything is kept, raise --max-cost and run the same command to go on"
-                )
-            self._reserved += amount
-
-    async def settle(self, reserved: float, paid: float) -> None:
-        """Replace what was set aside by what was paid."""
-        self.spent += paid
-        if self.limit is None:
-            return
-        async with self._changed:
-            self._reserved -= reserved
-            self._changed.notify_all()
 
 
 class Session:
@@ -263,15 +227,3 @@ def _seldom_collected() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
-
-
-def tokens(messages: Iterable[Any]) -> int:
-    """Estimate tokens from above: a third of the bytes fits English (4 a token) and Chinese (3 a character) alike."""
-    return sum(len(message.content.encode()) // 3 + 8 for message in messages)
-
-
-def worst_case(model: Model, request: Request) -> float:
-    """Return what a call can cost at most, in US dollars; 0 where no price is known."""
-    if model.price is None or (model.price.prompt == 0 and model.price.completion == 0):
-        return 0.0
-    return model.price.of(tokens(request.messages), request.parameters.get("max_tokens", model.max_tokens))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from mindgauge.engine.session import tokens
+from mindgauge.engine.budget import tokens
 from mindgauge.engine.steps import reply_request
 from mindgauge.rubric import Method
 from mindgauge.store import Store

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.engine.session import tokens
+from mindgauge.engine.budget import tokens
 from mindgauge.engine.steps import reply_request
 from mindgauge.records import Status
 from mindgauge.verbs import plan

@@ -13,7 +13,7 @@ import pytest
 
 import mindgauge
 from mindgauge.cli.render import foreseen
-from mindgauge.engine.session import tokens
+from mindgauge.engine.budget import tokens
 from mindgauge.models.request import Price
 from mindgauge.records import Exchange, Status
 from mindgauge.verbs.estimate import DryRun

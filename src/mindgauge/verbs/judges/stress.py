@@ -12,7 +12,7 @@ from mindgauge import anchors, manifest
 from mindgauge import benchmark as benchmarks
 from mindgauge.analysis.stress import judged
 from mindgauge.engine import rate
-from mindgauge.engine.session import tokens
+from mindgauge.engine.budget import tokens
 from mindgauge.errors import DataError, UsageError
 from mindgauge.models.spec import Settings
 from mindgauge.raters.judge import Mode
