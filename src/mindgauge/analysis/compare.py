@@ -81,6 +81,7 @@ def compare(
         UsageError: there is no run in a folder, or nothing can be compared; the message says why.
     """
     rated, costs = systems.read(folders)
+    frame.forget()
     named = systems.named((key for one in rated for key in one.keys), folders)
     notes: list[str] = []
     measures: list[Measure] = []
@@ -145,20 +146,24 @@ def _blocks(rated: systems.Rated, notes: list[str]) -> Iterator[_Block]:
     """Yield the ratings of two systems or more by the same rater, or by themselves on a closed question."""
     name, closed = rated.benchmark.name, rated.benchmark.closed
     by = ["criterion"] if closed else ["criterion", "rater"]
-    groups = sorted(rated.rows.group_by(by), key=lambda group: tuple(map(str, group[0])))
-    blocks = [_Block(rated, str(key[0]), "" if closed else str(key[1]), rows) for key, rows in groups]
-    common = [block for block in blocks if block.rows.select("run_number", "model").n_unique() > 1]
-    if blocks and not common:
-        raters = " or ".join(sorted({block.rater for block in blocks}))
+    used = rated.rows.select(*by, "run_number", "model", "instrument").unique()
+    groups = sorted(used.group_by(by), key=lambda group: tuple(map(str, group[0])))
+    common = {key: rows for key, rows in groups if rows.select("run_number", "model").n_unique() > 1}
+    if groups and not common:
+        raters = " or ".join(sorted({"" if closed else str(key[1]) for key, _ in groups}))
         notes.append(f"{name}: nobody rated replies of two systems; each was rated by {raters} alone")
-    for rater in sorted({block.rater for block in common} - {""}):
-        instruments = {i for b in common if b.rater == rater for i in b.rows["instrument"].drop_nulls().unique()}
+    for rater in [] if closed else sorted({str(key[1]) for key in common}):
+        instruments = {
+            i for key, rows in common.items() if str(key[1]) == rater for i in rows["instrument"].drop_nulls()
+        }
         if len(instruments) > 1:
             notes.append(
                 f"{name}: {rater} did not work with the same rubric and prompt in all runs ({', '.join(sorted(instruments))}), "
                 "and part of a difference may come from that"
             )
-    yield from common
+    for key in common:  # one at a time: all of a large run would stand in memory twice
+        same = (pl.col(column).eq_missing(pl.lit(value)) for column, value in zip(by, key, strict=True))
+        yield _Block(rated, str(key[0]), "" if closed else str(key[1]), rated.rows.filter(*same))
 
 
 def _licences(block: _Block, folders: Sequence[Path], cards: Cards) -> tuple[str, str]:

@@ -69,6 +69,11 @@ def ratings(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     return _last[0][1]
 
 
+def forget() -> None:
+    """Let go of the ratings that were read last, once they are no longer needed as they are."""
+    _last.clear()
+
+
 def _read(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     text = pl.String
     whole = pl.Int64

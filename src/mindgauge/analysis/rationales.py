@@ -6,11 +6,10 @@ was written is looked at; whether it convinces, people say (`exports.rationales`
 
 from __future__ import annotations
 
-from functools import lru_cache
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
+import polars as pl
 
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.score import open_run
@@ -18,7 +17,7 @@ from mindgauge.records import Evidence, Value
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from mindgauge.analysis.reliability.card import Reliability
@@ -26,13 +25,17 @@ if TYPE_CHECKING:
     from mindgauge.rubric import Criterion
     from mindgauge.store import Store
 
+    Reader = Callable[[int, Criterion], pl.DataFrame]
+
+_T = TypeVar("_T")
 _YES = ("yes", "是", "true")
+_SERIES = "SELECT id, rater, criterion FROM series WHERE benchmark = ? ORDER BY rater, criterion"
 _READABLE = """
-SELECT rater, criterion, subject, value, quotes, course, own FROM series JOIN rated ON rated.series = series.id
-WHERE benchmark = ? AND status = 'ok' AND +origin IN (SELECT id FROM origins WHERE rater_kind = 'model')
-ORDER BY rater, criterion"""
-_PIECE = "SELECT said FROM pieces WHERE id = ?"
-_AT_HAND = 50_000
+SELECT subject, value, value = ?, quotes, course, own FROM rated
+WHERE series = ? AND status = 'ok' AND +origin IN (SELECT id FROM origins WHERE rater_kind = 'model')
+ORDER BY subject, run"""
+_PIECES = "SELECT id, said FROM pieces WHERE id IN (SELECT value FROM json_each(?))"
+_AT_HAND = 100_000
 """Quotes, and courses of calls, that are remembered: what one answer says stands with all criteria that it gives."""
 
 
@@ -47,14 +50,28 @@ class _Noted(msgspec.Struct):
 
 _evidence = msgspec.json.Decoder(tuple[Evidence, ...]).decode
 _noted = msgspec.json.Decoder(_Noted).decode
-_NOTHING = _Noted()
 
 
-class _Verdict(NamedTuple):
-    subject: str
-    value: Value
-    evidence: tuple[Evidence, ...]
-    noted: _Noted
+class _Quoted(NamedTuple):
+    """What a verdict quotes: anything at all, only what stands in the text, something that does, something in the reply."""
+
+    quotes: bool = False
+    all_found: bool = False
+    found: bool = False
+    in_reply: bool = False
+
+
+class _Said(NamedTuple):
+    """What a verdict says of itself: it follows a chain, against whose end it is; a check was answered yes."""
+
+    chained: bool = False
+    against: bool = False
+    claimed: bool = False
+    uncertain: bool = False
+    elsewhere: bool = False
+
+
+_UNQUOTED, _SILENT = _Quoted(), _Said()
 
 
 class Rationales(msgspec.Struct, frozen=True):
@@ -87,12 +104,13 @@ def rationales(store: Store, benchmark: Benchmark) -> list[Rationales]:
     clusters = {sample.id: sample.cluster for sample in store.samples(benchmark.name)}
     replies = store.select("SELECT id, sample FROM replies WHERE benchmark = ?", (benchmark.name,))
     clusters |= {reply: clusters.get(sample, sample) for reply, sample in replies}
-    read = _reader(store)
-    return [
-        _looked_at(judge, criteria[name], verdicts, clusters)
-        for (judge, name), rows in groupby(store.select(_READABLE, (benchmark.name,)), key=lambda row: row[:2])
-        if name in criteria and (verdicts := [*read(rows)])
-    ]
+    read = _reader(store, clusters)
+    found = (
+        (judge, criteria[name], read(series, criteria[name]))
+        for series, judge, name in store.select(_SERIES, (benchmark.name,)).fetchall()
+        if name in criteria
+    )
+    return [_looked_at(*each) for each in found if not each[-1].is_empty()]
 
 
 def with_reasons(found: Reliability, runs: Sequence[Path]) -> Reliability:
@@ -116,52 +134,70 @@ def with_reasons(found: Reliability, runs: Sequence[Path]) -> Reliability:
     return msgspec.structs.replace(found, cards=cards)
 
 
-def _reader(store: Store) -> Callable[[Iterable[tuple[Any, ...]]], Iterator[_Verdict]]:
-    def piece(ident: int | None) -> str:
-        row = store.select(_PIECE, (ident,)).fetchone()
-        return row[0] if row else ""
+def _reader(store: Store, clusters: dict[str, str]) -> Reader:
+    """Return what reads the readable verdicts of one series as columns: cluster, absent, and those of `_Quoted` and `_Said`."""
+    quoted: dict[int | None, _Quoted] = {}
+    called: dict[int | None, bool] = {}
 
-    @lru_cache(_AT_HAND)
-    def quoted(ident: int | None) -> tuple[Evidence, ...]:
-        said = piece(ident)
-        return _evidence(said) if said else ()
+    def look_up(known: dict[int | None, _T], idents: set[int | None], of: Callable[[str], _T]) -> None:
+        if len(known) + len(idents) > _AT_HAND:
+            known.clear()
+        new = msgspec.json.encode([ident for ident in idents if ident is not None and ident not in known]).decode()
+        known |= {ident: of(said) for ident, said in store.select(_PIECES, (new,)).fetchall()}
 
-    @lru_cache(_AT_HAND)
-    def called(ident: int | None) -> bool:
-        return '"calls":' in piece(ident)
+    schema = dict.fromkeys(("absent", *_Quoted._fields, *_Said._fields), pl.Boolean)
 
-    def read(rows: Iterable[tuple[Any, ...]]) -> Iterator[_Verdict]:
-        for _, _, subject, value, quotes, course, own in rows:
-            if called(course):  # without calls it is not a judge's
-                yield _Verdict(subject, value, quoted(quotes), _noted(f"{{{own[:-1]}}}") if own else _NOTHING)
+    def read(series: int, criterion: Criterion) -> pl.DataFrame:
+        verdicts = store.select(_READABLE, (absence(criterion), series)).fetchall()
+        look_up(quoted, {quotes for _, _, _, quotes, _, _ in verdicts}, _quoted)
+        look_up(called, {course for _, _, _, _, course, _ in verdicts}, lambda said: '"calls":' in said)
+        rows = [
+            (
+                clusters.get(subject, subject),
+                bool(absent),
+                *quoted.get(quotes, _UNQUOTED),
+                *(_said(own, value) if own else _SILENT),
+            )
+            for subject, value, absent, quotes, course, own in verdicts
+            if called.get(course)  # without calls it is not a judge's
+        ]
+        found = pl.DataFrame(rows, {"cluster": pl.String, **schema}, orient="row")
+        return found.with_columns(pl.col("absent") & ~pl.col("quotes"))
 
     return read
 
 
-def _looked_at(judge: str, criterion: Criterion, ratings: list[_Verdict], clusters: dict[str, str]) -> Rationales:
-    def share(counted: Iterable[_Verdict], events: set[int], why: str) -> Bound:
-        return _share([(clusters.get(r.subject, r.subject), id(r) in events) for r in counted], why)
+def _quoted(said: str) -> _Quoted:
+    evidence = _evidence(said) if said else ()
+    found = [each for each in evidence if each.found]
+    return _Quoted(bool(evidence), len(found) == len(evidence), bool(found), any(e.source == "reply" for e in found))
 
-    nothing = absence(criterion)
-    bare = [r for r in ratings if not r.evidence and r.value == nothing]
-    owing = [r for r in ratings if r.evidence or r.value != nothing]
-    found = {id(r) for r in ratings if any(e.found for e in r.evidence)}
-    in_reply = {id(r) for r in ratings if any(e.found and e.source == "reply" for e in r.evidence)}
-    traceable = {id(r) for r in ratings if r.evidence and all(e.found for e in r.evidence)}
-    chained = [r for r in ratings if r.noted.implied is not None]
-    claimed = [r for r in ratings if any(said.casefold() in _YES for said in r.noted.checks.values())]
+
+def _said(own: str, value: Value) -> _Said:
+    noted = _noted(f"{{{own[:-1]}}}")
+    return _Said(
+        noted.implied is not None,
+        noted.implied is not None and noted.implied != value,
+        any(said.casefold() in _YES for said in noted.checks.values()),
+        noted.uncertain,
+        noted.answered_in != "",
+    )
+
+
+def _looked_at(judge: str, criterion: Criterion, rows: pl.DataFrame) -> Rationales:
+    all_found, found = pl.col("quotes") & pl.col("all_found"), pl.col("found")
     return Rationales(
         judge,
         criterion.name,
-        len(ratings),
-        len({clusters.get(r.subject, r.subject) for r in ratings}),
-        len(bare),
-        sum(r.noted.answered_in != "" for r in ratings),
-        share(owing, traceable, "no verdict that owes a quote"),
-        share([r for r in ratings if id(r) in found], in_reply, "no quote was found"),
-        share(chained, {id(r) for r in chained if r.noted.implied != r.value}, "no chain of reasoning"),
-        share(claimed, {id(r) for r in claimed} - found, "no check was answered yes"),
-        share(ratings, {id(r) for r in ratings if r.noted.uncertain}, "no verdicts"),
+        len(rows),
+        rows["cluster"].n_unique(),
+        int(rows["absent"].sum()),
+        int(rows["elsewhere"].sum()),
+        _share(rows, ~pl.col("absent"), all_found, "no verdict that owes a quote"),
+        _share(rows, found, pl.col("in_reply"), "no quote was found"),
+        _share(rows, pl.col("chained"), pl.col("against"), "no chain of reasoning"),
+        _share(rows, pl.col("claimed"), ~found, "no check was answered yes"),
+        _share(rows, pl.lit(value=True), pl.col("uncertain"), "no verdicts"),
     )
 
 
@@ -174,12 +210,12 @@ def absence(criterion: Criterion) -> Value:
     return criterion.values[-1] if criterion.veto else criterion.values[0]
 
 
-def _share(events: list[tuple[str, bool]], why: str) -> Bound:
+def _share(rows: pl.DataFrame, counted: pl.Expr, event: pl.Expr, why: str) -> Bound:
     """Return the share of events, conversations weighing the same, with exact bounds over conversations."""
-    if not events:
+    by_cluster = (
+        rows.filter(counted).group_by("cluster", maintain_order=True).agg(event.sum().alias("events"), pl.len())
+    )
+    if by_cluster.is_empty():
         return Bound(None, note=why)
-    by_cluster: dict[str, list[bool]] = {}
-    for cluster, event in events:
-        by_cluster.setdefault(cluster, []).append(event)
-    total = sum(sum(its) / len(its) for its in by_cluster.values())
+    total = sum(events / n for events, n in by_cluster.select("events", "len").iter_rows())
     return Bound(*clopper_pearson(min(total, len(by_cluster)), len(by_cluster))[:3])

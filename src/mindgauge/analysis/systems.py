@@ -39,7 +39,7 @@ class Rated(NamedTuple):
     """What the systems of all runs answered to one benchmark, or how others rated their replies.
 
     `rows` are ratings of which a metric can be computed, all of the same unit, on subjects that were not chosen by what a
-    judge thought of them: columns as in `frame.ratings`, and `run_number`, `instrument` (what the rater worked with there).
+    judge thought of them: columns as in `frame.ratings`, less what tells dialogues and protocols apart, and `run_number`, `instrument` (what the rater worked with there).
     """
 
     benchmark: Benchmark
@@ -118,7 +118,7 @@ def _ratings(store: Store, benchmark: Benchmark, number: int) -> pl.DataFrame:
     rows = rows.with_columns(instrument["instrument"])
     rows = pl.concat([rows, composites.over_turns(rows, benchmark)])
     rows = frame.only(rows, pl.col("selection").is_null(), pl.col("status") != "not_applicable")
-    return rows.with_columns(run_number=pl.lit(number))
+    return rows.drop("protocol", "dialogue", "turns").with_columns(run_number=pl.lit(number))
 
 
 def _by_unit(rows: pl.DataFrame) -> list[pl.DataFrame]:

@@ -14,7 +14,7 @@ from mindgauge.reports.coefficients import NAMES, agreement, main
 from mindgauge.reports.content import Column, Sheet
 from mindgauge.reports.numbers import count, decimal, interval, named, percent, plural, sentence, words
 from mindgauge.reports.runs import MODEL, PERSON
-from mindgauge.reports.standing import of_replies
+from mindgauge.reports.standing import of_replies, places_of
 from mindgauge.reports.trust_section import Jury
 
 if TYPE_CHECKING:
@@ -52,30 +52,40 @@ def _of_run(run: Run, number: int, named_: str, found: list[Jury], notes: list[s
     from mindgauge.analysis.reliability.cards import Options
 
     command = f"“mindgauge judges panel {shlex.quote(str(run.folder))}”"
-    ratings, places = of_replies(run.folder, [section.benchmark for section in run.sections])
-    frame = ratings.frame.filter(pl.col("rater_kind").is_in([PERSON, MODEL]))
-    raters = frame.group_by("criterion").agg(
-        judges=pl.col("rater").filter(pl.col("rater_kind") == MODEL).n_unique(),
-        people=(pl.col("rater_kind") == PERSON).any(),
-    )
-    several = set(raters.filter("people", pl.col("judges") > 1)["criterion"])
-    chosen, left = _chosen_of(run, {name: place for name, place in places.items() if name in several})
-    frame = frame.filter(pl.col("criterion").is_in(list(chosen)))
-    if frame.is_empty():
+    benchmarks = [section.benchmark for section in run.sections]
+    together = _together(run)
+    chosen, left = _chosen_of(run, {key: place for key, place in places_of(benchmarks).items() if place in together})
+    if not chosen:
         return
-    if frame.height > MOST:
+    ratings = sum(together[place] for place in chosen.values())
+    if ratings > MOST:
         notes.append(
-            f"What the judges know together takes long to work out of {count(frame.height)} ratings; {command} does it."
+            f"What the judges know together takes long to work out of {count(ratings)} ratings; {command} does it."
         )
         return
+    read, _ = of_replies(run.folder, benchmarks)
+    frame = read.frame.filter(pl.col("rater_kind").is_in([PERSON, MODEL]), pl.col("criterion").is_in(list(chosen)))
     wanted = panels.Wanted(_HOW, (), (), None)
-    made = panels.panels(ratings._replace(frame=frame), wanted, Options(rule.load(rule.MINDGAUGE), resamples=RESAMPLES))
+    made = panels.panels(read._replace(frame=frame), wanted, Options(rule.load(rule.MINDGAUGE), resamples=RESAMPLES))
     panel_of = {panel.criterion: panel for panel in made.panels}
     for benchmark in dict.fromkeys(benchmark for benchmark, _ in chosen.values()):
         mine = {name: panel_of[key] for key, (b, name) in chosen.items() if b == benchmark and key in panel_of}
         if mine:
             ident = re.sub(r"[^a-z0-9]+", "-", f"{benchmark}-{number}".casefold()).strip("-")
             found.append(_jury(named_, benchmark, ident, mine, command, left.get(benchmark, 0)))
+
+
+def _together(run: Run) -> dict[tuple[str, str], int]:
+    """Count the ratings by people and judges on each criterion, by benchmark and name, where people rated beside two judges."""
+    found: dict[tuple[str, str], int] = {}
+    for section in (section for section in run.sections if not section.benchmark.closed):
+        raters = section.ratings.group_by("criterion", "rater_kind", "rater").agg(pl.len())
+        raters = raters.filter(pl.col("rater_kind").is_in([PERSON, MODEL]))
+        for (criterion,), its in raters.group_by("criterion"):
+            judges = its.filter(pl.col("rater_kind") == MODEL)["rater"].n_unique()
+            if judges > 1 and (its["rater_kind"] == PERSON).any():
+                found[section.benchmark.name, str(criterion)] = int(its["len"].sum())
+    return found
 
 
 def _chosen_of(run: Run, places: dict[str, tuple[str, str]]) -> tuple[dict[str, tuple[str, str]], dict[str, int]]:

@@ -44,9 +44,8 @@ class Section(msgspec.Struct, dict=True):
     @property
     def asked(self) -> pl.DataFrame:
         """The ratings on the rubric's own criteria that are no gold labels."""
-        return self.ratings.filter(
-            pl.col("criterion").is_in([c.name for c in self.benchmark.rubric.criteria]), pl.col("rater_kind") != GOLD
-        )
+        own = [c.name for c in self.benchmark.rubric.criteria]
+        return frame.only(self.ratings, pl.col("criterion").is_in(own), pl.col("rater_kind") != GOLD)
 
     @property
     def ordinal(self) -> dict[str, Criterion]:

@@ -115,7 +115,7 @@ def of_run(folder: Path, *, shown: bool = False) -> Standings:
         return standings(folder, store, benchmarks, shown=shown)
 
 
-def _places(benchmarks: Sequence[Benchmark]) -> dict[str, tuple[str, str]]:
+def places_of(benchmarks: Sequence[Benchmark]) -> dict[str, tuple[str, str]]:
     """Map a criterion's name among the ratings of a run to the benchmark of replies and the name it has there."""
     places: dict[str, tuple[str, str]] = {}
     taken: set[str] = set()
@@ -135,7 +135,7 @@ def of_replies(folder: Path, benchmarks: Sequence[Benchmark]) -> tuple[Ratings, 
     """
     from mindgauge.analysis.reliability.ratings import read
 
-    places, found = _places(benchmarks), read([folder])
+    places, found = places_of(benchmarks), read([folder])
     return found._replace(frame=found.frame.filter(pl.col("criterion").is_in(list(places)))), places
 
 

@@ -10,7 +10,8 @@ from scipy.special import betainc, ndtr
 
 from mindgauge.analysis.audit.finding import Found, Severity, check, counted, limited, many, places
 from mindgauge.analysis.audit.order import ALPHA
-from mindgauge.analysis.audit.view import REPLIES
+from mindgauge.analysis.audit.view import REPLIES, by_raters
+from mindgauge.analysis.frame import only
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,20 +35,25 @@ CHOSEN = 20
 )
 def missing_verdicts(view: View) -> Iterator[Found]:
     """Ratings without a value, and criteria that a rater left out for a subject, by rater."""
-    rows = _expected(view)
-    for (rater,), own in rows.group_by("rater", maintain_order=True):
-        lacking = own.filter("lacking")
-        if not lacking.height:
-            continue
-        share = lacking.height / own.height
-        statuses = counted(lacking, "status")
-        text = f"{rater}: {lacking.height:,} of {own.height:,} verdicts missing ({share:.1%}; {statuses})"
-        yield Found(lacking.height, text, places(lacking), Severity.WARNING if share >= MANY else None)
+    for rows in _expected(view):
+        for (rater,), own in rows.group_by("rater", maintain_order=True):
+            lacking = own.filter("lacking")
+            if not lacking.height:
+                continue
+            share = lacking.height / own.height
+            statuses = counted(lacking, "status")
+            text = f"{rater}: {lacking.height:,} of {own.height:,} verdicts missing ({share:.1%}; {statuses})"
+            yield Found(lacking.height, text, places(lacking), Severity.WARNING if share >= MANY else None)
 
 
-def _expected(view: View) -> pl.DataFrame:
-    """Return every rating a rater gave or owes: on each criterion it uses, for each subject that it rated in a run."""
-    rows = view.ratings.filter(pl.col("status") != "not_applicable", pl.col("rater_kind").fill_null("") != "gold")
+def _expected(view: View) -> Iterator[pl.DataFrame]:
+    """Yield every rating a rater gave or owes: on each criterion it uses, for each subject that it rated in a run."""
+    asked = only(view.ratings, pl.col("status") != "not_applicable", pl.col("rater_kind").fill_null("") != "gold")
+    for rows in by_raters(asked):
+        yield _with_owed(rows)
+
+
+def _with_owed(rows: pl.DataFrame) -> pl.DataFrame:
     rows = rows.with_columns(lacking=(pl.col("status") != "ok") | pl.col("value").is_null())
     by = ["rater", "run", "subject"]
     subjects = rows.group_by(by, maintain_order=True).agg(pl.col("file", "row", "system").first())
@@ -67,8 +73,12 @@ def _expected(view: View) -> pl.DataFrame:
 )
 def missing_by_system(view: View) -> Iterator[Found]:
     """Raters whose missing verdicts gather on some systems."""
-    rows = _expected(view).filter(pl.col("system").is_not_null())
-    subjects = rows.group_by("rater", "system", "subject").agg(pl.col("lacking").any(), pl.col("file", "row").first())
+    subjects = pl.concat(
+        rows.filter(pl.col("system").is_not_null())
+        .group_by("rater", "system", "subject")
+        .agg(pl.col("lacking").any(), pl.col("file", "row").first())
+        for rows in _expected(view)
+    )
     counts = (
         subjects.group_by("rater", "system").agg(lacking=pl.col("lacking").sum(), n=pl.len()).sort("rater", "system")
     )
@@ -97,7 +107,7 @@ def unequal_n(view: View) -> Iterator[Found]:
     """Systems with fewer items than others that answered the same questions."""
     replies = view.keyed.filter(pl.col("kind").is_in(REPLIES), pl.col("system").is_not_null())
     replies = replies.select("system", "row", group=pl.lit("replies"), item="key")
-    rated = view.ratings.filter(pl.col("system").is_not_null()).select(
+    rated = only(view.ratings, pl.col("system").is_not_null()).select(
         "system", "row", group=pl.when(pl.col("rater") == pl.col("system")).then(pl.lit("answers")).otherwise("ratings by " + pl.col("rater")), item=pl.coalesce("cluster", pl.format("row:{}", "row"))
     )  # fmt: skip
     seen: set[str] = set()
@@ -147,17 +157,18 @@ def fields_by_system(view: View) -> Iterator[Found]:
 def selected_on_score(view: View) -> Iterator[Found]:
     """Subjects that people rated, with other scores by a model than those that they did not rate."""
     people = view.ratings.filter(pl.col("rater_kind") == "person")
-    judged = view.rated.filter(pl.col("rater_kind") == "model", pl.col("number").is_not_null())
+    used = view.rated.select("rater", "rater_kind", "criterion", "subject", "number", "cluster", "system")
+    judged = used.filter(pl.col("rater_kind") == "model", pl.col("number").is_not_null())
     if not people.height or not judged.height:
         return
-    criteria = people["criterion"].unique()
+    criteria, picked = people["criterion"].unique(), people["subject"].unique()
     judged = judged.filter(pl.col("criterion").is_in(criteria.implode()))
-    means = judged.group_by("rater", "criterion", "subject").agg(
-        pl.col("number").mean(), pl.col("cluster", "system").first()
-    )
-    means = means.with_columns(chosen=pl.col("subject").is_in(people["subject"].unique().implode()))
-    tests = max(means.select("rater", "criterion").n_unique(), 1)
-    for (rater, criterion), own in means.sort("rater", "criterion").group_by("rater", "criterion", maintain_order=True):
+    series = judged.select("rater", "criterion").unique().sort("rater", "criterion")
+    tests = max(series.height, 1)
+    for rater, criterion in series.iter_rows():
+        rows = judged.filter(pl.col("rater") == rater, pl.col("criterion") == criterion)
+        own = rows.group_by("subject").agg(pl.col("number").mean(), pl.col("cluster", "system").first())
+        own = own.with_columns(chosen=pl.col("subject").is_in(picked.implode()))
         chosen, rest = own.filter("chosen"), own.filter(~pl.col("chosen"))
         if chosen.height < CHOSEN or rest.height < CHOSEN:
             continue

@@ -9,7 +9,7 @@ import polars as pl
 
 from mindgauge.analysis.audit.finding import Found, Severity, check, counted, limited, many, places
 from mindgauge.analysis.audit.versions import EDITED, Difference
-from mindgauge.analysis.audit.view import REPLIES
+from mindgauge.analysis.audit.view import REPLIES, by_raters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,8 +60,7 @@ def unplaced_ratings(view: View) -> Iterator[Found]:
 def duplicate_ratings(view: View) -> Iterator[Found]:
     """Several ratings of one subject and criterion by one rater in one run."""
     by = ["subject", "criterion", "rater", "run"]
-    rows = view.ratings.filter(pl.col("subject").is_not_null())
-    again = rows.filter(pl.struct("file", "row").len().over(by) > 1)
+    again = pl.concat(rows.filter(pl.len().over(by) > 1) for rows in by_raters(view.ratings))
     if again.height:
         groups = again.group_by(by).agg(pl.col("value").n_unique())
         differ = groups.filter(pl.col("value") > 1).height

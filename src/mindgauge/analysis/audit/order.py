@@ -9,6 +9,7 @@ import polars as pl
 
 from mindgauge.analysis.audit.finding import Found, Severity, check, limited, many
 from mindgauge.analysis.audit.values import scale
+from mindgauge.analysis.audit.view import by_raters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,18 +121,7 @@ def drift(view: View) -> Iterator[Found]:
 
 def courses(view: View) -> list[Course]:
     """Return what can be tested for drift: each rater × criterion, and how often a rater's criteria are all equal."""
-    numbers = view.scores.select(
-        "rater", "criterion", "system", "row", "run", "subject", "number", unit=pl.coalesce("cluster", "subject")
-    )
-    straight = numbers.group_by("rater", "system", "unit", "subject", "run").agg(
-        pl.col("row").min(), number=(pl.col("number").n_unique() == 1).cast(pl.Float64), size=pl.col("criterion").n_unique()
-    )  # fmt: skip
-    straight = straight.filter(pl.col("size") >= 3).with_columns(criterion=pl.lit(STRAIGHT))
-    columns = ["rater", "criterion", "system", "row", "unit", "number"]
-    rows = pl.concat([numbers.select(columns), straight.select(columns)])
-    rows = rows.with_columns(residual=pl.col("number") - pl.col("number").mean().over("rater", "criterion", "system"))
-    units = rows.group_by("rater", "criterion", "unit").agg(pl.col("row").min(), pl.col("number", "residual").mean())
-    places = units.group_by("rater", "criterion", "row").agg(pl.col("number", "residual").mean())
+    places = pl.concat(map(_places, by_raters(view.scores)))
     found = []
     for (rater, criterion), own in places.sort("rater", "criterion", "row").group_by("rater", "criterion", maintain_order=True):  # fmt: skip
         if own.height < LEAST:
@@ -142,6 +132,22 @@ def courses(view: View) -> list[Course]:
         row, level, residual = (_binned(own[name].to_numpy(), bins) for name in ("row", "number", "residual"))
         found.append(Course(str(rater), str(criterion), row.astype(np.int64), level, residual, width))
     return found
+
+
+def _places(scores: pl.DataFrame) -> pl.DataFrame:
+    """Return the mean level at each row, by rater and criterion: of conversations, each of which counts once."""
+    numbers = scores.select(
+        "rater", "criterion", "system", "row", "run", "subject", "number", unit=pl.coalesce("cluster", "subject")
+    )
+    straight = numbers.group_by("rater", "system", "unit", "subject", "run").agg(
+        pl.col("row").min(), number=(pl.col("number").n_unique() == 1).cast(pl.Float64), size=pl.col("criterion").n_unique()
+    )  # fmt: skip
+    straight = straight.filter(pl.col("size") >= 3).with_columns(criterion=pl.lit(STRAIGHT))
+    columns = ["rater", "criterion", "system", "row", "unit", "number"]
+    rows = pl.concat([numbers.select(columns), straight.select(columns)])
+    rows = rows.with_columns(residual=pl.col("number") - pl.col("number").mean().over("rater", "criterion", "system"))
+    units = rows.group_by("rater", "criterion", "unit").agg(pl.col("row").min(), pl.col("number", "residual").mean())
+    return units.group_by("rater", "criterion", "row").agg(pl.col("number", "residual").mean())
 
 
 def _binned(values: Floats, bins: NDArray[np.intp]) -> Floats:

@@ -11,6 +11,7 @@ from mindgauge.analysis.audit.finding import Found, Severity, check, counted, li
 from mindgauge.analysis.audit.order import ALPHA
 from mindgauge.analysis.audit.pairs import SHARED
 from mindgauge.analysis.audit.values import scale
+from mindgauge.analysis.audit.view import by_raters
 from mindgauge.raters.family import same_family
 from mindgauge.stats.proportion import clopper_pearson
 
@@ -128,13 +129,15 @@ def straight_lining(view: View) -> Iterator[Found]:
 
 def _vectors(view: View) -> pl.DataFrame:
     """Return one row per subject, rater and run with a value on every criterion that the rater uses."""
-    rows = view.scores.with_columns(
-        criteria=pl.col("criterion").n_unique().over("rater"), unit=pl.coalesce("cluster", "subject")
-    )
-    found = rows.sort("criterion").group_by("rater", "run", "subject").agg(
-        pl.col("file", "unit", "system", "criteria").first(), pl.col("row").min(), level=pl.col("number").first(),
-        flat=pl.col("number").n_unique() == 1, size=pl.col("criterion").n_unique(),
-        vector=pl.col("number").cast(pl.String).str.join(","),
+    found = pl.concat(
+        rows.with_columns(
+            criteria=pl.col("criterion").n_unique().over("rater"), unit=pl.coalesce("cluster", "subject")
+        ).sort("criterion").group_by("rater", "run", "subject").agg(
+            pl.col("file", "unit", "system", "criteria").first(), pl.col("row").min(), level=pl.col("number").first(),
+            flat=pl.col("number").n_unique() == 1, size=pl.col("criterion").n_unique(),
+            vector=pl.col("number").cast(pl.String).str.join(","),
+        )
+        for rows in by_raters(view.scores)
     )  # fmt: skip
     return found.filter(pl.col("size") == pl.col("criteria"), pl.col("size") >= STRAIGHT).sort(
         "file", "row", "system", "subject", "run"

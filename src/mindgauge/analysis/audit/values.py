@@ -38,10 +38,13 @@ def scale(view: View, criterion: str) -> tuple[float, float] | None:
 
 
 def _scaled(view: View) -> pl.DataFrame:
-    """Return the rated numbers of criteria with a scale, with its ends as `low` and `high`."""
-    scales = [(name, *found) for name in view.rated["criterion"].unique() if (found := scale(view, name))]
-    ends = pl.DataFrame(scales, {"criterion": pl.String, "low": pl.Float64, "high": pl.Float64}, orient="row")
-    return view.rated.join(ends, on="criterion", maintain_order="left")
+    """Return the rated values with the ends of their criterion's scale as `low` and `high`, null where it has none."""
+    scales = {name: found for name in view.rated["criterion"].unique() if (found := scale(view, name))}
+    low, high = ({name: ends[side] for name, ends in scales.items()} for side in (0, 1))
+    end = pl.col("criterion").replace_strict
+    return view.rated.with_columns(
+        low=end(low, default=None, return_dtype=pl.Float64), high=end(high, default=None, return_dtype=pl.Float64)
+    )
 
 
 @check(

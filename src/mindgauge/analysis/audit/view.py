@@ -9,14 +9,19 @@ import polars as pl
 
 from mindgauge.analysis.audit.pairs import Pair, pairs
 from mindgauge.analysis.audit.versions import Difference, versions
+from mindgauge.analysis.frame import only
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mindgauge.material import Material
 
 REPLIES = ("reply", "verdict")
 """Kinds of text that a model writes; every other kind is part of what an item puts to it."""
 COPY = 0.9
 """A file of which this share of texts stands in a larger or earlier file of its split repeats it: it adds no items."""
+BLOCK = 100_000
+"""Ratings of so many are worked on at once, more only where one rater gave more."""
 
 
 class View:
@@ -39,18 +44,18 @@ class View:
     @functools.cached_property
     def rated(self) -> pl.DataFrame:
         """The ratings that have a value."""
-        return self.ratings.filter((pl.col("status") == "ok") & pl.col("value").is_not_null())
+        return only(self.ratings, pl.col("status") == "ok", pl.col("value").is_not_null())
 
-    @functools.cached_property
+    @property
     def opinions(self) -> pl.DataFrame:
         """The ratings that have a value and are somebody's, not the gold labels."""
-        return self.rated.filter(pl.col("rater_kind").fill_null("") != "gold")
+        return only(self.rated, pl.col("rater_kind").fill_null("") != "gold")
 
-    @functools.cached_property
+    @property
     def scores(self) -> pl.DataFrame:
         """The opinions that are numbers on a scale; criteria with a gold value or a list of options are no scale."""
-        closed = {*self.ratings.filter(pl.col("rater_kind") == "gold")["criterion"], *self.options}
-        return self.opinions.filter(pl.col("number").is_not_null(), ~pl.col("criterion").is_in(list(closed)))
+        closed = {*self.ratings.filter(pl.col("rater_kind") == "gold")["criterion"].unique(), *self.options}
+        return only(self.opinions, pl.col("number").is_not_null(), ~pl.col("criterion").is_in(list(closed)))
 
     @functools.cached_property
     def keyed(self) -> pl.DataFrame:
@@ -114,6 +119,25 @@ def _repeats(rows: pl.DataFrame) -> set[str]:
         else:
             seen.setdefault(split, []).append(texts)
     return repeats
+
+
+def by_raters(ratings: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Yield all ratings of some raters at a time, in the order in which the raters first appear.
+
+    What is computed rater by rater then takes little memory, however many ratings there are.
+    """
+    if ratings.height <= BLOCK:
+        yield ratings
+        return
+    raters: list[str] = []
+    size = 0
+    for rater, n in ratings.group_by("rater", maintain_order=True).len().iter_rows():
+        if raters and size + n > BLOCK:
+            yield ratings.filter(pl.col("rater").is_in(raters))
+            raters, size = [], 0
+        raters.append(rater)
+        size += n
+    yield ratings.filter(pl.col("rater").is_in(raters))
 
 
 def as_number(column: str) -> pl.Expr:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -16,9 +17,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mindgauge.benchmark import Benchmark
+    from mindgauge.records import Sample
     from mindgauge.store import Store
 
 _FILE = "run.sqlite"
+_USED = ("subject", "criterion", "rater", "rater_kind", "run", "status", "value", "sample", "model", "cluster")
+_BLOCK = 5000
+"""Replies that stand in memory as Python's own objects at once."""
 
 
 def read(folder: Path) -> Iterator[tuple[str, Material]]:
@@ -36,31 +41,45 @@ def read(folder: Path) -> Iterator[tuple[str, Material]]:
 def _material(store: Store, benchmark: Benchmark) -> Material:
     samples = list(store.samples(benchmark.name))
     place = {sample.id: number for number, sample in enumerate(samples)}
-    texts: list[tuple[object, ...]] = []
-    for sample in samples:
-        words = "\n".join(message.content for message in sample.messages)
-        target = None if sample.target is None else str(sample.target)
-        source, split = sample.tags.get("source"), sample.tags.get("split")
-        texts.append((_FILE, place[sample.id], "input", sample.id, words, None, source, split, target))
-    texts += [
-        (_FILE, place.get(reply.sample, -1), "reply", reply.id, reply.text, reply.model, None, None, None)
-        for reply in store.replies(benchmark.name)
-        if reply.status == "ok"
-    ]
-    rows = runs.ratings(store, benchmark).filter(pl.col("criterion").is_in([c.name for c in benchmark.rubric.criteria]))
+    # Of a large run, no more than what is used is filtered: each column of text takes tens of megabytes.
+    found = runs.ratings(store, benchmark).select(_USED)
+    rows = found.filter(pl.col("criterion").is_in([c.name for c in benchmark.rubric.criteria]))
     ratings = rows.with_columns(
         row=pl.col("sample").replace_strict(place, default=-1, return_dtype=pl.Int64),
         file=pl.lit(_FILE),
         system=pl.col("model"),
         cluster=pl.coalesce("cluster", "sample"),
     ).select(list(RATINGS))
+    del found, rows
+    runs.forget()
     ordinal = [
         c for c in benchmark.rubric.criteria if c.scale is Scale.ORDINAL and all(isinstance(v, int) for v in c.values)
     ]
     nominal = [c for c in benchmark.rubric.criteria if c not in ordinal]
     return Material(
-        frame(texts, TEXTS),
+        pl.concat([_inputs(samples), *_replies(store, benchmark, place)], rechunk=True),
         ratings,
         {c.name: (float(min(c.values)), float(max(c.values))) for c in ordinal},
         {c.name: tuple(map(str, c.choices)) for c in nominal},
     )
+
+
+def _inputs(samples: list[Sample]) -> pl.DataFrame:
+    texts: list[tuple[object, ...]] = []
+    for number, sample in enumerate(samples):
+        words = "\n".join(message.content for message in sample.messages)
+        target = None if sample.target is None else str(sample.target)
+        source, split = sample.tags.get("source"), sample.tags.get("split")
+        texts.append((_FILE, number, "input", sample.id, words, None, source, split, target))
+    return frame(texts, TEXTS)
+
+
+def _replies(store: Store, benchmark: Benchmark, place: dict[str, int]) -> Iterator[pl.DataFrame]:
+    """Yield the texts of the replies, block by block."""
+    rows: Iterator[tuple[object, ...]] = (
+        (_FILE, place.get(reply.sample, -1), "reply", reply.id, reply.text, reply.model, None, None, None)
+        for reply in store.replies(benchmark.name)
+        if reply.status == "ok"
+    )
+    while block := [*islice(rows, _BLOCK)]:
+        yield frame(block, TEXTS)
