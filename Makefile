@@ -33,6 +33,7 @@ bench: $(VENV)/developing
 	$(BIN)/python bench/engine.py
 	$(BIN)/python bench/stats.py
 	$(BIN)/python bench/web.py
+	$(BIN)/python bench/scale.py --quick
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -31,8 +31,8 @@ def corrected(judged: pl.DataFrame, rated: pl.DataFrame, criterion: Criterion, *
     scores = judged.group_by("subject", maintain_order=True).agg(
         pl.col("cluster").first(), pl.col("system").first(), judge=pl.col("number").mean()
     )
-    people = rated.group_by("subject").agg(people=pl.col("number").mean())
-    both = scores.join(people, on="subject", how="left")
+    people = rated.group_by("subject", maintain_order=True).agg(people=pl.col("number").mean())
+    both = scores.join(people, on="subject", how="left", maintain_order="left")
     present = both["system"].unique().sort().to_list()
     parts = [(criterion.systems[i], both.filter(pl.col("system") == i)) for i in present]
     if len(parts) > 1:

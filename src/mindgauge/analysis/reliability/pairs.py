@@ -88,9 +88,9 @@ def pair(first: pl.DataFrame, second: pl.DataFrame, scale: Scale) -> Pairs:
         second: columns subject, number.
         scale: of the values.
     """
-    singles = first.join(second.select("subject", other="number"), on="subject")
+    singles = first.join(second.select("subject", other="number"), on="subject", maintain_order="left_right")
     place = [pl.col("cluster").first(), pl.col("system").first()]
-    means = singles.group_by("subject").agg(*place, pl.col("number").mean(), pl.col("other").mean())
+    means = singles.group_by("subject", maintain_order=True).agg(*place, pl.col("number").mean(), pl.col("other").mean())
     return _sum(singles, means.with_columns(weight=1.0), scale)
 
 
@@ -103,7 +103,7 @@ def among(rows: pl.DataFrame, scale: Scale, *, by: str) -> Pairs:
         by: what tells two ratings of a subject apart.
     """
     several = rows.filter(pl.len().over("subject") > 1)
-    pairs = several.join(several.select("subject", other="number", their=by), on="subject")
+    pairs = several.join(several.select("subject", other="number", their=by), on="subject", maintain_order="left_right")
     others = (pl.col("number").sum() - pl.col("number")) / (pl.len() - 1)
     means = several.with_columns(other=others.over("subject"), weight=1.0 / pl.len().over("subject"))
     return _sum(pairs.filter(pl.col(by) != pl.col("their")), means, scale)
