@@ -90,7 +90,9 @@ def pair(first: pl.DataFrame, second: pl.DataFrame, scale: Scale) -> Pairs:
     """
     singles = first.join(second.select("subject", other="number"), on="subject", maintain_order="left_right")
     place = [pl.col("cluster").first(), pl.col("system").first()]
-    means = singles.group_by("subject", maintain_order=True).agg(*place, pl.col("number").mean(), pl.col("other").mean())
+    means = singles.group_by("subject", maintain_order=True).agg(
+        *place, pl.col("number").mean(), pl.col("other").mean()
+    )
     return _sum(singles, means.with_columns(weight=1.0), scale)
 
 
