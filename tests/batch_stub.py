@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import datetime
 import json
-import threading
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
+
+from tests.stub import Loopback
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,8 +36,8 @@ class Batch:
         self.errors: list[dict[str, Any]] = []
 
 
-class BatchStub:
-    """Serves batches on a loopback port in a thread; `paid` counts how often each call was accepted.
+class BatchStub(Loopback):
+    """Serves batches; `paid` counts how often each call was accepted.
 
     `event(name)` is called before each request is handled (`upload`, `create`, `look`, `list`, `results`, `chat`) and after a
     batch was accepted (`created`); what it returns, if anything, is the answer. `lines(batch, good, bad)` may change the
@@ -44,6 +45,7 @@ class BatchStub:
     """
 
     def __init__(self, handler: Handler, protocol: str = "openai") -> None:
+        super().__init__()
         self.handler = handler
         self.protocol = protocol
         self.ready_after = 1
@@ -53,34 +55,10 @@ class BatchStub:
         self.events: Counter[str] = Counter()
         self.batches: dict[str, Batch] = {}
         self.files: dict[str, bytes] = {}
-        self.headers: list[dict[str, str]] = []
         self.live = 0
-        self._loop = asyncio.new_event_loop()
-        self._ready = threading.Event()
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-        self.port = 0
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
-
-    @property
-    def model(self) -> str:
-        return f"{self.url}#stub"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        assert self._ready.wait(10)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
-
-    def _serve(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        app = web.Application(client_max_size=1 << 28)
-        add = app.router.add_route
+    def route(self, router: web.UrlDispatcher) -> None:
+        add = router.add_route
         add("POST", "/v1/chat/completions", self._told("chat", self._chat))
         if self.protocol == "openai":
             add("POST", "/v1/files", self._told("upload", self._upload))
@@ -93,19 +71,6 @@ class BatchStub:
             add("GET", "/v1/messages/batches", self._told("list", self._list))
             add("GET", "/v1/messages/batches/{id}", self._told("look", self._look))
             add("GET", "/v1/messages/batches/{id}/results", self._told("results", self._results))
-        runner = web.AppRunner(app, shutdown_timeout=0.1)
-
-        async def start() -> None:
-            await runner.setup()
-            site = web.TCPSite(runner, "127.0.0.1", 0)
-            await site.start()
-            self.port = runner.addresses[0][1]
-            self._ready.set()
-
-        self._loop.run_until_complete(start())
-        self._loop.run_forever()
-        self._loop.run_until_complete(runner.cleanup())
-        self._loop.close()
 
     def _told(self, name: str, handle: Any) -> Any:
         async def told(request: web.Request) -> web.StreamResponse:

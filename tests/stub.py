@@ -35,23 +35,18 @@ def words(body: dict[str, Any]) -> str:
 CUT = web.Response(text="never sent: the connection is cut in the middle of an answer")
 
 
-class Stub:
-    """Serves `handler(body, count)` on a loopback port in a thread; `bodies` keeps what was asked."""
+class Loopback:
+    """Serves what `route` adds, on a loopback port in a thread of its own; `headers` keeps those of each request."""
 
-    def __init__(self, handler: Handler) -> None:
-        self.handler = handler
-        self.bodies: list[dict[str, Any]] = []
+    def __init__(self) -> None:
         self.headers: list[dict[str, str]] = []
-        self.most_at_once = 0
-        self._now = 0
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self.port = 0
 
-    @property
-    def calls(self) -> int:
-        return len(self.bodies)
+    def route(self, router: web.UrlDispatcher) -> None:
+        raise NotImplementedError
 
     @property
     def url(self) -> str:
@@ -72,8 +67,8 @@ class Stub:
 
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
-        app = web.Application(client_max_size=1 << 26)
-        app.router.add_post("/v1/chat/completions", self._answer)
+        app = web.Application(client_max_size=1 << 28)
+        self.route(app.router)
         runner = web.AppRunner(app, shutdown_timeout=0.1)
 
         async def start() -> None:
@@ -87,6 +82,24 @@ class Stub:
         self._loop.run_forever()
         self._loop.run_until_complete(runner.cleanup())
         self._loop.close()
+
+
+class Stub(Loopback):
+    """Serves `handler(body, count)`; `bodies` keeps what was asked."""
+
+    def __init__(self, handler: Handler) -> None:
+        super().__init__()
+        self.handler = handler
+        self.bodies: list[dict[str, Any]] = []
+        self.most_at_once = 0
+        self._now = 0
+
+    @property
+    def calls(self) -> int:
+        return len(self.bodies)
+
+    def route(self, router: web.UrlDispatcher) -> None:
+        router.add_post("/v1/chat/completions", self._answer)
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         body = json.loads(await request.read())

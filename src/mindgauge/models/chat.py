@@ -29,7 +29,6 @@ LONGEST_PAUSE = 60.0
 """Seconds; a server that asks for a longer pause is asked again after this long."""
 LARGEST_ANSWER = 16 * 1024 * 1024
 """Bytes; an answer that goes on beyond is cut off."""
-OPTIONAL = ("response_format", "seed", "temperature", "top_p", "max_tokens", "max_completion_tokens")
 _encode = msgspec.json.Encoder().encode
 
 
@@ -179,7 +178,9 @@ class ChatModel:
                 str(getattr(error, "os_error", None) or error), lost=f"{self._url} did not answer"
             ) from error
         except aiohttp.ConnectionTimeoutError as error:
-            raise Unanswered(f"no connection within {self._connect:g} s", lost=f"{self._url} did not answer") from error
+            raise Unanswered(
+                f"no connection within {self._connect or self._timeout:g} s", lost=f"{self._url} did not answer"
+            ) from error
         except TimeoutError as error:
             raise Unanswered(f"no answer within {self._timeout:g} s") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
@@ -209,12 +210,9 @@ class ChatModel:
         if status in {408, 409, 425, 429} or status >= 500:
             fault = Fault.BUSY if status in {429, 503, 529} else Fault.BROKEN
             raise Unanswered(f"{status}: {said}", fault, pause=completion.retry_after(headers.get("Retry-After")))
-        if completion.BLOCKED.search(said):
+        if completion.blocked(said):
             return Exchange(Status.FILTERED, attempts=attempt, error=f"{status}: {said}", at=time.time())
-        named = next((name for name in OPTIONAL if name in body and name in said), None)
-        if named is None and "schema" in said and "response_format" in body:
-            named = "response_format"
-        if named is not None:
+        if named := completion.unsupported(said, body):
             self._without(named)
             raise Unanswered(f"{status}: {said}", Fault.LEARNED)
         return Exchange(Status.FAILED, attempts=attempt, error=f"{status}: {said}", at=time.time())

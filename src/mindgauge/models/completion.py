@@ -16,12 +16,16 @@ from mindgauge.records import Exchange, Status, Usage
 from mindgauge.tables import clean
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from mindgauge.models.request import Price
 
 _LONGEST_NAME, _LONGEST_FAULT = 200, 4096
 """Characters that are looked at."""
-BLOCKED = re.compile(r"content[_ ](filter|policy|management)|responsible.?ai|safety (system|filter)", re.IGNORECASE)
+_BLOCKED = re.compile(r"content[_ ](filter|policy|management)|responsible.?ai|safety (system|filter)", re.IGNORECASE)
 """Words by which a provider says that it blocked an exchange."""
+_OPTIONAL = ("response_format", "seed", "temperature", "top_p", "max_tokens", "max_completion_tokens", "output_config")
+"""What a request may do without."""
 _MOST_TOKENS = 2**40
 """No call has as many; a larger count is noise."""
 
@@ -188,6 +192,19 @@ def fault(content: bytes) -> str:
             else content[:_LONGEST_FAULT].decode(errors="replace")
         )
     return clean(" ".join(said[:_LONGEST_FAULT].split()))[:300]
+
+
+def blocked(said: str) -> bool:
+    """Say whether a provider's refusal of a request is its content filter's."""
+    return _BLOCKED.search(said) is not None
+
+
+def unsupported(said: str, sent: Collection[str]) -> str:
+    """Return which of the parameters sent a provider does not take; empty if it does not say so."""
+    named = next((name for name in _OPTIONAL if name in sent and name in said), "")
+    if named or "schema" not in said:
+        return named
+    return next((name for name in ("response_format", "output_config") if name in sent), "")
 
 
 def retry_after(header: str | None) -> float | None:

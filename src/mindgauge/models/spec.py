@@ -11,7 +11,6 @@ import msgspec
 
 from mindgauge.errors import UsageError
 from mindgauge.models import address
-from mindgauge.models.address import loopback as _loopback
 from mindgauge.models.request import FREE, Price
 
 if TYPE_CHECKING:
@@ -167,7 +166,7 @@ def _chat(
     from mindgauge.models.chat import ChatModel
 
     host = urlsplit(provider.url).hostname or ""
-    if settings.local_only and not _loopback(host):
+    if settings.local_only and not address.loopback(host):
         raise UsageError(f"--local-only: {spec} would send text to {host}; only loopback addresses are allowed")
     return ChatModel(
         spec,

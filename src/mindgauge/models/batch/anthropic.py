@@ -137,9 +137,9 @@ class AnthropicBatches:
             return Outcome(hopeless=said)
         if kind in _PASSING or kind is None:
             return Outcome(again=said)
-        if service.blocked(said):
+        if completion.blocked(said):
             return Outcome(Exchange(Status.FILTERED, attempts=attempt, error=said, at=time.time()))
-        named = service.unsupported(said, self._params(request).keys() - {"max_tokens"})
+        named = completion.unsupported(said, self._params(request).keys() - {"max_tokens"})
         if named:
             self._dropped.add(named)
             return Outcome(again=said)

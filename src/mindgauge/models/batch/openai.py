@@ -125,9 +125,9 @@ class OpenAIBatches:
             return Outcome(hopeless=said)
         if status in {0, 408, 409, 425, 429} or status >= 500:
             return Outcome(again=said)
-        if service.blocked(said):
+        if completion.blocked(said):
             return Outcome(Exchange(Status.FILTERED, attempts=attempt, error=said, at=time.time()))
-        named = service.unsupported(said, self._chat.body(request))
+        named = completion.unsupported(said, self._chat.body(request))
         if named:
             self._dropped.add(named)
             return Outcome(again=said)

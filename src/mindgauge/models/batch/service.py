@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mindgauge.errors import EndpointError
-from mindgauge.models.chat import OPTIONAL
-from mindgauge.models.completion import BLOCKED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable
     from typing import BinaryIO
 
     from mindgauge.models.batch.transport import Transport
@@ -89,16 +87,3 @@ def ident(answer: dict[str, Any], transport: Transport) -> str:
             f"{transport.name}: {transport.url} does not speak the batch protocol: an answer without an id"
         )
     return found
-
-
-def blocked(said: str) -> bool:
-    """Say whether a provider's refusal of a request is its content filter's."""
-    return BLOCKED.search(said) is not None
-
-
-def unsupported(said: str, sent: Collection[str]) -> str:
-    """Return which of the parameters sent a provider does not take; empty if it does not say so."""
-    named = next((name for name in (*OPTIONAL, "output_config") if name in sent and name in said), "")
-    if named or "schema" not in said:
-        return named
-    return next((name for name in ("response_format", "output_config") if name in sent), "")
