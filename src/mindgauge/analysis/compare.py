@@ -200,10 +200,12 @@ def _measures(
         whole = slice_ == "all"
         if not whole and len(rows) == len(block.rows):
             continue
+        asked = metrics if whole else [m for m in metrics if not m.label]
         everybody = _part(rows, question, labels)
         # Of single labels there is nothing to say of a constant rater: it has all of one and none of the others.
-        readers = _part(rows.filter(pl.col("run_number") != systems.NO_RUN), question, labels)
-        for metric in metrics if whole else [m for m in metrics if not m.label]:
+        read = rows.filter(pl.col("run_number") != systems.NO_RUN)
+        readers = everybody if len(read) == len(rows) else _part(read, question, labels)
+        for metric in asked:
             part = readers if metric.label else everybody
             scores = pair(metric, part.table, part.system, part.sample)
             if np.count_nonzero(scores.present.any(axis=0)) > 1:
@@ -215,7 +217,16 @@ def _measures(
 
 
 def _part(rows: pl.DataFrame, question: questions.Question, labels: Labels) -> _Part:
-    place = {key: number for number, key in enumerate(labels)}
-    system = np.array([place[key] for key in rows.select("run_number", "model").iter_rows()], dtype=np.intp)
+    places = pl.DataFrame(
+        [(*key, i) for i, key in enumerate(labels)],
+        {"run_number": pl.Int32, "model": pl.String, "place": pl.Int64},
+        orient="row",
+    )
+    system = (
+        rows.select("run_number", "model")
+        .join(places, on=["run_number", "model"], how="left", maintain_order="left")["place"]
+        .to_numpy()
+        .astype(np.intp)
+    )
     sample = rows["sample"].rank("dense").to_numpy().astype(np.intp) - 1
     return _Part(frame.table(rows, question.criterion, question.benchmark.by), system, sample, list(labels.values()))

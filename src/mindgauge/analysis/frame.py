@@ -23,7 +23,7 @@ TIE = "tie"
 """What becomes of a majority over repeats that has no single winner."""
 _SERIES = "SELECT id, criterion, rater FROM series WHERE benchmark = ?"
 _ORIGINS = """
-SELECT id, rater_kind, selection, protocol FROM origins
+SELECT id, rater_kind, instrument, selection, protocol FROM origins
 WHERE id IN (SELECT origin FROM rated JOIN series ON series.id = rated.series WHERE benchmark = ?)"""
 _RATINGS = """
 SELECT rated.series, subject, run, status, CAST(value AS TEXT), origin FROM series JOIN rated ON rated.series = series.id
@@ -57,8 +57,8 @@ def tag(name: str) -> str:
 def ratings(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     """Return every rating of a benchmark in a run; the last that were read are at hand, as long as the run stays as it is.
 
-    Columns: subject, criterion, rater, rater_kind, run, status, value (as text), sample, model (who is measured),
-    reply_run, selection (why only some subjects were rated, null if all were), cluster, target, and `tag.…`. Of what was
+    Columns: subject, criterion, rater, rater_kind, instrument (what the rater worked with), run, status, value (as text),
+    sample, model (who is measured), reply_run, selection (why only some subjects were rated, null if all were), cluster, target, and `tag.…`. Of what was
     rated in a dialogue of several turns, also unit (what was rated at once), dialogue (its name, with who replied) and
     turns (how many single turns of it are to be rated). A composite is a criterion of its own, whose rows follow those of
     its parts.
@@ -81,7 +81,8 @@ def _read(store: Store, benchmark: Benchmark) -> pl.DataFrame:
         store, _RATINGS, benchmark.name, series=whole, subject=text, run=whole, status=text, value=text, origin=whole
     )
     series = columns(store, _SERIES, benchmark.name, series=whole, criterion=text, rater=text)
-    origins = columns(store, _ORIGINS, benchmark.name, origin=whole, rater_kind=text, selection=text, protocol=text)
+    told = dict.fromkeys(("rater_kind", "instrument", "selection", "protocol"), text)
+    origins = columns(store, _ORIGINS, benchmark.name, origin=whole, **told)
     found = _beside(_beside(found, series, "series"), origins, "origin").drop("series", "origin")
     replies = columns(
         store, _REPLIES, benchmark.name,

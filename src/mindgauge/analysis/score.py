@@ -255,7 +255,7 @@ def _estimates(
         if len(part) == whole[0] and not slice_.startswith("selection="):
             found = whole[1]
         else:
-            columns = frame.table(part, question.criterion, question.benchmark.by)
+            columns = frame.table(part, question.criterion, question.benchmark.by).by_cluster()
             found = {m.name + m.label: _one(m, columns, slice_, resamples, seed) for m in question.metrics}
             found |= _undefined(question, columns, found) if slice_ == "all" else {}
             whole = (len(part), found) if slice_ == "all" else whole

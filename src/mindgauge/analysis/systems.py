@@ -27,19 +27,13 @@ Key: TypeAlias = tuple[int, str]
 """A system: the number of its run, and the model."""
 NO_RUN = -1
 """The run of constant raters."""
-_INSTRUMENTS = """
-SELECT criterion, rater, unit, group_concat(instrument, ', ') FROM (
-    SELECT DISTINCT ratings.criterion, ratings.rater, json_extract(replies.provenance, '$.unit') AS unit, ratings.instrument
-    FROM ratings LEFT JOIN replies ON replies.benchmark = ratings.benchmark AND replies.id = ratings.subject
-    WHERE ratings.benchmark = ? ORDER BY ratings.instrument
-) GROUP BY 1, 2, 3"""
 
 
 class Rated(NamedTuple):
     """What the systems of all runs answered to one benchmark, or how others rated their replies.
 
     `rows` are ratings of which a metric can be computed, all of the same unit, on subjects that were not chosen by what a
-    judge thought of them: columns as in `frame.ratings`, less what tells dialogues and protocols apart, and `run_number`, `instrument` (what the rater worked with there).
+    judge thought of them: columns as in `frame.ratings`, less what tells dialogues and protocols apart, and `run_number`; `instrument` is all that the rater worked with there.
     """
 
     benchmark: Benchmark
@@ -111,10 +105,10 @@ def named(keys: Iterable[Key], folders: Sequence[Path]) -> dict[Key, System]:
 
 def _ratings(store: Store, benchmark: Benchmark, number: int) -> pl.DataFrame:
     key = ["criterion", "rater", "unit"]
-    columns = dict.fromkeys((*key, "instrument"), pl.String)
-    instruments = pl.DataFrame(store.select(_INSTRUMENTS, (benchmark.name,)).fetchall(), columns, orient="row")
     rows = _by_case(frame.ratings(store, benchmark), store, benchmark)
-    instrument = rows.select(key).join(instruments, on=key, how="left", nulls_equal=True, maintain_order="left")
+    used = rows.select(*key, "instrument").unique().sort("instrument")
+    all_used = used.group_by(key).agg(pl.col("instrument").str.join(", "))
+    instrument = rows.select(key).join(all_used, on=key, how="left", nulls_equal=True, maintain_order="left")
     rows = rows.with_columns(instrument["instrument"])
     rows = pl.concat([rows, composites.over_turns(rows, benchmark)])
     rows = frame.only(rows, pl.col("selection").is_null(), pl.col("status") != "not_applicable")

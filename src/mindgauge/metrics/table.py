@@ -57,9 +57,15 @@ class Table(msgspec.Struct, frozen=True):
 
     def rows(self, mask: Mask) -> Table:
         """Return the table reduced to some rows, in the order of their clusters, which are numbered anew."""
-        kept = np.flatnonzero(mask)
-        found = self.at(kept[np.argsort(self.cluster[kept], kind="stable")])
-        return msgspec.structs.replace(found, cluster=np.unique(found.cluster, return_inverse=True)[1])
+        found = self
+        if not mask.all() or (np.diff(self.cluster) < 0).any():
+            kept = np.flatnonzero(mask)
+            found = self.at(kept[np.argsort(self.cluster[kept], kind="stable")])
+        return msgspec.structs.replace(found, cluster=np.cumsum(np.diff(found.cluster, prepend=found.cluster[:1]) > 0))
+
+    def by_cluster(self) -> Table:
+        """Return the table in the order of its clusters, in which `rows` copies nothing where all rows are asked for."""
+        return self.rows(_all(self))
 
     def filled(self, code: int | None) -> Table:
         """Return the table with missing ratings set to one level, or to their target if `code` is None."""
@@ -190,7 +196,7 @@ def estimate(metric: Metric, table: Table, *, resamples: int = 2000, seed: int =
     """
     whole, table = table, table.rows(metric.concerns(table))
     missing = int((~table.ok).sum())
-    clusters = len(np.unique(table.cluster))
+    clusters = _different(table.cluster)
     value, low, high, _ = _interval(metric, table, resamples, seed)
     fills = [_point(metric, table.filled(code)) for code in (*range(len(table.levels)), None)] if missing else []
     bounds = [v for v in (value, *fills) if v is not None]
@@ -220,8 +226,12 @@ def _exact(metric: Metric, table: Table) -> Interval:
     if value is None:
         return Interval(None, undefined="the share is not defined on these ratings")
     used = table.cluster if metric.missing_is_outcome else table.cluster[table.ok]
-    n = len(np.unique(used))
+    n = _different(used)
     return Interval(value, *clopper_pearson(value * n, n)[1:])
+
+
+def _different(codes: Codes) -> int:
+    return int(np.count_nonzero(np.bincount(codes)))
 
 
 def _counted(table: Table, by: Sequence[str] = ()) -> tuple[Table, Floats]:
@@ -248,7 +258,8 @@ def kinds(table: Table, by: Sequence[str] = ()) -> tuple[Codes, Codes]:
 
 def _by_run(metric: Metric, table: Table, repeats: Codes) -> tuple[int, float | None, float | None]:
     """Return how many repeats there are, and the mean and sample SD of what the metric says of each alone."""
-    runs, sizes = np.unique(repeats, return_counts=True)
+    counts = np.bincount(repeats)
+    runs, sizes = np.flatnonzero(counts), counts[counts > 0]
     if metric.across_runs or not len(table) or sizes.min() != sizes.max():
         return len(runs), None, None
     values = metric.compute(table, (table.repeats == runs[:, None]).astype(float))

@@ -34,6 +34,9 @@ CHUNK = 4_000_000
 CACHED = 100_000
 """Numbers drawn and counted at once: what a processor keeps at hand is counted faster."""
 
+KEPT = 16_000_000
+"""Weights that are kept for whoever asks for the same again (a byte each)."""
+
 DRAWS_PER_TYPE = 10
 """A binomial number takes about as long as drawing and counting this many clusters one by one."""
 
@@ -62,8 +65,9 @@ def draw(
         Weights of shape (b, K), where the b add up to `resamples`; each row sums to C.
     """
     rows = max(1, CHUNK // max(len(counts), columns, 1))
-    if isinstance(seed, int) and resamples <= rows and (counts == 1).all():
-        yield _same(len(counts), resamples, seed)
+    if isinstance(seed, int) and resamples * len(counts) <= KEPT and (counts == 1).all():
+        drawn = _same(len(counts), resamples, seed)
+        yield from (drawn[start : start + rows].astype(np.float64) for start in range(0, resamples, rows))
         return
     generator = np.random.default_rng(seed)
     few = len(counts) * DRAWS_PER_TYPE < counts.sum()
@@ -73,11 +77,14 @@ def draw(
 
 
 @functools.lru_cache(maxsize=2)
-def _same(clusters: int, resamples: int, seed: int) -> Floats:
+def _same(clusters: int, resamples: int, seed: int) -> NDArray[np.uint8 | np.intp]:
     """Draw once what is asked for hundreds of times: scoring resamples the same conversations for every metric."""
-    weights = _one_by_one(np.ones(clusters, dtype=np.intp), resamples, np.random.default_rng(seed))
-    weights.flags.writeable = False
-    return weights
+    generator, counts = np.random.default_rng(seed), np.ones(clusters, dtype=np.intp)
+    rows = max(1, CHUNK // max(clusters, 1))
+    sizes = [min(rows, resamples - start) for start in range(0, resamples, rows)]
+    parts = [_one_by_one(counts, size, generator) for size in sizes] or [np.zeros((0, clusters))]
+    often = max(part.max(initial=0) for part in parts) > np.iinfo(np.uint8).max
+    return np.concatenate([part.astype(np.intp if often else np.uint8) for part in parts])
 
 
 def _by_type(counts: Codes, size: int, generator: np.random.Generator) -> Floats:

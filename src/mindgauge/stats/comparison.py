@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 
+PAIRS = 64
+"""Pairs of systems that are looked at together."""
 KNOWN = 0.1
 """The least share of the whole sample's error at which a resample's own error can be believed."""
 
@@ -126,7 +128,7 @@ class _Means(NamedTuple):
 
 
 class _Data(NamedTuple):
-    """Scores, 0 where there is none, and where there are any; conversations that are equal are one row of K.
+    """Scores, 0 where there is none, and where there are any; conversations that are equal are one row of K, if many are.
 
     The P pairs of systems are (first, second).
     """
@@ -143,6 +145,8 @@ class _Data(NamedTuple):
         present = np.isfinite(scores)
         rows, copies = bootstrap.types(np.hstack([np.where(present, scores, 0.0), present]))
         dense = np.asarray(rows)
+        if len(copies) * 2 > copies.sum():  # each on its own, so that all measures can share what is drawn
+            dense, copies = np.repeat(dense, copies, axis=0), np.ones(copies.sum(), dtype=np.intp)
         return cls(dense[:, :systems], dense[:, systems:], copies, *np.triu_indices(systems, 1))
 
     @property
@@ -158,15 +162,19 @@ class _Data(NamedTuple):
         """Means that differ by less differ by rounding."""
         return 1e-12 * float(np.abs(self.scores).max(initial=1.0))
 
-    def gaps(self) -> Iterator[tuple[Floats, Floats]]:
-        """Yield, for each first system, the differences from the later ones and where there are any, (K, S - 1 - i)."""
-        for i in range(self.systems - 1):
-            both = self.present[:, [i]] * self.present[:, i + 1 :]
-            yield (self.scores[:, [i]] - self.scores[:, i + 1 :]) * both, both
+    def pairs(self) -> Iterator[tuple[Codes, Codes]]:
+        """Yield the pairs, some at a time, P in all."""
+        for start in range(0, len(self.first), PAIRS):
+            yield self.first[start : start + PAIRS], self.second[start : start + PAIRS]
+
+    def gaps(self, first: Codes, second: Codes) -> tuple[Floats, Floats]:
+        """Return the differences of some pairs, 0 where there is none, and where there are any, each (K, p)."""
+        both = self.present[:, first] * self.present[:, second]
+        return (self.scores[:, first] - self.scores[:, second]) * both, both
 
     def shared(self) -> Codes:
         """Return how many conversations each pair shares, shape (P,)."""
-        parts = [self.copies @ both for _, both in self.gaps()]
+        parts = [self.copies @ self.gaps(*pairs)[1] for pairs in self.pairs()]
         return np.concatenate([np.zeros(0), *parts]).astype(np.intp)
 
     def means(self, weights: Floats) -> _Means:
@@ -177,11 +185,12 @@ class _Data(NamedTuple):
         own, scores = weights[:, lacking], self.scores[lacking]
         systems = _divided(sums, drawn - own @ (1 - self.present[lacking]))
         differences, errors = [np.zeros((len(weights), 0))], [np.zeros((len(weights), 0))]
-        for i, (gap, both) in enumerate(self.gaps()):
+        for first, second in self.pairs():
+            gap, both = self.gaps(first, second)
             alone = 1 - both[lacking]
             n = drawn - own @ alone
-            whole = sums[:, [i]] - sums[:, i + 1 :]
-            mean = _divided(whole - own @ ((scores[:, [i]] - scores[:, i + 1 :]) * alone), n)
+            whole = sums[:, first] - sums[:, second]
+            mean = _divided(whole - own @ ((scores[:, first] - scores[:, second]) * alone), n)
             variance = _divided(weights @ (gap * gap), n) - mean**2
             differences.append(np.where(np.abs(mean) <= self.noise, 0.0, mean))
             errors.append(_divided(np.sqrt(np.maximum(variance, 0.0)), np.sqrt(n)))
@@ -226,8 +235,14 @@ def _interval(value: float, values: Floats, n: int, level: float) -> Interval:
 
 def _sign_flips(data: _Data, resamples: int, seed: int) -> Floats:
     """Return the p-value of each pair, shape (P,)."""
-    gaps = np.concatenate([np.zeros((len(data.copies), 0)), *(gap for gap, _ in data.gaps())], axis=1)
-    return sign_flip(gaps, data.copies, resamples=resamples, seed=seed, noise=data.noise)
+    gaps = (data.gaps(*pairs)[0] for pairs in data.pairs())
+    return sign_flip(
+        np.concatenate([np.zeros((len(data.copies), 0)), *gaps], axis=1),
+        data.copies,
+        resamples=resamples,
+        seed=seed,
+        noise=data.noise,
+    )
 
 
 def sign_flip(
@@ -246,17 +261,18 @@ def sign_flip(
     """
     copies = np.ones(len(gaps), dtype=np.intp) if copies is None else copies
     conversations = int(copies.sum())
-    observed = np.abs(copies @ gaps) - noise * conversations
+    total = copies @ gaps
+    observed = np.abs(total) - noise * conversations
     exact = conversations < 63 and 2**conversations <= resamples
     flips = 2**conversations if exact else resamples
     hits = np.zeros(gaps.shape[1])
-    for signs in _signs(copies, flips, None if exact else np.random.default_rng([seed, 1])):
-        hits += (np.abs(signs @ gaps) >= observed).sum(axis=0)
+    for kept in _kept(copies, flips, None if exact else np.random.default_rng([seed, 1])):
+        hits += (np.abs(2 * (kept @ gaps) - total) >= observed).sum(axis=0)
     return hits / flips if exact else (hits + 1) / (flips + 1)
 
 
-def _signs(copies: Codes, flips: int, generator: np.random.Generator | None) -> Iterator[Floats]:
-    """Yield sums of signs over the copies of each row, shape (b, K): random ones, or without a generator all there are."""
+def _kept(copies: Codes, flips: int, generator: np.random.Generator | None) -> Iterator[Floats]:
+    """Yield how many copies of each row keep their sign, shape (b, K): at random, or without a generator all there can be."""
     n = int(copies.sum())
     few = generator is not None and len(copies) * bootstrap.DRAWS_PER_TYPE < n
     rows = max(1, bootstrap.CHUNK // max(len(copies) if few else n, 1))
@@ -266,12 +282,12 @@ def _signs(copies: Codes, flips: int, generator: np.random.Generator | None) -> 
         if generator is None:
             up = (np.arange(start, start + size)[:, None] >> np.arange(n) & 1).astype(np.float64)
         elif few:
-            yield np.asarray(2.0 * generator.binomial(copies, 0.5, size=(size, len(copies))) - copies)
+            yield generator.binomial(copies, 0.5, size=(size, len(copies))).astype(np.float64)
             continue
         else:
             words = generator.integers(0, 2**32, size=(size, -(-n // 32)), dtype=np.uint32)
             up = np.unpackbits(words.view(np.uint8), axis=1, count=n).astype(np.float64)
-        yield 2.0 * (up if len(copies) == n else np.add.reduceat(up, starts, axis=1)) - copies
+        yield up if len(copies) == n else np.add.reduceat(up, starts, axis=1)
 
 
 def _standings(data: _Data, whole: _Means, resampled: _Means, better: str, level: float) -> tuple[Standing, ...]:

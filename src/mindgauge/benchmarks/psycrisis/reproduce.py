@@ -11,7 +11,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy import stats
 
 from mindgauge.benchmark import Cell
 from mindgauge.benchmarks.psycrisis import columns, labels, released, sheet
@@ -121,5 +120,7 @@ def _by_system(method: str, measure: str, rows: list[int], theirs: dict[int, flo
 def _correlated(method: str, measure: str, x: list[float], y: list[float], note: str) -> Cell:
     if len(x) < FEWEST_REPLIES or min(np.ptp(x), np.ptp(y)) == 0:
         return Cell("agreement", method, measure, None, f"not defined: {note}, or all totals of one side are equal")
+    from scipy import stats  # takes a second, which only this table is worth
+
     coefficient = {"Spearman": stats.spearmanr, "Kendall": stats.kendalltau}.get(measure, stats.pearsonr)
     return Cell("agreement", method, measure, float(coefficient(x, y).statistic), note)
