@@ -14,6 +14,7 @@ from mindgauge.raters.window import Unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from mindgauge.benchmark import Benchmark
     from mindgauge.rubric import Criterion
@@ -40,9 +41,9 @@ _last: list[tuple[object, pl.DataFrame]] = []
 """A report reads the same ratings several times; of a large run they take seconds and hundreds of megabytes."""
 
 
-def columns(store: Store, query: str, benchmark: str, **types: type[pl.DataType]) -> pl.DataFrame:
-    """Read what a query returns of a benchmark as columns, block by block."""
-    found = store.select(query, (benchmark,))
+def columns(store: Store, query: str, values: tuple[Any, ...], **types: type[pl.DataType]) -> pl.DataFrame:
+    """Read what a query returns as columns, block by block."""
+    found = store.select(query, values)
     parts = [pl.DataFrame([], dict(types))]
     while rows := found.fetchmany(_BLOCK):
         parts.append(pl.DataFrame(rows, dict(types), orient="row"))
@@ -77,15 +78,16 @@ def forget() -> None:
 def _read(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     text = pl.String
     whole = pl.Int64
+    named = (benchmark.name,)
     found = columns(
-        store, _RATINGS, benchmark.name, series=whole, subject=text, run=whole, status=text, value=text, origin=whole
+        store, _RATINGS, named, series=whole, subject=text, run=whole, status=text, value=text, origin=whole
     )
-    series = columns(store, _SERIES, benchmark.name, series=whole, criterion=text, rater=text)
+    series = columns(store, _SERIES, named, series=whole, criterion=text, rater=text)
     told = dict.fromkeys(("rater_kind", "instrument", "selection", "protocol"), text)
-    origins = columns(store, _ORIGINS, benchmark.name, origin=whole, **told)
+    origins = columns(store, _ORIGINS, named, origin=whole, **told)
     found = _beside(_beside(found, series, "series"), origins, "origin").drop("series", "origin")
     replies = columns(
-        store, _REPLIES, benchmark.name,
+        store, _REPLIES, named,
         subject=text, sample=text, model=text, reply_run=pl.Int64, reply_selection=text, unit=text, dialogue=text,
     )  # fmt: skip
     samples = _samples(store, benchmark)

@@ -6,18 +6,19 @@ was written is looked at; whether it convinces, people say (`exports.rationales`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import polars as pl
 
+from mindgauge.analysis import frame
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.score import open_run
 from mindgauge.records import Evidence, Value
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from mindgauge.analysis.reliability.card import Reliability
@@ -27,16 +28,14 @@ if TYPE_CHECKING:
 
     Reader = Callable[[int, Criterion], pl.DataFrame]
 
-_T = TypeVar("_T")
 _YES = ("yes", "是", "true")
 _SERIES = "SELECT id, rater, criterion FROM series WHERE benchmark = ? ORDER BY rater, criterion"
 _READABLE = """
-SELECT subject, value, value = ?, quotes, course, own FROM rated
+SELECT subject, CAST(value AS TEXT), value = ?, quotes, course, own FROM rated
 WHERE series = ? AND status = 'ok' AND +origin IN (SELECT id FROM origins WHERE rater_kind = 'model')
 ORDER BY subject, run"""
+_CALLING = """SELECT id FROM pieces WHERE instr(said, '"calls":')"""
 _PIECES = "SELECT id, said FROM pieces WHERE id IN (SELECT value FROM json_each(?))"
-_AT_HAND = 100_000
-"""Quotes, and courses of calls, that are remembered: what one answer says stands with all criteria that it gives."""
 
 
 class _Noted(msgspec.Struct):
@@ -55,7 +54,7 @@ _noted = msgspec.json.Decoder(_Noted).decode
 class _Quoted(NamedTuple):
     """What a verdict quotes: anything at all, only what stands in the text, something that does, something in the reply."""
 
-    quotes: bool = False
+    any: bool = False
     all_found: bool = False
     found: bool = False
     in_reply: bool = False
@@ -69,9 +68,6 @@ class _Said(NamedTuple):
     claimed: bool = False
     uncertain: bool = False
     elsewhere: bool = False
-
-
-_UNQUOTED, _SILENT = _Quoted(), _Said()
 
 
 class Rationales(msgspec.Struct, frozen=True):
@@ -104,7 +100,7 @@ def rationales(store: Store, benchmark: Benchmark) -> list[Rationales]:
     clusters = {sample.id: sample.cluster for sample in store.samples(benchmark.name)}
     replies = store.select("SELECT id, sample FROM replies WHERE benchmark = ?", (benchmark.name,))
     clusters |= {reply: clusters.get(sample, sample) for reply, sample in replies}
-    read = _reader(store, clusters)
+    read = _reader(store, pl.DataFrame([*clusters.items()], ["subject", "cluster"], orient="row"))
     found = (
         (judge, criteria[name], read(series, criteria[name]))
         for series, judge, name in store.select(_SERIES, (benchmark.name,)).fetchall()
@@ -134,37 +130,47 @@ def with_reasons(found: Reliability, runs: Sequence[Path]) -> Reliability:
     return msgspec.structs.replace(found, cards=cards)
 
 
-def _reader(store: Store, clusters: dict[str, str]) -> Reader:
-    """Return what reads the readable verdicts of one series as columns: cluster, absent, and those of `_Quoted` and `_Said`."""
-    quoted: dict[int | None, _Quoted] = {}
-    called: dict[int | None, bool] = {}
+def _reader(store: Store, clusters: pl.DataFrame) -> Reader:
+    """Return what reads the readable verdicts of one series as columns: cluster, absent, and those of `_Quoted` and `_Said`.
 
-    def look_up(known: dict[int | None, _T], idents: set[int | None], of: Callable[[str], _T]) -> None:
-        if len(known) + len(idents) > _AT_HAND:
-            known.clear()
-        new = msgspec.json.encode([ident for ident in idents if ident is not None and ident not in known]).decode()
-        known |= {ident: of(said) for ident, said in store.select(_PIECES, (new,)).fetchall()}
+    What one answer quotes stands with all criteria that it gives, and is read but once.
+    """
+    text, whole = pl.String, pl.Int64
+    columns = {"subject": text, "value": text, "absent": whole, "quotes": whole, "course": whole, "own": text}
+    calling = frame.columns(store, _CALLING, (), course=whole)
+    quoted = _told([], {"quotes": whole()}, _Quoted)
 
-    schema = dict.fromkeys(("absent", *_Quoted._fields, *_Said._fields), pl.Boolean)
+    def quotes(idents: pl.Series) -> pl.DataFrame:
+        nonlocal quoted
+        new = idents.filter(~idents.is_in(quoted["quotes"].implode())).unique()
+        said = store.select(_PIECES, (msgspec.json.encode(new.to_list()).decode(),))
+        quoted = pl.concat(
+            [quoted, _told(((ident, *_quoted(each)) for ident, each in said), {"quotes": whole()}, _Quoted)]
+        )
+        return quoted
 
     def read(series: int, criterion: Criterion) -> pl.DataFrame:
-        verdicts = store.select(_READABLE, (absence(criterion), series)).fetchall()
-        look_up(quoted, {quotes for _, _, _, quotes, _, _ in verdicts}, _quoted)
-        look_up(called, {course for _, _, _, _, course, _ in verdicts}, lambda said: '"calls":' in said)
-        rows = [
-            (
-                clusters.get(subject, subject),
-                bool(absent),
-                *quoted.get(quotes, _UNQUOTED),
-                *(_said(own, value) if own else _SILENT),
+        verdicts = frame.columns(store, _READABLE, (absence(criterion), series), **columns)
+        verdicts = verdicts.join(calling, on="course", how="semi", maintain_order="left")  # others are not a judge's
+        own = verdicts.select("own", "value").unique()
+        said = _told(((*key, *_said(*key)) for key in own.iter_rows()), {"own": text(), "value": text()}, _Said)
+        return (
+            verdicts.join(quotes(verdicts["quotes"].drop_nulls()), on="quotes", how="left", maintain_order="left")
+            .join(said, on=["own", "value"], how="left", nulls_equal=True, maintain_order="left")
+            .join(clusters, on="subject", how="left", maintain_order="left")
+            .select(
+                pl.col(*_Quoted._fields, *_Said._fields).fill_null(value=False),
+                absent=(pl.col("absent") == 1) & ~pl.col("any").fill_null(value=False),
+                cluster=pl.coalesce("cluster", "subject"),
             )
-            for subject, value, absent, quotes, course, own in verdicts
-            if called.get(course)  # without calls it is not a judge's
-        ]
-        found = pl.DataFrame(rows, {"cluster": pl.String, **schema}, orient="row")
-        return found.with_columns(pl.col("absent") & ~pl.col("quotes"))
+        )
 
     return read
+
+
+def _told(rows: Iterable[tuple[Any, ...]], key: dict[str, pl.DataType], what: type[NamedTuple]) -> pl.DataFrame:
+    """Return what is told of keys as columns."""
+    return pl.DataFrame([*rows], {**key, **dict.fromkeys(what._fields, pl.Boolean())}, orient="row")
 
 
 def _quoted(said: str) -> _Quoted:
@@ -173,11 +179,13 @@ def _quoted(said: str) -> _Quoted:
     return _Quoted(bool(evidence), len(found) == len(evidence), bool(found), any(e.source == "reply" for e in found))
 
 
-def _said(own: str, value: Value) -> _Said:
+def _said(own: str | None, value: str) -> _Said:
+    if not own:
+        return _Said()
     noted = _noted(f"{{{own[:-1]}}}")
     return _Said(
         noted.implied is not None,
-        noted.implied is not None and noted.implied != value,
+        noted.implied is not None and str(noted.implied) != value,
         any(said.casefold() in _YES for said in noted.checks.values()),
         noted.uncertain,
         noted.answered_in != "",
@@ -185,7 +193,7 @@ def _said(own: str, value: Value) -> _Said:
 
 
 def _looked_at(judge: str, criterion: Criterion, rows: pl.DataFrame) -> Rationales:
-    all_found, found = pl.col("quotes") & pl.col("all_found"), pl.col("found")
+    all_found, found = pl.col("any") & pl.col("all_found"), pl.col("found")
     return Rationales(
         judge,
         criterion.name,
