@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from mindgauge.analysis.calibrated import calibrated
 from mindgauge.records import RaterKind
 from mindgauge.reports.content import Column, Sheet
@@ -44,12 +42,8 @@ def calibrations(runs: Sequence[Run], systems: Sequence[System]) -> list[Calibra
 def unknown(runs: Sequence[Run], systems: Sequence[System], known: Sequence[Calibration]) -> Iterator[str]:
     """Name the classifiers of which a run keeps answers and no probabilities."""
     for system in systems:
-        kinds = {
-            kind
-            for s in runs[system.run].sections
-            for kind in s.asked.filter(pl.col("rater") == system.model)["rater_kind"]
-        }
-        if RaterKind.CLASSIFIER in kinds and system not in [one.system for one in known]:
+        raters = {who for section in runs[system.run].sections for who in section.raters}
+        if (system.model, RaterKind.CLASSIFIER) in raters and system not in [one.system for one in known]:
             yield f"Of {system.label} there are labels and no probabilities, so it is not known whether it is as often right as it would say."
 
 

@@ -79,7 +79,7 @@ def _found(section: Section, system: System) -> Iterator[Found]:
         rows = section.asked.filter(
             pl.col("rater") == system.model, pl.col("criterion") == criterion.name,
             pl.col("target").is_not_null(), pl.col("selection").is_null(),
-        )  # fmt: skip
+        ).collect()  # fmt: skip
         if not rows.is_empty():
             yield Found(system, section, confusion(rows, criterion), rows["rater_kind"][0] == RaterKind.CLASSIFIER)
 

@@ -78,8 +78,8 @@ def unsafe(benchmark: Benchmark, rated: set[str]) -> str:
 
 
 def _rated_by(section: Section, kind: str) -> set[str]:
-    valued = section.ratings.filter(pl.col("rater_kind") == kind, pl.col("status") == "ok")
-    return set(valued["criterion"].unique())
+    valued = section.ratings.lazy().filter(pl.col("rater_kind") == kind, pl.col("status") == "ok")
+    return set(valued.select("criterion").unique().collect()["criterion"])
 
 
 def _fixed(reading: Reading, name: str, kind: str, risk: Floats, judge: System | None = None) -> Curve:

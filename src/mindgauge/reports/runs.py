@@ -42,10 +42,10 @@ class Section(msgspec.Struct, dict=True):
         return frame.criteria(self.benchmark)
 
     @property
-    def asked(self) -> pl.DataFrame:
-        """The ratings on the rubric's own criteria that are no gold labels."""
+    def asked(self) -> pl.LazyFrame:
+        """The ratings on the rubric's own criteria that are no gold labels; only what is taken of them is copied."""
         own = [c.name for c in self.benchmark.rubric.criteria]
-        return frame.only(self.ratings, pl.col("criterion").is_in(own), pl.col("rater_kind") != GOLD)
+        return self.ratings.lazy().filter(pl.col("criterion").is_in(own), pl.col("rater_kind") != GOLD)
 
     @property
     def ordinal(self) -> dict[str, Criterion]:
@@ -54,16 +54,12 @@ class Section(msgspec.Struct, dict=True):
 
     def judges(self) -> list[tuple[str, str]]:
         """Return who rated replies, with their kind: people first, then models, by name."""
-        if self.benchmark.closed:
-            return []
-        return self._raters
+        return [] if self.benchmark.closed else self.raters
 
     @cached_property
-    def _raters(self) -> list[tuple[str, str]]:
-        own = [criterion.name for criterion in self.benchmark.rubric.criteria]
-        known = self.ratings.select("criterion", "rater_kind", "rater").unique()
-        asked = known.filter(pl.col("criterion").is_in(own), pl.col("rater_kind") != GOLD)
-        found = asked.select("rater_kind", "rater").unique().iter_rows()
+    def raters(self) -> list[tuple[str, str]]:
+        """Who rated anything that was asked, with their kind: people first, then models, by name."""
+        found = self.asked.select("rater_kind", "rater").unique().collect().iter_rows()
         return [(rater, kind) for kind, rater in sorted(found, key=lambda who: (who[0] != PERSON, who[1]))]
 
     def low_by_both(self) -> dict[tuple[str, str], tuple[int, int]]:
@@ -82,7 +78,9 @@ class Section(msgspec.Struct, dict=True):
         theirs = rows.filter(person).group_by("criterion", "subject").agg(people=pl.col("value").mean())
         mine = rows.filter(~person).group_by("criterion", "subject", "rater", "limit").agg(judge=pl.col("value").mean())
         both = mine.join(theirs, on=["criterion", "subject"]).filter(pl.col("people") <= pl.col("limit"))
-        counted = both.group_by("criterion", "rater").agg(pl.len(), too=(pl.col("judge") <= pl.col("limit")).sum())
+        counted = (
+            both.group_by("criterion", "rater").agg(pl.len(), too=(pl.col("judge") <= pl.col("limit")).sum()).collect()
+        )
         return {(criterion, rater): (n, too) for criterion, rater, n, too in counted.iter_rows()}
 
 
@@ -147,8 +145,7 @@ def _measured(run: Run) -> set[str]:
     models: set[str] = set()
     for section in run.sections:
         if section.benchmark.closed:
-            raters = section.asked.filter(~pl.col("rater_kind").is_in([PERSON, RULE]))["rater"]
-            models |= set(raters.unique())
+            models |= {rater for rater, kind in section.raters if kind not in {PERSON, RULE}}
         else:
             query = "SELECT DISTINCT model FROM replies WHERE benchmark = ?"
             models |= {row[0] for row in run.store.select(query, (section.benchmark.name,))}

@@ -54,9 +54,10 @@ def _closed(scores: Sequence[Score], section: Section, system: System, nothing_r
             whole["accuracy"], [s for s in nothing_read if (s.name, s.slice) == ("accuracy", "all")]
         )
     yield phrases.least_recognised([s for s in scores if s.name == "recall"])
-    mine = section.asked.filter(
+    valued = section.asked.filter(
         pl.col("rater") == system.model, pl.col("status") == "ok", pl.col("target").is_not_null()
     )
+    mine = valued.select("value", "target").collect()
     yield phrases.always_the_same(mine["value"].to_list(), mine["target"].to_list())
 
 
@@ -135,5 +136,6 @@ def _levels(section: Section, system: System, whole: Score, group: str) -> tuple
     )  # fmt: skip
     for tag, values in section.benchmark.groups.get(group, {}).items():
         rows = rows.filter(pl.col(f"tag.{tag}").is_in(list(values)))
-    counted = rows.group_by("value").len().iter_rows()
-    return {int(value): n for value, n in counted if value is not None}, rows["cluster"].n_unique()
+    found = rows.select("value", "cluster").collect()
+    counted = found.group_by("value").len().iter_rows()
+    return {int(value): n for value, n in counted if value is not None}, found["cluster"].n_unique()

@@ -144,7 +144,8 @@ def _entry(runs: Sequence[Run], named: dict[tuple[int, str], System]) -> list[En
 
 def _judge(run: Run, section: Section, judge: str, *, carded: bool) -> Iterator[str]:
     """Say what a run shows of a judge; kinship and agreement with itself only where no card does."""
-    mine = section.asked.filter(pl.col("rater") == judge)
+    rated = section.asked.filter(pl.col("rater") == judge)
+    mine = rated.select("criterion", "subject", "model", "status", "value").collect()
     kin = sorted(model for model in mine["model"].unique() if same_family(judge, model))
     if kin and not carded:
         themselves = [model for model in kin if model == judge]
@@ -172,12 +173,14 @@ def _by_status(rows: pl.DataFrame) -> str:
 
 
 def _quotes(run: Run, section: Section, judge: str) -> str:
-    rows = run.store.select(_QUOTED, (section.benchmark.name, judge))
-    quoted = [e for raw, times in rows for e in _evidence(raw) * times]
+    quoted = found = 0
+    for raw, times in run.store.select(_QUOTED, (section.benchmark.name, judge)):
+        evidence = _evidence(raw)
+        quoted += times * len(evidence)
+        found += times * sum(each.found for each in evidence)
     if not quoted:
         return "It quoted nothing to support its verdicts."
-    found = sum(e.found for e in quoted)
-    return f"Of the {plural(len(quoted), 'passage')} it quoted, {count(found) if found else 'none'} really {'stands' if found == 1 else 'stand'} in the text ({percent(found / len(quoted))})."
+    return f"Of the {plural(quoted, 'passage')} it quoted, {count(found) if found else 'none'} really {'stands' if found == 1 else 'stand'} in the text ({percent(found / quoted)})."
 
 
 def _repeats(run: Run, section: Section, judge: str, mine: pl.DataFrame) -> Iterator[str]:
@@ -214,7 +217,7 @@ def _general(run: Run) -> Iterator[str]:
     unlabelled = []
     for section in (s for s in run.sections if s.benchmark.closed):
         name = section.benchmark.name
-        raters = section.asked.filter(pl.col("rater_kind") == PERSON)["rater"].n_unique()
+        raters = sum(kind == PERSON for _, kind in section.raters)
         for kappa in run.scores.find("fleiss_kappa", benchmark=name, model="people"):
             yield (
                 f"On {name}, {raters} people agreed among themselves with Fleiss' kappa {decimal(kappa.value)} "

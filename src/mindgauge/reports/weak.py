@@ -110,10 +110,12 @@ def _rules(runs: Sequence[Run], systems: Sequence[System]) -> Sheet | None:
     rows: list[list[Cell]] = []
     for system in systems:
         for section in runs[system.run].sections:
-            mine = section.ratings.filter(
+            mine = section.ratings.lazy().filter(
                 pl.col("rater_kind") == RULE, pl.col("model") == system.model, pl.col("status") == "ok"
             )
-            counted = mine.group_by("rater").agg(yes=(pl.col("value") == "yes").sum(), n=pl.len()).sort("rater")
+            counted = (
+                mine.group_by("rater").agg(yes=(pl.col("value") == "yes").sum(), n=pl.len()).sort("rater").collect()
+            )
             rows += [[rater, system.label, yes, n, yes / n] for rater, yes, n in counted.iter_rows()]
     columns = [
         Column("rule"),

@@ -100,7 +100,7 @@ def _rated(runs: Sequence[Run]) -> pl.DataFrame:
                 ).group_by("run", "section", "subject", "model", "later").agg(
                     pl.col("value").mean().alias("mean"), (pl.col("value").max() - pl.col("value").min()).alias("range"),
                     against=found.mean(),
-                ))  # fmt: skip
+                ).collect())  # fmt: skip
     rated = pl.concat(frames, how="diagonal")
     keys = ["run", "section", "subject", "model", "later"]
     replies = rated.group_by(keys).agg(
@@ -173,10 +173,10 @@ def _missed(runs: Sequence[Run], systems: Sequence[System]) -> ToRead | None:
                 frames.append(rows.select(
                     "subject", "rater", "target", run=pl.lit(number), section=pl.lit(at),
                     later=~pl.col("target").str.contains_any(list(_FIRST)),
-                ))  # fmt: skip
-    if not frames or not len(rows := pl.concat(frames)):
+                ).collect())  # fmt: skip
+    if not frames or not len(missed := pl.concat(frames)):
         return None
-    by_message = rows.group_by("subject", "target", "later").agg(
+    by_message = missed.group_by("subject", "target", "later").agg(
         pl.struct("run", "rater").n_unique().alias("by"),
         pl.len().alias("times"),
         pl.col("run").min(),

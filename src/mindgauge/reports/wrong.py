@@ -79,7 +79,7 @@ def _categories(runs: Sequence[Run]) -> Sheet | None:
             group = ["model", "rater", "tag.category"]
             counted = (
                 asked.group_by(group).agg(n=pl.len(), lost=(pl.col("status") != "ok").sum()).filter(pl.col("lost") > 0)
-            )
+            ).collect()
             rows += [
                 [section.benchmark.name, model, rater, words(category or ""), lost, n, lost / n]
                 for model, rater, category, n, lost in counted.sort(

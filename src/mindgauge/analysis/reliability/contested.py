@@ -30,21 +30,17 @@ def contested(
         scale: of the values.
         systems: names by index.
     """
+    number = pl.col("number")
     limit = HALF * (scale.high - scale.low) if scale.ordered else 1.0
-    people = rated.group_by("subject").agg(
-        pl.col("number").max() - pl.col("number").min() if scale.ordered else pl.col("number").n_unique() - 1.0,
-        mean=pl.col("number").mean(), mode=pl.col("number").mode().min(),
-    ).rename({"number": "spread"})  # fmt: skip
-    judge = judged.group_by("subject").agg(judge_mean=pl.col("number").mean(), judge_mode=pl.col("number").mode().min())
-    both = people.join(judge, on="subject", how="left")
-    apart = (
-        (pl.col("judge_mean") - pl.col("mean")).abs()
-        if scale.ordered
-        else (pl.col("judge_mode") != pl.col("mode")).cast(pl.Float64)
-    )
-    both = both.with_columns(distance=apart.fill_null(0.0))
+    spread, usual = (number.max() - number.min(), number.mean()) if scale.ordered else (number.n_unique() - 1.0, number.mode().min())  # fmt: skip
+    people = rated.group_by("subject").agg(spread=spread, people=usual)
+    both = people.join(judged.group_by("subject").agg(judge=usual), on="subject", how="left")
+    gap = pl.col("judge") - pl.col("people")
+    distance = gap.abs() if scale.ordered else (gap != 0).cast(pl.Float64)
+    both = both.with_columns(distance=distance.fill_null(0.0))
     found = both.filter((pl.col("spread") >= limit) | (pl.col("distance") >= limit))
     first = found.sort(-(pl.col("spread") + pl.col("distance")), pl.col("subject")).head(LISTED)
+    judged, rated = (rows.filter(pl.col("subject").is_in(first["subject"].implode())) for rows in (judged, rated))
     return [_one(row, judged, rated, scale, systems) for row in first.iter_rows(named=True)], len(found)
 
 
