@@ -118,8 +118,8 @@ def _together(rated: systems.Rated, labels: Labels, notes: list[str]) -> systems
         )
         notes.append(f"{name}: {only}")
         return rated._replace(rows=rows.clear())
-    targets = rows.group_by("sample", "criterion").agg(pl.col("target").n_unique())
-    differing = targets.filter(pl.col("target") > 1)["sample"].unique()
+    targets = frame.distinct(rows, "sample", "criterion", "target").group_by("sample", "criterion").len()
+    differing = targets.filter(pl.col("len") > 1)["sample"].unique()
     if len(differing):
         notes.append(f"{name}: {len(differing)} samples have another target in another run; left out")
         rows = rows.filter(~pl.col("sample").is_in(differing.implode()))
@@ -127,7 +127,7 @@ def _together(rated: systems.Rated, labels: Labels, notes: list[str]) -> systems
     readers = {system: label for system, label in labels.items() if system[0] != systems.NO_RUN}
     if len(readers) == 1:  # beside constant raters, which answer whatever it did
         return rated._replace(rows=rows)
-    answered = rows.filter(read).select("sample", *key).unique()
+    answered = frame.distinct(rows, "sample", *key).filter(read)
     shared = answered.filter(pl.len().over("sample") > 1)
     there = set(shared.select(key).unique().iter_rows())
     what, how = ("sample", "") if rows["unit"].is_null().all() else ("dialogue", f" ({CASE})")
@@ -136,9 +136,12 @@ def _together(rated: systems.Rated, labels: Labels, notes: list[str]) -> systems
     else:
         apart = [label for system, label in readers.items() if system not in there]
         notes += [f"{name}: {label} has no {what} in common with the others; left out{how}" for label in apart]
-    everybody = set(rows.select(key).unique().iter_rows())
+    everybody = set(frame.distinct(rows, *key).iter_rows())
     kept = rows if there == everybody else rows.join(shared, on=key, how="semi", maintain_order="left")
-    constant = rows.filter(~read).join(kept, on="sample", how="semi", maintain_order="left")
+    constant = rows.filter(~read)
+    if constant.is_empty():
+        return rated._replace(rows=kept)
+    constant = constant.join(kept, on="sample", how="semi", maintain_order="left")
     return rated._replace(rows=pl.concat([kept, constant]))
 
 
@@ -146,7 +149,7 @@ def _blocks(rated: systems.Rated, notes: list[str]) -> Iterator[_Block]:
     """Yield the ratings of two systems or more by the same rater, or by themselves on a closed question."""
     name, closed = rated.benchmark.name, rated.benchmark.closed
     by = ["criterion"] if closed else ["criterion", "rater"]
-    used = rated.rows.select(*by, "run_number", "model", "instrument").unique()
+    used = frame.distinct(rated.rows, *by, "run_number", "model", "instrument")
     groups = sorted(used.group_by(by), key=lambda group: tuple(map(str, group[0])))
     common = {key: rows for key, rows in groups if rows.select("run_number", "model").n_unique() > 1}
     if groups and not common:

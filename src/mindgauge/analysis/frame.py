@@ -112,6 +112,11 @@ def only(rows: pl.DataFrame, *conditions: pl.Expr) -> pl.DataFrame:
     return rows if met.all() else rows.filter(met)
 
 
+def distinct(rows: pl.DataFrame, *columns: str) -> pl.DataFrame:
+    """Return which values of some columns stand together, in no order; of a large table nothing is held but these."""
+    return rows.lazy().select(columns).unique().collect(engine="streaming")
+
+
 def _beside(rows: pl.DataFrame, known: pl.DataFrame, key: str) -> pl.DataFrame:
     """Put what is known of each row's key beside it; nothing of the rows is copied, and what nobody has takes no room."""
     place = known.select(key).with_row_index("place")

@@ -42,7 +42,7 @@ class Rated(NamedTuple):
     @property
     def keys(self) -> list[Key]:
         """Its systems, in the order of the runs, constant raters last."""
-        found = self.rows.select("run_number", "model").unique().iter_rows()
+        found = frame.distinct(self.rows, "run_number", "model").iter_rows()
         return sorted(found, key=lambda key: (key[0] == NO_RUN, *key))
 
 
@@ -106,10 +106,11 @@ def named(keys: Iterable[Key], folders: Sequence[Path]) -> dict[Key, System]:
 def _ratings(store: Store, benchmark: Benchmark, number: int) -> pl.DataFrame:
     key = ["criterion", "rater", "unit"]
     rows = _by_case(frame.ratings(store, benchmark), store, benchmark)
-    used = rows.select(*key, "instrument").unique().sort("instrument")
-    all_used = used.group_by(key).agg(pl.col("instrument").str.join(", "))
-    instrument = rows.select(key).join(all_used, on=key, how="left", nulls_equal=True, maintain_order="left")
-    rows = rows.with_columns(instrument["instrument"])
+    used = frame.distinct(rows, *key, "instrument").sort("instrument")
+    together = used.group_by(key).agg(pl.col("instrument").str.join(", "))
+    if len(together) < len(used):
+        instrument = rows.select(key).join(together, on=key, how="left", nulls_equal=True, maintain_order="left")
+        rows = rows.with_columns(instrument["instrument"])
     rows = pl.concat([rows, composites.over_turns(rows, benchmark)])
     rows = frame.only(rows, pl.col("selection").is_null(), pl.col("status") != "not_applicable")
     return rows.drop("protocol", "dialogue", "turns").with_columns(run_number=pl.lit(number))
@@ -150,7 +151,7 @@ def _case(sample: Sample, reply: Reply) -> str:
 
 def _rated(benchmark: Benchmark, rows: pl.DataFrame) -> Rated:
     """Keep what something is computed of, and add constant raters, those that say the same but once."""
-    kinds = rows.select("criterion", "rater_kind").unique().iter_rows()
+    kinds = frame.distinct(rows, "criterion", "rater_kind").iter_rows()
     asked = [
         (pl.col("criterion") == criterion) & (pl.col("rater_kind") == kind)
         for criterion, kind in kinds

@@ -79,8 +79,8 @@ def _together(run: Run) -> dict[tuple[str, str], int]:
     """Count the ratings by people and judges on each criterion, by benchmark and name, where people rated beside two judges."""
     found: dict[tuple[str, str], int] = {}
     for section in (section for section in run.sections if not section.benchmark.closed):
-        raters = section.ratings.group_by("criterion", "rater_kind", "rater").agg(pl.len())
-        raters = raters.filter(pl.col("rater_kind").is_in([PERSON, MODEL]))
+        rated = section.ratings.lazy().filter(pl.col("rater_kind").is_in([PERSON, MODEL]))
+        raters = rated.group_by("criterion", "rater_kind", "rater").agg(pl.len()).collect(engine="streaming")
         for (criterion,), its in raters.group_by("criterion"):
             judges = its.filter(pl.col("rater_kind") == MODEL)["rater"].n_unique()
             if judges > 1 and (its["rater_kind"] == PERSON).any():

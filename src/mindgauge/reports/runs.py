@@ -70,17 +70,14 @@ class Section(msgspec.Struct, dict=True):
         limits = {name: c.values[1 if len(c.values) >= 5 else 0] for name, c in self.ordinal.items()}
         if self.benchmark.closed or not limits:
             return {}
-        rows = self.asked.filter(pl.col("criterion").is_in(list(limits)), pl.col("status") == "ok").with_columns(
-            value=pl.col("value").cast(pl.Float64, strict=False),
+        key, person, low = ["criterion", "subject"], pl.col("rater_kind") == PERSON, pl.col("value") <= pl.col("limit")
+        rows = self.asked.filter(pl.col("criterion").is_in(list(limits)), pl.col("status") == "ok").select(
+            *key, "rater", "rater_kind", value=pl.col("value").cast(pl.Float64, strict=False),
             limit=pl.col("criterion").replace_strict(limits, return_dtype=pl.Float64),
-        )
-        person = pl.col("rater_kind") == PERSON
-        theirs = rows.filter(person).group_by("criterion", "subject").agg(people=pl.col("value").mean())
-        mine = rows.filter(~person).group_by("criterion", "subject", "rater", "limit").agg(judge=pl.col("value").mean())
-        both = mine.join(theirs, on=["criterion", "subject"]).filter(pl.col("people") <= pl.col("limit"))
-        counted = (
-            both.group_by("criterion", "rater").agg(pl.len(), too=(pl.col("judge") <= pl.col("limit")).sum()).collect()
-        )
+        )  # fmt: skip
+        theirs = rows.filter(person).group_by(*key, "limit").agg(pl.col("value").mean()).filter(low)
+        mine = rows.filter(~person).join(theirs, on=key, how="semi").group_by(*key, "rater", "limit").agg(pl.col("value").mean())  # fmt: skip
+        counted = mine.group_by("criterion", "rater").agg(pl.len(), too=low.sum()).collect()
         return {(criterion, rater): (n, too) for criterion, rater, n, too in counted.iter_rows()}
 
 
