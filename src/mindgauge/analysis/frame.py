@@ -216,15 +216,12 @@ def table(rows: pl.DataFrame, criterion: Criterion, by: Sequence[str] = ()) -> T
         by: tags that the metrics look at.
     """
     codes = {str(level): code for code, level in enumerate(criterion.values)}
-
-    def coded(column: str) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-        return rows[column].replace_strict(codes, default=-1, return_dtype=pl.Int64).to_numpy().astype(np.intp)
-
-    def numbered(column: str | pl.Expr) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-        return rows.select(column).to_series().rank("dense").to_numpy().astype(np.intp) - 1
-
+    coded = pl.col("value", "target").replace_strict(codes, default=-1, return_dtype=pl.Int64)
+    run = pl.coalesce("reply_run", "run").alias("run")
+    numbered = (pl.col("cluster").rank("dense"), pl.col("subject").rank("dense"), run.rank("dense"))
+    found = rows.select(coded, *(each.cast(pl.Int64) - 1 for each in numbered))
+    value, target, cluster, subject, repeat = (column.to_numpy().astype(np.intp) for column in found)
     status = rows["status"].to_numpy().astype(object)
-    code = np.where(status == "ok", coded("value"), -1)
-    run = numbered(pl.coalesce("reply_run", "run"))
     tags = {name: rows[tag(name)].fill_null("").to_numpy().astype(object) for name in by}
-    return Table(criterion.values, code, coded("target"), numbered("cluster"), numbered("subject"), status, run, tags)
+    code = np.where(status == "ok", value, -1)
+    return Table(criterion.values, code, target, cluster, subject, status, repeat, tags)

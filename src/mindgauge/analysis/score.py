@@ -163,7 +163,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
         rated = {b.name: frame.ratings(store, b) for b in found}
         metrics = [m for b in found for m in _scores(rated[b.name], b, recognised, resamples, seed)]
         constant = {name for b in found for name in baselines.names(b)}
-        by = [count for benchmark in found for count in _statuses(store, benchmark)]
+        by = [count for benchmark in found for count in _statuses(store, benchmark, rated[benchmark.name])]
         totals: dict[str, int] = {}
         for count in by:
             totals[count.status] = totals.get(count.status, 0) + count.n
@@ -171,7 +171,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
             run=str(folder),
             benchmark=", ".join(b.name for b in found),
             models=sorted(({m.model for m in metrics} - constant) | {c.name for c in by if c.kind == "reply"}),
-            judges=sorted(_judges(store, found)),
+            judges=sorted(_judges(found, by)),
             calls=_calls(store, manifest),
             statuses=totals,
             statuses_by=by,
@@ -301,21 +301,22 @@ def _not_run(manifest: dict[str, Any]) -> list[str]:
     return [f"{name} was not run: {why}" for kind in manifest.get("not_run", {}).values() for name, why in kind.items()]
 
 
-def _statuses(store: Store, benchmark: Benchmark) -> Iterator[StatusCount]:
-    queries = {
-        "reply": "SELECT model, status, count(*) FROM replies WHERE benchmark = ? GROUP BY 1, 2",
-        "rating": "SELECT rater, status, count(*) FROM ratings WHERE benchmark = ? AND rater_kind != 'gold' GROUP BY 1, 2",
-    }
-    for kind, query in queries.items():
-        for name, status, n in store.select(query, (benchmark.name,)):
-            yield StatusCount(benchmark.name, kind, name, status, n)
+def _statuses(store: Store, benchmark: Benchmark, rated: pl.DataFrame) -> Iterator[StatusCount]:
+    """Count what became of replies, and of ratings by all but the gold; a composite is nobody's own rating."""
+    query = "SELECT model, status, count(*) FROM replies WHERE benchmark = ? GROUP BY 1, 2"
+    for name, status, n in store.select(query, (benchmark.name,)):
+        yield StatusCount(benchmark.name, "reply", name, status, n)
+    own = rated.lazy().filter(pl.col("rater_kind") != "gold", ~pl.col("criterion").is_in(list(benchmark.composites)))
+    counted = own.group_by("rater", "status").len().collect(engine="streaming").sort("rater", "status")
+    for name, status, n in counted.iter_rows():
+        yield StatusCount(benchmark.name, "rating", name, status, n)
 
 
-def _judges(store: Store, found: list[Benchmark]) -> set[str]:
+def _judges(found: list[Benchmark], counts: list[StatusCount]) -> set[str]:
     """Return who rated replies."""
-    query = "SELECT DISTINCT rater FROM ratings WHERE benchmark = ? AND rater_kind != 'gold'"
+    asked = {benchmark.name for benchmark in found if not benchmark.closed}
     read = {reading.rater for benchmark in found for reading in benchmark.readings}
-    return {row[0] for b in found if not b.closed for row in store.select(query, (b.name,))} - read
+    return {count.name for count in counts if count.kind == "rating" and count.benchmark in asked} - read
 
 
 def _calls(store: Store, manifest: dict[str, Any]) -> dict[str, Any]:
