@@ -172,7 +172,11 @@ def test_partitions_in_a_bucket_are_read_from_there(kept: Path, tmp_path: Path, 
     }
 
 
-def test_an_export_that_was_killed_is_marked_and_done_again(kept: Path, s3: Any) -> None:
+def test_an_export_that_was_killed_is_marked_and_done_again(
+    kept: Path, s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)  # read anew
     command = [*CLI, "export", str(kept), "--to", "parquet", "--rows-per-file", "1", "--out", "s3://bucket/killed"]
     working = subprocess.Popen(command)
     while not s3.exists("bucket/killed/samples/part-00001.parquet") and working.poll() is None:
@@ -181,9 +185,11 @@ def test_an_export_that_was_killed_is_marked_and_done_again(kept: Path, s3: Any)
     assert working.wait() == -signal.SIGKILL
     assert s3.exists(f"bucket/killed/{UNFINISHED}")
     assert not s3.exists(f"bucket/killed/{MANIFEST}")
+    assert len(list(tmp_path.glob("mindgauge-export-*"))) == 1
     done = export(kept, to="parquet", out="s3://bucket/killed")
     assert {file.file for file in done.files} == {"samples.parquet", "replies.parquet", "ratings.parquet", MANIFEST}
     assert {path.removeprefix("bucket/killed/") for path in s3.find("bucket/killed")} == {f.file for f in done.files}
+    assert list(tmp_path.glob("mindgauge-export-*")) == []
 
 
 def test_what_a_bucket_refuses_is_said_in_one_line(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import re
 import shutil
 import tempfile
@@ -17,12 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from mindgauge.errors import EndpointError, MindgaugeError, UsageError
-from mindgauge.exports.folder import MANIFEST, Folder, holds_other
+from mindgauge.exports.folder import MANIFEST, Folder, holds_other, remove_abandoned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 UNFINISHED = "checksums/unfinished.json"
+_DRAFT = "mindgauge-export-"
 _AGAIN = "what was sent is marked as unfinished; run the same command again"
 
 
@@ -71,7 +73,8 @@ class Address(Folder):
             self._tops, self._before = self._claim()
 
     def __enter__(self) -> Self:
-        self._draft = Path(tempfile.mkdtemp(prefix="mindgauge-export-"))
+        remove_abandoned(Path(tempfile.gettempdir()).glob(f"{_DRAFT}*"))
+        self._draft = Path(tempfile.mkdtemp(prefix=_DRAFT, suffix=f".{os.getpid()}"))
         try:
             with _in_words(self.out):
                 self._mark()

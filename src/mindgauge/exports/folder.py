@@ -55,7 +55,9 @@ class Folder:
 
     def __enter__(self) -> Self:
         try:
-            _remove_abandoned(self._target)
+            # Those of other machines may still be written.
+            here = f".{glob.escape(self._target.name)}.{glob.escape(socket.gethostname())}.*"
+            remove_abandoned(self._target.parent.glob(here))
             self._draft.mkdir(parents=True)
         except OSError as error:
             raise UsageError(f"{self.out}: cannot write here ({error.strerror})") from error
@@ -128,9 +130,9 @@ def holds_other(out: str, stranger: str) -> UsageError:
     return UsageError(f"{out}: holds {stranger}, which no export left there like this; choose another --out")
 
 
-def _remove_abandoned(target: Path) -> None:
-    """Remove what killed exports to the same folder left beside it; those of other machines may still be written."""
-    for draft in target.parent.glob(f".{glob.escape(target.name)}.{glob.escape(socket.gethostname())}.*"):
+def remove_abandoned(drafts: Iterable[Path]) -> None:
+    """Remove what killed exports left: drafts whose names end with `.` and the number of a process that is gone."""
+    for draft in drafts:
         with contextlib.suppress(ValueError, PermissionError):
             try:
                 os.kill(int(draft.name.rpartition(".")[2]), 0)
