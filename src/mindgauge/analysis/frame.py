@@ -221,7 +221,7 @@ def table(rows: pl.DataFrame, criterion: Criterion, by: Sequence[str] = ()) -> T
     numbered = (pl.col("cluster").rank("dense"), pl.col("subject").rank("dense"), run.rank("dense"))
     found = rows.select(coded, *(each.cast(pl.Int64) - 1 for each in numbered))
     value, target, cluster, subject, repeat = (column.to_numpy().astype(np.intp) for column in found)
-    status = rows["status"].to_numpy().astype(object)
+    status = rows["status"].to_numpy().astype(str)
     tags = {name: rows[tag(name)].fill_null("").to_numpy().astype(object) for name in by}
     code = np.where(status == "ok", value, -1)
     return Table(criterion.values, code, target, cluster, subject, status, repeat, tags)

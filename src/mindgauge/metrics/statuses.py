@@ -17,7 +17,9 @@ def status_rate(status: Status | str) -> Metric:
     def compute(table: Table, weights: Floats) -> Floats:
         return ratio(weights @ (table.status == str(status)).astype(float), weights.sum(axis=1))
 
-    return Metric(f"{status}_rate", compute, "lower", exact=True, missing_is_outcome=True, additive=True)
+    return Metric(
+        f"{status}_rate", compute, "lower", exact=True, missing_is_outcome=True, of_status=True, additive=True
+    )
 
 
 STATUS_RATES = tuple(status_rate(s) for s in (Status.UNPARSABLE, Status.REFUSED, Status.FILTERED, Status.FAILED))

@@ -30,7 +30,7 @@ class Table(msgspec.Struct, frozen=True):
     target: Codes
     cluster: Codes
     subject: Codes
-    status: NDArray[np.object_]
+    status: NDArray[np.str_]
     run: Codes | None = None
     """Which repeat each rating belongs to; None where nothing was repeated."""
     tags: dict[str, NDArray[np.object_]] = {}
@@ -100,6 +100,8 @@ class Metric(msgspec.Struct, frozen=True):
     missing_is_outcome: bool = False
     """A missing rating counts in the denominator: the metric itself says what it is worth."""
     label: str = ""
+    of_status: bool = False
+    """It looks at what became of ratings and at no value, so whatever a missing one might have been changes nothing."""
     additive: bool = False
     """It depends only on how many ratings of each code, target and status there are, so that equal ones are counted once."""
     by: tuple[str, ...] = ()
@@ -198,7 +200,11 @@ def estimate(metric: Metric, table: Table, *, resamples: int = 2000, seed: int =
     missing = int((~table.ok).sum())
     clusters = _different(table.cluster)
     value, low, high, _ = _interval(metric, table, resamples, seed)
-    fills = [_point(metric, table.filled(code)) for code in (*range(len(table.levels)), None)] if missing else []
+    fills = (
+        [_point(metric, table.filled(code)) for code in (*range(len(table.levels)), None)]
+        if missing and not metric.of_status
+        else []
+    )
     bounds = [v for v in (value, *fills) if v is not None]
     least, most = (min(bounds), max(bounds)) if bounds else (None, None)
     worst, best = (most, least) if metric.better == "lower" else (least, most)
@@ -249,8 +255,8 @@ def kinds(table: Table, by: Sequence[str] = ()) -> tuple[Codes, Codes]:
     """
     q = len(table.levels) + 1
     key = (table.code + 1) * q + table.target + 1
-    for column in (table.status, *(table.tags[name] for name in by)):
-        values = np.unique(column.astype(str), return_inverse=True)[1]
+    for column in (table.status, *(table.tags[name].astype(str) for name in by)):
+        values = np.unique(column, return_inverse=True)[1]
         key = np.unique(key * (values.max() + 1) + values, return_inverse=True)[1]
     _, first, kind = np.unique(key, return_index=True, return_inverse=True)
     return first, kind

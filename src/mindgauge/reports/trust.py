@@ -9,7 +9,6 @@ import msgspec
 import polars as pl
 
 from mindgauge.raters.family import same_family
-from mindgauge.records import Evidence
 from mindgauge.reports import cards, entry
 from mindgauge.reports.calibration import calibrations, unknown
 from mindgauge.reports.juries import juries
@@ -40,7 +39,15 @@ SELECT said, times FROM pieces JOIN (
     SELECT quotes, count(*) AS times FROM series JOIN rated ON rated.series = series.id
     WHERE benchmark = ? AND rater = ? AND status = 'ok' AND quotes IS NOT NULL GROUP BY quotes
 ) ON pieces.id = quotes"""
-_evidence = msgspec.json.Decoder(tuple[Evidence, ...]).decode
+
+
+class _Quote(msgspec.Struct, frozen=True):
+    """Whether a quote stands in the text; what it says is not read."""
+
+    found: bool = False
+
+
+_quotes_of = msgspec.json.Decoder(tuple[_Quote, ...]).decode
 
 
 def is_demonstration(judge: str) -> bool:
@@ -175,9 +182,9 @@ def _by_status(rows: pl.DataFrame) -> str:
 def _quotes(run: Run, section: Section, judge: str) -> str:
     quoted = found = 0
     for raw, times in run.store.select(_QUOTED, (section.benchmark.name, judge)):
-        evidence = _evidence(raw)
-        quoted += times * len(evidence)
-        found += times * sum(each.found for each in evidence)
+        quotes = _quotes_of(raw)
+        quoted += times * len(quotes)
+        found += times * sum(quote.found for quote in quotes)
     if not quoted:
         return "It quoted nothing to support its verdicts."
     return f"Of the {plural(quoted, 'passage')} it quoted, {count(found) if found else 'none'} really {'stands' if found == 1 else 'stand'} in the text ({percent(found / quoted)})."
