@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.faults.campaign import PROGRAM, Work, account, command, finish, one_line, record
+from tests.faults.campaign import Work, account, command, finish, one_line, record
 from tests.faults.server import Server
 
 if TYPE_CHECKING:
@@ -55,6 +55,14 @@ def test_tls_with_a_server_that_speaks_none(tmp_path: Path) -> None:
 
 
 def test_a_name_that_nobody_knows(tmp_path: Path) -> None:
-    words = ["run", "help_or_harm/response", "--model", "http://nowhere.invalid/v1#m", "--out", str(tmp_path)]
-    said = one_line(finish([*PROGRAM, *words, "--limit", "2", "--tries", "2"], code=1))
-    assert "nowhere.invalid" in said
+    run, nowhere = tmp_path / "run", "http://nowhere.invalid/v1"
+    with Server() as server:
+        known = server.model().partition("#")[0]
+        words = command(server, run, WORK, "--tries", "2")
+        lost = [word.replace(known, nowhere).replace(str(run), str(tmp_path / "lost")) for word in words]
+        assert "nowhere.invalid" in one_line(finish(lost, code=1))
+        assert not server.paid
+        finish([word.replace(known, f"{nowhere},{known}") for word in words])
+        found = account(server, run, WORK)
+    assert found.sound and not found.repeated, found
+    record("DNS", "a name that nobody knows; the same as one of two servers", found, "one line, exit 1; finished by the other server")  # fmt: skip
