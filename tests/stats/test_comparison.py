@@ -245,6 +245,7 @@ def test_the_seed_decides_whatever_the_chunks(scores: Floats, monkeypatch: pytes
     whole = compare(scores, resamples=301, seed=4)
     assert compare(scores, resamples=301, seed=5) != whole
     monkeypatch.setattr(bootstrap, "CHUNK", 100)
+    bootstrap._same.cache_clear()
     parts = compare(scores, resamples=301, seed=4)
     np.testing.assert_array_equal(p_values(parts), p_values(whole))
     for one, other in zip(parts.differences, whole.differences, strict=True):

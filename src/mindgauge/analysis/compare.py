@@ -225,11 +225,8 @@ def _part(rows: pl.DataFrame, question: questions.Question, labels: Labels) -> _
         {"run_number": pl.Int32, "model": pl.String, "place": pl.Int64},
         orient="row",
     )
-    system = (
-        rows.select("run_number", "model")
-        .join(places, on=["run_number", "model"], how="left", maintain_order="left")["place"]
-        .to_numpy()
-        .astype(np.intp)
-    )
+    key = ["run_number", "model"]
+    found = rows.select(key).join(places, on=key, how="left", maintain_order="left")
+    system = found["place"].to_numpy().astype(np.intp)
     sample = rows["sample"].rank("dense").to_numpy().astype(np.intp) - 1
     return _Part(frame.table(rows, question.criterion, question.benchmark.by), system, sample, list(labels.values()))

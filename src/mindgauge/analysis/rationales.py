@@ -100,7 +100,8 @@ def rationales(store: Store, benchmark: Benchmark) -> list[Rationales]:
     clusters = {sample.id: sample.cluster for sample in store.samples(benchmark.name)}
     replies = store.select("SELECT id, sample FROM replies WHERE benchmark = ?", (benchmark.name,))
     clusters |= {reply: clusters.get(sample, sample) for reply, sample in replies}
-    read = _reader(store, pl.DataFrame([*clusters.items()], ["subject", "cluster"], orient="row"))
+    columns = dict.fromkeys(("subject", "cluster"), pl.String)
+    read = _reader(store, pl.DataFrame([*clusters.items()], columns, orient="row"))
     found = (
         (judge, criteria[name], read(series, criteria[name]))
         for series, judge, name in store.select(_SERIES, (benchmark.name,)).fetchall()

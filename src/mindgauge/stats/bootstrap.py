@@ -35,7 +35,7 @@ CACHED = 100_000
 """Numbers drawn and counted at once: what a processor keeps at hand is counted faster."""
 
 KEPT = 16_000_000
-"""Weights that are kept for whoever asks for the same again (a byte each)."""
+"""Weights that are kept for whoever asks for the same again (two bytes each)."""
 
 DRAWS_PER_TYPE = 10
 """A binomial number takes about as long as drawing and counting this many clusters one by one."""
@@ -77,14 +77,16 @@ def draw(
 
 
 @functools.lru_cache(maxsize=2)
-def _same(clusters: int, resamples: int, seed: int) -> NDArray[np.uint8 | np.intp]:
-    """Draw once what is asked for hundreds of times: scoring resamples the same conversations for every metric."""
+def _same(clusters: int, resamples: int, seed: int) -> NDArray[np.uint16]:
+    """Draw once what is asked for hundreds of times: scoring resamples the same conversations for every metric.
+
+    Nothing comes 65,536 times where each comes once on average.
+    """
     generator, counts = np.random.default_rng(seed), np.ones(clusters, dtype=np.intp)
     rows = max(1, CHUNK // max(clusters, 1))
     sizes = [min(rows, resamples - start) for start in range(0, resamples, rows)]
-    parts = [_one_by_one(counts, size, generator) for size in sizes] or [np.zeros((0, clusters))]
-    often = max(part.max(initial=0) for part in parts) > np.iinfo(np.uint8).max
-    return np.concatenate([part.astype(np.intp if often else np.uint8) for part in parts])
+    parts = (_one_by_one(counts, size, generator).astype(np.uint16) for size in sizes)
+    return np.concatenate([np.zeros((0, clusters), dtype=np.uint16), *parts])
 
 
 def _by_type(counts: Codes, size: int, generator: np.random.Generator) -> Floats:

@@ -235,14 +235,9 @@ def _interval(value: float, values: Floats, n: int, level: float) -> Interval:
 
 def _sign_flips(data: _Data, resamples: int, seed: int) -> Floats:
     """Return the p-value of each pair, shape (P,)."""
-    gaps = (data.gaps(*pairs)[0] for pairs in data.pairs())
-    return sign_flip(
-        np.concatenate([np.zeros((len(data.copies), 0)), *gaps], axis=1),
-        data.copies,
-        resamples=resamples,
-        seed=seed,
-        noise=data.noise,
-    )
+    parts = (data.gaps(*pairs)[0] for pairs in data.pairs())
+    gaps = np.concatenate([np.zeros((len(data.copies), 0)), *parts], axis=1)
+    return sign_flip(gaps, data.copies, resamples=resamples, seed=seed, noise=data.noise)
 
 
 def sign_flip(
