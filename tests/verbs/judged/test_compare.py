@@ -93,7 +93,8 @@ def test_agreement_is_what_scipy_says(found: Judging, tmp_path: Path) -> None:
     assert one.estimates["system_kendall"].value == pytest.approx(stats.kendalltau(*means).statistic)
     assert one.estimates["system_spearman"].value == pytest.approx(stats.spearmanr(*means).statistic)
     low, value, high = (getattr(one.estimates["system_pearson"], end) for end in ("low", "value", "high"))
-    assert low <= value <= high
+    assert value == pytest.approx(stats.pearsonr(*means).statistic)
+    assert -1 <= low < high <= 1  # resampling lowers a correlation near 1, so percentiles may lie below it
 
 
 def test_repeats_show_how_stable_a_judge_is(found: Judging) -> None:
