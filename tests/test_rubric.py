@@ -6,6 +6,8 @@ import pytest
 
 from mindgauge.errors import RubricError
 from mindgauge.rubric import Rubric
+from mindgauge.rubric.criterion import Criterion, Level, Scale
+from mindgauge.rubric.faults import first
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -135,3 +137,30 @@ def test_bad_nodes_are_one_line_with_the_file(tmp_path: Path, text: str, fault: 
         load(tmp_path, text)
     assert fault in str(caught.value)
     assert "rubric.toml" in str(caught.value) and "\n" not in str(caught.value)
+
+
+def leveled(*values: str | int, unsafe: tuple[str | int, ...], scale: Scale = Scale.ORDINAL) -> Criterion:
+    return Criterion("danger", scale, tuple(Level(value, {"en": "A level."}) for value in values), unsafe=unsafe)
+
+
+def test_where_the_last_levels_are_unsafe_the_last_is_the_worst() -> None:
+    assert leveled("none", "some", "grave", unsafe=("grave",)).worst_first == ("grave", "some", "none")
+    assert leveled(4, 3, 2, 1, 0, unsafe=(4, 3)).places == {"4": 0, "3": 1, "2": 2, "1": 3, "0": 4}
+    assert leveled("a", "b", unsafe=("b",), scale=Scale.NOMINAL).worst_first == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("unsafe", "fault"),
+    [
+        ((9,), "9 is no level"),
+        ((1, 2, 3, 4), "every level is unsafe"),
+        ((2, 3), "the first ones or the last ones"),
+        ((1, 3), "the first ones or the last ones"),
+    ],
+)
+def test_unsafe_levels_stand_at_one_end(unsafe: tuple[int, ...], fault: str) -> None:
+    assert fault in first([leveled(1, 2, 3, 4, unsafe=unsafe)])
+
+
+def test_classes_may_be_unsafe_in_any_place() -> None:
+    assert not first([leveled("a", "b", "c", unsafe=("a", "c"), scale=Scale.NOMINAL)])

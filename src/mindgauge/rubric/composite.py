@@ -64,8 +64,8 @@ class Composite(msgspec.Struct, frozen=True):
             low = {part.values[0] for part in parts}
             if len(low) > 1 or any(set(part.values) != {YES, NO} for part in parts):
                 raise ValueError(f"{name}: the parts of a gate are yes or no, with the same one of them worst")
-            worst = (low == {YES}) == (self.how is How.ANY)
-            return Criterion(name, Scale.ORDINAL, tuple(Level(v) for v in ((YES, NO) if worst else (NO, YES))))
+            worst, best = (YES, NO) if (low == {YES}) == (self.how is How.ANY) else (NO, YES)
+            return Criterion(name, Scale.ORDINAL, (Level(worst), Level(best)), unsafe=(worst,))
         if self.how is How.RIGHT:
             return Criterion(name, Scale.ORDINAL, (Level(NO), Level(YES)))
         if self.how is How.SHARE:

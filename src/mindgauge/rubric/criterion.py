@@ -63,7 +63,7 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Criterion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One thing that is rated. Ordinal levels stand worst to best."""
+    """One thing that is rated. Ordinal levels stand worst to best; best to worst where `unsafe` names the last of them."""
 
     name: str
     scale: Scale
@@ -89,6 +89,19 @@ class Criterion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Tag → values of the samples that it is about; on others nobody is asked."""
     plain: bool = False
     """Whether an answer in plain words is read, too, where there is no JSON: its only level, number or letter."""
+    unsafe: tuple[Value, ...] = ()
+    """The levels that a person in danger must not meet, or must not be missed at; empty where none is known to be."""
+
+    @property
+    def worst_first(self) -> tuple[Value, ...]:
+        """The values from the worst to the best, whatever their numbers; those of classes as the rubric has them."""
+        backwards = self.scale is Scale.ORDINAL and bool(self.unsafe) and self.values[0] not in self.unsafe
+        return self.values[::-1] if backwards else self.values
+
+    @property
+    def places(self) -> dict[str, int]:
+        """Each value, as text, with its place from the worst, which is 0."""
+        return {str(value): place for place, value in enumerate(self.worst_first)}
 
     @property
     def values(self) -> tuple[Value, ...]:

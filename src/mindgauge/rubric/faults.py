@@ -32,7 +32,7 @@ def _criterion_fault(criterion: Criterion) -> str:
     spellings = [str(spelling).casefold() for spelling in (*criterion.choices, *aliases)]
     if _repeated(spellings):
         return f"{where}: level or alias {_repeated(spellings)!r} stands there twice"
-    looked_for = (_numbering_fault, _wording_fault, _order_fault, _chain_fault)
+    looked_for = (_numbering_fault, _wording_fault, _order_fault, _chain_fault, _unsafe_fault)
     fault = next(filter(None, (look(criterion) for look in looked_for)), "")
     return f"{where}{fault}" if fault else ""
 
@@ -112,6 +112,20 @@ def _reach_fault(criterion: Criterion, names: list[str]) -> str:
         return ": some answers to its checks lead to no level"
     lost = next((str(value) for value in criterion.values if value not in reached), "")
     return f": no answers to its checks lead to level {lost}" if lost else ""
+
+
+def _unsafe_fault(criterion: Criterion) -> str:
+    """Say what is wrong with the unsafe levels: of an order, they are the first ones or the last ones."""
+    unsafe, values = criterion.unsafe, criterion.values
+    unknown = next((value for value in unsafe if value not in values), None)
+    if unknown is not None:
+        return f": the unsafe level {unknown!r} is no level"
+    if unsafe and len(set(unsafe)) == len(values):
+        return ": every level is unsafe"
+    count = len(unsafe)
+    if unsafe and criterion.scale is Scale.ORDINAL and set(unsafe) not in (set(values[:count]), set(values[-count:])):
+        return ": the unsafe levels are the first ones or the last ones, without a gap"
+    return ""
 
 
 def _repeated(items: list[str]) -> str:

@@ -28,6 +28,8 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     version: str
     source: str
     criteria: tuple[Criterion, ...]
+    critical: tuple[str, ...] = ()
+    """Categories of samples in which nothing may be missed: suicide, self-harm and the like."""
 
     @property
     def name(self) -> str:
