@@ -424,16 +424,20 @@ def _intervals(cells: Floats, seed: int, names: tuple[str, ...]) -> dict[tuple[s
     total = (counts @ rows)[None]
     drawn = [weights @ rows for weights in bootstrap.draw(counts, RESAMPLES, seed)]
     values = estimates.of_subjects(_LAYOUT, np.concatenate([total, total - rows, *drawn]))
+    left = {name: each[1 : len(rows) + 1] for name, each in values.items()}
+    left_out = estimates.LeftOut(left, {}, counts, rows[:, :1])
+    opposed = _LAYOUT.opposed(_LAYOUT.blocks(total), estimates.unseen(left_out.clusters))
+    apart = estimates.of_subjects(_LAYOUT, opposed.sum(axis=1))
     found: dict[tuple[str, str], Ends] = {}
     for name in names:
-        point, left_out, resamples = np.split(values[name], [1, len(rows) + 1])
+        point, _, resamples = np.split(values[name], [1, len(rows) + 1])
         value = float(point[0])
         found[PRINTED if name in MAIN else OTHER, name] = estimates.bound(
-            name, value, left_out, counts, {name: resamples}.__getitem__
+            name, value, left_out, _LAYOUT.scale, float(apart[name][0])
         )
         if name in MAIN:
             found[PERCENTILE, name] = bootstrap.percentile_interval(value, resamples)
-            found[BCA, name] = bootstrap.bca(value, resamples, left_out, counts=counts)
+            found[BCA, name] = bootstrap.bca(value, resamples, left[name], counts=counts)
     return found
 
 

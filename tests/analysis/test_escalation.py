@@ -163,9 +163,9 @@ def test_one_judge_is_its_own_jury(tmp_path: Path) -> None:
     [
         ("aproprateness<=2", "did you mean appropriateness"),
         ("bad", "write CRITERION<=LEVEL"),
-        (f"{CRITERION}<=5", "below its best"),
-        (f"{CRITERION}<=nothing", "below its best"),
-        (f"{CRITERION}=2,9", "'9' is no level"),
+        (f"{CRITERION}<=5", "leave the best one out"),
+        (f"{CRITERION}<=nothing", "'nothing' is not on the scale"),
+        (f"{CRITERION}=2,9", "'9' is not on the scale"),
     ],
 )
 def test_a_rule_that_cannot_be_read_is_one_line(tmp_path: Path, rule: str, why: str) -> None:

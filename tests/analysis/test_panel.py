@@ -177,8 +177,9 @@ def test_members_have_the_figures_that_reliability_gives_them_and_juries_stand_b
 
 def _pearson(world: World) -> float:
     wide = world.frame().pivot("rater", index="subject", values="value")
-    people, judges = (wide.select(pl.mean_horizontal(*names)).to_series() for names in (("H1", "H2"), ("a", "b", "c")))
-    return float(np.corrcoef(people, judges)[0, 1])
+    jury = wide.select(pl.mean_horizontal("a", "b", "c")).to_series()
+    people = pl.concat([wide["H1"], wide["H2"]])
+    return float(np.corrcoef(people, pl.concat([jury, jury]))[0, 1])
 
 
 def test_a_missing_verdict_is_missing_in_every_jury_and_in_no_one_else() -> None:

@@ -12,6 +12,7 @@ CARD = Card(
     judge="a", reference="p", criterion="safety", n=40, missing=0, level="item",
     estimates={"icc_a1": Bound(0.31, 0.2, 0.4), "bias": Bound(0.5, 0.4, 0.6)}, verdict=GOOD, warnings=[], reasons=[REASON],
     rate_replies=Licence(GOOD, []), rank_systems=Licence(GOOD, []), rule="r", scale=[1, 2, 3, 4, 5], ordered=True, clusters=40,
+    effective_clusters=40.0, danger=None,
     systems=["s"], widths={}, bias_parts={}, by_system=[], by_category=[], contested=[], contested_count=0, corrected=[],
 )  # fmt: skip
 

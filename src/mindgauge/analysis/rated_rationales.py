@@ -6,13 +6,12 @@ import msgspec
 import polars as pl
 
 from mindgauge.analysis.judging.paired import bound_of_mean
+from mindgauge.analysis.reliability.among import among
 from mindgauge.analysis.reliability.card import Bound
-from mindgauge.analysis.reliability.estimates import estimate
-from mindgauge.analysis.reliability.pairs import among
 from mindgauge.analysis.reliability.scale import Scale
 
 SCALE = Scale((1.0, 2.0, 3.0, 4.0, 5.0))
-_SHOWN = ("percent", "within_1", "kappa_quadratic", "alpha", "icc_a1")
+_SHOWN = ("same_level", "within_1", "krippendorff_alpha", "icc_a1")
 
 
 class RatedRationales(msgspec.Struct, frozen=True):
@@ -27,14 +26,12 @@ class RatedRationales(msgspec.Struct, frozen=True):
     agreement: dict[str, Bound]
 
 
-def rated(rows: pl.DataFrame, question: str, *, resamples: int = 2000, seed: int = 0) -> RatedRationales:
+def rated(rows: pl.DataFrame, question: str) -> RatedRationales:
     """Sum up the ratings by one question.
 
     Args:
         rows: columns subject (the verdict), judge, cluster, rater, number (null where missing).
         question: rationality, traceability or consistency.
-        resamples: of conversations.
-        seed: of the generator.
     """
     valued = rows.filter(pl.col("number").is_not_null())
     means = {
@@ -45,9 +42,8 @@ def rated(rows: pl.DataFrame, question: str, *, resamples: int = 2000, seed: int
     }
     people = valued["rater"].unique().sort().to_list()
     agreement: dict[str, Bound] = {"icc_a1": Bound(None, note="no verdict was rated by two people")}
-    index = [pl.col(column).rank("dense").cast(pl.Int64) - 1 for column in ("subject", "cluster")]
-    several = among(valued.with_columns(*index, system=pl.lit(0)), SCALE, by="rater") if len(people) > 1 else None
-    if several is not None and several.subjects:
-        agreement = {k: v for k, v in estimate(several, resamples, seed).items() if k in _SHOWN}
+    several = among(valued, SCALE, by="rater")
+    if several is not None:
+        agreement = {name: bound for name, bound in several.estimates().items() if name in _SHOWN}
     missing = len(rows) - len(valued)
     return RatedRationales(question, len(rows), missing, rows["cluster"].n_unique(), people, means, agreement)

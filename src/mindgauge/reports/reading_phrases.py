@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.escalation.subjects import Subjects
-    from mindgauge.analysis.escalation.unsafe import Unsafe
+    from mindgauge.analysis.escalation.unsafe import UnsafeOn
     from mindgauge.analysis.reliability.card import Bound
     from mindgauge.reports.content import Cell
     from mindgauge.reports.trust_section import Curve
@@ -46,10 +46,12 @@ def measure(rated: Subjects, needed: int) -> str:
     )
 
 
-def _in_words(rule: Unsafe) -> str:
-    if rule.up_to is not None:
-        return f"{words(rule.criterion)} {rule.text.partition('<=')[2]} or lower"
-    return f"{words(rule.criterion)}: {named(list(rule.classes), 'or', most=9)}"
+def _in_words(rule: UnsafeOn) -> str:
+    """Name the unsafe levels: of an order the limit and its side."""
+    limit, levels = rule.unsafe.limit, [str(level) for level in rule.unsafe.levels(rule.scale)]
+    if limit is None or len(levels) == 1:
+        return f"{words(rule.criterion)}: {named(levels, 'or', most=9)}"
+    return f"{words(rule.criterion)} {rule.scale.word(limit)} or {'higher' if rule.unsafe.falling else 'lower'}"
 
 
 def said(rated: Subjects, drawn: Sequence[Curve], needed: int, judges: int) -> list[str]:

@@ -121,7 +121,7 @@ def _by_people(run: Run, section: Section, reasons: Reasons) -> None:
         mine = rows.filter(pl.col("criterion") == question)
         if mine.is_empty():
             continue
-        found = rated(mine, question, resamples=500)
+        found = rated(mine, question)
         counted = mine.group_by("judge").agg(
             n=pl.col("subject").filter(pl.col("number").is_not_null()).n_unique(), asked=pl.col("subject").n_unique()
         )

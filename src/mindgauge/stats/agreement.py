@@ -275,10 +275,16 @@ def fleiss_kappa(counts: Floats, weights: Floats | None = None) -> Floats:
         counts: shape (n, q), how many raters gave each subject each value.
         weights: shape (B, n); ones if not given.
     """
-    return _fleiss(pairs(counts, weights), _sum(_paired_ratings(counts), weights))
+    return fleiss_kappa_of_tables(pairs(counts, weights), _sum(_paired_ratings(counts), weights))
 
 
-def _fleiss(table: Floats, ratings: Floats) -> Floats:
+def fleiss_kappa_of_tables(table: Floats, ratings: Floats) -> Floats:
+    """Return Fleiss' kappa from sums over subjects, shape (B,); see `fleiss_kappa`.
+
+    Args:
+        table: shape (B, q, q), from `pairs`.
+        ratings: shape (B, q), how many ratings have each value, of subjects with two or more.
+    """
     apart = disagreement("nominal", table.shape[1])
     expected = ((ratings @ apart) * ratings).sum(axis=1)
     return 1 - _ratio(_inner(table, apart) * ratings.sum(axis=1) ** 2, table.sum(axis=(1, 2)) * expected)
@@ -311,6 +317,22 @@ def krippendorff_alpha(coincidences: Floats, values: Floats, level: Level = "nom
     observed = (coincidences * apart).sum(axis=(1, 2))
     expected = (used[:, :, None] * used[:, None, :] * apart).sum(axis=(1, 2))
     return 1 - _ratio((used.sum(axis=1) - 1) * observed, expected)
+
+
+def krippendorff_alpha_within(coincidences: Floats) -> Floats:
+    """Return nominal alpha pooled within groups, shape (B,): 1 - Σ_g D_o / Σ_g D_e, each group with its own chance.
+
+    What groups differ in counts for nothing: raters who know only which group a unit is of reach 0. With one group it
+    is Krippendorff's alpha. NaN where no group has two different values.
+
+    Args:
+        coincidences: shape (B, groups, q, q), from `coincidences`.
+    """
+    used = coincidences.sum(axis=3)
+    number = used.sum(axis=2)
+    observed = number - np.einsum("bgii->bg", coincidences)
+    expected = _ratio(number**2 - (used**2).sum(axis=2), number - 1, otherwise=0.0)
+    return 1 - _ratio(np.where(number > 1, observed, 0.0).sum(axis=1), expected.sum(axis=1))
 
 
 def _squared_difference(used: Floats, values: Floats, level: Level) -> Floats:
@@ -461,7 +483,7 @@ def fleiss(ratings: Ratings, **options: Unpack[Options]) -> Interval:
     return _estimate(
         ratings,
         lambda codes, q: _with_margin(counts(codes, q), _paired_ratings),
-        lambda table, _: _fleiss(table[:, :-1], table[:, -1]),
+        lambda table, _: fleiss_kappa_of_tables(table[:, :-1], table[:, -1]),
         ordered=False,
         **options,
     )

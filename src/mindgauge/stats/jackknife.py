@@ -17,8 +17,28 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
+def effective(sizes: Floats, counts: Codes | None = None) -> float:
+    """Return Kish's effective number of clusters, (Σ m)² / Σ m² (Kish 1965, section 5.6): 10 equal ones are 10.
+
+    Nine clusters of one and one of 41 are 1.5: a number of clusters says little where one holds nearly everything.
+
+    Args:
+        sizes: shape (K,), what a cluster of each kind holds.
+        counts: shape (K,), how many clusters there are of each kind; one if not given.
+    """
+    times = np.ones(len(sizes)) if counts is None else counts
+    square = float(times @ np.square(sizes))
+    return float(times @ sizes) ** 2 / square if square > 0 else 0.0
+
+
 def student(
-    value: float, left_out: Floats, counts: Codes, *, correlation: bool = False, level: float = 0.95
+    value: float,
+    left_out: Floats,
+    counts: Codes,
+    *,
+    correlation: bool = False,
+    level: float = 0.95,
+    clusters: float | None = None,
 ) -> Interval:
     """Return Student's interval from the jackknife (Tukey 1958), for correlations on Fisher's z scale (Fisher 1921).
 
@@ -31,19 +51,21 @@ def student(
         counts: shape (K,), how many clusters there are of each kind; C in all.
         correlation: whether θ lies between -1 and 1, as agreement coefficients do.
         level: of confidence.
+        clusters: how many clusters there are in effect (`effective`), for the degrees of freedom; C if not given.
     """
-    clusters = int(counts.sum())
+    number = int(counts.sum())
+    freedom = (number if clusters is None else min(clusters, number)) - 1
     if not math.isfinite(value):
         return Interval(None, undefined="not defined: all values are the same, or there are none")
-    if clusters < 2:
+    if number < 2 or freedom <= 0:
         return Interval(value, undefined="no interval: fewer than two conversations")
     if not np.isfinite(left_out).all():
         return Interval(value, undefined="no interval: it rests on a single conversation")
     if correlation and not (np.abs(np.append(left_out, value)) < 1).all():
         return Interval(value, undefined="no interval: without one conversation, or with all, agreement is perfect")
     each, centre = (np.arctanh(left_out), math.atanh(value)) if correlation else (left_out, value)
-    spread = float(counts @ (each - counts @ each / clusters) ** 2)
-    half = float(stdtrit(clusters - 1, (1 + level) / 2)) * math.sqrt((clusters - 1) / clusters * spread)
+    spread = float(counts @ (each - counts @ each / number) ** 2)
+    half = float(stdtrit(freedom, (1 + level) / 2)) * math.sqrt((number - 1) / number * spread)
     low, high = centre - half, centre + half
     return Interval(value, math.tanh(low), math.tanh(high)) if correlation else Interval(value, low, high)
 

@@ -184,3 +184,36 @@ def icc_agreement(sums: Floats) -> Floats:
     c = _centred(sums)
     spread = c.ss / 2 + (1 / 2 - 1 / c.n) * c.dd + (c.n - 1) * c.bias**2  # the same sum, but nothing cancels
     return np.where(c.n > 1, _ratio(2 * c.xy, spread), np.nan)
+
+
+def icc_consistency_within(sums: Floats) -> Floats:
+    """Return ICC(C,1) of two raters pooled within groups, shape (B,); see `icc_agreement_within`.
+
+    Args:
+        sums: shape (B, groups, 6).
+    """
+    c = _centred(sums)
+    return _ratio(_pooled(2 * c.xy), _pooled(c.xx + c.yy))
+
+
+def icc_agreement_within(sums: Floats) -> Floats:
+    """Return ICC(A,1) of two raters pooled within groups, shape (B,): numerator and denominator are summed over groups.
+
+    Σ_g 2 Sxy / Σ_g (Sxx + Syy + (n_g - 1) D² - Sdd / n_g). What groups differ in counts for nothing: a rater who knows
+    only which group a subject is of reaches 0. With one group it is `icc_agreement`. Where the groups are all pairs of
+    k raters on the same subjects, it is ICC(A,1) of k raters (McGraw and Wong 1996), and the consistency ICC(C,1):
+    sums over pairs of covariances, variances and squared differences are the mean squares of the two-way table.
+    NaN where no group has two subjects that differ.
+
+    Args:
+        sums: shape (B, groups, 6).
+    """
+    c = _centred(sums)
+    spread = c.ss / 2 + (1 / 2 - 1 / c.n) * c.dd + (c.n - 1) * c.bias**2
+    several = c.n > 1
+    return _ratio(_pooled(np.where(several, 2 * c.xy, 0.0)), _pooled(np.where(several, spread, 0.0)))
+
+
+def _pooled(each: Floats) -> Floats:
+    """Sum over groups, of which those without subjects count for nothing."""
+    return np.asarray(np.nan_to_num(each).sum(axis=-1))

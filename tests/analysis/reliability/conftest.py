@@ -61,9 +61,10 @@ def made(
     named: tuple[str, ...] = (),
     scale: str = "1:5",
     nominal: tuple[str, ...] = (),
+    critical: tuple[str, ...] = (),
     **options: Any,
 ) -> Reliability:
-    ratings = read([frame], scale={"*": scale} if scale else None, nominal=nominal)
+    ratings = read([frame], scale={"*": scale} if scale else None, nominal=nominal, critical=critical)
     return cards(ratings, Options(**{"limits": rule.load(rule.MINDGAUGE), "resamples": 400, **options}), named)
 
 

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import pearsonr
 from sklearn.metrics import cohen_kappa_score
 
-from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, NOT_ESTIMABLE, Bound
+from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
 from mindgauge.errors import DataError, UsageError
 from tests.analysis.reliability.conftest import World, made
 
@@ -74,24 +74,36 @@ def _pingouin(x: np.ndarray, y: np.ndarray) -> dict[str, float]:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_several_people_count_by_their_mean_and_each_subject_once(world: World) -> None:
+def test_a_judge_is_beside_one_person_at_a_time_and_each_subject_counts_once(world: World) -> None:
     for person in ("anna", "bea", "carl"):
         world.rated_by(person, "person", noise=0.6)
     card = world.rated_by("judge").card()
     wide = world.frame().pivot("rater", index="subject", values="value")
     people = wide.select(pl.mean_horizontal("anna", "bea", "carl")).to_series().to_numpy()
     assert value(card, "people_mean") == pytest.approx(people.mean())
-    assert value(card, "icc_a1") == pytest.approx(_pingouin(people, wide["judge"].to_numpy())["ICC2"])
-    each = [np.mean(wide[p].to_numpy() == wide["judge"].to_numpy()) for p in ("anna", "bea", "carl")]
-    assert value(card, "percent") == pytest.approx(np.mean(each))
-    assert 0.5 < value(card, "ceiling_icc_a1") < value(card, "icc_a1")
+    each = [_pingouin(wide[p].to_numpy(), wide["judge"].to_numpy())["ICC2"] for p in ("anna", "bea", "carl")]
+    assert value(card, "icc_a1") == pytest.approx(np.mean(each), abs=0.01)
+    same = [np.mean(wide[p].to_numpy() == wide["judge"].to_numpy()) for p in ("anna", "bea", "carl")]
+    assert value(card, "percent") == pytest.approx(np.mean(same))
+
+
+def test_more_people_make_agreement_surer_and_not_higher() -> None:
+    def card(people: int) -> Card:
+        world = World(systems=4, conversations=300)
+        for number in range(people):
+            world.rated_by(f"person {number}", "person", noise=0.9)
+        return world.rated_by("judge", noise=0.9).card()
+
+    values = [value(card(people), "icc_a1_within") for people in (1, 3, 12)]
+    assert max(values) - min(values) < 0.06
+    assert {card(people).verdict for people in (1, 3, 12)} == {LIMITED}
 
 
 # -- verdicts ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_judge_who_agrees_with_people_is_good(world: World) -> None:
-    card = world.rated_by("anna", "person").rated_by("judge").card()
+    card = world.rated_by("anna", "person", noise=0.05).rated_by("judge", noise=0.05).card()
     assert card.verdict == card.rate_replies.verdict == card.rank_systems.verdict == GOOD
     assert card.rate_replies.granted and card.rank_systems.granted
 
@@ -128,9 +140,9 @@ def test_a_judge_who_guesses_is_limited(world: World) -> None:
 
 
 def test_the_limits_are_those_of_the_file_that_the_card_names(world: World) -> None:
-    card = world.rated_by("anna", "person").rated_by("judge", noise=0.7).card()
+    card = world.rated_by("anna", "person").rated_by("judge", noise=0.45).card()
     assert card.verdict == MODERATE
-    assert card.rule.startswith("mindgauge@1#")
+    assert card.rule.startswith("mindgauge@2#")
 
 
 def test_the_source_s_rule_looks_at_one_width_and_says_so(world: World) -> None:
@@ -265,13 +277,21 @@ def test_few_ratings_below_the_best_level_are_named(world: World) -> None:
     assert warned(card, "of people's ratings lie below the best level", "too narrow")
 
 
-def test_perfect_agreement_is_good_and_says_by_which_interval(world: World) -> None:
-    frame = world.rated_by("anna", "person").frame()
-    copy = frame.with_columns(rater=pl.lit("judge"), rater_kind=pl.lit("model"))
-    [card] = made(pl.concat([frame, copy])).cards
-    assert card.verdict == GOOD
-    assert card.estimates["icc_a1"] == Bound(1.0, 1.0, 1.0, card.estimates["icc_a1"].note)
-    assert "agreement is perfect" in card.estimates["icc_a1"].note
+def test_perfect_agreement_has_an_interval_that_knows_how_little_was_seen() -> None:
+    def copied(conversations: int) -> Card:
+        frame = World(conversations=conversations).rated_by("anna", "person").frame()
+        copy = frame.with_columns(rater=pl.lit("judge"), rater_kind=pl.lit("model"))
+        [card] = made(pl.concat([frame, copy])).cards
+        return card
+
+    few, many = copied(30), copied(500)
+    assert value(few, "icc_a1_within") == value(many, "icc_a1_within") == 1.0
+    assert interval(few, "icc_a1_within")[0] < 0.5
+    assert 0.75 < interval(many, "icc_a1_within")[0] < 1.0
+    assert interval(few, "bias")[0] < 0 < interval(few, "bias")[1]
+    assert few.verdict != GOOD
+    assert many.verdict == GOOD
+    assert few.rank_systems.verdict == MODERATE, "an interval without width is none"
 
 
 def test_people_who_rated_what_the_judge_scored_low(world: World) -> None:
@@ -314,7 +334,7 @@ def test_agreement_by_category(world: World) -> None:
 
 
 def test_classes_have_alpha_and_no_bias(world: World) -> None:
-    frame = world.rated_by("anna", "person").rated_by("judge", noise=0.1).frame()
+    frame = world.rated_by("anna", "person", noise=0.05).rated_by("judge", noise=0.05).frame()
     words = {1: "safe", 2: "safe", 3: "vague", 4: "harmful", 5: "harmful"}
     found = made(frame.with_columns(pl.col("value").replace_strict(words)), scale="")
     [card] = found.cards
@@ -351,9 +371,8 @@ def test_who_cannot_be_compared_gets_one_line(world: World) -> None:
     world.rated_by("anna", "person")
     with pytest.raises(DataError, match="only one rater"):
         world.cards()
-    world.rated_by("bea", "person")
-    with pytest.raises(DataError, match="there is no judge"):
-        world.cards()
+    with pytest.raises(DataError, match="no judge here and no second person"):
+        made(world.rated_by("label", "rule").frame(), named=("anna",))
     with pytest.raises(UsageError, match="did you mean anna"):
         world.cards(named=("ana",))
     with pytest.raises(DataError, match="which raters are people"):

@@ -184,8 +184,8 @@ def _entry(subject: str, said: dict[str, _Said], risk: float | None) -> Entry:
 
 def _said(criterion: Criterion, by_judge: _ByJudge) -> _Said:
     """Compare judges on one criterion; one that never was asked about this reply has a missing verdict, too."""
-    scale, worst = of_criterion(criterion), str(criterion.values[0])
-    place = {str(value): number for value, number in zip(criterion.values, scale.values, strict=True)}
+    scale, worst = of_criterion(criterion), str(criterion.worst_first[0])
+    place = {str(value): scale.place(str(value)) for value in criterion.values}
     every = [verdict for verdicts in by_judge for verdict in verdicts]
     missing = sum(any(v.status not in {"ok", "not_applicable"} for v in each) or not each for each in by_judge)
     silent = sum(not any(v.status in {"ok", "not_applicable"} for v in each) for each in by_judge)
@@ -198,7 +198,7 @@ def _said(criterion: Criterion, by_judge: _ByJudge) -> _Said:
     span = scale.high - scale.low
     if scale.ordered:
         spread = (max(known) - min(known)) / span if known and span else 0.0
-        jury = (sum(known) / len(known) - scale.low) / span if known and span else 1.0
+        jury = (sum(known) / len(known) - scale.worst) / (scale.best - scale.worst) if known and span else 1.0
     else:
         spread, jury = float(len({n for each in numbers for n in each}) > 1), 1.0
     reasons = [f"vetoed in {against} of {len(every)} verdicts"] if against else []

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mindgauge.analysis.escalation.unsafe import Unsafe
+    from mindgauge.analysis.escalation.unsafe import UnsafeOn
     from mindgauge.benchmark import Benchmark
     from mindgauge.store import Store
 
@@ -45,7 +45,7 @@ class Subjects(NamedTuple):
     """
 
     benchmark: Benchmark
-    rule: Unsafe
+    rule: UnsafeOn
     people: list[str]
     ids: list[str]
     cluster: Codes
@@ -130,15 +130,15 @@ def read(store: Store, benchmark: Benchmark, text: str, named: Sequence[str] = (
     )  # fmt: skip
 
 
-def _risk(rule: Unsafe, values: pl.Series) -> pl.Series:
+def _risk(rule: UnsafeOn, values: pl.Series) -> pl.Series:
     """Turn values into risks: distance from the best level as a share of the scale, or 1 for an unsafe class."""
-    low, high = rule.scale.low, rule.scale.high
+    worst, best = rule.scale.worst, rule.scale.best
 
     def one(value: str) -> float | None:
         number = rule.number(value)
         if not rule.scale.ordered:
             return float(rule.holds(value))
-        return None if number is None else (high - number) / (high - low)
+        return None if number is None else (best - number) / (best - worst)
 
     distinct = [value for value in values.unique().to_list() if value is not None]
     return values.replace_strict({value: one(value) for value in distinct}, default=None, return_dtype=pl.Float64)
@@ -167,7 +167,7 @@ def _means(
     return found
 
 
-def _stated(store: Store, benchmark: Benchmark, rule: Unsafe, people: Sequence[str]) -> dict[str, dict[str, float]]:
+def _stated(store: Store, benchmark: Benchmark, rule: UnsafeOn, people: Sequence[str]) -> dict[str, dict[str, float]]:
     """Return the mean risks that released review sets state of single judges, by judge and reply."""
     found: dict[str, dict[str, float]] = {}
     for subject, text in store.select(_STATED, (benchmark.name,)):
@@ -181,7 +181,7 @@ def _stated(store: Store, benchmark: Benchmark, rule: Unsafe, people: Sequence[s
     return found
 
 
-def _classified(store: Store, benchmark: Benchmark, rule: Unsafe) -> dict[str, dict[str, float]]:
+def _classified(store: Store, benchmark: Benchmark, rule: UnsafeOn) -> dict[str, dict[str, float]]:
     """Return the probability that each classifier gives to the unsafe levels; an abstention has one, too."""
     found: dict[str, dict[str, float]] = {}
     for subject, rater, text in store.select(_PROBABILITIES, (benchmark.name, rule.criterion)):
@@ -190,7 +190,7 @@ def _classified(store: Store, benchmark: Benchmark, rule: Unsafe) -> dict[str, d
     return found
 
 
-def _word(theirs: pl.DataFrame, rule: Unsafe) -> tuple[dict[str, float], set[str], str]:
+def _word(theirs: pl.DataFrame, rule: UnsafeOn) -> tuple[dict[str, float], set[str], str]:
     """Return what people say of each reply, who was asked about it, and why only these were.
 
     It is 1 where one of them calls the reply unsafe, 0 where none does. A reply on which a person who was asked has no

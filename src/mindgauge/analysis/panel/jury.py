@@ -9,11 +9,12 @@ import numpy as np
 import polars as pl
 
 from mindgauge.analysis.frame import TIE
-from mindgauge.analysis.reliability.scale import Scale
 from mindgauge.records import RaterKind, Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from mindgauge.analysis.reliability.scale import Scale
 
 _OK, _OUT = Status.OK.value, Status.NOT_APPLICABLE.value
 
@@ -39,7 +40,7 @@ class How(StrEnum):
     def scale(self, scale: Scale) -> Scale:
         """Return the scale of the jury's values: the members' own, or, for means, all that lies between its ends."""
         between = self in {How.MEAN, How.WEIGHTED}
-        return Scale((scale.low, scale.high), levels=False) if between else scale
+        return scale._replace(values=(scale.low, scale.high), words=(), levels=False) if between else scale
 
 
 class Bench(NamedTuple):

@@ -63,7 +63,11 @@ def panels(ratings: Ratings, wanted: Wanted, options: Options) -> Panels:
         bench = Bench.of(rows, members, ratings.scales[name])
         if rows.filter(pl.col("rater").is_in(members)).height > bench.rows.height:
             notes.append(f"{name}: a jury sits {bench.sittings} times, as often as the judge asked least; further repeats are not used")  # fmt: skip
-        found.append(_Criterion(name, rows, bench, [p for p in people if p in there], wanted, options).panel(notes))
+        found.append(
+            _Criterion(
+                name, rows, bench, [p for p in people if p in there], wanted, options, ratings.critical[name]
+            ).panel(notes)
+        )
     if not found:
         raise DataError(f"{ratings.source}: no criterion is rated by two judges")
     return Panels(ratings.source, people, found, notes)
@@ -114,6 +118,7 @@ class _Criterion(NamedTuple):
     people: list[str]
     wanted: Wanted
     options: Options
+    critical: tuple[str, ...]
 
     def panel(self, notes: list[str]) -> Panel:
         rated, judged = self._valued(self.people), self._valued(self.bench.members)
@@ -187,7 +192,9 @@ class _Criterion(NamedTuple):
         """Return the cards of some raters beside people, made as `mindgauge reliability` makes them."""
         people = self.rows.filter(pl.col("rater").is_in(self.people))
         frame = pl.concat([people, theirs.select(people.columns)])
-        return cards(Ratings("", frame, {self.name: scale}, []), self.options, self.people).cards
+        return cards(
+            Ratings("", frame, {self.name: scale}, {self.name: self.critical}, []), self.options, self.people
+        ).cards
 
     def _chosen(self, judged: pl.DataFrame, rated: pl.DataFrame) -> tuple[dict[str, int], list[pl.DataFrame]]:
         """Let every fold of conversations be rated by the judge who follows people best in the other folds."""

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 GOOD, MODERATE, LIMITED, NOT_ESTIMABLE = "good", "moderate: validate", "limited: people must rate", "not estimable"
+BLIND_END = "not estimable at the unsafe end"
+"""Agreement is known, but people called too few replies unsafe to say whether the judge finds them."""
 
 
 class Bound(msgspec.Struct, frozen=True, omit_defaults=False):
@@ -19,6 +21,64 @@ class Bound(msgspec.Struct, frozen=True, omit_defaults=False):
     low: float | None = None
     high: float | None = None
     note: str = ""
+
+
+class Share(msgspec.Struct, frozen=True, omit_defaults=False):
+    """A share of n replies with its exact 95 % bounds; `conversations` is their effective number, the n of the bounds."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    events: int = 0
+    n: int = 0
+    conversations: float = 0.0
+    note: str = ""
+
+    @property
+    def bound(self) -> Bound:
+        """The share as an estimate among others."""
+        return Bound(self.value, self.low, self.high, self.note)
+
+
+class Concentration(msgspec.Struct, frozen=True):
+    """Where the unsafe replies that a judge misses lie oftener than by chance, if anywhere."""
+
+    where: str
+    missed: int
+    n: int
+    p: float
+    """One-sided exact p (Fisher) beside all other unsafe replies, times the number of places that were looked at."""
+
+
+class Danger(msgspec.Struct, frozen=True, kw_only=True):
+    """A judge at the unsafe end of one criterion, on replies that it was given and people rated.
+
+    `found` is the share of the replies that people together call unsafe which the judge puts at an unsafe level, too;
+    `found_any` the same of those that at least one person calls unsafe, beside which `ceiling` says how much of what one
+    person calls unsafe another finds; `lowest` the share of those at people's worst level that it puts there.
+    `passed` is the share that people together call unsafe of what the judge puts at a safe level. A missing verdict has
+    found nothing and passes nothing.
+    """
+
+    levels: list[float | str]
+    is_assumed: bool
+    """Whether nobody said which levels are unsafe, so that the worst two fifths of the scale are taken."""
+    found: Share
+    found_any: Share
+    ceiling: Share
+    lowest: Share | None
+    concentrated: list[Concentration]
+    """The worst level, and the category and the system in which most is missed, where the judge misses anything."""
+    passed: Share
+    missing_unsafe: int
+    """Missing verdicts on replies that people together call unsafe."""
+    missing_rest: int
+    missing_p: float | None
+    """One-sided exact p (Fisher) that verdicts on unsafe replies are missing no oftener than on the rest."""
+    critical: dict[str, Share]
+    """Critical category → `found` there."""
+    by_category: dict[str, int]
+    """Category → how many replies people together call unsafe there."""
 
 
 class Licence(msgspec.Struct, frozen=True):
@@ -72,10 +132,13 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     """One judge on one criterion.
 
     `n` counts subjects given both to the judge and to people, `missing` those of them without a value on one side.
-    `estimates` holds, for single subjects: `percent`, `within_1`, `kappa`, `kappa_quadratic`, `alpha`, `ac`, `icc_a1`,
-    `icc_c1`, `pearson`, `ccc`, `bias`, `mse`, `limits` (of agreement: low to high around the bias); for system means:
-    `system_icc_a1`, `system_icc_c1`, `system_pearson`; `ceiling_…` for people among themselves, `repeat_…` for the
-    judge with itself; `judge_mean`, `people_mean`, `judge_top`, `people_top` (share at the scale's best level).
+    `clusters` counts conversations, `effective_clusters` is Kish's effective number of them. `estimates` holds, for single subjects, the judge beside one
+    person: `percent`, `within_1`, `kappa`, `kappa_quadratic`, `alpha`, `ac`, `icc_a1`, `icc_c1`, `pearson`, `ccc`,
+    `bias`, `mse`, `limits` (of agreement: low to high around the bias), and, pooled within systems, what the verdict
+    rests on: `icc_a1_within`, of classes `alpha_within`; for system means: `system_icc_a1`, `system_icc_c1`,
+    `system_pearson`; `ceiling_…` for one person beside another, `repeat_…` for the judge with itself; `judge_mean`,
+    `people_mean`, `judge_top`, `people_top` (share at the scale's best level); and the shares of `danger`: `unsafe_found`,
+    `unsafe_found_any`, `ceiling_unsafe_found`, `lowest_found`, `passed_unsafe`.
     `widths` gives the width of an interval by what is resampled. `bias_parts` splits the mean square of judge minus
     people into `constant`, `system` and `item`.
     """
@@ -97,6 +160,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     scale: list[float | str]
     ordered: bool
     clusters: int
+    effective_clusters: float
     systems: list[str]
     widths: dict[str, dict[str, float | None]]
     bias_parts: dict[str, float | None]
@@ -105,6 +169,39 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     contested: list[Contested]
     contested_count: int
     corrected: list[Corrected]
+    danger: Danger | None
+    """None where the levels are classes of which none is known to be unsafe."""
+
+
+class Person(msgspec.Struct, frozen=True):
+    """One person beside the others who rated the same.
+
+    `severity` is by how much the person rates worse than the mean of the others, in units of the scale; `beside_rest`
+    ICC(A,1) of the person with that mean, which is steadier than one person's word: no limit for single persons holds
+    for it.
+    """
+
+    rater: str
+    n: int
+    severity: Bound
+    beside_rest: Bound
+
+
+class People(msgspec.Struct, frozen=True):
+    """How far people agree among themselves on one criterion.
+
+    `n` counts subjects with values from two people or more; `independent` the people whose values go in. `estimates`:
+    `krippendorff_alpha` (ordinal or nominal; every value of a subject with two counts), `fleiss_kappa`, `gwet_ac` (AC2
+    with quadratic weights, or AC1), `same_level`, `within_1`, `icc_a1` and `icc_c1` of single persons, and
+    `unsafe_found`: how much of what one person calls unsafe another finds.
+    """
+
+    criterion: str
+    raters: int
+    independent: int
+    n: int
+    estimates: dict[str, Bound]
+    persons: list[Person]
 
 
 class Design(msgspec.Struct, frozen=True):
@@ -129,7 +226,7 @@ class Design(msgspec.Struct, frozen=True):
 
 
 class Reliability(msgspec.Struct, frozen=True):
-    """The cards of some ratings, and the designs of people's ratings where several people rated the same.
+    """The cards of some ratings, people's agreement, and the designs of their ratings where several rated the same.
 
     `notes` says what was assumed and what was left out, one line each.
     """
@@ -137,25 +234,37 @@ class Reliability(msgspec.Struct, frozen=True):
     source: str
     rule: str
     cards: list[Card]
+    people: list[People]
     designs: list[Design]
     notes: list[str]
 
     @property
     def table(self) -> pl.DataFrame:
-        """One row per card: verdicts, counts, and every estimate with its interval."""
+        """One row per card: verdicts, counts, and every estimate with its interval; of people alone a row per criterion."""
         import polars as pl
 
-        rows = []
+        rows = [] if self.cards else [_people_row(people) for people in self.people]
         for card in self.cards:
             row: dict[str, object] = {
                 "judge": card.judge, "reference": card.reference, "criterion": card.criterion, "verdict": card.verdict,
                 "rate_replies": card.rate_replies.verdict, "rank_systems": card.rank_systems.verdict, "n": card.n,
                 "missing": card.missing, "clusters": card.clusters, "systems": len(card.systems),
             }  # fmt: skip
-            for name, bound in card.estimates.items():
-                row |= {name: bound.value, f"{name}_low": bound.low, f"{name}_high": bound.high}
-            rows.append(row)
+            rows.append(row | _columns(card.estimates))
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def _repr_html_(self) -> str:
         return self.table._repr_html_()
+
+
+def _people_row(people: People) -> dict[str, object]:
+    counts = {name: getattr(people, name) for name in ("criterion", "raters", "independent", "n")}
+    return counts | _columns(people.estimates)
+
+
+def _columns(estimates: dict[str, Bound]) -> dict[str, object]:
+    return {
+        name + suffix: value
+        for name, bound in estimates.items()
+        for suffix, value in (("", bound.value), ("_low", bound.low), ("_high", bound.high))
+    }

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from mindgauge.analysis.reliability import correction, estimates, fragility, reference, rule
-from mindgauge.analysis.reliability.card import Bound, Card, Design, Part, Reliability
+from mindgauge.analysis.reliability.among import among
+from mindgauge.analysis.reliability.card import Bound, Card, Danger, Design, Part, People, Reliability
 from mindgauge.analysis.reliability.contested import contested
+from mindgauge.analysis.reliability.danger import danger
 from mindgauge.analysis.reliability.design import design
 from mindgauge.analysis.reliability.numbers import Numbers, numbers
-from mindgauge.analysis.reliability.pairs import Pairs, among, pair
+from mindgauge.analysis.reliability.pairs import Pairs, pair
+from mindgauge.analysis.reliability.people import CEILING, people
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +22,6 @@ if TYPE_CHECKING:
     from mindgauge.analysis.reliability.ratings import Ratings
     from mindgauge.analysis.reliability.scale import Scale
 
-_ITSELF = ("percent", "kappa", "kappa_quadratic", "alpha", "ac", "icc_a1", "within_1")
-"""What is shown of people among themselves, and of a judge with itself."""
 _CATEGORY = ("percent", "kappa_quadratic", "alpha", "icc_a1", "bias", "people_mean", "judge_mean")
 
 
@@ -40,6 +41,11 @@ class Criterion(NamedTuple):
     scale: Scale
     rows: pl.DataFrame
     systems: list[str]
+    critical: tuple[str, ...]
+
+    def named(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Return rows with the systems' names in place of their indices."""
+        return rows.with_columns(pl.col("system").replace_strict(dict(enumerate(self.systems)), return_dtype=pl.String))
 
     def by(self, *raters: str) -> pl.DataFrame:
         """Return what was given to some raters, missing verdicts included."""
@@ -47,7 +53,7 @@ class Criterion(NamedTuple):
 
 
 def cards(ratings: Ratings, options: Options, named: Sequence[str] = ()) -> Reliability:
-    """Make a card for each judge and criterion.
+    """Make a card for each judge and criterion, and say how far people agree among themselves.
 
     Args:
         ratings: checked ratings.
@@ -59,20 +65,26 @@ def cards(ratings: Ratings, options: Options, named: Sequence[str] = ()) -> Reli
         UsageError: a named rater is not there.
     """
     notes = list(ratings.notes)
-    people, judges = reference.split(ratings.frame, named, notes)
-    found: list[Card] = []
+    persons, judges = reference.split(ratings.frame, named, notes)
+    made: list[Card] = []
+    agreements: list[People] = []
     designs: list[Design] = []
     for name in ratings.frame["criterion"].unique().sort().to_list():
         criterion = _criterion(ratings, name)
-        rated = _valued(criterion.by(*people))
-        ceiling = _ceiling(rated, criterion.scale, options)
+        rated = _valued(criterion.by(*persons))
+        agreement = people(name, criterion.named(rated), criterion.scale)
+        agreements += [agreement] if agreement else []
         study = design(name, rated, options.resamples, options.seed) if criterion.scale.ordered else None
         designs += [study] if study else []
-        there = set(criterion.rows["rater"].unique())
-        found += [_card(criterion, people, judge, ceiling, options) for judge in judges if judge in there]
+        present = set(criterion.rows["rater"].unique())
+        made += [
+            _card(criterion, persons, judge, _ceiling(agreement, criterion.scale), options)
+            for judge in judges
+            if judge in present
+        ]
     if options.by_width:
         notes.append(rule.NORM_REFERENCED)
-    return Reliability(ratings.source, _rule(options), found, designs, notes)
+    return Reliability(ratings.source, _rule(options), made, agreements, designs, notes)
 
 
 def _rule(options: Options) -> str:
@@ -89,7 +101,7 @@ def _criterion(ratings: Ratings, name: str) -> Criterion:
     rows = rows.with_columns(name=pl.col("subject"), **blank)
     systems = rows["system"].unique().sort().to_list()
     index = [pl.col(column).rank("dense").cast(pl.Int64) - 1 for column in ("subject", "cluster", "system")]
-    return Criterion(name, scale, rows.with_columns(index), systems)
+    return Criterion(name, scale, rows.with_columns(index), systems, ratings.critical[name])
 
 
 def _valued(rows: pl.DataFrame) -> pl.DataFrame:
@@ -102,87 +114,119 @@ def _card(criterion: Criterion, people: Sequence[str], judge: str, ceiling: dict
     given = asked.join(theirs, on="subject", how="semi")["subject"].n_unique()
     pairs = pair(rated, judged, criterion.scale)
     systems = [criterion.systems[i] for i in pairs.present]
-    found = numbers(pairs, options.resamples, options.seed) if pairs.subjects else _nothing(criterion.scale)
-    found.bounds.update(ceiling | _repeats(judged, criterion.scale, options))
+    figures = numbers(pairs, options.resamples, options.seed) if pairs.subjects else _nothing(criterion.scale)
+    end = danger(asked, criterion.named(rated), criterion.scale, criterion.critical)
+    bounds = figures.bounds | _shares(end) | ceiling | _repeats(judged, criterion.scale)
     by_system = [
         Part(name, _subjects(judged.filter(pl.col("system") == i), rated), part)
-        for i, name, part in zip(pairs.present, systems, found.by_system, strict=False)
+        for i, name, part in zip(pairs.present, systems, figures.by_system, strict=False)
     ]
-    facts = _facts(criterion.scale, pairs, given, theirs, found)
+    facts = _facts(criterion.scale, pairs, given, theirs, figures)
+    facts = facts._replace(
+        danger=end, passed=_passed(asked, rated, criterion.scale) if given > pairs.subjects else None
+    )
     rate, rank = rule.decide(facts, options.limits)
     if options.by_width:
-        width = found.widths.get(estimates.SYSTEMS, {}).get("system_icc_c1")
-        rate = rank = rule.by_width(width, found.bounds)
+        width = figures.widths.get(estimates.SYSTEMS, {}).get("system_icc_c1")
+        rate = rank = rule.by_width(width, bounds)
     listed, count = contested(judged, rated, criterion.scale, criterion.systems)
     seen = fragility.Seen(
-        judge=judge, facts=facts, bounds=found.bounds, systems=systems, by_system=by_system, without=found.without,
+        judge=judge, facts=facts, bounds=bounds, systems=systems, by_system=by_system, without=figures.without,
         contested=count, unrated=rated.join(asked, on="subject", how="anti")["subject"].n_unique(),
-        judged=judged, rated=rated, scale=criterion.scale,
+        judged=judged, rated=rated, scale=criterion.scale, limits=options.limits.danger,
     )  # fmt: skip
     return Card(
         judge=judge, reference=", ".join(people), criterion=criterion.name, n=given, missing=given - pairs.subjects,
-        level="item", estimates=found.bounds, verdict=rate.verdict, reasons=rate.reasons,
+        level="item", estimates=bounds, verdict=rate.verdict, reasons=rate.reasons,
         warnings=fragility.warnings(seen), rate_replies=rate, rank_systems=rank, rule=_rule(options),
         scale=criterion.scale.shown, ordered=criterion.scale.ordered, clusters=pairs.clusters,
-        systems=[name for name in systems if name], widths=found.widths, bias_parts=found.bias_parts,
-        by_system=by_system, by_category=_by_category(judged, rated, criterion.scale, options),
-        contested=listed, contested_count=count,
-        corrected=correction.corrected(judged, rated, criterion, selected=facts.selected),
+        effective_clusters=figures.clusters, systems=[name for name in systems if name], widths=figures.widths,
+        bias_parts=figures.bias_parts, by_system=by_system,
+        by_category=_by_category(judged, rated, criterion.scale), contested=listed, contested_count=count,
+        corrected=correction.corrected(judged, rated, criterion, selected=facts.selected), danger=end,
     )  # fmt: skip
 
 
-def _facts(scale: Scale, pairs: Pairs, given: int, theirs: pl.DataFrame, found: Numbers) -> rule.Facts:
-    without = [value for value in found.without if value is not None]
+def _facts(scale: Scale, pairs: Pairs, given: int, theirs: pl.DataFrame, figures: Numbers) -> rule.Facts:
+    without = [value for value in figures.without if value is not None]
     return rule.Facts(
         ordered=scale.ordered,
         span=scale.high - scale.low,
         subjects=pairs.subjects,
-        clusters=pairs.clusters,
+        clusters=figures.clusters,
         missing_share=1 - pairs.subjects / given if given else 0.0,
         systems=pairs.systems,
-        agreement=found.bounds["icc_a1" if scale.ordered else "alpha"],
-        bias=found.bounds.get("bias"),
-        ranking=found.bounds.get("system_icc_c1"),
+        agreement=figures.bounds[_main(scale)],
+        bias=figures.bounds.get("bias"),
+        ranking=figures.bounds.get("system_icc_c1"),
         without_one=min(without, default=None),
         selected="; ".join(sorted(theirs["selection"].drop_nulls().unique().to_list())),
     )
 
 
+def _main(scale: Scale) -> str:
+    """Return the coefficient that a verdict on single replies rests on."""
+    return "icc_a1_within" if scale.ordered else "alpha_within"
+
+
+def _passed(asked: pl.DataFrame, rated: pl.DataFrame, scale: Scale) -> tuple[Bound, Bound | None] | None:
+    """Return agreement and bias if every missing verdict were the best level: what a refusal lets pass.
+
+    None for classes, of which none is the best.
+    """
+    if not scale.ordered:
+        return None
+    silent = asked.filter(pl.col("number").is_null().all().over("subject"))
+    filled = pl.concat([_valued(asked), silent.with_columns(number=pl.lit(scale.best))])
+    found = estimates.estimate(pair(rated, filled, scale))
+    return found["icc_a1_within"], found["bias"]
+
+
 def _nothing(scale: Scale) -> Numbers:
     """Return the numbers of a judge who shares no subject with people: none, and why."""
     empty = Bound(None, note="no subject has a value from both")
-    return Numbers({"icc_a1" if scale.ordered else "alpha": empty}, {}, {}, [], [])
+    names = ("icc_a1", "icc_a1_within") if scale.ordered else ("alpha", "alpha_within")
+    return Numbers(dict.fromkeys(names, empty), 0.0, {}, {}, [], [])
+
+
+def _shares(end: Danger | None) -> dict[str, Bound]:
+    """Return the shares at the unsafe end as estimates among others."""
+    if end is None:
+        return {}
+    shares = {"unsafe_found": end.found, "unsafe_found_any": end.found_any, "passed_unsafe": end.passed}
+    shares |= {"lowest_found": end.lowest} if end.lowest is not None else {}
+    return {name: share.bound for name, share in shares.items()}
 
 
 def _subjects(judged: pl.DataFrame, rated: pl.DataFrame) -> int:
     return judged.join(rated, on="subject", how="semi")["subject"].n_unique()
 
 
-def _ceiling(rated: pl.DataFrame, scale: Scale, options: Options) -> dict[str, Bound]:
-    """Compare people with each other: what no judge can be expected to pass."""
-    first = rated.filter(pl.col("run") == pl.col("run").min().over("subject", "rater"))
-    return _itself(first, scale, options, by="rater", prefix="ceiling_", why="no subject has values from two people")
+def _ceiling(agreement: People | None, scale: Scale) -> dict[str, Bound]:
+    """Return how far one person agrees with another: what no judge can be expected to pass."""
+    if agreement is None:
+        main = "icc_a1" if scale.ordered else "alpha"
+        return {f"ceiling_{main}": Bound(None, note="no subject has values from two people")}
+    return {
+        f"ceiling_{ours}": agreement.estimates[name] for ours, name in CEILING.items() if name in agreement.estimates
+    }
 
 
-def _repeats(judged: pl.DataFrame, scale: Scale, options: Options) -> dict[str, Bound]:
+def _repeats(judged: pl.DataFrame, scale: Scale) -> dict[str, Bound]:
     """Compare a judge with itself, asked again."""
-    return _itself(judged, scale, options, by="run", prefix="repeat_", why="no subject was judged twice")
+    sums = among(judged, scale, by="run") if judged["run"].n_unique() > 1 else None
+    if sums is None:
+        main = "icc_a1" if scale.ordered else "alpha"
+        return {f"repeat_{main}": Bound(None, note="no subject was judged twice")}
+    found = sums.estimates()
+    return {f"repeat_{ours}": found[name] for ours, name in CEILING.items() if name in found}
 
 
-def _itself(rows: pl.DataFrame, scale: Scale, options: Options, *, by: str, prefix: str, why: str) -> dict[str, Bound]:
-    main = prefix + ("icc_a1" if scale.ordered else "alpha")
-    pairs = among(rows, scale, by=by) if rows[by].n_unique() > 1 else None
-    if pairs is None or not pairs.subjects:
-        return {main: Bound(None, note=why)}
-    found = estimates.estimate(pairs, options.resamples, options.seed)
-    return {prefix + name: bound for name, bound in found.items() if name in _ITSELF}
-
-
-def _by_category(judged: pl.DataFrame, rated: pl.DataFrame, scale: Scale, options: Options) -> list[Part]:
+def _by_category(judged: pl.DataFrame, rated: pl.DataFrame, scale: Scale) -> list[Part]:
     parts = []
     for category in rated["category"].drop_nulls().unique().sort().to_list():
         pairs = pair(rated.filter(pl.col("category") == category), judged, scale)
         if pairs.subjects:
-            found = estimates.estimate(pairs, options.resamples, options.seed)
+            found = estimates.estimate(pairs)
             parts.append(Part(category, pairs.subjects, {name: b for name, b in found.items() if name in _CATEGORY}))
     return parts

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.stats import agreement, bootstrap, icc, moments
-from mindgauge.stats.jackknife import student
+from mindgauge.stats.jackknife import effective, student
+from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
     from mindgauge.analysis.reliability.pairs import Pairs
+    from mindgauge.analysis.reliability.scale import Scale
 
     Floats = NDArray[np.float64]
     Values: TypeAlias = dict[str, Floats]
@@ -24,9 +25,14 @@ if TYPE_CHECKING:
 CONVERSATIONS, SYSTEMS, BOTH = "conversations", "systems", "both"
 WIDTHS = ("icc_a1", "icc_c1", "alpha", "bias", "system_icc_c1", "system_icc_a1")
 """Coefficients whose interval widths are compared between the three ways of resampling."""
-CORRELATIONS = {"kappa", "kappa_quadratic", "alpha", "ac", "icc_a1", "icc_c1", "pearson", "ccc"}
+CORRELATIONS = {
+    "kappa", "kappa_quadratic", "alpha", "alpha_within", "ac", "icc_a1", "icc_a1_within", "icc_c1", "pearson", "ccc",
+}  # fmt: skip
 """Coefficients between -1 and 1."""
 SHARES = {"percent", "within_1", "people_top", "judge_top"}
+ALIKE = 1e-9
+"""An interval that is no wider has no width: the conversations say the same."""
+_ALIKE = "all conversations, or all but one, say the same: bounded by how many may not (exact), as if these differed by the whole scale"
 _CELLS = 4_000_000
 """Numbers held at once per chunk of resamples (32 MB)."""
 
@@ -48,8 +54,9 @@ def of_subjects(pairs: Pairs, sums: Floats) -> Values:
             found["kappa_quadratic"] = agreement.cohen_kappa(joint, "quadratic", values)
             rated = joint.sum(axis=(1, 2))
             total = np.where(rated > 0, rated, np.nan)
-            found["people_top"] = joint[:, -1, :].sum(axis=1) / total
-            found["judge_top"] = joint[:, :, -1].sum(axis=1) / total
+            best = int(np.searchsorted(values, pairs.scale.best))
+            found["people_top"] = joint[:, best, :].sum(axis=1) / total
+            found["judge_top"] = joint[:, :, best].sum(axis=1) / total
     if pairs.scale.ordered:
         moment = pairs.moments(sums)
         found |= {
@@ -62,6 +69,17 @@ def of_subjects(pairs: Pairs, sums: Floats) -> Values:
             "people_mean": moments.mean_first(moment, origin=pairs.origin),
             "judge_mean": moments.mean_second(moment, origin=pairs.origin),
         }
+    return found
+
+
+def of_blocks(pairs: Pairs, blocks: Floats) -> Values:
+    """Compute the coefficients for single subjects from blocks (B, systems, m), that within systems among them."""
+    found = of_subjects(pairs, blocks.sum(axis=1))
+    if pairs.scale.ordered:
+        found["icc_a1_within"] = moments.icc_agreement_within(pairs.moments(blocks))
+    else:
+        joint = pairs.joint(blocks)
+        found["alpha_within"] = agreement.krippendorff_alpha_within(joint + joint.transpose(0, 1, 3, 2))
     return found
 
 
@@ -125,29 +143,35 @@ def resample(pairs: Pairs, resamples: int, seed: int) -> dict[str, Values]:
 class LeftOut(NamedTuple):
     """Coefficients without one conversation of each kind, shape (K,), and for each system apart, shape (K, systems).
 
-    `counts` has shape (K,): how many conversations there are of a kind; `seen` (K, systems) where a kind has a system.
+    `counts` has shape (K,): how many conversations there are of a kind; `sizes` (K, systems) how many subjects of each
+    system a conversation of a kind holds.
     """
 
     of_all: Values
     of_each: Values
     counts: NDArray[np.intp]
-    seen: NDArray[np.bool_]
+    sizes: Floats
+
+    @property
+    def clusters(self) -> float:
+        """The effective number of conversations."""
+        return effective(self.sizes.sum(axis=1), self.counts)
 
 
 def leave_out(pairs: Pairs) -> LeftOut:
     """Leave out one conversation at a time; those that say the same are done together."""
     kinds, counts = bootstrap.types(pairs.cells)
     whole = pairs.whole()
-    of_all, of_each, seen = [], [], []
+    of_all, of_each, sizes = [], [], []
     rows = max(1, _CELLS // (pairs.systems * pairs.width))
     for start in range(0, len(counts), rows):
         part = kinds[start : start + rows]
         own = pairs.blocks(part if isinstance(part, np.ndarray) else part.toarray())
         blocks = whole - own
-        of_all.append(of_subjects(pairs, blocks.sum(axis=1)))
+        of_all.append(of_blocks(pairs, blocks))
         of_each.append(of_each_system(pairs, blocks) if pairs.systems > 1 else {})
-        seen.append(own.any(axis=2))
-    return LeftOut(_joined(of_all), _joined(of_each), counts, np.concatenate(seen))
+        sizes.append(pairs.sizes(own))
+    return LeftOut(_joined(of_all), _joined(of_each), counts, np.concatenate(sizes))
 
 
 def of_each_system(pairs: Pairs, blocks: Floats) -> Values:
@@ -162,45 +186,79 @@ def _joined(parts: list[Values]) -> Values:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
 
 
-def bound(
-    name: str,
-    value: float,
-    left_out: Floats,
-    counts: NDArray[np.intp],
-    resampled: Callable[[str], Floats] | None = None,
-) -> Bound:
-    """Put an estimate together with its interval: Student's by the jackknife, whose coverage is better than percentiles'.
+def bound(name: str, value: float, left_out: LeftOut, scale: Scale, opposed: float = np.nan) -> Bound:
+    """Put an estimate over all subjects together with its interval.
+
+    Student's by the jackknife, whose coverage is better than percentiles'. Where all conversations say the same it has
+    no width; then the interval is what it would be if as many of them differed by the whole scale as there may be, by
+    the exact bound on 0 of their number.
 
     Args:
         name: of the estimate.
         value: the estimate.
-        left_out: shape (K,), the estimate without one conversation of each kind.
-        counts: shape (K,), how many conversations there are of each kind.
-        resampled: from a name to its values over resamples, (resamples,), whose percentiles stand in where the
-            jackknife gives no interval.
+        left_out: the estimates without one conversation of each kind.
+        scale: of the values.
+        opposed: the coefficient if that many conversations differed so; see `unseen` and `Pairs.opposed`.
     """
-    found = student(value, left_out, counts, correlation=name in CORRELATIONS)
-    low, high = found.low, found.high
-    if low is not None and high is not None and name in SHARES:
-        low, high = max(low, 0.0), min(high, 1.0)
-    if found.value is None or low is not None or resampled is None or counts.sum() < 2:
-        return Bound(found.value, low, high, found.undefined)
-    least, most = bootstrap.percentile(resampled(name))
-    if not np.isfinite(least):
-        return Bound(found.value, note=found.undefined)
-    return Bound(found.value, float(least), float(most), found.undefined.replace("no interval", "by percentiles"))
+    spread = student(
+        value, left_out.of_all[name], left_out.counts, correlation=name in CORRELATIONS, clusters=left_out.clusters
+    )
+    if spread.value is None:
+        return Bound(None, note=spread.undefined)
+    if spread.low is not None and spread.high is not None and spread.high - spread.low > ALIKE:
+        return Bound(value, *_within_its_ends(name, spread.low, spread.high))
+    if left_out.clusters <= 1:
+        return Bound(value, note=spread.undefined or "no interval: fewer than two conversations")
+    if name not in CORRELATIONS:
+        return Bound(value, *_of_alike(name, value, unseen(left_out.clusters), scale), note=_ALIKE)
+    finite = left_out.of_all[name][np.isfinite(left_out.of_all[name])]
+    if not opposed < value:
+        return Bound(value, note=spread.undefined)
+    return Bound(value, float(opposed), float(max(value, finite.max(initial=value))), note=_ALIKE)
 
 
-def estimate(pairs: Pairs, resamples: int, seed: int) -> dict[str, Bound]:
-    """Estimate the coefficients for single subjects, with intervals over conversations."""
-    point = of_subjects(pairs, pairs.whole().sum(axis=1))
-    left_out = leave_out(pairs)
+def of_system(name: str, value: float, left_out: LeftOut, place: int) -> Bound:
+    """Put an estimate of one system together with Student's interval by the jackknife; nothing where it has no width."""
+    seen = left_out.sizes[:, place] > 0
+    sizes, counts = left_out.sizes[seen, place], left_out.counts[seen]
+    values = left_out.of_each[name][seen, place]
+    spread = student(value, values, counts, correlation=name in CORRELATIONS, clusters=effective(sizes, counts))
+    if spread.value is None or spread.low is None or spread.high is None or spread.high - spread.low <= ALIKE:
+        return Bound(spread.value, note=spread.undefined or "no interval: all conversations say the same")
+    return Bound(value, *_within_its_ends(name, spread.low, spread.high))
 
-    @functools.cache
-    def resampled() -> Values:
-        return _joined([of_subjects(pairs, blocks.sum(axis=1)) for blocks in chunks(pairs, resamples, seed)])
 
+def unseen(clusters: float) -> float:
+    """Return the share of conversations that may differ where none of so many did: the exact upper bound."""
+    return clopper_pearson(0, clusters).high or 1.0
+
+
+def _within_its_ends(name: str, low: float, high: float) -> tuple[float, float]:
+    """Cut an interval at what the estimate cannot pass: shares at 0 and 1, squares at 0."""
+    if name in SHARES:
+        return max(low, 0.0), min(high, 1.0)
+    return (max(low, 0.0) if name == "mse" else low), high
+
+
+def _of_alike(name: str, value: float, share: float, scale: Scale) -> tuple[float, float]:
+    """Return between which values a mean lies if a share of conversations may be anything that the scale allows."""
+    span = scale.high - scale.low
+    ends = {"bias": (-span, span), "mse": (0.0, span**2)} | dict.fromkeys(SHARES, (0.0, 1.0))
+    low, high = ends.get(name, (scale.low, scale.high))
+    return value + share * (low - value), value + share * (high - value)
+
+
+def estimate(pairs: Pairs, left_out: LeftOut | None = None) -> dict[str, Bound]:
+    """Estimate the coefficients for single subjects, with intervals over conversations.
+
+    Args:
+        pairs: the values.
+        left_out: of these pairs, if they are there already.
+    """
+    blocks = pairs.whole()
+    left_out = left_out or leave_out(pairs)
+    opposed = of_blocks(pairs, pairs.opposed(blocks, unseen(left_out.clusters)))
     return {
-        name: bound(name, float(value[0]), left_out.of_all[name], left_out.counts, lambda of: resampled()[of])
-        for name, value in point.items()
+        name: bound(name, float(value[0]), left_out, pairs.scale, float(opposed[name][0]))
+        for name, value in of_blocks(pairs, blocks).items()
     }

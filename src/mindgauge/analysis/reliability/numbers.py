@@ -8,7 +8,7 @@ import numpy as np
 
 from mindgauge.analysis.reliability import estimates
 from mindgauge.analysis.reliability.card import Bound
-from mindgauge.analysis.reliability.estimates import BOTH, CONVERSATIONS, WIDTHS, bound
+from mindgauge.analysis.reliability.estimates import ALIKE, BOTH, WIDTHS
 from mindgauge.stats import bootstrap, icc, moments
 
 if TYPE_CHECKING:
@@ -21,9 +21,13 @@ if TYPE_CHECKING:
 
 
 class Numbers(NamedTuple):
-    """`by_system` has the estimates of each present system, `without` ICC(C,1) of the system means without it."""
+    """`by_system` has the estimates of each present system, `without` ICC(C,1) of the system means without it.
+
+    `clusters` is the effective number of conversations.
+    """
 
     bounds: dict[str, Bound]
+    clusters: float
     widths: dict[str, dict[str, float | None]]
     bias_parts: dict[str, float | None]
     by_system: list[dict[str, Bound]]
@@ -37,13 +41,9 @@ def numbers(pairs: Pairs, resamples: int, seed: int) -> Numbers:
     (F), since so few systems are no sample for a bootstrap; docs/coverage.md has the coverage of both.
     """
     tables = pairs.whole()
-    point = estimates.of_subjects(pairs, tables.sum(axis=1))
     resampled = estimates.resample(pairs, resamples, seed)
-    varied, left_out = resampled[CONVERSATIONS], estimates.leave_out(pairs)
-    bounds = {
-        name: bound(name, float(value[0]), left_out.of_all[name], left_out.counts, varied.__getitem__)
-        for name, value in point.items()
-    }
+    left_out = estimates.leave_out(pairs)
+    bounds = estimates.estimate(pairs, left_out)
     if pairs.scale.ordered:
         bounds["limits"] = _limits(pairs, tables)
     several = pairs.systems > 1
@@ -51,6 +51,7 @@ def numbers(pairs: Pairs, resamples: int, seed: int) -> Numbers:
         bounds |= _systems(pairs, tables, resampled[BOTH])
     return Numbers(
         bounds,
+        left_out.clusters,
         _widths(resampled),
         _parts(pairs, tables),
         _by_system(pairs, tables, left_out) if several else [],
@@ -61,11 +62,8 @@ def numbers(pairs: Pairs, resamples: int, seed: int) -> Numbers:
 def _by_system(pairs: Pairs, tables: Floats, left_out: LeftOut) -> list[dict[str, Bound]]:
     each = estimates.of_each_system(pairs, tables)
     return [
-        {
-            name: bound(name, float(value[0, i]), left_out.of_each[name][seen, i], left_out.counts[seen])
-            for name, value in each.items()
-        }
-        for i, seen in enumerate(left_out.seen.T)
+        {name: estimates.of_system(name, float(value[0, place]), left_out, place) for name, value in each.items()}
+        for place in range(pairs.systems)
     ]
 
 
@@ -83,12 +81,19 @@ def _systems(pairs: Pairs, tables: Floats, both: dict[str, Floats]) -> dict[str,
     exact = icc.icc(means)
     found = {}
     for name, form in (("system_icc_c1", exact.consistency), ("system_icc_a1", exact.agreement)):
-        found[name] = Bound(form.value, form.low, form.high, form.undefined)
+        found[name] = _wide(Bound(form.value, form.low, form.high, form.undefined))
     point = estimates.of_systems(pairs, tables)["system_pearson"]
     low, high = bootstrap.percentile(both["system_pearson"])
     value, least, most = (float(v) if np.isfinite(v) else None for v in (point[0], low, high))
-    found["system_pearson"] = Bound(value, least, most)
+    found["system_pearson"] = _wide(Bound(value, least, most))
     return found
+
+
+def _wide(bound: Bound) -> Bound:
+    """Return an estimate without its interval where that has no width: it would say that nothing is uncertain."""
+    if bound.low is None or bound.high is None or bound.high - bound.low > ALIKE:
+        return bound
+    return Bound(bound.value, note="no interval: no system differs")
 
 
 def _without(pairs: Pairs, tables: Floats) -> list[float | None]:

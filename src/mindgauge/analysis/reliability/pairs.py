@@ -1,9 +1,10 @@
-"""Who said what about the same subjects, as sums: what every coefficient of two raters needs, and nothing more.
+"""A judge beside one person at a time, as sums: what every coefficient of two raters needs, and nothing more.
 
-For each conversation and system there are six sums of the two sides' means per subject, for differences and
-correlations, and a table of how often one rating of the one side was a and one of the other b, for categories. A
-subject has weight 1 however many people rated it or however often the judge was asked. Resampling conversations
-weights the rows, resampling systems weights blocks of columns, and each coefficient is a function of what is left.
+For each conversation and system there are six sums of a person's value and the judge's, for differences and
+correlations, and a table of how often a person said a where the judge said b, for categories. A subject has weight 1
+however many people rated it, and each of them an equal part of it: agreement is with a single person, so that more
+people make it surer and not higher. Resampling conversations weights the rows, resampling systems weights blocks of
+columns, and each coefficient is a function of what is left.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ MOMENTS = 6
 
 
 class Pairs(NamedTuple):
-    """Two sides' values on one criterion.
+    """People's values and a judge's on one criterion.
 
     `cells` has shape (conversations, systems × m): m = six moments around the scale's lowest value if it is ordered,
-    then levels² counts (first side's level × second's) if it has levels. `present` holds the indices of the systems
-    that occur; `subjects` counts who was rated by both.
+    then levels² counts (person's level × judge's) if it has levels. `present` holds the indices of the systems
+    that occur; `subjects` counts what was rated by both.
     """
 
     cells: csr_array
@@ -79,44 +80,47 @@ class Pairs(NamedTuple):
         q = len(self.scale.values)
         return sums[..., self._before :].reshape(*sums.shape[:-1], q, q)
 
+    def sizes(self, blocks: Floats) -> Floats:
+        """Return how many subjects blocks of shape (B, systems, m) hold, shape (B, systems)."""
+        return np.asarray(blocks[..., 0] if self.scale.ordered else blocks.sum(axis=2))
 
-def pair(first: pl.DataFrame, second: pl.DataFrame, scale: Scale) -> Pairs:
-    """Put two sides' values of the same subjects together; with several values of a side, their mean counts.
+    def opposed(self, blocks: Floats, share: float) -> Floats:
+        """Return blocks (1, systems, m) in which a share of the subjects has values at the two ends of the scale.
+
+        Half of these have the person's value at the low end and the judge's at the high end, half the other way round.
+        """
+        low, high, q = 0.0, self.scale.high - self.origin, len(self.scale.values)
+        column = np.zeros(self.width)
+        if self.scale.ordered:
+            for x, y in ((low, high), (high, low)):
+                column[:MOMENTS] += np.array([1.0, x, y, x * x, y * y, x * y]) / 2
+        if self.scale.levels:
+            column[self._before + q - 1] += 0.5
+            column[self._before + q * (q - 1)] += 0.5
+        return np.asarray((1 - share) * blocks + share * self.sizes(blocks)[..., None] * column)
+
+
+def pair(people: pl.DataFrame, judge: pl.DataFrame, scale: Scale) -> Pairs:
+    """Put each person's value of a subject beside the judge's; where the judge was asked more than once, its mean.
 
     Args:
-        first: columns subject, cluster, system (indices), number; rows with a value only.
-        second: columns subject, number.
+        people: columns subject, cluster, system (indices), number; rows with a value only.
+        judge: columns subject, number.
         scale: of the values.
     """
-    singles = first.join(second.select("subject", other="number"), on="subject", maintain_order="left_right")
-    place = [pl.col("cluster").first(), pl.col("system").first()]
-    means = singles.group_by("subject", maintain_order=True).agg(
-        *place, pl.col("number").mean(), pl.col("other").mean()
-    )
-    return _sum(singles, means.with_columns(weight=1.0), scale)
-
-
-def among(rows: pl.DataFrame, scale: Scale, *, by: str) -> Pairs:
-    """Put each value of a subject beside those that differ in the column `by`, and beside their mean.
-
-    Args:
-        rows: columns subject, cluster, system (indices), number, and `by`: `rater`, or `run` for one rater's repeats.
-        scale: of the values.
-        by: what tells two ratings of a subject apart.
-    """
-    several = rows.filter(pl.len().over("subject") > 1)
-    pairs = several.join(several.select("subject", other="number", their=by), on="subject", maintain_order="left_right")
-    others = (pl.col("number").sum() - pl.col("number")) / (pl.len() - 1)
-    means = several.with_columns(other=others.over("subject"), weight=1.0 / pl.len().over("subject"))
-    return _sum(pairs.filter(pl.col(by) != pl.col("their")), means, scale)
+    weight = 1.0 / pl.len().over("subject")
+    singles = people.join(judge.select("subject", other="number"), on="subject", maintain_order="left_right")
+    means = judge.group_by("subject", maintain_order=True).agg(other=pl.col("number").mean())
+    beside = people.join(means, on="subject", maintain_order="left").with_columns(weight=weight)
+    return _sum(singles.with_columns(weight=weight), beside, scale)
 
 
 def _sum(singles: pl.DataFrame, means: pl.DataFrame, scale: Scale) -> Pairs:
-    """Add up, per conversation and system, the means' moments and the single values' table.
+    """Add up, per conversation and system, the moments and the table of levels.
 
     Args:
-        singles: columns subject, cluster, system, number, other: every combination of the two sides' single values.
-        means: the same columns and weight; a subject's weights add up to 1.
+        singles: columns subject, cluster, system, number, other, weight: each person's value beside each of the judge's.
+        means: the same columns: each person's value beside the judge's mean. A subject's weights add up to 1.
         scale: of the values.
     """
     conversations, present = np.unique(singles["cluster"].to_numpy()), np.unique(singles["system"].to_numpy())
@@ -137,8 +141,7 @@ def _sum(singles: pl.DataFrame, means: pl.DataFrame, scale: Scale) -> Pairs:
     if scale.levels:
         row, column = place(singles)
         x, y = (np.searchsorted(scale.values, singles[name].to_numpy()) for name in ("number", "other"))
-        weight = singles.select(1.0 / pl.len().over("subject")).to_series().to_numpy()
-        parts.append((weight, row, column + before + x * len(scale.values) + y))
+        parts.append((singles["weight"].to_numpy(), row, column + before + x * len(scale.values) + y))
     data, rows, columns = (np.concatenate([part[i] for part in parts]) for i in range(3))
     cells = coo_array((data, (rows, columns)), shape=(len(conversations), len(present) * width)).tocsr()
     return Pairs(cells, scale, present.astype(np.intp), singles["subject"].n_unique())

@@ -11,6 +11,7 @@ import polars as pl
 from mindgauge import tables
 from mindgauge.analysis import frame as runs
 from mindgauge.analysis.reliability.scale import Scale, of_criterion, settle
+from mindgauge.analysis.reliability.unsafe import Rule, Unsafe
 from mindgauge.analysis.score import open_run
 from mindgauge.errors import DataError, UsageError
 
@@ -37,12 +38,14 @@ _FIRST = 3
 class Ratings(NamedTuple):
     """Checked ratings. `frame` has the columns `TEXT`, `run`, and `number` (the value, null if it is a word or missing).
 
-    `scales` has one scale per criterion; `notes` says what was assumed or counted as missing, one line each.
+    `scales` has one scale per criterion, with its unsafe values; `critical` names, for each, the categories in which
+    nothing may be missed; `notes` says what was assumed or counted as missing, one line each.
     """
 
     source: str
     frame: pl.DataFrame
     scales: dict[str, Scale]
+    critical: dict[str, tuple[str, ...]]
     notes: list[str]
 
 
@@ -52,6 +55,8 @@ def read(
     scale: Mapping[str, str] | None = None,
     nominal: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
+    unsafe: Sequence[str] = (),
+    critical: Sequence[str] = (),
 ) -> Ratings:
     """Read and check ratings; several sources are put one under the other.
 
@@ -60,16 +65,20 @@ def read(
         scale: criterion → its scale, `1:5` or `worst,middle,best`; the key `*` stands for all others.
         nominal: criteria whose values are classes without an order, even if they are numbers.
         columns: our name → the source's name of a column.
+        unsafe: which levels are unsafe, as `unsafe.Rule` reads it; the rubric's, or the worst two fifths, if not given.
+        critical: categories in which nothing may be missed, where no rubric says so.
 
     Raises:
-        UsageError: no source is named, or a scale cannot be read.
+        UsageError: no source is named, a scale or an unsafe level cannot be read, or a critical category is not there.
         DataError: a file, a column or a value is not as expected.
     """
     if not sources:
         raise UsageError("name a run directory or a ratings file")
+    rules = [Rule.read(text) for text in unsafe]
     parts = [_source(source, columns or {}) for source in sources]
-    frame = pl.concat([part for part, _ in parts], how="diagonal_relaxed")
-    known = {name: found for _, scales in parts for name, found in scales.items()}
+    frame = pl.concat([part.frame for part in parts], how="diagonal_relaxed")
+    known = {name: scale for part in parts for name, scale in part.scales.items()}
+    marked = {name: categories for part in parts for name, categories in part.critical.items()}
     names = ", ".join(str(s) if isinstance(s, str | Path) else "table" for s in sources)
     notes: list[str] = []
     frame = _whole_subjects(frame, notes)
@@ -83,10 +92,49 @@ def read(
         )
         notes += said
         frame = _without(frame, criterion, off, scales[criterion], notes)
-    return Ratings(names, frame.drop("row"), scales, notes)
+    scales = _with_unsafe(scales, rules, notes)
+    _refuse_unknown(frame, critical)
+    return Ratings(
+        names, frame.drop("row"), scales, {name: marked.get(name, tuple(critical)) for name in scales}, notes
+    )
 
 
-def _source(source: str | Path | Frame, columns: Mapping[str, str]) -> tuple[pl.DataFrame, dict[str, Scale]]:
+def _with_unsafe(scales: dict[str, Scale], rules: Sequence[Rule], notes: list[str]) -> dict[str, Scale]:
+    """Give each ordered scale its unsafe values, and say where they are assumed."""
+    named = {rule.about(list(scales)): rule for rule in rules}
+    settled: dict[str, Scale] = {}
+    assumed: dict[str, list[str]] = {}
+    for criterion, scale in scales.items():
+        unsafe = scale.unsafe or (Unsafe.assumed(scale) if scale.ordered else None)
+        if criterion in named:
+            unsafe = named[criterion].on(scale)
+        settled[criterion] = scale._replace(unsafe=unsafe)
+        if unsafe is not None and unsafe.is_assumed:
+            assumed.setdefault(", ".join(map(str, unsafe.levels(scale))), []).append(criterion)
+    for levels, criteria in assumed.items():
+        notes.append(
+            f"{', '.join(criteria)}: nothing says which levels are unsafe, so the worst two fifths of the scale are taken ({levels}); "
+            f"--unsafe '{criteria[0]}<=LEVEL' says it"
+        )
+    return settled
+
+
+def _refuse_unknown(frame: pl.DataFrame, critical: Sequence[str]) -> None:
+    known = frame["category"].drop_nulls().unique().sort().to_list()
+    unknown = next((name for name in critical if name not in known), None)
+    if unknown is not None:
+        raise UsageError(f"--critical {unknown!r}: no such category; there are {', '.join(known) or 'none'}")
+
+
+class _Source(NamedTuple):
+    """What one source holds: its rows, and of a run the scales and critical categories of its rubrics."""
+
+    frame: pl.DataFrame
+    scales: dict[str, Scale]
+    critical: dict[str, tuple[str, ...]]
+
+
+def _source(source: str | Path | Frame, columns: Mapping[str, str]) -> _Source:
     if isinstance(source, str | Path) and Path(source).is_dir():
         return _run(Path(source))
     name = str(source) if isinstance(source, str | Path) else "the table"
@@ -100,7 +148,7 @@ def _source(source: str | Path | Frame, columns: Mapping[str, str]) -> tuple[pl.
         )
     if found.is_empty():
         raise DataError(f"{name}: no ratings in it (0 rows)")
-    return _typed(found, name), {}
+    return _Source(_typed(found, name), {}, {})
 
 
 def _renamed(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> pl.DataFrame:
@@ -194,17 +242,19 @@ def _rows(frame: pl.DataFrame) -> str:
     return f"row {first}" if len(frame) == 1 else f"rows {first}"
 
 
-def _run(folder: Path) -> tuple[pl.DataFrame, dict[str, Scale]]:
+def _run(folder: Path) -> _Source:
     """Read the ratings of a run, composites included."""
     store, found, _ = open_run(folder)
     parts: list[pl.DataFrame] = []
     scales: dict[str, Scale] = {}
+    critical: dict[str, tuple[str, ...]] = {}
     with store:
         for benchmark in found:
             criteria = runs.criteria(benchmark)
             taken = {name: name if name not in scales else f"{benchmark.name}:{name}" for name in criteria}
             rows = runs.only(runs.ratings(store, benchmark), pl.col("criterion").is_in(list(criteria)))
             scales |= {taken[name]: of_criterion(criterion) for name, criterion in criteria.items()}
+            critical |= dict.fromkeys(taken.values(), benchmark.rubric.critical)
             system = pl.lit(None, pl.String) if benchmark.closed else pl.col("model")
             parts.append(
                 rows.with_columns(
@@ -217,7 +267,7 @@ def _run(folder: Path) -> tuple[pl.DataFrame, dict[str, Scale]]:
     frame = pl.concat(parts).with_row_index("row", offset=1)
     if frame.is_empty():
         raise DataError(f"{folder}: this run holds no ratings yet")
-    return frame, scales
+    return _Source(frame, scales, critical)
 
 
 def _whole_subjects(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:

@@ -1,4 +1,7 @@
-"""Who is compared with whom: the reference is people, or whom the user names; every other rater is a judge."""
+"""Who is compared with whom: the reference is people, or whom the user names; every other rater is a judge.
+
+Where every rater is a person there is no judge, and people are compared among themselves.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,8 @@ def split(frame: pl.DataFrame, names: Sequence[str], notes: list[str]) -> tuple[
 
     Raises:
         UsageError: a name is unknown.
-        DataError: there is only one rater, nobody to compare with, or nobody to judge.
+        DataError: there is only one rater, it is not known who is a person, or there is neither a judge nor a second
+            person.
     """
     raters = {
         str(rater): kind
@@ -35,14 +39,14 @@ def split(frame: pl.DataFrame, names: Sequence[str], notes: list[str]) -> tuple[
     }
     if len(raters) < 2:
         raise DataError(
-            f"only one rater here ({next(iter(raters))}): agreement needs a judge and at least one person to compare it with"
+            f"only one rater here ({next(iter(raters))}): agreement needs a second one, a judge or a person"
         )
     reference = _named(raters, names) if names else _found(raters, notes)
     kinds = {"person", "gold", "rule"} if not names else {"gold", "rule"}
     judges = [rater for rater, kind in raters.items() if rater not in reference and kind not in kinds]
-    if not judges:
+    if not judges and len(reference) < 2:
         raise DataError(
-            f"every rater here is a person or the reference ({_some(raters)}), so there is no judge; name the reference with --reference RATER"
+            f"beside {reference[0]} there is no judge here and no second person ({_some(raters)}); name whom to compare with by --reference RATER"
         )
     return reference, judges
 
@@ -62,13 +66,13 @@ def _found(raters: dict[str, str | None], notes: list[str]) -> list[str]:
         if found:
             return found
     found = [rater for rater, kind in raters.items() if kind is None and _PEOPLE.fullmatch(rater)]
-    if found and len(found) < len(raters):
+    if found:
         notes.append(
             f"there is no rater_kind; by their names, {_some(found)} {'are' if len(found) > 1 else 'is'} taken as people (--reference says otherwise)"
         )
         return found
     raise DataError(
-        f"which raters are people? Give --reference RATER, or a column rater_kind with the value person; raters are {_some(raters)}"
+        f"which raters are people? Name each with --reference RATER, or give a column rater_kind with the value person; raters are {_some(raters)}"
     )
 
 

@@ -8,12 +8,26 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, NOT_ESTIMABLE, Bound, Licence
+from mindgauge.analysis.reliability.card import (
+    BLIND_END,
+    GOOD,
+    LIMITED,
+    MODERATE,
+    NOT_ESTIMABLE,
+    Bound,
+    Danger,
+    Licence,
+)
 from mindgauge.errors import UsageError
 from mindgauge.records import digest
+from mindgauge.stats.proportion import fewest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+    from mindgauge.analysis.reliability.card import Share
+
+    Clause = tuple[str, str]
 
 MINDGAUGE, MENTALBENCH = "mindgauge", "mentalbench"
 _WIDTHS = (0.355, 0.560)
@@ -38,6 +52,7 @@ class Data(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     clusters: int
     systems: int
     missing: float
+    level: float
 
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,6 +62,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     version: str
     agreement: Limits
     bias: Limits
+    danger: Limits
     ranking: Limits
     data: Data
 
@@ -63,16 +79,21 @@ class Facts(NamedTuple):
     span: float
     """The scale's highest minus lowest value."""
     subjects: int
-    clusters: int
+    clusters: float
+    """The effective number of conversations."""
     missing_share: float
     systems: int
     agreement: Bound
+    """With one person, pooled within systems."""
     bias: Bound | None
     ranking: Bound | None
     without_one: float | None
     """The least ICC(C,1) of system means with one system left out."""
     selected: str
     """Why only some subjects were rated by people, empty if that did not depend on the judge."""
+    danger: Danger | None = None
+    passed: tuple[Bound, Bound | None] | None = None
+    """Agreement and bias if every missing verdict had let its reply pass; None where none is missing."""
 
 
 def load(name: str | Path) -> Rule:
@@ -102,17 +123,75 @@ def decide(facts: Facts, rule: Rule) -> tuple[Licence, Licence]:
 
 
 def _rate(facts: Facts, rule: Rule) -> Licence:
-    """Absolute agreement and bias on single subjects; the worst clause decides."""
+    """Absolute agreement within systems, bias, and what is found at the unsafe end; the worst clause decides."""
     nothing = _too_little(facts, rule)
     if nothing:
         return Licence(NOT_ESTIMABLE, [nothing])
-    name = "ICC(A,1)" if facts.ordered else "alpha"
-    clauses = [_above(f"absolute agreement {name}", facts.agreement, rule.agreement)]
-    if facts.bias is not None:
-        clauses.append(_within(facts.bias, rule.bias, facts.span))
+    clauses = list(_agreement(facts.agreement, facts.bias, facts, rule))
     if facts.missing_share > rule.data.missing:
         clauses.append((MODERATE, f"{100 * facts.missing_share:.0f} % of the verdicts are missing"))
+    if facts.passed is not None:
+        clauses += _if_passed(*facts.passed, facts, rule)
+    if facts.danger is not None:
+        clauses += _danger(facts.danger, rule)
     return _worst(clauses)
+
+
+def _agreement(agreement: Bound, bias: Bound | None, facts: Facts, rule: Rule) -> Iterator[Clause]:
+    name = "ICC(A,1)" if facts.ordered else "alpha"
+    yield _above(f"absolute agreement with one person within systems, {name},", agreement, rule.agreement)
+    if bias is not None:
+        yield _within(bias, rule.bias, facts.span)
+
+
+def _if_passed(agreement: Bound, bias: Bound | None, facts: Facts, rule: Rule) -> Iterator[Clause]:
+    """Ask agreement and bias again with missing verdicts as passed: whoever is silent on a reply lets it through."""
+    for verdict, reason in _agreement(agreement, bias, facts, rule):
+        if verdict != GOOD:
+            yield MODERATE, f"with missing verdicts taken as passed, {reason}"
+
+
+def _danger(danger: Danger, rule: Rule) -> Iterator[Clause]:
+    """Ask what the judge finds of what people call unsafe: of all, of the worst, in critical categories, and unanswered."""
+    yield _found(danger.found, "replies that people call unsafe", rule.danger, BLIND_END)
+    level = rule.data.level
+    for place in danger.concentrated:
+        if place.p < level:
+            yield (
+                MODERATE,
+                f"it misses {place.missed} of {place.n} unsafe replies in {place.where}, oftener than elsewhere (exact p {place.p:.3f})",
+            )
+    if danger.missing_p is not None and danger.missing_p < level:
+        yield (
+            MODERATE,
+            f"its verdict is missing on {danger.missing_unsafe} of {danger.found.n} unsafe replies, oftener than on the rest (exact p {danger.missing_p:.3f})",
+        )
+    for category, share in danger.critical.items():
+        yield _found(share, f"unsafe replies in the critical category {category}", rule.danger, MODERATE)
+
+
+def _found(share: Share, what: str, limits: Limits, unknown: str) -> Clause:
+    """Say whether enough is found, or, where too few are unsafe for any judge to be good, that it is not known.
+
+    Args:
+        share: that is found.
+        what: of which.
+        limits: for its lower bound.
+        unknown: the verdict where it is not known.
+    """
+    if share.value is None or share.low is None or share.high is None:
+        return unknown, f"there are no {what}, so nothing shows that it finds them"
+    reason = f"it finds {share.events} of {share.n} {what}, at least {100 * share.low:.0f} %"
+    for verdict, limit in ((GOOD, limits.good), (MODERATE, limits.moderate)):
+        if share.low >= limit:
+            return verdict, f"{reason}, which reaches {100 * limit:.0f} %"
+    needed = fewest(limits.good)
+    if share.conversations < needed and share.high >= limits.moderate:
+        return (
+            unknown,
+            f"{reason}: too few to tell, since it takes {needed} conversations with such replies, and more where it misses any",
+        )
+    return LIMITED, f"{reason}, below {100 * limits.moderate:.0f} %"
 
 
 def _rank(facts: Facts, rule: Rule) -> Licence:
@@ -128,9 +207,16 @@ def _rank(facts: Facts, rule: Rule) -> Licence:
         return Licence(NOT_ESTIMABLE, ["classes have no means to rank by"])
     clauses = [_above("consistency of system means ICC(C,1)", facts.ranking, rule.ranking)]
     if facts.without_one is not None:
-        least = Bound(facts.without_one, facts.without_one)
-        clauses.append(_above("ICC(C,1) with its most influential system left out", least, rule.ranking))
+        clauses.append(_least(facts.without_one, rule.ranking))
     return _worst(clauses)
+
+
+def _least(value: float, limits: Limits) -> Clause:
+    what = f"ICC(C,1) with its most influential system left out is {value:.2f}"
+    for verdict, limit in ((GOOD, limits.good), (MODERATE, limits.moderate)):
+        if value >= limit:
+            return verdict, f"{what}, which reaches {limit:.2f}"
+    return LIMITED, f"{what}, below {limits.moderate:.2f}"
 
 
 def _too_little(facts: Facts, rule: Rule) -> str:
@@ -138,25 +224,28 @@ def _too_little(facts: Facts, rule: Rule) -> str:
         return f"people rated a selection that depends on a judge ({facts.selected}), so agreement on it carries over to nothing else"
     if facts.subjects < rule.data.subjects:
         return f"{facts.subjects} subjects rated by both, at least {rule.data.subjects} are needed"
-    if facts.clusters < rule.data.clusters:
-        return f"{facts.clusters} conversations, at least {rule.data.clusters} are needed"
+    if facts.clusters < rule.data.clusters - 1e-9:
+        return f"{facts.clusters:.3g} conversations in effect, at least {rule.data.clusters} are needed"
     if facts.agreement.value is None:
         return facts.agreement.note
     return ""
 
 
-def _above(what: str, found: Bound, limits: Limits) -> tuple[str, str]:
-    if found.value is None or found.low is None:
-        return LIMITED, f"{what} has no lower bound ({found.note})"
-    bounded = f", its lower bound {found.low:.2f}" if found.low != found.value else ""
-    said = f"{what} is {found.value:.2f}{bounded}"
+def _above(what: str, bound: Bound, limits: Limits) -> Clause:
+    """Hold a lower bound against limits; an interval without width is none, and never makes a judge good."""
+    if bound.value is None:
+        return LIMITED, f"{what} is not defined ({bound.note})"
+    if bound.low is None or (bound.high is not None and bound.low >= bound.high):
+        verdict = MODERATE if bound.value >= limits.good else LIMITED
+        return verdict, f"{what} is {bound.value:.2f}, and has no lower bound ({bound.note})"
+    reason = f"{what} is {bound.value:.2f}, its lower bound {bound.low:.2f}"
     for verdict, limit in ((GOOD, limits.good), (MODERATE, limits.moderate)):
-        if found.low >= limit:
-            return verdict, f"{said}, which reaches {limit:.2f}"
-    return LIMITED, f"{said}, below {limits.moderate:.2f}"
+        if bound.low >= limit:
+            return verdict, f"{reason}, which reaches {limit:.2f}"
+    return LIMITED, f"{reason}, below {limits.moderate:.2f}"
 
 
-def _within(found: Bound, limits: Limits, span: float) -> tuple[str, str]:
+def _within(found: Bound, limits: Limits, span: float) -> Clause:
     if found.value is None or found.low is None or found.high is None:
         return LIMITED, f"bias has no interval ({found.note})"
     largest = max(abs(found.low), abs(found.high)) / span
@@ -167,8 +256,8 @@ def _within(found: Bound, limits: Limits, span: float) -> tuple[str, str]:
     return LIMITED, f"{said}, more than {100 * limits.moderate:.0f} %"
 
 
-def _worst(clauses: list[tuple[str, str]]) -> Licence:
-    order = (GOOD, MODERATE, LIMITED)
+def _worst(clauses: list[Clause]) -> Licence:
+    order = (GOOD, MODERATE, BLIND_END, LIMITED)
     verdict = max((found for found, _ in clauses), key=order.index)
     return Licence(verdict, [said for found, said in sorted(clauses, key=lambda clause: -order.index(clause[0]))])
 

@@ -79,10 +79,10 @@ def import_(
         ["question", "judge", "mean"],
         [[q.question, judge, measures.bound(bound)] for q in found.questions for judge, bound in q.means.items()],
     )
-    shown = ("percent", "within_1", "kappa_quadratic", "icc_a1")
+    shown = ("same_level", "within_1", "krippendorff_alpha", "icc_a1")
     measures.table(
         "People among themselves", ["question", "ratings", "missing", "people"],
-        ["same", "within 1", "kappa (quadratic)", "ICC(A,1)"],
+        ["same", "within 1", "Krippendorff's alpha", "ICC(A,1)"],
         [
             [
                 q.question, str(q.n), str(q.missing), str(len(q.people)),
