@@ -1,14 +1,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom, fisher_exact
 from statsmodels.stats.proportion import proportion_confint
 
 from mindgauge.stats.interval import Interval
-from mindgauge.stats.proportion import clopper_pearson, wilson, zero_events_upper
+from mindgauge.stats.proportion import clopper_pearson, demand, fewest, fisher_greater, wilson, zero_events_upper
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DataObject
 
 COUNTS = st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 METHODS = pytest.mark.parametrize(("interval", "name"), [(clopper_pearson, "beta"), (wilson, "wilson")])
@@ -79,3 +84,30 @@ def test_nothing_observed_says_so(found: Interval) -> None:
 def test_impossible_counts_are_refused(interval: Method, name: str, count: int, n: int) -> None:
     with pytest.raises(ValueError, match=f"{count} events in {n} observations"):
         interval(count, n)
+
+
+@given(st.integers(1, 40), st.integers(1, 40), st.data())
+def test_fisher_s_test_is_scipy_s(n: int, m: int, data: DataObject) -> None:
+    events, others = data.draw(st.integers(0, n)), data.draw(st.integers(0, m))
+    expected = fisher_exact([[events, n - events], [others, m - others]], alternative="greater").pvalue
+    assert fisher_greater(events, n, others, m) == pytest.approx(expected, abs=1e-9)
+
+
+def test_fisher_s_tea() -> None:
+    assert fisher_greater(3, 4, 1, 4) == pytest.approx(17 / 70)
+
+
+def test_how_many_events_a_study_needs() -> None:
+    needed = demand(0.80, 0.98)
+    assert (needed.n, needed.misses) == (34, 2)
+    assert needed.passes == pytest.approx(binom.cdf(2, 34, 0.02))
+    assert needed.passes_at_limit == pytest.approx(binom.cdf(2, 34, 0.20))
+    assert needed.passes_at_limit < 0.025
+    assert (clopper_pearson(32, 34).low or 0) >= 0.80 > (clopper_pearson(31, 34).low or 1)
+    assert (binom.cdf(2, 36, 0.02), binom.cdf(2, 36, 0.20)) == pytest.approx((0.966, 0.016), abs=0.001)
+
+
+@pytest.mark.parametrize(("limit", "n"), [(0.80, 17), (0.60, 8)])
+def test_fewest_is_where_all_found_reaches_the_limit(limit: float, n: int) -> None:
+    assert fewest(limit) == n
+    assert (clopper_pearson(n, n).low or 0) >= limit > (clopper_pearson(n - 1, n - 1).low or 1)

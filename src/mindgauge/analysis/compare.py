@@ -12,7 +12,7 @@ from mindgauge.analysis import frame, questions, systems
 from mindgauge.analysis.compared import Compared, Measure
 from mindgauge.analysis.contrasts import contrasts
 from mindgauge.analysis.pairing import pair
-from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
+from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
 from mindgauge.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ Wanted: TypeAlias = "Callable[[Benchmark, str, str, str], bool]"
 
 CASE = "one case by its `id` or `cluster`, or else by what the person says first"
 """What pairs the dialogues of two systems, each with turns of its own."""
-_GRAVEST_FIRST = (LIMITED, NOT_ESTIMABLE, MODERATE, GOOD)
+_GRAVEST_FIRST = (LIMITED, NOT_ESTIMABLE, BLIND_END, MODERATE, GOOD)
 
 
 class _Bootstrap(NamedTuple):

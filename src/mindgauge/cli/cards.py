@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from mindgauge.cli.render import table
-from mindgauge.reports.coefficients import label, main
+from mindgauge.reports.coefficients import agreement, ceiling, label
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.reliability.card import Bound, Card, Design, Reliability
+    from collections.abc import Sequence
+
+    from mindgauge.analysis.reliability.card import Bound, Card, Design, People, Reliability, Share
 
 _SIGNED = {"bias", "limits"}
 
 
 def show(found: Reliability, *, full: bool) -> None:
-    """Print cards: verdicts and headline numbers, reasons and warnings, corrected scores; with `full`, everything."""
-    table(f"Reliability of judges  ({found.source})", _COLUMNS, [_row(card) for card in found.cards])
+    """Print cards and people's agreement: verdicts, headline numbers, reasons, corrected scores; with `full`, everything."""
+    if found.cards:
+        table(f"Reliability of judges  ({found.source})", _COLUMNS, [_row(card) for card in found.cards])
+        _unsafe_end(found.cards)
     for card in found.cards:
         print(f"\n{card.judge}, {card.criterion}: {card.verdict}")
         for said in [*card.reasons, *card.warnings] if full else [*card.reasons, *card.warnings][:4]:
             print(f"  - {said}")
         if full:
             _full(card)
+    for people in found.people:
+        _people(people)
     corrected = [
         [
             c.judge, c.criterion, s.system or "all", str(s.judged), _bound(s.raw), str(s.rated_by_people),
@@ -79,13 +86,53 @@ def _design(design: Design) -> list[str]:
 
 
 def _row(card: Card) -> list[str]:
-    name = main(card)
     estimates = card.estimates
     return [
-        card.judge, card.criterion, card.rate_replies.verdict, card.rank_systems.verdict, _bound(estimates.get(name)),
-        _bound(estimates.get(f"ceiling_{name}")), _bound(estimates.get("bias"), signed=True),
+        card.judge, card.criterion, card.rate_replies.verdict, card.rank_systems.verdict, _bound(agreement(card)),
+        _bound(ceiling(card)), _bound(estimates.get("bias"), signed=True),
         _bound(estimates.get("system_icc_c1")), str(card.n), str(card.missing),
     ]  # fmt: skip
+
+
+def _unsafe_end(cards: Sequence[Card]) -> None:
+    """Print what each judge finds of what people call unsafe, and what it lets pass."""
+    rows = [
+        [
+            card.judge, card.criterion, ", ".join(map(str, end.levels)), _share(end.found), _share(end.lowest), _share(end.found_any),
+            _share(end.ceiling), _share(end.passed), _most(end.passed),
+        ]
+        for card in cards
+        if (end := card.danger) is not None
+    ]  # fmt: skip
+    if rows:
+        print()
+        columns = [
+            "judge", "criterion", "unsafe", "found of what people call unsafe", "of their worst level", "of what anyone calls unsafe",
+            "people find of it", "unsafe of what it passes", "of 100 passed, up to",
+        ]  # fmt: skip
+        table("At the unsafe end", columns, rows)
+
+
+def _share(share: Share | None) -> str:
+    if share is None or share.value is None or share.low is None or share.high is None:
+        return "–"
+    return f"{share.events} of {share.n} [{100 * share.low:.0f}, {100 * share.high:.0f} %]"
+
+
+def _most(share: Share) -> str:
+    return "–" if share.high is None else str(math.ceil(100 * share.high))
+
+
+def _people(people: People) -> None:
+    """Print how far people agree on one criterion, and who of them is stricter."""
+    print()
+    rows = [[label(name), _bound(bound), bound.note] for name, bound in people.estimates.items()]
+    table(f"People among themselves on {people.criterion}: {people.raters} people, {people.n} replies rated by two or more",
+          ["estimate", "value and 95 % interval", ""], rows)  # fmt: skip
+    table(
+        "", ["person", "replies shared", "stricter than the others by", "ICC(A,1) with the others' mean"],
+        [[p.rater, str(p.n), _bound(p.severity, signed=True), _bound(p.beside_rest)] for p in people.persons],
+    )  # fmt: skip
 
 
 def _full(card: Card) -> None:

@@ -23,6 +23,13 @@ def reliability(
         list[str], typer.Option(help="1:5, or worst,…,best, for all criteria; or CRITERION=1:5. May be repeated.")
     ] = [],  # noqa: B006
     nominal: Annotated[list[str], typer.Option(help="A criterion whose values are classes without an order.")] = [],  # noqa: B006
+    unsafe: Annotated[
+        list[str],
+        typer.Option(help="Which levels are unsafe: CRITERION<=LEVEL, or CRITERION=LEVEL,LEVEL. May be repeated."),
+    ] = [],  # noqa: B006
+    critical: Annotated[
+        list[str], typer.Option(help="A category in which nothing may be missed, such as suicide. May be repeated.")
+    ] = [],  # noqa: B006
     columns: Annotated[list[str], typer.Option("--map", help="OURS=THEIRS, where a column has another name.")] = [],  # noqa: B006
     rule: Annotated[
         str, typer.Option(help="mindgauge; mentalbench (the source's own, for comparison); or a file like rule.toml.")
@@ -32,12 +39,12 @@ def reliability(
     full: Annotated[bool, typer.Option("--full", help="Every card in full, not only a line each.")] = False,
     json: options.Json = False,
 ) -> None:
-    """Say when a judge can be trusted: a reliability card for each judge and criterion."""
+    """Say when a judge can be trusted, by a card for each judge and criterion, and how far people agree."""
     from mindgauge.cli import cards
     from mindgauge.verbs.reliability import reliability as verb
 
     found = verb(
-        list(ratings), reference=reference, scale=options.scales(scale), nominal=nominal,
+        list(ratings), reference=reference, scale=options.scales(scale), nominal=nominal, unsafe=unsafe, critical=critical,
         columns=options.pairs(columns, "--map"), rule=rule, resamples=resamples, seed=seed,
     )  # fmt: skip
     if json:

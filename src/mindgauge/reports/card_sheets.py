@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis.reliability.card import LIMITED, Bound
-from mindgauge.reports.coefficients import NAMES, agreement, label, main
+from mindgauge.reports.coefficients import NAMES, agreement, ceiling, label, main, repeated
 from mindgauge.reports.content import Column, Sheet
 from mindgauge.reports.numbers import decimal, words
 from mindgauge.reports.standing import UNRELIABLE
@@ -117,8 +117,8 @@ def _overview(found: Found, low: Mapping[tuple[str, str, str], tuple[int, int]])
         few, both = low.get((standing.run, standing.criterion, card.judge), (None, None))
         return [
             judge.label, words(standing.criterion), card.rate_replies.verdict, card.rank_systems.verdict, NAMES[name],
-            *_cells(agreement(card)), *_cells(card.estimates.get(f"ceiling_{name}", _NOTHING)),
-            *_cells(card.estimates.get(f"repeat_{name}", _NOTHING)), *_cells(card.estimates.get("bias", _NOTHING)),
+            *_cells(agreement(card)), *_cells(ceiling(card) or _NOTHING), *_cells(repeated(card) or _NOTHING),
+            *_cells(card.estimates.get("bias", _NOTHING)),
             *_cells(card.estimates.get("system_icc_c1", _NOTHING)), card.n, card.missing, card.clusters, len(card.systems),
             card.contested_count, few, both,
         ]  # fmt: skip

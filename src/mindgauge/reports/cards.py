@@ -7,10 +7,10 @@ import re
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis.reliability import rule
-from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, NOT_ESTIMABLE, Bound
+from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE, Bound
 from mindgauge.reports import card_sheets
 from mindgauge.reports.card_phrases import finding
-from mindgauge.reports.coefficients import NAMES, agreement, main
+from mindgauge.reports.coefficients import NAMES, agreement, ceiling, main
 from mindgauge.reports.numbers import count, decimal, interval, named, words
 from mindgauge.reports.trust_section import Agreement, Axis, Panel, Row
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mindgauge.reports.content import System
     from mindgauge.reports.standing import Standing
 
-WORST_FIRST = (LIMITED, MODERATE, NOT_ESTIMABLE, GOOD)
+WORST_FIRST = (LIMITED, BLIND_END, MODERATE, NOT_ESTIMABLE, GOOD)
 
 
 def picture(
@@ -72,7 +72,7 @@ def _ends(bound: Bound | None) -> list[float]:
 
 
 def _ceiling(card: Card) -> Bound:
-    return card.estimates.get(f"ceiling_{main(card)}", Bound(None))
+    return ceiling(card) or Bound(None)
 
 
 def _row(judge: System, standing: Standing, axis: Axis, *, ranked: bool) -> Row:

@@ -77,15 +77,15 @@ def _data(seen: Seen) -> Iterator[str]:
     if seen.facts.subjects and seen.contested >= CONTESTED * seen.facts.subjects:
         apart = "half the scale or more apart" if seen.scale.ordered else "not of one mind"
         yield f"{seen.contested} of {seen.rated['subject'].n_unique()} subjects are contested: people, or people and judge, are {apart}"
-    if not _has(seen, "repeat_icc_a1", "repeat_alpha"):
-        yield "no subject was judged twice, so the judge's agreement with itself is not known"
-    if not _has(seen, "ceiling_icc_a1", "ceiling_alpha"):
-        yield "no subject has values from two people, so it is not known how far people agree"
+    main = "icc_a1" if seen.scale.ordered else "alpha"
+    for name, what in (
+        (f"repeat_{main}", "the judge's agreement with itself"),
+        (f"ceiling_{main}", "how far people agree"),
+    ):
+        bound = seen.bounds.get(name)
+        if bound is not None and bound.value is None:
+            yield f"{what} is not known: {bound.note}"
     yield from _choice(seen)
-
-
-def _has(seen: Seen, *names: str) -> bool:
-    return any(name in seen.bounds and seen.bounds[name].value is not None for name in names)
 
 
 def _choice(seen: Seen) -> Iterator[str]:

@@ -1,0 +1,153 @@
+"""People among themselves: the figures of independent packages, with missing ratings, with and without a judge."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import krippendorff
+import numpy as np
+import polars as pl
+import pytest
+from statsmodels.stats.inter_rater import fleiss_kappa
+
+from mindgauge.stats import agreement
+from tests.analysis.reliability.conftest import World, made
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from mindgauge.analysis.reliability.card import People
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    import pingouin
+
+NAMES = ("anna", "bea", "carl", "dora")
+
+
+def rated(*, missing: float = 0.0, **severity: float) -> World:
+    world = World(systems=3, conversations=40, seed=5)
+    for name in NAMES:
+        world.rated_by(name, "person", noise=0.6, bias=-severity.get(name, 0.0), missing=missing)
+    return world
+
+
+def alone(world: World) -> People:
+    made_ = world.cards()
+    assert made_.cards == []
+    [people] = made_.people
+    return people
+
+
+def wide(world: World) -> NDArray[np.float64]:
+    values = world.frame().pivot("rater", index="subject", values="value").select(NAMES)
+    return values.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+
+
+def value(people: People, name: str) -> float:
+    estimate = people.estimates[name]
+    assert estimate.value is not None and estimate.low is not None and estimate.high is not None
+    assert estimate.low < estimate.value < estimate.high
+    return estimate.value
+
+
+@pytest.mark.filterwarnings("ignore")  # the oracle's own
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_alpha_is_krippendorff_s_also_with_missing_ratings(missing: float) -> None:
+    world = rated(missing=missing)
+    expected = krippendorff.alpha(wide(world).T, level_of_measurement="ordinal", value_domain=[1, 2, 3, 4, 5])
+    assert value(alone(world), "krippendorff_alpha") == pytest.approx(expected)
+    card = world.rated_by("judge").card()
+    assert card.estimates["ceiling_alpha"].value == pytest.approx(expected), "also beside a judge"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_icc_is_that_of_single_persons() -> None:
+    world = rated(carl=0.8)
+    ratings = wide(world)
+    long = pl.DataFrame(
+        [(i, name, ratings[i, j]) for i in range(len(ratings)) for j, name in enumerate(NAMES)],
+        schema=["subject", "rater", "value"],
+        orient="row",
+    )
+    table = pingouin.intraclass_corr(long.to_pandas(), targets="subject", raters="rater", ratings="value")
+    expected = dict(zip(table["Type"], map(float, table["ICC"]), strict=True))
+    people = alone(world)
+    assert value(people, "icc_a1") == pytest.approx(expected["ICC(A,1)"])
+    assert value(people, "icc_c1") == pytest.approx(expected["ICC(C,1)"])
+    rest = {person.rater: person.beside_rest.value or 0 for person in people.persons}
+    assert min(rest[name] for name in ("anna", "bea", "dora")) > value(people, "icc_a1"), "the others' mean is steadier"
+
+
+def test_fleiss_and_gwet_are_those_of_others() -> None:
+    world = rated()
+    counts = np.stack([(wide(world) == level).sum(axis=1) for level in range(1, 6)], axis=1)
+    people = alone(world)
+    assert value(people, "fleiss_kappa") == pytest.approx(fleiss_kappa(counts))
+    expected = agreement.gwet_ac(agreement.pairs(counts.astype(float)), "quadratic", np.arange(1.0, 6.0))
+    assert value(people, "gwet_ac") == pytest.approx(expected[0])
+    ratings = wide(world)
+    same = np.mean([np.mean(ratings[:, a] == ratings[:, b]) for a in range(4) for b in range(4) if a != b])
+    assert value(people, "same_level") == pytest.approx(same)
+
+
+def test_who_is_stricter_is_said_with_an_interval() -> None:
+    people = alone(rated(bea=0.7))
+    severity = {person.rater: person.severity for person in people.persons}
+    assert severity["bea"].low is not None and severity["bea"].low > 0.3
+    assert all((severity[name].value or 0) < 0 for name in ("anna", "carl", "dora"))
+    assert {person.n for person in people.persons} == {120}
+
+
+def test_an_adjudicator_is_no_independent_person() -> None:
+    world = rated()
+    frame = world.frame()
+    copied = frame.filter(pl.col("rater") == "anna").with_columns(rater=pl.lit("adjudicator"))
+    people, with_copy = alone(world), made(pl.concat([frame, copied])).people[0]
+    assert (with_copy.raters, with_copy.independent) == (5, 4)
+    assert with_copy.estimates["icc_a1"] == people.estimates["icc_a1"]
+
+
+def test_people_who_share_no_subject_have_no_agreement() -> None:
+    frame = World().rated_by("anna", "person").rated_by("bea", "person").frame()
+    apart = pl.when(pl.col("rater") == "bea").then(pl.col("subject") + " of another day").otherwise("subject")
+    [people] = made(frame.with_columns(subject=apart)).people
+    assert people.n == 0
+    assert people.estimates["icc_a1"].note == "no subject has values from two people"
+
+
+def test_people_who_never_differ_in_what_they_say_are_present_all_the_same() -> None:
+    """No variation is not absence: two people who say 4 of everything rated every subject."""
+    frame = World().rated_by("anna", "person").rated_by("bea", "person").rated_by("judge").frame()
+    frame = frame.with_columns(value=pl.when(pl.col("rater") == "judge").then("value").otherwise(4))
+    made_ = made(frame)
+    assert made_.people[0].n == 480
+    assert "no subject has values from two people" not in str(made_)
+    assert made_.people[0].estimates["icc_a1"].value is None
+    assert "all values are the same" in made_.people[0].estimates["icc_a1"].note
+
+
+def test_classes_have_no_severity() -> None:
+    world = rated()
+    words = {1: "harm", 2: "harm", 3: "vague", 4: "fine", 5: "fine"}
+    [people] = made(world.frame().with_columns(pl.col("value").replace_strict(words)), scale="").people
+    assert set(people.estimates) == {"krippendorff_alpha", "fleiss_kappa", "gwet_ac", "same_level"}
+    assert {person.severity.note for person in people.persons} == {"classes have no order"}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_crowd_with_hundreds_of_pairs_is_one_pool() -> None:
+    random = np.random.default_rng(1)
+    truth = random.normal(3, 1, 60)
+    rows = [
+        {"subject": f"r{i}", "criterion": "c", "rater": f"worker {r}", "rater_kind": "person",
+         "value": int(np.clip(np.rint(truth[i] + random.normal(0, 0.5)), 1, 5))}
+        for r in range(60) for i in random.choice(60, 12, replace=False)
+    ]  # fmt: skip
+    frame = pl.DataFrame(rows)
+    [people] = made(frame).people
+    assert people.raters == 60
+    matrix = frame.pivot("subject", index="rater", values="value").drop("rater").cast(pl.Float64).to_numpy()
+    expected = krippendorff.alpha(matrix, level_of_measurement="interval")
+    assert value(people, "icc_a1") == pytest.approx(expected, abs=0.02)
