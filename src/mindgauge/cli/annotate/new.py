@@ -70,6 +70,8 @@ def new(
         "Links, each for one person and good once; send each to its own person only", ["person", "role", "link"],
         [[link.name, link.role, link.link] for link in found.links],
     )  # fmt: skip
+    if found.needed:
+        print(f"How many to label: {found.needed}")
     for note in found.notes:
         print(f"Note: {note}")
     print(f"Go on: mindgauge annotate serve {found.folder}")

@@ -12,6 +12,7 @@ import msgspec
 from mindgauge import anchors as known_levels
 from mindgauge import benchmark as benchmarks
 from mindgauge import manifest
+from mindgauge.analysis.reliability.planning import needed
 from mindgauge.annotation.alone import alone
 from mindgauge.annotation.order import batched, chosen, read_queue
 from mindgauge.annotation.people import invite
@@ -61,6 +62,8 @@ class NewProject(msgspec.Struct, frozen=True):
     policy: Policy
     database: str
     links: list[Link]
+    needed: str
+    """How many unsafe replies people must meet before a judge can be called good; empty where no level is unsafe."""
     notes: list[str]
 
     @property
@@ -159,10 +162,11 @@ def annotate_new(
             where = made.database.name if database else str(path / "annotation.sqlite")
     labelled = [item for item in work.items if item.batch]
     sizes = Counter(item.batch for item in labelled)
+    plan = needed(asked.rubric)
     return NewProject(
         str(path), project.benchmark, asked.rubric.name, len(labelled), sum(item.crisis for item in labelled),
         sum(item.graphic for item in labelled), [sizes[number] for number in sorted(sizes)], project.training, gate,
-        project.policy, where, links, notes,
+        project.policy, where, links, plan.sentence if plan else "", notes,
     )  # fmt: skip
 
 
