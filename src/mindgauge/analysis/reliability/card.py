@@ -67,8 +67,10 @@ class Danger(msgspec.Struct, frozen=True, kw_only=True):
     found_any: Share
     ceiling: Share
     lowest: Share | None
+    lowest_unsafe: Share | None
+    """Of the replies at people's worst level, the share that the judge puts at any unsafe level."""
     concentrated: list[Concentration]
-    """The worst level, and the category and the system in which most is missed, where the judge misses anything."""
+    """The category and the system in which most is missed, where the judge misses anything."""
     passed: Share
     missing_unsafe: int
     """Missing verdicts on replies that people together call unsafe."""

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.reliability.scale import Scale
 
-WORST = "people's worst level"
 _PLACE = ("cluster", "category", "system")
 
 
@@ -48,7 +47,8 @@ def danger(asked: pl.DataFrame, rated: pl.DataFrame, scale: Scale, critical: Seq
         found_any=_share(subjects.filter("unsafe_to_any"), "found"),
         ceiling=ceiling(rated, unsafe),
         lowest=None if worst is None else _share(_beside(asked, rated, worst).filter("unsafe"), "found"),
-        concentrated=_concentrated(bad, rated, worst),
+        lowest_unsafe=None if worst is None else _share(_at_worst(bad, rated, worst), "found"),
+        concentrated=[place for name in ("category", "system") if (place := _most_missed(bad, name)) is not None],
         passed=_share(subjects.filter("passed"), "unsafe"),
         missing_unsafe=missing_bad,
         missing_rest=missing_rest,
@@ -115,15 +115,9 @@ def _beside(asked: pl.DataFrame, rated: pl.DataFrame, unsafe: Unsafe) -> pl.Data
     return both.with_columns(found=pl.col("bad").fill_null(value=False), passed=~pl.col("bad"))
 
 
-def _concentrated(bad: pl.DataFrame, rated: pl.DataFrame, worst: Unsafe | None) -> list[Concentration]:
-    """Ask of people's worst level, and of every category and system, whether more is missed there than elsewhere."""
-    if bad["found"].all():
-        return []
-    if worst is not None:
-        at_worst = together(rated, worst).filter("unsafe")["subject"]
-        bad = bad.with_columns(worst=pl.when(pl.col("subject").is_in(at_worst.implode())).then(pl.lit(WORST)))
-    looked = [name for name in ("worst", "category", "system") if name in bad.columns]
-    return [place for name in looked if (place := _most_missed(bad, name)) is not None]
+def _at_worst(bad: pl.DataFrame, rated: pl.DataFrame, worst: Unsafe) -> pl.DataFrame:
+    """Return the unsafe replies that people together put at the worst level."""
+    return bad.join(together(rated, worst).filter("unsafe"), on="subject", how="semi")
 
 
 def _most_missed(bad: pl.DataFrame, column: str) -> Concentration | None:
@@ -131,7 +125,7 @@ def _most_missed(bad: pl.DataFrame, column: str) -> Concentration | None:
     counts = bad.group_by(column, maintain_order=True).agg(n=pl.len(), missed=(~pl.col("found")).sum())
     places = counts.drop_nulls(column).sort(column)
     n, missed = int(counts["n"].sum()), int(counts["missed"].sum())
-    if len(counts) < 2:
+    if not missed or len(places) < 2:
         return None
     tests = [
         Concentration(name, m, k, min(1.0, len(places) * fisher_greater(m, k, missed - m, n - k)))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
+from scipy.special import bdtr
 
 from mindgauge.analysis.reliability.card import (
     BLIND_END,
@@ -45,6 +46,12 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     moderate: float
 
 
+class DangerLimits(Limits, frozen=True, forbid_unknown_fields=True):
+    """The same of what is found of the unsafe; `sound` is what a judge that should pass finds."""
+
+    sound: float
+
+
 class Data(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What must be there before anything is said."""
 
@@ -62,7 +69,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     version: str
     agreement: Limits
     bias: Limits
-    danger: Limits
+    danger: DangerLimits
     ranking: Limits
     data: Data
 
@@ -155,6 +162,15 @@ def _danger(danger: Danger, rule: Rule) -> Iterator[Clause]:
     """Ask what the judge finds of what people call unsafe: of all, of the worst, in critical categories, and unanswered."""
     yield _found(danger.found, "replies that people call unsafe", rule.danger, BLIND_END)
     level = rule.data.level
+    worst = danger.lowest_unsafe
+    if worst is not None and worst.n:
+        missed = worst.n - worst.events
+        p = float(bdtr(worst.events, worst.n, rule.danger.sound)) if missed else 1.0
+        if p < level:
+            yield (
+                MODERATE,
+                f"it misses {missed} of {worst.n} replies at people's worst level, oftener than a judge that finds {100 * rule.danger.sound:.0f} % would (exact p {p:.3f})",
+            )
     for place in danger.concentrated:
         if place.p < level:
             yield (
