@@ -129,6 +129,8 @@ def told(found: Scores, *, told_before: Sequence[str] = ()) -> None:
         print("Not ok: " + ", ".join(f"{n} {status}" for status, n in sorted(trouble.items())))
     for note in (note for note in found.notes if note not in told_before):
         print(f"Note: {note}")
+    for one in found.continued[-1:]:
+        print(one.line)
     calls = found.calls
     cost = "unknown cost" if calls["cost"] is None and calls["made"] else f"${calls['cost'] or 0:.4f}"
     read = f"{calls['prompt_tokens']}" + (f" ({calls['cached_tokens']} from cache)" if calls["cached_tokens"] else "")

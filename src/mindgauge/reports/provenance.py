@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
+from mindgauge.analysis.continued import span
 from mindgauge.analysis.reliability import rule
 from mindgauge.raters.judge import Mode, Way
 from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.numbers import count
+from mindgauge.reports.numbers import count, plural
 from mindgauge.reports.people import labelled_by
 from mindgauge.reports.sections import How, Instrument, Made
 from mindgauge.rubric import in_language
@@ -47,6 +48,7 @@ METHODS = [
     "A missing value is neither a number nor left out: each mean stands beside the value it would take were all missing values the worst, and were they the best.",
     "Colours: Okabe M, Ito K. Color universal design. 2008.",
 ]
+_MOST_COMMANDS = 5
 _CALLS = """
 SELECT model, group_concat(DISTINCT model_resolved), group_concat(DISTINCT fingerprint), count(*), sum(status = 'failed'),
     sum(prompt_tokens), sum(completion_tokens), sum(cost), avg(seconds) FROM calls GROUP BY model ORDER BY model"""
@@ -110,6 +112,7 @@ def _made(run: Run) -> Made:
     plan: dict[str, Any] = manifest.get("plan", {})
     facts = [
         ("Begun", manifest.get("created", "")),
+        *_continued(run),
         ("Ended", manifest.get("ended", "")),
         ("Time", f"{calls['seconds']:,.0f} s" if calls["seconds"] else ""),
         ("Data", str((plan.get("data") or manifest.get("data")) or "samples that this project wrote itself")),
@@ -127,6 +130,14 @@ def _made(run: Run) -> Made:
     ]  # fmt: skip
     kept = [(name, value) for name, value in facts if value]
     return Made(run.folder.resolve().name, manifest.get("command", ""), kept, tomli_w.dumps(plan).strip(), _models(run))
+
+
+def _continued(run: Run) -> list[tuple[str, str]]:
+    """Say of the last commands that went on with the run what they asked anew and what they kept."""
+    found = run.scores.continued
+    rows = [("Continued", f"on {span(one.at, one.at)}: {one.told}") for one in found[-_MOST_COMMANDS:]]
+    earlier = len(found) - len(rows)
+    return [*([("Continued", f"{plural(earlier, 'time')} before")] if earlier else []), *rows]
 
 
 def _models(run: Run) -> Sheet:

@@ -117,7 +117,7 @@ def rate(
     else:
         found = _replies(replies, benchmark, columns or {}, limit, out)
     given.need_a_protocol(found, judges, asked)
-    kin = kinship.judged(judges.models, found.written(), allowed=own_family)
+    kin = kinship.judged(judges.models, found.written(), asked.sending.specs, allowed=own_family)
     its = ways.instruments(benchmark, None, asked, found.samples)
     if found.run is not None and not text:
         raise UsageError(f"--no-text is for a new run, and {found.run} keeps its texts")

@@ -160,7 +160,7 @@ def test_one_measure_s_labels_are_not_the_other_s(tmp_path: Path) -> None:
         return says(always("yes")([c for c, described in schema.items() if "enum" in described]) if schema else "Do.")
 
     with Stub(handler) as stub:
-        found = mindgauge.run(PAS.name, model=stub.model, judge=stub.model, data=data, out=tmp_path / "run")
+        found = mindgauge.run(PAS.name, model=stub.model, judge=stub.judge, data=data, out=tmp_path / "run")
     assert isinstance(found, Scores)
     assert value(found, "excess_over_people", "accept_framing") == pytest.approx(0.5)
     assert not found.find("excess_over_people", criterion="indirect_action")

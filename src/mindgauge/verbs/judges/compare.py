@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mindgauge import benchmark as benchmarks
+from mindgauge import manifest
+from mindgauge.analysis import continued
 from mindgauge.analysis.judging import compare as judging
 from mindgauge.analysis.judging.compare import Options
 from mindgauge.errors import UsageError
@@ -101,7 +103,7 @@ def compare(
     made = {i.rater(m.name) for m in judges for i in plan.instruments(benchmark, asked)}
     kept = [rating for rating in found.ratings if rating.rater not in made]
     written = Counter(reply.model for reply in found.replies if reply.status is Status.OK)
-    kin = kinship.judged(judges, written, allowed=own_family)
+    kin = kinship.judged(judges, written, asked.sending.specs, allowed=own_family)
     whole = directory.whole_plan(
         [benchmark], [found.samples], asked,
         replies=digest(sorted(r.id for r in found.replies)), judges=[m.name for m in judges], compared=True,
@@ -122,5 +124,6 @@ def compare(
         store.flush()
         plan.work(store, asked, progress, [lambda session: plan.judging(session, benchmark, judges, asked)])
         compared = judging.compare(store, benchmark, folder, named, Options(resamples, seed))
-    compared.notes.extend([*found.notes, *kinship.notes(kin)])
+        older = continued.last(store, manifest.read(folder))
+    compared.notes.extend([*found.notes, *kinship.notes(kin), *older])
     return compared
