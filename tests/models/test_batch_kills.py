@@ -126,5 +126,5 @@ def test_ctrl_c_and_a_wait_that_is_over_end_with_one_line(tmp_path: Path, monkey
         with Store(tmp_path / "r") as store:
             assert Batches(store).under_way(stub.model) == (1, LIMIT)
         stub.ready_after = 0
-        assert finished(stub, tmp_path / "r", monkeypatch, judge="rule/refusal").statuses == {"ok": LIMIT}
+        assert finished(stub, tmp_path / "r", monkeypatch, judge="rule/refusal").statuses == {"ok": 2 * LIMIT}
     assert set(stub.paid.values()) == {1}

@@ -74,7 +74,7 @@ NoText = Annotated[
     bool, typer.Option("--no-text", help="Keep hashes and places of quotes instead of what people and models said.")
 ]
 LocalOnly = Annotated[bool, typer.Option("--local-only", help="Refuse every address but loopback.")]
-Temperature = Annotated[float | None, typer.Option(help="Of the judges; their own default if not given.")]
+Temperature = Annotated[float, typer.Option(help="Of the judges; an endpoint that takes none is asked without.")]
 OwnFamily = Annotated[
     bool,
     typer.Option("--own-family", help="Let models judge their own family's replies, too; the report says so."),

@@ -32,7 +32,7 @@ def run(
     temperature: Annotated[
         float | None, typer.Option(help="Of the models under test; their own default if not given.")
     ] = None,
-    judge_temperature: options.Temperature = None,
+    judge_temperature: options.Temperature = 0.0,
     ask: options.Ask = ["flat"],  # noqa: B006
     shots: options.Shots = None,
     shot_seed: options.ShotSeed = None,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.benchmark import Benchmark
+    from mindgauge.folder import Card
     from mindgauge.reports.content import Cell
     from mindgauge.reports.runs import Run
 
@@ -55,6 +56,7 @@ SELECT model, group_concat(DISTINCT model_resolved), group_concat(DISTINCT finge
 _REPLIED = """
 SELECT model, group_concat(DISTINCT json_extract(provenance, '$.endpoint')),
     group_concat(DISTINCT json_extract(provenance, '$.parameters')) FROM replies GROUP BY model"""
+_UNSUPPORTED = "SELECT model, group_concat(DISTINCT unsupported) FROM calls WHERE unsupported != '' GROUP BY model"
 _RATED = """
 SELECT rater, group_concat(DISTINCT json_extract(origin, '$.endpoint')),
     group_concat(DISTINCT json_extract(origin, '$.parameters'))
@@ -85,10 +87,20 @@ def _instrument(benchmark: Benchmark, mode: str, used: str) -> Instrument:
     asked = benchmark.instrument(Mode(mode)).name if benchmark.prompts else rubric.name  # people alone need no prompt
     prompts = [(k, language, p.hash, p.text) for k, texts in benchmark.prompts.items() for language, p in texts.items()]
     return Instrument(
-        benchmark.name, card.title, card.measures, card.does_not_measure, list(card.departures), card.licence, card.citation,
+        benchmark.name, card.title, card.measures, card.does_not_measure, list(card.departures), _sent(card), card.licence, card.citation,
         card.link, rubric.name, rubric.hash, [used] if used else [], used in {"", asked}, prompts,
         [_criterion(c) for c in rubric.criteria],
     )  # fmt: skip
+
+
+def _sent(card: Card) -> list[tuple[str, str]]:
+    """Say what is sent to whom."""
+    kinds = (("a model under test", card.asks), ("a judge", card.judging))
+    return [
+        (f"Sent to {whom}", f"{sent.told}, unless the command says otherwise")
+        for whom, sent in kinds
+        if sent is not None
+    ]
 
 
 def _criterion(criterion: Any) -> dict[str, Any]:
@@ -147,9 +159,12 @@ def _models(run: Run) -> Sheet:
         for name, endpoint, parameters in run.store.select(query):
             if endpoint:
                 origins.setdefault(_asked(name), (endpoint, _parameters(parameters)))
+    refused = {model: sorted({*names.split(",")}) for model, names in run.store.select(_UNSUPPORTED)}
     rows: list[list[Cell]] = []
     for model, resolved, fingerprint, calls, failed, prompt, completion, cost, seconds in run.store.select(_CALLS):
         endpoint, parameters = origins.get(model, ("", ""))
+        if model in refused:
+            parameters = f"{parameters}; asked without {', '.join(refused[model])}, which the server does not take"
         rows.append([
             model, _bare(resolved), endpoint, fingerprint, parameters, calls, failed, prompt, completion, cost, seconds
         ])  # fmt: skip

@@ -47,7 +47,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     methods: tuple[Method, ...] = (Method.RULE,)
     protocol: str = GOLD
     temperature: float | None = None
-    judge_temperature: float | None = None
+    judge_temperature: float | None = 0.0
     max_cost: float | None = None
     ask: tuple[Way, ...] = (Way.FLAT,)
     shots: int | None = None
@@ -207,7 +207,7 @@ def judging(
 
     def step(model: Model, instrument: Instrument) -> Step:
         judge = judging_by(model, instrument, asked)
-        recognise = judge_for(model, seen_by.instrument(asked.mode), asked.parameters) if seen_by else None
+        recognise = judge_for(model, seen_by.instrument(asked.mode), asked.judge_parameters) if seen_by else None
         return lambda: rate(session, benchmark, judge, model, runs=asked.judge_runs, recognise=recognise)
 
     its = instruments(benchmark, asked) if found is None else found

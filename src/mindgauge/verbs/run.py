@@ -44,7 +44,7 @@ def run(
     method: str | Sequence[str] = "rule",
     protocol: str = plan.GOLD,
     temperature: float | None = None,
-    judge_temperature: float | None = None,
+    judge_temperature: float | None = 0.0,
     ask: str | Sequence[str] = "flat",
     shots: int | None = None,
     shot_seed: int | None = None,
@@ -79,7 +79,7 @@ def run(
             evidence, rule, verdict); every one but `rule` gives a rater of its own, `JUDGE (chain)`.
         protocol: `gold`, by the sample's category, or `recognised`, by the one the judge itself sees.
         temperature: of the models under test; their own default if not given.
-        judge_temperature: of the judges.
+        judge_temperature: of the judges; None for their own default.
         ask: how closed questions are put to models: `flat`, `unordered`, `few-shot`, `sequential`, as far as the benchmark has it.
             Each way but the flat one gives a rater of its own, `MODEL (few-shot)`.
         shots: examples per label in the few-shot way, 1 if not given. They come from the training part below `data`, or

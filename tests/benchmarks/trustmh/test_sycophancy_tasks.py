@@ -36,7 +36,7 @@ def scored(name: str, answer: str | Callable[[list[str]], str], out: Path) -> Sc
         return says(answer if isinstance(answer, str) else answer(asked) if asked else "As you say.")
 
     with Stub(handler) as stub:
-        judge = () if benchmarks.find_one(name).closed else stub.model
+        judge = () if benchmarks.find_one(name).closed else stub.judge
         found = mindgauge.run(name, model=stub.model, judge=judge, out=out)
     assert isinstance(found, Scores)
     return found

@@ -27,7 +27,7 @@ def stress(
     judge_runs: options.JudgeRuns = 2,
     mode: options.Mode = "joint",
     method: Annotated[str, typer.Option(help="general, rule or chain.")] = "rule",
-    judge_temperature: options.Temperature = None,
+    judge_temperature: options.Temperature = 0.0,
     out: options.Out = None,
     concurrency: options.Concurrency = 32,
     timeout: options.Timeout = 120.0,

@@ -41,7 +41,7 @@ def compare(
     limit: int | None = None,
     mode: str = "joint",
     protocol: str = plan.GOLD,
-    judge_temperature: float | None = None,
+    judge_temperature: float | None = 0.0,
     max_cost: float | None = None,
     own_family: bool = False,
     settings: Settings | None = None,
@@ -70,7 +70,7 @@ def compare(
         limit: at most this many replies, whole dialogues, drawn evenly over the samples.
         mode: `joint` or `split`.
         protocol: `gold` or `recognised`, see `run`.
-        judge_temperature: of the judges; their own default if not given.
+        judge_temperature: of the judges; None for their own default.
         max_cost: US dollars.
         own_family: let models judge replies by models of their own family, too.
         settings: how endpoints are called.
