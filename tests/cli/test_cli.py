@@ -58,7 +58,7 @@ def test_help_and_version() -> None:
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--runs", "many"], "runs"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--mode", "both"], "joint or split"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--protocol", "none"], "gold or recognised"),
-        (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--where", "language"], "write NAME=VALUE"),
+        (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--where", "language"], "write TAG=VALUE"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--where", "language=xx"], "no sample is left"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--price", "cheap"], "write IN:OUT"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--judge", "rule/refusel"], "did you mean rule/refusal"),

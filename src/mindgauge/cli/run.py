@@ -23,7 +23,10 @@ def run(
     judge_runs: options.JudgeRuns = 1,
     limit: options.Limit = None,
     where: Annotated[
-        list[str], typer.Option(help="Keep samples whose tag has a value: language=zh. May be repeated.")
+        list[str],
+        typer.Option(
+            help="Keep samples whose tag has a value: language=zh, or one of several: made=released,ours. May be repeated."
+        ),
     ] = [],  # noqa: B006
     out: options.Out = None,
     mode: options.Mode = "joint",
