@@ -137,8 +137,4 @@ def _released(sources: Sequence[str | Path | Frame], data: Path) -> Iterator[tup
         )
     for benchmark in found:
         assert benchmark.material is not None
-        try:
-            yield benchmark.name, benchmark.material(data)
-        except DataError as error:
-            packed = next(iter(sorted(data.glob("*.zip"))), None)
-            raise DataError(f"{error}; unpack {packed.name} first" if packed else str(error)) from error
+        yield benchmark.name, benchmark.material(data)
