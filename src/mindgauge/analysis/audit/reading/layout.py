@@ -56,7 +56,7 @@ def read(folder: Path) -> tuple[str, Material]:
                 texts.append(_texts(rows, file))
             elif rows is not None:
                 ratings.append(_ratings(rows, file, [criterion.name for criterion in criteria]))
-            if rows is not None and config == RESPONSES and known is not None and known.protocol:
+            if rows is not None and "label" in rows.columns and known is not None and known.protocol:
                 unlabelled |= set(rows.filter(pl.col("label").is_null())["response_id"])
     said, rated = pl.concat(texts, rechunk=True), pl.concat(ratings, rechunk=True)
     # Without a label there was nothing to judge by.
@@ -113,7 +113,7 @@ def _ratings(rows: pl.DataFrame, file: str, criteria: list[str]) -> pl.DataFrame
     score = pl.when(whole == pl.col("score")).then(whole.cast(pl.String)).otherwise(pl.col("score").cast(pl.String))
     value = pl.coalesce("level", score) if "level" in rows.columns else score
     if "annotator" in rows.columns:
-        said = pl.when(value.is_null()).then(pl.lit("missing")).otherwise(pl.lit("ok"))
+        said = pl.when(value.is_null()).then(pl.lit("not_evaluated")).otherwise(pl.lit("ok"))
         columns |= {
             "rater": pl.col("annotator"),
             "rater_kind": pl.lit("person"),
