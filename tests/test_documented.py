@@ -285,7 +285,8 @@ def filled(command: Command, name: tuple[str, ...], rest: list[str]) -> list[str
 
 
 def runnable() -> Iterator[Command]:
-    for command in COMMANDS:
+    """Yield what can be run, the same words of several pages once."""
+    for command in {" ".join(command.words): command for command in reversed(COMMANDS)}.values():
         _, name, rest = verb_of(command.words)
         if rest and not command.open and name in SENDING | READING and filled(command, name, rest) is not None:
             yield command
