@@ -58,7 +58,7 @@ def test_help_and_version() -> None:
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--runs", "many"], "runs"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--mode", "both"], "joint or split"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--protocol", "none"], "gold or recognised"),
-        (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--where", "language"], "write NAME=VALUE"),
+        (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--where", "language"], "write TAG=VALUE"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--where", "language=xx"], "no sample is left"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--price", "cheap"], "write IN:OUT"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--judge", "rule/refusel"], "did you mean rule/refusal"),
@@ -93,7 +93,9 @@ def test_a_wrong_command_is_one_line(
 
 
 def test_an_unreachable_endpoint_says_how_often_it_was_tried(tmp_path: Path) -> None:
-    said = complains("run", RESPONSE, "--model", "http://127.0.0.1:9/v1#m", "--tries", 1, code=1, folder=tmp_path)
+    said = complains(
+        "run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:9/v1#m", "--tries", 1, code=1, folder=tmp_path
+    )
     assert "did not answer after 1 tries" in said
 
 
@@ -104,7 +106,7 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         "--model",
         stub.model,
         "--judge",
-        stub.model,
+        stub.judge,
         "--judge",
         "rule/outside_help",
         "--limit",
@@ -122,6 +124,7 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         "metrics",
         "qualifications",
         "notes",
+        "continued",
         "broken",
     }
     assert set(ran["metrics"][0]) == {
@@ -143,7 +146,7 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         "mean_of_runs",
         "sd",
     }
-    assert ran["judges"] == [stub.model, "rule/outside_help"]
+    assert ran["judges"] == [stub.judge, "rule/outside_help"]
     assert ran["calls"]["made"] == stub.calls == 28
     assert as_json("score", ran["run"], folder=tmp_path)["metrics"] == ran["metrics"]
     table = mindgauge("score", ran["run"], folder=tmp_path).stdout
@@ -159,7 +162,7 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         "--model",
         stub.model,
         "--judge",
-        stub.model,
+        stub.judge,
         "--judge",
         "rule/outside_help",
         "--limit",
@@ -185,7 +188,7 @@ def test_dry_run(stub: Stub, tmp_path: Path) -> None:
         "--model",
         stub.model,
         "--judge",
-        stub.model,
+        stub.judge,
         "--dry-run",
         "--price",
         "1:2",
@@ -199,7 +202,7 @@ def test_dry_run(stub: Stub, tmp_path: Path) -> None:
 
 def test_qualify_shows_for_what_it_is_how_judges_placed_our_anchors(stub: Stub, tmp_path: Path) -> None:
     common = [
-        RESPONSE, "--model", stub.model, "--judge", stub.model, "--limit", 7, "--qualify", "--anchors", 10,
+        RESPONSE, "--model", stub.model, "--judge", stub.judge, "--limit", 7, "--qualify", "--anchors", 10,
     ]  # fmt: skip
     foreseen = as_json("run", *common, "--dry-run", folder=tmp_path)
     assert {step["purpose"]: step["calls"] for step in foreseen["steps"]} == {"reply": 7, "judge": 7, "entry test": 10}
@@ -210,7 +213,7 @@ def test_qualify_shows_for_what_it_is_how_judges_placed_our_anchors(stub: Stub, 
     assert set(found) == {
         "benchmark", "judge", "criterion", "n", "clusters", "missing", "exact", "within_1", "bias", "icc_a1", "levels",
     }  # fmt: skip
-    assert (found["judge"], found["n"], [level["n"] for level in found["levels"]]) == (stub.model, 10, [2] * 5)
+    assert (found["judge"], found["n"], [level["n"] for level in found["levels"]]) == (stub.judge, 10, [2] * 5)
     table = mindgauge("run", *common, folder=tmp_path).stdout
     title = "agreement with 10 replies written by Mindgauge's authors to stand at known levels (not by clinicians)"
     assert title in " ".join(table.split())

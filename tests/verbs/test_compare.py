@@ -94,6 +94,7 @@ def test_json_keeps_its_contract(
     }  # fmt: skip
     assert measure["standings"][0].keys() == {
         "system", "value", "low", "high", "rank", "rank_low", "rank_high", "best", "n", "clusters", "missing",
+        "pooled",
     }  # fmt: skip
     assert measure["differences"][0].keys() == {
         "first", "second", "value", "low", "high", "p", "adjusted", "told_apart", "better", "n", "clusters", "worst", "best",

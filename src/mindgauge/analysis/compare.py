@@ -33,6 +33,9 @@ Wanted: TypeAlias = "Callable[[Benchmark, str, str, str], bool]"
 CASE = "one case by its `id` or `cluster`, or else by what the person says first"
 """What pairs the dialogues of two systems, each with turns of its own."""
 _GRAVEST_FIRST = (LIMITED, NOT_ESTIMABLE, BLIND_END, MODERATE, GOOD)
+_WORTH = {
+    ("least", "higher"): "wrong", ("most", "lower"): "wrong", ("most", "higher"): "right", ("least", "lower"): "right",
+}  # fmt: skip
 
 
 class _Bootstrap(NamedTuple):
@@ -164,6 +167,11 @@ def _blocks(rated: systems.Rated, notes: list[str]) -> Iterator[_Block]:
                 f"{name}: {rater} did not work with the same rubric and prompt in all runs ({', '.join(sorted(instruments))}), "
                 "and part of a difference may come from that"
             )
+    again = rated.rows.filter(pl.col("run_number") != systems.NO_RUN)["run"].n_unique() > 1
+    if closed and common and again:
+        notes.append(
+            f"{name}: repeated answers count singly here, as in `mindgauge score` in the rows without :majority"
+        )
     for key in common:  # one at a time: all of a large run would stand in memory twice
         same = (pl.col(column).eq_missing(pl.lit(value)) for column, value in zip(by, key, strict=True))
         yield _Block(rated, str(key[0]), "" if closed else str(key[1]), rated.rows.filter(*same))
@@ -216,7 +224,8 @@ def _measures(
                 unit = "share" if metric.exact else "level"
                 about = (benchmark.name, metric.name, block.criterion, where, block.rater, unit, metric.better)
                 found = contrasts(metric, part.names, scores, resamples=bootstrap.resamples, seed=bootstrap.seed)
-                yield Measure(*about, *licences, scores.left_out, *found)
+                counted = _WORTH.get((scores.missing_as, metric.better), "")
+                yield Measure(*about, *licences, scores.left_out, *found, missing_as=counted)
 
 
 def _part(rows: pl.DataFrame, question: questions.Question, labels: Labels) -> _Part:

@@ -64,6 +64,7 @@ def _standing(metric: Metric, names: list[str], scores: Scores, place: int, of: 
     return Standing(
         names[place], *mean[:3], of.rank.value if ranked else None, low, high, of.best if ranked else None,
         int(scores.ratings[place]), of.n, int(scores.missing[place]),
+        float(scores.pooled[place]) if np.isfinite(scores.pooled[place]) else None,
     )  # fmt: skip
 
 

@@ -29,6 +29,10 @@ class Scores(NamedTuple):
     """How many ratings of each system went in, shape (S,)."""
     missing: Codes
     """How many of them have no value, shape (S,)."""
+    missing_as: str
+    """What a missing rating is worth: the `least` or the `most` that it can be; empty where neither holds, or none is missing."""
+    pooled: Floats
+    """Each system's mean over all its ratings, each counting once, those of samples that are left out too; shape (S,)."""
     left_out: int
     """Samples that were not answered by all systems that answered others of their conversation, or only by one."""
 
@@ -36,7 +40,18 @@ class Scores(NamedTuple):
         """Return the scores of some systems, in that order."""
         value, least, most = (scores[:, systems] for scores in (self.value, self.least, self.most))
         present, ratings, missing = self.present[:, systems], self.ratings[systems], self.missing[systems]
-        return Scores(value, least, most, present, self.samples, ratings, missing, self.left_out)
+        return Scores(
+            value,
+            least,
+            most,
+            present,
+            self.samples,
+            ratings,
+            missing,
+            self.missing_as,
+            self.pooled[systems],
+            self.left_out,
+        )
 
 
 def pair(metric: Metric, table: Table, system: Codes, sample: Codes) -> Scores:
@@ -63,6 +78,7 @@ def pair(metric: Metric, table: Table, system: Codes, sample: Codes) -> Scores:
     least, most = _bounds(metric, table, worth)
     asked, valued = summed(), summed(np.isfinite(worth).astype(float))
     kept = _shared(asked > 0, conversation)
+    pooled = _divided(summed(np.nan_to_num(worth)).sum(axis=1), valued.sum(axis=1))
     means = [
         _by_conversation(_divided(summed(np.nan_to_num(values)), counts), kept, conversation)
         for values, counts in ((worth, valued), (least, asked), (most, asked))
@@ -74,8 +90,17 @@ def pair(metric: Metric, table: Table, system: Codes, sample: Codes) -> Scores:
     return Scores(
         value, low, high, np.isfinite(low), held[used],
         asked[:, kept].sum(axis=1).astype(np.intp), missing[:, kept].sum(axis=1).astype(np.intp),
-        int(((asked > 0).any(axis=0) & ~kept).sum()),
+        _missing_as(about & ~table.ok, worth, least, most), pooled, int(((asked > 0).any(axis=0) & ~kept).sum()),
     )  # fmt: skip
+
+
+def _missing_as(missing: Mask, worth: Floats, least: Floats, most: Floats) -> str:
+    """Return what missing ratings are worth, where that is the same for all of them."""
+    if not missing.any() or np.array_equal(least[missing], most[missing]):
+        return ""
+    if np.array_equal(worth[missing], least[missing]):
+        return "least"
+    return "most" if np.array_equal(worth[missing], most[missing]) else ""
 
 
 def _bounds(metric: Metric, table: Table, worth: Floats) -> tuple[Floats, Floats]:

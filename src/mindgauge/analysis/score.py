@@ -10,7 +10,8 @@ import polars as pl
 
 from mindgauge import benchmark as benchmarks
 from mindgauge import suite
-from mindgauge.analysis import baselines, composites, frame, questions, seen, tested
+from mindgauge.analysis import baselines, composites, continued, frame, questions, seen, tested
+from mindgauge.analysis.continued import Continued
 from mindgauge.analysis.qualify import Qualification, qualify
 from mindgauge.annotation.alone import alone
 from mindgauge.errors import UsageError
@@ -81,6 +82,8 @@ class Scores(msgspec.Struct, frozen=True):
     """How judges did in their entry test; empty where none took it."""
     notes: list[str] = []
     """What must be known of these scores: what was not run, which classifiers rated what they had learned from."""
+    continued: list[Continued] = []
+    """The commands that went on with the run, and what they kept."""
     broken: dict[str, str] = {}
     """Benchmarks that were asked for and not run, since their data cannot be used: why."""
 
@@ -184,6 +187,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
                 *seen.notes(store, [b.name for b in found], manifest),
                 *(note for b in found for note in tested.notes(b, rated[b.name])),
             ],
+            continued=continued.read(store, manifest),
             broken=manifest.get("not_run", {}).get("broken", {}),
         )
 

@@ -45,10 +45,15 @@ def compare(
     _parts([m for m in allowed if m.slice != "all"], full=full)
     _doubtful([m for m in measures if _limited(m.rank_systems)], shown=show_unreliable)
     _costs(found)
-    if any(d.n > d.clusters for measure in allowed for d in measure.differences):
+    if any(
+        _scored(measure, standing) for measure in allowed for standing in measure.standings if measure.slice == "all"
+    ):
         print(
-            "Each conversation counts once here, and each answer in `mindgauge score`, so the values differ a little."
+            "value: each conversation counts once, on the samples that all systems answered; in score: each answer counts "
+            "once, on all samples that the system answered, as in `mindgauge score`."
         )
+    for line in render.counted_missing((m.benchmark, m.name, m.missing_as) for m in allowed if m.slice == "all"):
+        print(line)
     for note in found.notes:
         print(f"note: {note}")
 
@@ -66,7 +71,7 @@ def _whole(measure: Measure, *, full: bool, shown: bool) -> None:
     rest = [d for d in measure.differences if d.first != first.system]
     rows = [[*_standing(measure, first, shown=shown), "", "", "", ""]]
     rows += [[*_standing(measure, o, shown=shown), *_behind(measure, behind[o.system])] for o in others]
-    columns = ["system", "value", "ranks, 95 %", "first in", "n", "conversations", "missing"]
+    columns = ["system", "value", "in score", "ranks, 95 %", "first in", "n", "conversations", "missing"]
     columns += ["minus the first", "p, adjusted", "worst … best", ""]
     used = [i for i, column in enumerate(columns) if not column or any(row[i] for row in rows)]
     render.table(_title(measure), [columns[i] for i in used], [[row[i] for i in used] for row in rows])
@@ -98,9 +103,17 @@ def _standing(measure: Measure, standing: Standing, *, shown: bool) -> list[str]
         value = f"{value} (unreliable)" if shown else "people must rate"
     ranks = "–" if standing.rank_low is None else f"{standing.rank_low} to {standing.rank_high}"
     return [
-        standing.system, value, ranks, render.number(standing.best, share=True),
+        standing.system, value, _scored(measure, standing), ranks, render.number(standing.best, share=True),
         str(standing.n), str(standing.clusters), str(standing.missing),
     ]  # fmt: skip
+
+
+def _scored(measure: Measure, standing: Standing) -> str:
+    """Write the value as `score` has it, where that is another; nothing where it is the same, or not to be shown."""
+    if standing.value is None or standing.pooled is None or _limited(measure.rate_replies):
+        return ""
+    value, pooled = (_number(measure, number, "") for number in (standing.value, standing.pooled))
+    return "" if value == pooled else pooled + (" %" if measure.unit == "share" else "")
 
 
 def _behind(measure: Measure, difference: Difference) -> list[str]:

@@ -31,7 +31,7 @@ def rate(
     mode: options.Mode = "joint",
     method: options.Method = ["rule"],  # noqa: B006
     protocol: options.Protocol = "gold",
-    judge_temperature: options.Temperature = None,
+    judge_temperature: options.Temperature = 0.0,
     ask: options.Ask = ["flat"],  # noqa: B006
     shots: options.Shots = None,
     shot_seed: options.ShotSeed = None,

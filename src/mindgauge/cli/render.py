@@ -13,7 +13,7 @@ from mindgauge.errors import MindgaugeError
 from mindgauge.redaction import redacted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from mindgauge.analysis.score import Score, Scores
     from mindgauge.reports.standing import Standings
@@ -25,6 +25,9 @@ HEADLINES = (
     "accuracy", "macro_f1", "weighted_f1", "cohen_kappa", "fleiss_kappa", "missed_crisis_rate", "overcalled_crisis_rate",
     "unsafe_recall", "passed_as_safe_rate", "mean", "share_at_most_2", "share_at_most_1", "yes_rate", "share_yes",
 )  # fmt: skip
+
+
+WRONG, RIGHT = "wrong", "right"
 
 
 def command() -> str:
@@ -105,14 +108,17 @@ def scores(found: Scores, standings: Standings | None = None) -> None:
     headlines = [metric for metric in found.metrics if (metric.benchmark, metric.name) in named]
     several = {name for name in names if len({m.criterion for m in headlines if m.benchmark == name}) > 1}
     columns = ("model", "rated by", "metric", "of", "value", "95 % interval", "n", "missing", "worst … best")
-    for name in names:
-        rows = [
-            _row(m, standings, named=name in several)
-            for m in headlines
-            if m.benchmark == name and m.slice in {"all", "crisis only"}
-        ]
-        if rows:
-            table(f"{name}  ({found.run})", columns, rows)
+    for benchmark in names:
+        listed = [m for m in headlines if m.benchmark == benchmark and m.slice in {"all", "crisis only"}]
+        if listed:
+            rows = [_row(m, standings, named=benchmark in several) for m in listed]
+            table(f"{benchmark}  ({found.run})", columns, rows)
+        if any(m.rater == f"{m.model}:majority" for m in listed):
+            print(
+                "Every answer counts in the rows NAME; in NAME:majority the answer given most often, a tie being none."
+            )
+        for line in counted_missing((m.benchmark, m.name, _counted(m)) for m in listed):
+            print(line)
     if standings is not None and any(standing.limited for standing in standings.cards.values()):
         shown = "are marked" if standings.shown else "are not shown; --show-unreliable shows them"
         print(f"Scores of judges that agree too little with people {shown} (mindgauge reliability {found.run})")
@@ -122,6 +128,31 @@ def scores(found: Scores, standings: Standings | None = None) -> None:
     told(found)
 
 
+def counted_missing(shown: Iterable[tuple[str, str, str]]) -> Iterator[str]:
+    """Say what an answer without a value counts for, in the metrics that take it for right or for wrong.
+
+    Args:
+        shown: benchmark, name and what missing answers count as, of every metric that is shown.
+    """
+    kinds: dict[tuple[str, str], set[str]] = {}
+    for benchmark, name, counted in shown:
+        if counted:
+            kinds.setdefault((benchmark, name), set()).add(counted)
+    by: dict[tuple[str, str], list[str]] = {}
+    for (benchmark, name), counted_as in kinds.items():
+        if len(counted_as) == 1:
+            by.setdefault((benchmark, counted_as.pop()), []).append(name)
+    for (benchmark, counted), names in by.items():
+        yield f"{benchmark}: in {', '.join(names)} an answer without a value counts as {counted}."
+
+
+def _counted(metric: Score) -> str:
+    """Return what missing answers count as in a share: as wrong where it is the worst that it could be, and the reverse."""
+    if not (metric.missing and _share(metric)) or metric.value is None or metric.worst == metric.best:
+        return ""
+    return {metric.worst: WRONG, metric.best: RIGHT}.get(metric.value, "")
+
+
 def told(found: Scores, *, told_before: Sequence[str] = ()) -> None:
     """Print what went wrong in a run, what must be known of it and was not told before, and what it took."""
     trouble = {status: n for status, n in found.statuses.items() if status != "ok"}
@@ -129,6 +160,8 @@ def told(found: Scores, *, told_before: Sequence[str] = ()) -> None:
         print("Not ok: " + ", ".join(f"{n} {status}" for status, n in sorted(trouble.items())))
     for note in (note for note in found.notes if note not in told_before):
         print(f"Note: {note}")
+    for one in found.continued[-1:]:
+        print(one.line)
     calls = found.calls
     cost = "unknown cost" if calls["cost"] is None and calls["made"] else f"${calls['cost'] or 0:.4f}"
     read = f"{calls['prompt_tokens']}" + (f" ({calls['cached_tokens']} from cache)" if calls["cached_tokens"] else "")

@@ -1,11 +1,15 @@
 """`mindgauge reproduce`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mindgauge.cli import options, render
+from mindgauge.errors import MindgaugeError
+
+if TYPE_CHECKING:
+    from mindgauge.verbs.reproduce import Reproduction
 
 
 def reproduce(
@@ -19,7 +23,16 @@ def reproduce(
     found = verb(name, data=data)
     if json:
         render.as_json(found)
-        return
+    else:
+        _show(found)
+    if not found.from_files:
+        raise MindgaugeError(
+            f"nothing of {name} could be recomputed from {data}: the files that its tables need are missing there; "
+            "the notes say which, and the card how to get them (mindgauge list)"
+        )
+
+
+def _show(found: "Reproduction") -> None:
     rows = [
         [c.table, c.row, c.column, _shown(c.published, "g"), _shown(c.recomputed, ".4f"), f"{c.tolerance:g}", c.verdict, c.note]
         for c in found.cells

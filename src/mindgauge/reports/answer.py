@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mindgauge.analysis.continued import span
 from mindgauge.raters.family import same_family
 from mindgauge.reports import card_phrases, phrases
 from mindgauge.reports.numbers import count, first_sentence, named
@@ -109,6 +110,19 @@ def caveats(runs: Sequence[Run]) -> list[str]:
     found += card_phrases.caveats({judge: cards for judge, cards in carded.items() if cards})
     found += _rated_low(runs, rest)
     return found
+
+
+def kept(runs: Sequence[Run]) -> Iterator[str]:
+    """Say where the last command on a run kept what models had said before: they may have changed behind their names."""
+    for run in runs:
+        last = run.scores.continued[-1:]
+        which = f"The run {run.folder.resolve().name}" if len(runs) > 1 else "This run"
+        yield from (
+            f"{which} was last continued on {span(one.at, one.at)}, with {one.told}: whether another model answered under the same name "
+            "by then, it cannot show."
+            for one in last
+            if one.older
+        )
 
 
 def unchecked(runs: Sequence[Run]) -> str:

@@ -153,6 +153,7 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
                 *gates.meanings([section for run in runs for section in run.sections]),
                 *answer.shared(answers),
                 *answer.caveats(runs),
+                *answer.kept(runs),
                 *([unchecked] if unchecked and not suite else []),
             ],
             not_shown=lead.not_shown(suite) if suite else answer.not_shown(runs),

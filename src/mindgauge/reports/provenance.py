@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
+from mindgauge.analysis.continued import span
 from mindgauge.analysis.reliability import rule
 from mindgauge.raters.judge import Mode, Way
 from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.numbers import count
+from mindgauge.reports.numbers import count, plural
 from mindgauge.reports.people import labelled_by
 from mindgauge.reports.sections import How, Instrument, Made
 from mindgauge.rubric import in_language
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.benchmark import Benchmark
+    from mindgauge.folder import Card
     from mindgauge.reports.content import Cell
     from mindgauge.reports.runs import Run
 
@@ -47,12 +49,14 @@ METHODS = [
     "A missing value is neither a number nor left out: each mean stands beside the value it would take were all missing values the worst, and were they the best.",
     "Colours: Okabe M, Ito K. Color universal design. 2008.",
 ]
+_MOST_COMMANDS = 5
 _CALLS = """
 SELECT model, group_concat(DISTINCT model_resolved), group_concat(DISTINCT fingerprint), count(*), sum(status = 'failed'),
     sum(prompt_tokens), sum(completion_tokens), sum(cost), avg(seconds) FROM calls GROUP BY model ORDER BY model"""
 _REPLIED = """
 SELECT model, group_concat(DISTINCT json_extract(provenance, '$.endpoint')),
     group_concat(DISTINCT json_extract(provenance, '$.parameters')) FROM replies GROUP BY model"""
+_UNSUPPORTED = "SELECT model, group_concat(DISTINCT unsupported) FROM calls WHERE unsupported != '' GROUP BY model"
 _RATED = """
 SELECT rater, group_concat(DISTINCT json_extract(origin, '$.endpoint')),
     group_concat(DISTINCT json_extract(origin, '$.parameters'))
@@ -83,10 +87,20 @@ def _instrument(benchmark: Benchmark, mode: str, used: str) -> Instrument:
     asked = benchmark.instrument(Mode(mode)).name if benchmark.prompts else rubric.name  # people alone need no prompt
     prompts = [(k, language, p.hash, p.text) for k, texts in benchmark.prompts.items() for language, p in texts.items()]
     return Instrument(
-        benchmark.name, card.title, card.measures, card.does_not_measure, list(card.departures), card.licence, card.citation,
+        benchmark.name, card.title, card.measures, card.does_not_measure, list(card.departures), _sent(card), card.licence, card.citation,
         card.link, rubric.name, rubric.hash, [used] if used else [], used in {"", asked}, prompts,
         [_criterion(c) for c in rubric.criteria],
     )  # fmt: skip
+
+
+def _sent(card: Card) -> list[tuple[str, str]]:
+    """Say what is sent to whom."""
+    kinds = (("a model under test", card.asks), ("a judge", card.judging))
+    return [
+        (f"Sent to {whom}", f"{sent.told}, unless the command says otherwise")
+        for whom, sent in kinds
+        if sent is not None
+    ]
 
 
 def _criterion(criterion: Any) -> dict[str, Any]:
@@ -110,6 +124,7 @@ def _made(run: Run) -> Made:
     plan: dict[str, Any] = manifest.get("plan", {})
     facts = [
         ("Begun", manifest.get("created", "")),
+        *_continued(run),
         ("Ended", manifest.get("ended", "")),
         ("Time", f"{calls['seconds']:,.0f} s" if calls["seconds"] else ""),
         ("Data", str((plan.get("data") or manifest.get("data")) or "samples that this project wrote itself")),
@@ -129,6 +144,14 @@ def _made(run: Run) -> Made:
     return Made(run.folder.resolve().name, manifest.get("command", ""), kept, tomli_w.dumps(plan).strip(), _models(run))
 
 
+def _continued(run: Run) -> list[tuple[str, str]]:
+    """Say of the last commands that went on with the run what they asked anew and what they kept."""
+    found = run.scores.continued
+    rows = [("Continued", f"on {span(one.at, one.at)}: {one.told}") for one in found[-_MOST_COMMANDS:]]
+    earlier = len(found) - len(rows)
+    return [*([("Continued", f"{plural(earlier, 'time')} before")] if earlier else []), *rows]
+
+
 def _models(run: Run) -> Sheet:
     """Tabulate the models as asked for and as the servers resolved them."""
     origins: dict[str, tuple[str, str]] = {}
@@ -136,9 +159,12 @@ def _models(run: Run) -> Sheet:
         for name, endpoint, parameters in run.store.select(query):
             if endpoint:
                 origins.setdefault(_asked(name), (endpoint, _parameters(parameters)))
+    refused = {model: sorted({*names.split(",")}) for model, names in run.store.select(_UNSUPPORTED)}
     rows: list[list[Cell]] = []
     for model, resolved, fingerprint, calls, failed, prompt, completion, cost, seconds in run.store.select(_CALLS):
         endpoint, parameters = origins.get(model, ("", ""))
+        if model in refused:
+            parameters = f"{parameters}; asked without {', '.join(refused[model])}, which the server does not take"
         rows.append([
             model, _bare(resolved), endpoint, fingerprint, parameters, calls, failed, prompt, completion, cost, seconds
         ])  # fmt: skip

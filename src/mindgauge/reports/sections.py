@@ -111,6 +111,8 @@ class Instrument(msgspec.Struct):
     measures: str
     does_not_measure: str
     departures: list[str]
+    sent: list[tuple[str, str]]
+    """What is sent to whom, unless the command says otherwise: `to a model under test`, `to a judge`."""
     licence: str
     citation: str
     link: str

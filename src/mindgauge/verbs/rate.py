@@ -40,7 +40,7 @@ def rate(
     mode: str = "joint",
     method: str | Sequence[str] = "rule",
     protocol: str = plan.GOLD,
-    judge_temperature: float | None = None,
+    judge_temperature: float | None = 0.0,
     ask: str | Sequence[str] = "flat",
     shots: int | None = None,
     shot_seed: int | None = None,
@@ -75,7 +75,7 @@ def rate(
         method: of judging: `general` (the criteria's names alone), `rule` (what each level looks like), `chain` (checks,
             evidence, rule, verdict); every one but `rule` gives a rater of its own, `JUDGE (chain)`.
         protocol: `gold` or `recognised`, see `run`.
-        judge_temperature: of the judges; their own default if not given.
+        judge_temperature: of the judges; None for their own default.
         ask: how a closed question is put to models, see `run`.
         shots: examples per label in the few-shot way, 1 if not given; they come from our own samples.
         shot_seed: of the choice of examples, 0 if not given.
@@ -117,7 +117,7 @@ def rate(
     else:
         found = _replies(replies, benchmark, columns or {}, limit, out)
     given.need_a_protocol(found, judges, asked)
-    kin = kinship.judged(judges.models, found.written(), allowed=own_family)
+    kin = kinship.judged(judges.models, found.written(), asked.sending.specs, allowed=own_family)
     its = ways.instruments(benchmark, None, asked, found.samples)
     if found.run is not None and not text:
         raise UsageError(f"--no-text is for a new run, and {found.run} keeps its texts")

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from mindgauge.records import Sample
 
 
+_NAMED = 3
+
+
 def run(
     names: str | Sequence[str],
     *,
@@ -41,7 +44,7 @@ def run(
     method: str | Sequence[str] = "rule",
     protocol: str = plan.GOLD,
     temperature: float | None = None,
-    judge_temperature: float | None = None,
+    judge_temperature: float | None = 0.0,
     ask: str | Sequence[str] = "flat",
     shots: int | None = None,
     shot_seed: int | None = None,
@@ -76,7 +79,7 @@ def run(
             evidence, rule, verdict); every one but `rule` gives a rater of its own, `JUDGE (chain)`.
         protocol: `gold`, by the sample's category, or `recognised`, by the one the judge itself sees.
         temperature: of the models under test; their own default if not given.
-        judge_temperature: of the judges.
+        judge_temperature: of the judges; None for their own default.
         ask: how closed questions are put to models: `flat`, `unordered`, `few-shot`, `sequential`, as far as the benchmark has it.
             Each way but the flat one gives a rater of its own, `MODEL (few-shot)`.
         shots: examples per label in the few-shot way, 1 if not given. They come from the training part below `data`, or
@@ -115,7 +118,9 @@ def run(
     judges = plan.open_judges(plan.listed(judge), found, asked)
     instruments = [ways.instruments(benchmark, folder, asked) for benchmark in found]
     tests = entry_tests(found, judges.models, qualify=qualify, limit=anchors, where=where)
-    kin = kinship.judged(judges.models, _written(tested.models, found, samples, asked), allowed=own_family)
+    kin = kinship.judged(
+        judges.models, _written(tested.models, found, samples, asked), asked.sending.specs, allowed=own_family
+    )
     whole = directory.whole_plan(
         found, samples, asked, text=text,
         models=tested.names, judges=judges.names,
@@ -124,7 +129,7 @@ def run(
     path = Path(out) if out is not None else directory.folder_for(whole)
     for benchmark, found_samples, its in zip(found, samples, instruments, strict=True):
         length.asked_about(notice, benchmark, tested.models, its, found_samples)
-    for line in known.lines:
+    for line in (*known.lines, *_unjudged(found, judges, path)):
         (notice or _silent)(line)
     if dry_run:
         return foresee(path, found, samples, instruments, tested, judges, tests, asked)
@@ -150,6 +155,19 @@ def run(
         take(store, tests, judges.models, asked, progress)
         plan.rate_all(store, [b for b in found if not b.closed], judges, asked, progress)
     return score(path)
+
+
+def _unjudged(found: Sequence[benchmarks.Benchmark], judges: plan.Raters, path: Path) -> Iterator[str]:
+    """Say which replies will be paid for and rated by nobody."""
+    read = {benchmark.name for benchmark in found if benchmark.readings}
+    open_ = [benchmark.name for benchmark in found if not benchmark.closed]
+    if open_ and not judges.names:
+        names = ", ".join(open_[:_NAMED]) + (f" and {len(open_) - _NAMED} more" if len(open_) > _NAMED else "")
+        less = " but by rule" if read.issuperset(open_) else ""
+        yield (
+            f"no judge is named, so replies to {names} will be asked for and not rated{less}; name one with --judge, or "
+            f"rate the run afterwards: mindgauge rate {open_[0]} --replies {path} --judge NAME"
+        )
 
 
 def _silent(_: str) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis.reliability import correction, estimates, fragility, reference, rule
+from mindgauge.analysis.reliability import by_width, correction, estimates, fragility, reference, rule
 from mindgauge.analysis.reliability.among import among
 from mindgauge.analysis.reliability.card import Bound, Card, Danger, Design, Part, People, Reliability
 from mindgauge.analysis.reliability.contested import contested
@@ -127,8 +127,7 @@ def _card(criterion: Criterion, people: Sequence[str], judge: str, ceiling: dict
     )
     rate, rank = rule.decide(facts, options.limits)
     if options.by_width:
-        width = figures.widths.get(estimates.SYSTEMS, {}).get("system_icc_c1")
-        rate = rank = rule.by_width(width, bounds)
+        rate = rank = by_width.licence(judge, systems, pairs)
     listed, count = contested(judged, rated, criterion.scale, criterion.systems)
     seen = fragility.Seen(
         judge=judge, facts=facts, bounds=bounds, systems=systems, by_system=by_system, without=figures.without,

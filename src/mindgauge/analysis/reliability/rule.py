@@ -24,18 +24,17 @@ from mindgauge.records import digest
 from mindgauge.stats.proportion import fewest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from mindgauge.analysis.reliability.card import Share
 
     Clause = tuple[str, str]
 
 MINDGAUGE, MENTALBENCH = "mindgauge", "mentalbench"
-_WIDTHS = (0.355, 0.560)
-"""Upper limits of the two better classes of MentalAlign-70k (2025): the terciles of its own 28 published widths."""
 NORM_REFERENCED = (
-    "the rule mentalbench looks at the width of one interval alone, and its limits are terciles of the paper's own 28 widths: "
-    "a third is always good; it is offered for comparison, not for use"
+    "the rule mentalbench is the source's: it looks at the width of one interval alone, and its limits are terciles of the "
+    "paper's own 28 widths, so a third is always good; it is offered for comparison, not for use. A loaded run holds levels "
+    "that were repaired, so classes may differ from the printed ones; mindgauge reproduce mentalbench recomputes these"
 )
 
 
@@ -276,15 +275,3 @@ def _worst(clauses: list[Clause]) -> Licence:
     order = (GOOD, MODERATE, BLIND_END, LIMITED)
     verdict = max((found for found, _ in clauses), key=order.index)
     return Licence(verdict, [said for found, said in sorted(clauses, key=lambda clause: -order.index(clause[0]))])
-
-
-def by_width(width: float | None, estimates: Mapping[str, Bound]) -> Licence:
-    """Classify as MentalAlign-70k (2025) does: by the width of the systems-only interval of ICC(C,1) alone."""
-    value = estimates.get("system_icc_c1")
-    if width is None or value is None or value.value is None:
-        return Licence(NOT_ESTIMABLE, ["no interval of ICC(C,1) over systems"])
-    said = f"the interval of ICC(C,1) over systems is {width:.3f} wide"
-    for verdict, limit in zip((GOOD, MODERATE), _WIDTHS, strict=True):
-        if width <= limit:
-            return Licence(verdict, [f"{said}, at most {limit}"])
-    return Licence(LIMITED, [f"{said}, more than {_WIDTHS[1]}"])

@@ -37,7 +37,7 @@ def compare(
     limit: Annotated[int | None, typer.Option(min=1, help="At most this many replies, whole dialogues.")] = None,
     mode: options.Mode = "joint",
     protocol: options.Protocol = "gold",
-    judge_temperature: options.Temperature = None,
+    judge_temperature: options.Temperature = 0.0,
     concurrency: options.Concurrency = 32,
     timeout: options.Timeout = 120.0,
     tries: options.Tries = 5,

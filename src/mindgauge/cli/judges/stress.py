@@ -27,7 +27,7 @@ def stress(
     judge_runs: options.JudgeRuns = 2,
     mode: options.Mode = "joint",
     method: Annotated[str, typer.Option(help="general, rule or chain.")] = "rule",
-    judge_temperature: options.Temperature = None,
+    judge_temperature: options.Temperature = 0.0,
     out: options.Out = None,
     concurrency: options.Concurrency = 32,
     timeout: options.Timeout = 120.0,
@@ -74,6 +74,7 @@ def _foreseen(found: DryRun) -> None:
 def _show(found: Stress) -> None:
     from mindgauge.reports.stress_page import PAGE
     from mindgauge.reports.stress_phrases import line, readings
+    from mindgauge.verbs.sending import kept
 
     columns, rows = _effects(found.effects)
     render.table(f"{found.judge} under stress: {found.benchmark}  ({found.run})", columns, rows)
@@ -81,6 +82,8 @@ def _show(found: Stress) -> None:
         columns = ["injections", "verdict", "reached", "tries", "share", "95 % bounds", "attempts", "lost verdicts"]
         render.table("Attempts to talk it over", columns, list(map(_attempts, found.injections)))
     print(line(found))
+    for said in kept(found.run):
+        print(said)
     for said in readings(found):
         print(f"note: {said}")
     print(f"Read on: {Path(found.run) / PAGE}")

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mindgauge import benchmark as benchmarks
+from mindgauge import manifest
+from mindgauge.analysis import continued
 from mindgauge.analysis.judging import compare as judging
 from mindgauge.analysis.judging.compare import Options
 from mindgauge.errors import UsageError
@@ -39,7 +41,7 @@ def compare(
     limit: int | None = None,
     mode: str = "joint",
     protocol: str = plan.GOLD,
-    judge_temperature: float | None = None,
+    judge_temperature: float | None = 0.0,
     max_cost: float | None = None,
     own_family: bool = False,
     settings: Settings | None = None,
@@ -68,7 +70,7 @@ def compare(
         limit: at most this many replies, whole dialogues, drawn evenly over the samples.
         mode: `joint` or `split`.
         protocol: `gold` or `recognised`, see `run`.
-        judge_temperature: of the judges; their own default if not given.
+        judge_temperature: of the judges; None for their own default.
         max_cost: US dollars.
         own_family: let models judge replies by models of their own family, too.
         settings: how endpoints are called.
@@ -101,7 +103,7 @@ def compare(
     made = {i.rater(m.name) for m in judges for i in plan.instruments(benchmark, asked)}
     kept = [rating for rating in found.ratings if rating.rater not in made]
     written = Counter(reply.model for reply in found.replies if reply.status is Status.OK)
-    kin = kinship.judged(judges, written, allowed=own_family)
+    kin = kinship.judged(judges, written, asked.sending.specs, allowed=own_family)
     whole = directory.whole_plan(
         [benchmark], [found.samples], asked,
         replies=digest(sorted(r.id for r in found.replies)), judges=[m.name for m in judges], compared=True,
@@ -122,5 +124,6 @@ def compare(
         store.flush()
         plan.work(store, asked, progress, [lambda session: plan.judging(session, benchmark, judges, asked)])
         compared = judging.compare(store, benchmark, folder, named, Options(resamples, seed))
-    compared.notes.extend([*found.notes, *kinship.notes(kin)])
+        older = continued.last(store, manifest.read(folder))
+    compared.notes.extend([*found.notes, *kinship.notes(kin), *older])
     return compared

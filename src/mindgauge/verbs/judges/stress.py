@@ -65,7 +65,7 @@ def stress(
     judge_runs: int = 2,
     mode: str = "joint",
     method: str = "rule",
-    judge_temperature: float | None = None,
+    judge_temperature: float | None = 0.0,
     max_cost: float | None = None,
     out: str | Path | None = None,
     settings: Settings | None = None,
@@ -87,7 +87,7 @@ def stress(
         judge_runs: verdicts on each version; two at least say how often the judge changes its mind by itself.
         mode: `joint` or `split`; the other is one of the probes.
         method: `general`, `rule` or `chain`.
-        judge_temperature: of the judge.
+        judge_temperature: of the judge; None for its own default.
         max_cost: US dollars.
         out: the run directory; one that holds a run of the benchmark gains the stress test, and its report a line.
         settings: how endpoints are called.
