@@ -22,28 +22,7 @@ def show(found: Reliability, *, full: bool) -> None:
             print(f"  - {said}")
         if full:
             _full(card)
-    corrected = [
-        [
-            c.judge, c.criterion, s.system or "all", str(s.judged), _bound(s.raw), str(s.rated_by_people),
-            _bound(s.people), _bound(s.corrected), "" if s.gain is None else f"{s.gain:.2f}",
-        ]
-        for c in found.cards
-        for s in c.corrected
-    ]  # fmt: skip
-    if corrected:
-        print()
-        columns = [
-            "judge",
-            "criterion",
-            "system",
-            "judged",
-            "judge alone",
-            "by people",
-            "people alone",
-            "corrected",
-            "gain",
-        ]
-        table("Mean scores: the judge alone, and corrected by the subjects that people rated too", columns, corrected)
+    _means(found)
     if found.designs:
         print()
         columns = [
@@ -67,6 +46,39 @@ _COLUMNS = [
     "judge", "criterion", "may rate single replies", "may rank systems", "agreement", "people with people", "bias",
     "systems' ICC(C,1)", "n", "missing",
 ]  # fmt: skip
+
+
+def _means(found: Reliability) -> None:
+    rows = [(card, mean) for card in found.cards for mean in card.corrected]
+    if not rows:
+        return
+    columns = [
+        "judge",
+        "criterion",
+        "system",
+        "judged",
+        "judge alone",
+        "by people",
+        "people alone",
+        "corrected",
+        "gain",
+    ]
+    cells = [
+        [
+            card.judge, card.criterion, mean.system or "all", str(mean.judged), _bound(mean.raw),
+            str(mean.rated_by_people), _bound(mean.people), _bound(mean.corrected),
+            "" if mean.gain is None else f"{mean.gain:.2f}",
+        ]
+        for card, mean in rows
+    ]  # fmt: skip
+    print()
+    table("Mean scores: the judge alone, and corrected by the subjects that people rated too", columns, cells)
+    why: dict[tuple[str, str, str], list[str]] = {}
+    for card, mean in rows:
+        if mean.corrected.low is None:
+            why.setdefault((card.judge, card.criterion, mean.corrected.note), []).append(mean.system or "all")
+    for (judge, criterion, note), systems in why.items():
+        print(f"  - {judge}, {criterion}, {', '.join(systems)}: {note}")
 
 
 def _design(design: Design) -> list[str]:

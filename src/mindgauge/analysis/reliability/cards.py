@@ -117,7 +117,7 @@ def _card(criterion: Criterion, people: Sequence[str], judge: str, ceiling: dict
     seen = fragility.Seen(
         judge=judge, facts=facts, bounds=found.bounds, systems=systems, by_system=by_system, without=found.without,
         contested=count, unrated=rated.join(asked, on="subject", how="anti")["subject"].n_unique(),
-        judged=judged, rated=rated, scale=criterion.scale,
+        judged=judged, rated=rated, scale=criterion.scale, names=criterion.systems,
     )  # fmt: skip
     return Card(
         judge=judge, reference=", ".join(people), criterion=criterion.name, n=given, missing=given - pairs.subjects,
@@ -127,7 +127,7 @@ def _card(criterion: Criterion, people: Sequence[str], judge: str, ceiling: dict
         systems=[name for name in systems if name], widths=found.widths, bias_parts=found.bias_parts,
         by_system=by_system, by_category=_by_category(judged, rated, criterion.scale, options),
         contested=listed, contested_count=count,
-        corrected=correction.corrected(judged, rated, criterion, selected=facts.selected),
+        corrected=correction.corrected(asked, rated, criterion, selected=facts.selected),
     )  # fmt: skip
 
 

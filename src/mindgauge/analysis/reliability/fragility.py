@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
+from mindgauge.analysis.reliability.chosen import chosen
 from mindgauge.raters.family import same_family
 
 if TYPE_CHECKING:
@@ -25,12 +26,13 @@ INFLUENCE = 0.10
 TOP = 0.80
 """From this share of best levels on, there is little left to agree on."""
 CONTESTED = 0.10
-SELECTED = 0.5
-"""Standardised difference (Cohen's medium effect) of the judge's scores between subjects with and without people."""
 
 
 class Seen(NamedTuple):
-    """What the warnings are drawn from. `judged` and `rated` are the valued rows of the judge and of people."""
+    """What the warnings are drawn from. `judged` and `rated` are the valued rows of the judge and of people.
+
+    `systems` are those that both rated, `names` all there are, by their index.
+    """
 
     judge: str
     facts: Facts
@@ -43,6 +45,7 @@ class Seen(NamedTuple):
     judged: pl.DataFrame
     rated: pl.DataFrame
     scale: Scale
+    names: Sequence[str]
 
 
 def warnings(seen: Seen) -> list[str]:
@@ -73,15 +76,13 @@ def _choice(seen: Seen) -> Iterator[str]:
     """People who rated what the judge scored unlike the rest say little about the rest."""
     if not seen.scale.ordered:
         return
-    rated = seen.judged.join(seen.rated, on="subject", how="semi")["number"].to_numpy()
-    others = seen.judged.join(seen.rated, on="subject", how="anti")["number"].to_numpy()
-    if min(len(rated), len(others)) < 20:
-        return
-    spread = float(np.sqrt((rated.var(ddof=1) + others.var(ddof=1)) / 2))
-    gap = float(rated.mean() - others.mean())
-    if spread and abs(gap) >= SELECTED * spread:
-        side = "lower" if gap < 0 else "higher"
-        yield f"people rated subjects that this judge scored {side} ({rated.mean():.2f}) than the {len(others)} others ({others.mean():.2f}): agreement here may not carry over to them"
+    for part in chosen(seen.judged, seen.rated, seen.names)[:1]:
+        of = f" of {part.system}" if part.system else ""
+        scored = f"scored {part.side} ({part.labelled:.2f}) than the {part.n} others ({part.others:.2f})"
+        if part.within:
+            yield f"people rated subjects{of} that this judge {scored}: agreement here may not carry over to them, and no mean is corrected by them"
+        else:
+            yield f"people rated more of the systems that this judge {scored}: agreement here may not carry over to all"
 
 
 def _systems(seen: Seen) -> Iterator[str]:
