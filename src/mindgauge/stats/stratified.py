@@ -24,12 +24,33 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 
+BORROWED = 2
+"""Degrees of freedom with which what all strata vary by counts for one whose own few labelled replies vary less."""
+
+
 class _Mean(NamedTuple):
-    """A weighted mean of strata's means, and what each cluster adds to it, shape (C,); `freedom` is that of its variance."""
+    """A weighted mean of strata's means.
+
+    `adds`, shape (S, C), is what each cluster adds to each stratum's mean; `weights`, shape (S,), add up to 1; `counts`,
+    shape (S,), are each stratum's clusters; `freedom` is that of the variance.
+    """
 
     value: float
     adds: Floats
+    weights: Floats
+    counts: Floats
     freedom: float
+
+    @property
+    def variance(self) -> float:
+        """The mean's variance, with what strata of few replies, which may all be alike, borrow from the others."""
+        together = self.weights @ self.adds
+        each = (self.adds**2).sum(axis=1) * self.counts
+        freedom = self.counts - 1
+        pooled = float(freedom @ each) / max(float(freedom.sum()), 1.0)
+        steadied = (freedom * each + BORROWED * pooled) / (freedom + BORROWED)
+        lacking = np.maximum(steadied - each, 0.0) / self.counts
+        return float(together @ together + self.weights**2 @ lacking)
 
     def interval(self, level: float, lost: float = 0.0) -> Interval:
         """Return Student's interval; `lost` further degrees of freedom went into λ, which also narrows the residuals."""
@@ -38,8 +59,7 @@ class _Mean(NamedTuple):
             return Interval(self.value, undefined="too few labelled clusters for an interval")
         if not self.adds.any():
             return Interval(self.value, undefined=SAME)
-        variance = float(self.adds @ self.adds) * self.freedom / freedom
-        half = float(stdtrit(freedom, (1 + level) / 2)) * math.sqrt(variance)
+        half = float(stdtrit(freedom, (1 + level) / 2)) * math.sqrt(self.variance * self.freedom / freedom)
         return Interval(self.value, self.value - half, self.value + half)
 
 
@@ -63,7 +83,9 @@ def prediction_powered_mean(
     first and to the second mean, summed over the strata that it crosses. Within a stratum this is their formula with λ
     in the place of their λ n / n_U; so that one λ serves strata of any labelled share.
 
-    Each stratum's part is multiplied by √(m_s / (m_s - 1)), m_s its labelled clusters. The degrees of freedom are those
+    Each stratum's part is multiplied by √(m_s / (m_s - 1)), m_s its labelled clusters. A stratum whose few labelled
+    replies vary less than those of all strata is taken to vary as a mixture of both, as with `BORROWED` replies of the
+    others: near the end of a scale five replies are easily all alike. The degrees of freedom are those
     of equally variable replies (Satterthwaite 1946): with v_c = (Σ_s w_s × cluster c's share of L_s)², (Σ v)² / Σ v²,
     less 1 for the means and 1 for λ. A few labelled replies that carry a large stratum leave few, however many are
     labelled elsewhere. docs/coverage.md has the coverage.
@@ -103,17 +125,18 @@ def prediction_powered_mean(
     by_people = _mean(rated, parts, weights, codes, clusters)
     by_judge_there = _mean(scores, parts, weights, codes, clusters)
     everywhere = _mean(scores, strata, weights, codes, clusters, like=parts)
-    shift = everywhere.adds - by_judge_there.adds
+    shifts = everywhere.adds - by_judge_there.adds
     estimated = tuning is None
     if tuning is None:
+        people, shift = by_people.weights @ by_people.adds, by_people.weights @ shifts
         square = float(shift @ shift)
-        tuning = min(max(-float(by_people.adds @ shift) / square, 0.0), 1.0) if square > 0 else 0.0
+        tuning = min(max(-float(people @ shift) / square, 0.0), 1.0) if square > 0 else 0.0
     value = by_people.value + tuning * (everywhere.value - by_judge_there.value)
-    together = _Mean(value, by_people.adds + tuning * shift, by_people.freedom)
+    together = by_people._replace(value=value, adds=by_people.adds + tuning * shifts)
     lost = 1.0 if estimated else 0.0
-    variance, freedom = float(together.adds @ together.adds), together.freedom
+    variance, freedom = together.variance, together.freedom
     known = variance > 0 and freedom > lost
-    gain = float(by_people.adds @ by_people.adds) * (freedom - lost) / freedom / variance if known else None
+    gain = by_people.variance * (freedom - lost) / freedom / variance if known else None
     return Corrected(together.interval(level, lost), by_people.interval(level), judge_only, tuning, gain, *counts)
 
 
@@ -157,7 +180,7 @@ def labelling_gap(judge: ArrayLike, labelled: ArrayLike, cluster: ArrayLike, str
     here, there = (
         _mean(scores, [rows & side for rows in strata], weights, codes, clusters) for side in (known, ~known)
     )
-    adds, gap = here.adds - there.adds, here.value - there.value
+    adds, gap = here.weights @ (here.adds - there.adds), here.value - there.value
     inside = sum(float(((scores[p] - scores[p].mean()) ** 2).sum()) for r in strata for p in (r & known, r & ~known))
     n = sum(own + rest for own, rest in sizes)
     spread, error = math.sqrt(inside / n), math.sqrt(float(adds @ adds))
@@ -196,12 +219,12 @@ def _mean(
         clusters: C.
         like: rows whose numbers of clusters inflate each part, if not its own.
     """
-    value, adds, lever = 0.0, np.zeros(clusters), np.zeros(clusters)
-    for share, rows, counted in zip(weights / weights.sum(), parts, like or parts, strict=True):
-        own, mean = contributions(values, rows, cluster, clusters)
-        m = len(np.unique(cluster[counted]))
-        value += share * mean
-        adds += share * own * (math.sqrt(m / (m - 1)) if m > 1 else 1.0)
-        lever += share * np.bincount(cluster[rows], minlength=clusters) / rows.sum()
-    v = lever**2
-    return _Mean(float(value), adds, float(v.sum() ** 2 / (v @ v)) - 1)
+    shares = weights / weights.sum()
+    found = [contributions(values, rows, cluster, clusters) for rows in parts]
+    counts = np.array([len(np.unique(cluster[rows])) for rows in like or parts], dtype=np.float64)
+    inflation = np.sqrt(np.divide(counts, counts - 1, out=np.ones_like(counts), where=counts > 1))
+    levers = np.array([np.bincount(cluster[rows], minlength=clusters) / rows.sum() for rows in parts])
+    v = (shares @ levers) ** 2
+    value = float(shares @ np.array([mean for _, mean in found]))
+    adds = np.array([own for own, _ in found]) * inflation[:, None]
+    return _Mean(value, adds, shares, counts, float(v.sum() ** 2 / (v @ v)) - 1)
