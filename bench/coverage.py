@@ -31,6 +31,7 @@ from mindgauge.analysis.reliability.pairs import Pairs
 from mindgauge.analysis.reliability.scale import Scale
 from mindgauge.stats import bootstrap, comparison, correction, escalation, generalizability, icc, moments, proportion
 from mindgauge.stats.interval import Interval
+from panel import panel
 from simulated import SHAPES, TOGETHER, VALUES, Raters, latent, tuned
 from unequal import unequal
 
@@ -598,6 +599,7 @@ PARTS = {
     "systems": (systems, 1000), "both": (both, 1000), "replies": (replies, 1000), "shares": (shares, 2000),
     "means": (means, 1000), "closed": (closed, 1000), "corrected": (corrected, 1000), "verdicts": (verdicts, 2000),
     "ranks": (ranks, 1000), "studies": (studies, 1000), "reading": (reading, 300), "unequal": (unequal, 1000),
+    "panel": (panel, 300),
 }  # fmt: skip
 """What there is, with how many repetitions."""
 

@@ -126,6 +126,8 @@ def _independent(r: Interval, k: int) -> Interval:
 
     if r.low is None or r.high is None or r.high - r.low <= _TINY:
         return Interval(worth(r.value), undefined=r.undefined or "no interval: members' errors are the same throughout")
+    if r.high <= 0:
+        return Interval(worth(r.value), undefined="no interval: members' errors are opposed rather than alike")
     return Interval(worth(r.value), worth(r.high), worth(r.low))
 
 
