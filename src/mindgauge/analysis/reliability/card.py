@@ -68,6 +68,27 @@ class Corrected(msgspec.Struct, frozen=True):
     """How many times as many ratings by people the correction is worth."""
 
 
+class Favour(msgspec.Struct, frozen=True):
+    """Whether a judge favours models of its own family, in units of the scale.
+
+    `favour` is the smaller of what it rates them higher by than people's values let expect (`beyond_people`) and than
+    judges of other families do (`beyond_judges`). `outcome` is `favours its kin`, `no sign of it` or `cannot tell`, and
+    then `reason` says why.
+    """
+
+    kin: list[str]
+    judges: list[str]
+    n: int
+    conversations: int
+    outcome: str
+    favour: Bound
+    beyond_people: Bound
+    beyond_judges: Bound
+    reason: str
+    p: float | None
+    """Two-sided, that there is no favour beyond people or none beyond judges."""
+
+
 class Card(msgspec.Struct, frozen=True, kw_only=True):
     """One judge on one criterion.
 
@@ -105,6 +126,8 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     contested: list[Contested]
     contested_count: int
     corrected: list[Corrected]
+    favour: Favour | None = None
+    """Of models of its own family; None where it rated none."""
 
 
 class Design(msgspec.Struct, frozen=True):

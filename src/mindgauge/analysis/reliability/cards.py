@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis.reliability import correction, estimates, fragility, reference, rule
+from mindgauge.analysis.reliability import correction, estimates, favour, fragility, reference, rule
 from mindgauge.analysis.reliability.card import Bound, Card, Design, Part, Reliability
 from mindgauge.analysis.reliability.contested import contested
 from mindgauge.analysis.reliability.design import design
@@ -113,11 +113,16 @@ def _card(criterion: Criterion, people: Sequence[str], judge: str, ceiling: dict
     if options.by_width:
         width = found.widths.get(estimates.SYSTEMS, {}).get("system_icc_c1")
         rate = rank = rule.by_width(width, found.bounds)
+    kinship = (
+        favour.of_rows(criterion.rows, criterion.systems, judge, people, criterion.scale.high - criterion.scale.low)
+        if criterion.scale.ordered
+        else None
+    )
     listed, count = contested(judged, rated, criterion.scale, criterion.systems)
     seen = fragility.Seen(
         judge=judge, facts=facts, bounds=found.bounds, systems=systems, by_system=by_system, without=found.without,
         contested=count, unrated=rated.join(asked, on="subject", how="anti")["subject"].n_unique(),
-        judged=judged, rated=rated, scale=criterion.scale, names=criterion.systems,
+        judged=judged, rated=rated, scale=criterion.scale, names=criterion.systems, favour=kinship,
     )  # fmt: skip
     return Card(
         judge=judge, reference=", ".join(people), criterion=criterion.name, n=given, missing=given - pairs.subjects,
@@ -127,7 +132,7 @@ def _card(criterion: Criterion, people: Sequence[str], judge: str, ceiling: dict
         systems=[name for name in systems if name], widths=found.widths, bias_parts=found.bias_parts,
         by_system=by_system, by_category=_by_category(judged, rated, criterion.scale, options),
         contested=listed, contested_count=count,
-        corrected=correction.corrected(asked, rated, criterion, selected=facts.selected),
+        corrected=correction.corrected(asked, rated, criterion, selected=facts.selected), favour=kinship,
     )  # fmt: skip
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 import polars as pl
 
 from mindgauge.analysis.reliability.chosen import chosen
+from mindgauge.analysis.reliability.favour import sentence
 from mindgauge.raters.family import same_family
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mindgauge.analysis.reliability.card import Bound, Part
+    from mindgauge.analysis.reliability.card import Bound, Favour, Part
     from mindgauge.analysis.reliability.rule import Facts
     from mindgauge.analysis.reliability.scale import Scale
 
@@ -46,6 +46,7 @@ class Seen(NamedTuple):
     rated: pl.DataFrame
     scale: Scale
     names: Sequence[str]
+    favour: Favour | None
 
 
 def warnings(seen: Seen) -> list[str]:
@@ -109,16 +110,10 @@ def _systems(seen: Seen) -> Iterator[str]:
 
 
 def _kin(seen: Seen) -> Iterator[str]:
-    kin = [name for name in seen.systems if name and same_family(seen.judge, name)]
-    if not kin:
-        return
-    said = f"the judge comes from the family of {', '.join(kin)}; models tend to favour their own kind"
-    of = {part.name: part.estimates["bias"].value for part in seen.by_system if "bias" in part.estimates}
-    own = [v for name in kin if (v := of.get(name)) is not None]
-    others = [v for name, v in of.items() if name not in kin and v is not None]
-    if own and others:
-        said += f" (bias {np.mean(own):+.2f} for its kin, {np.mean(others):+.2f} for others)"
-    yield said
+    if seen.favour is not None:
+        yield sentence(seen.favour)
+    elif kin := [name for name in seen.systems if name and same_family(seen.judge, name)]:
+        yield f"the judge comes from the family of {', '.join(kin)}; models tend to favour their own kind, which classes without an order do not tell"
 
 
 def _range(seen: Seen) -> Iterator[str]:
