@@ -401,7 +401,6 @@ def test_the_answer_says_whether_a_judge_favours_its_family(gift: int, said: str
     with Store(run) as store:
         kin = {reply.id for reply in store.replies(OPEN) if reply.model == models[0]}
     changed(run, OPEN, lambda r: min(5, int(r.value or 0) + gift) if r.rater == GOOD and r.subject in kin else r.value)
-    first, second, _ = decoded(write([run]))["answers"]
-    [caveat] = [text for text in first["caveats"] if "its family" in text]
-    assert caveat.startswith(f"The judge {GOOD} (of its family) {said}")
-    assert not any("its family" in text for text in second["caveats"])
+    caveats = {a["system"]["model"]: " ".join(a["caveats"]) for a in decoded(write([run]))["answers"]}
+    assert f"The judge {GOOD} (of its family) {said}" in caveats["openai/gpt-4o"]
+    assert not any("its family" in caveats[model] for model in models[1:])
