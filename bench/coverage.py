@@ -24,6 +24,7 @@ from scipy.sparse import csr_array
 from scipy.special import bdtr, fdtri
 
 from counting import Grid, short, table
+from kinship import kinship
 from mindgauge import metrics
 from mindgauge.analysis.reliability import estimates, rule
 from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, Bound
@@ -599,7 +600,7 @@ PARTS = {
     "systems": (systems, 1000), "both": (both, 1000), "replies": (replies, 1000), "shares": (shares, 2000),
     "means": (means, 1000), "closed": (closed, 1000), "corrected": (corrected, 1000), "verdicts": (verdicts, 2000),
     "ranks": (ranks, 1000), "studies": (studies, 1000), "reading": (reading, 300), "unequal": (unequal, 1000),
-    "panel": (panel, 300),
+    "panel": (panel, 300), "kinship": (kinship, 200),
 }  # fmt: skip
 """What there is, with how many repetitions."""
 
