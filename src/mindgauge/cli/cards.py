@@ -8,7 +8,7 @@ from mindgauge.cli.render import table
 from mindgauge.reports.coefficients import label, main
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.reliability.card import Bound, Card, Design, Reliability
+    from mindgauge.analysis.reliability.card import Bound, Card, Design, Needed, Reliability
 
 _SIGNED = {"bias", "limits"}
 
@@ -83,11 +83,20 @@ def _means(found: Reliability) -> None:
 
 def _design(design: Design) -> list[str]:
     parts = ", ".join(f"{name} {_number(part.value)}" for name, part in design.components.items())
-    needed = (design.raters_needed, design.conversations_needed)
+    needed = (_needed(design.raters_needed), _needed(design.conversations_needed))
     return [
         design.criterion, str(design.raters), str(design.systems), str(design.conversations), _bound(design.dependability),
-        *("no number does" if n is None else str(n) for n in needed), parts,
+        *needed, parts,
     ]  # fmt: skip
+
+
+def _needed(found: Needed) -> str:
+    """Write how many it takes as a range; what is not known is not a number."""
+    if found.low is None:
+        return "no number does"
+    if found.high is None:
+        return "cannot tell" if found.low == 1 else f"at least {found.low}"
+    return f"{found.value} [{found.low}, {found.high}]" if found.value is not None else f"{found.low} to {found.high}"
 
 
 def _row(card: Card) -> list[str]:

@@ -130,12 +130,20 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     """Of models of its own family; None where it rated none."""
 
 
+class Needed(msgspec.Struct, frozen=True):
+    """How many it takes, with a 95 % interval: None where no number is enough, of `high` where that may be so."""
+
+    value: int | None
+    low: int | None
+    high: int | None
+
+
 class Design(msgspec.Struct, frozen=True):
     """What people's ratings of a criterion vary with (a generalizability study), and how many of them it takes.
 
     `components` are variances. `generalizability` (order) and `dependability` (level) are of the systems' means, or with
     one system of the conversations', at the numbers at hand; `raters_needed` and `conversations_needed` say how many
-    would bring dependability to `target` with the other number as it is, None if no number would.
+    would bring dependability to `target` with the other number as it is.
     """
 
     criterion: str
@@ -147,8 +155,8 @@ class Design(msgspec.Struct, frozen=True):
     generalizability: Bound
     dependability: Bound
     target: float
-    raters_needed: int | None
-    conversations_needed: int | None
+    raters_needed: Needed
+    conversations_needed: Needed
 
 
 class Reliability(msgspec.Struct, frozen=True):

@@ -66,8 +66,10 @@ def cards(ratings: Ratings, options: Options, named: Sequence[str] = ()) -> Reli
         criterion = _criterion(ratings, name)
         rated = _valued(criterion.by(*people))
         ceiling = _ceiling(rated, criterion.scale, options)
-        study = design(name, rated, options.resamples, options.seed) if criterion.scale.ordered else None
-        designs += [study] if study else []
+        if criterion.scale.ordered:
+            study, uncovered = design(name, rated, options.resamples, options.seed)
+            designs += [study] if study else []
+            notes += [uncovered] if uncovered else []
         there = set(criterion.rows["rater"].unique())
         found += [_card(criterion, people, judge, ceiling, options) for judge in judges if judge in there]
     if options.by_width:
