@@ -26,11 +26,22 @@ from scipy.special import bdtr, fdtri
 from counting import Grid, short, table
 from kinship import kinship
 from mindgauge import metrics
+from mindgauge.analysis.profile.ranks import averaged
 from mindgauge.analysis.reliability import estimates, rule
 from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, Bound
 from mindgauge.analysis.reliability.pairs import Pairs
 from mindgauge.analysis.reliability.scale import Scale
-from mindgauge.stats import bootstrap, comparison, correction, escalation, generalizability, icc, moments, proportion
+from mindgauge.stats import (
+    bootstrap,
+    comparison,
+    correction,
+    escalation,
+    generalizability,
+    icc,
+    moments,
+    proportion,
+    rank,
+)
 from mindgauge.stats.interval import Interval
 from panel import panel
 from simulated import SHAPES, TOGETHER, VALUES, Raters, latent, tuned
@@ -473,16 +484,18 @@ def verdicts(repetitions: int, generator: np.random.Generator) -> Iterator[objec
 
 
 def ranks(repetitions: int, generator: np.random.Generator) -> Iterator[object]:
-    """Paired differences, ranks, and claims that survive Holm's adjustment."""
-    grid = Grid("Several systems on the same conversations", "gap between neighbours", "systems", "conversations")
-    for gap in (0.0, 0.1):
-        for n in (5, 10):
-            raters = [Raters(0.5, "even", quality=gap * (i - (n - 1) / 2)) for i in range(n)]
+    """Paired differences, claims that survive Holm's adjustment, and ranges of ranks, which hold all at once or do not."""
+    settings = ("ratings", "gap between neighbours", "systems", "conversations")
+    grid = Grid("Several systems on the same conversations", *settings)
+    widths: dict[tuple[str, ...], list[tuple[float, float]]] = {}
+    for shape, gap in (("even", 0.0), ("even", 0.3), ("85 % at 5", 0.0), ("85 % at 5", 0.3)):
+        for n in (2, 5, 10):
+            raters = [Raters(0.5, shape, quality=gap * (i - (n - 1) / 2)) for i in range(n)]
             true = np.array([of.means()[0] for of in raters])
             gaps = true[:, None] - true
-            rank = 1 + (gaps.T > 0).sum(axis=1) + ((gaps == 0).sum(axis=1) - 1) / 2
-            for conversations in (50, 200):
-                row = (f"{gap:g} SD", str(n), str(conversations))
+            place = 1 + (gaps.T > 0).sum(axis=1) + ((gaps == 0).sum(axis=1) - 1) / 2
+            for conversations in (10, 20, 50, 200):
+                row = (shape, f"{gap:g} SD", str(n), str(conversations))
                 for seed in range(repetitions):
                     drawn = latent(generator, conversations, n)
                     scores = np.stack([of.rate(drawn[:, :, i])[0] for i, of in enumerate(raters)], axis=1)
@@ -493,11 +506,28 @@ def ranks(repetitions: int, generator: np.random.Generator) -> Iterator[object]:
                     claims = [d for d in found.differences if d.adjusted is not None and d.adjusted <= 0.05]
                     right = [(d.difference.value or 0) * gaps[d.first, d.second] > 0 for d in claims]
                     grid.tally(row, "no false claim by Holm").hold(all(right))
-                    grid.tally(row, "ranks").see(rank, *_ends([s.rank for s in found.standings]))
-                    certain = np.array([s.certain for s in found.standings], dtype=float).T
-                    grid.tally(row, "certain ranks, each").see(rank, *certain)
-                    grid.tally(row, "all at once").hold(bool(((certain[0] <= rank) & (rank <= certain[1])).all()))
+                    [weights] = bootstrap.item_weights(conversations, RESAMPLES, seed)
+                    over = weights @ scores / conversations
+                    better = rank.surely_better(scores.mean(axis=0), over, conversations)
+                    assert better is not None
+                    compared = np.array([s.certain for s in found.standings], dtype=float)
+                    profiled = np.array(rank.ranges(better), dtype=float)
+                    for name, ends in (
+                        ("ranges of `compare`, all at once", compared),
+                        ("ranges of `profile`, all at once", profiled),
+                    ):
+                        grid.tally(row, name).hold(bool(((ends[:, 0] <= place) & (place <= ends[:, 1])).all()))
+                    spread = (
+                        float((compared[:, 1] - compared[:, 0]).mean()),
+                        float((profiled[:, 1] - profiled[:, 0]).mean()),
+                    )
+                    widths.setdefault(row, []).append(spread)
+                    ends = np.array([bootstrap.percentile(column) for column in averaged(over).T])
+                    held = (ends[:, 0] <= place) & (place <= ends[:, 1])
+                    grid.tally(row, "percentiles of ranks, all at once").hold(bool(held.all()))
     yield grid
+    rows = [[*row, *(f"{width:.2g}" for width in np.mean(each, axis=0))] for row, each in widths.items()]
+    yield table("How many ranks a range spans, less one", [*settings, "`compare`", "`profile`"], rows)
 
 
 def _ends(found: list[Interval]) -> tuple[Floats, Floats]:
@@ -510,6 +540,7 @@ def studies(repetitions: int, generator: np.random.Generator) -> Iterator[object
     settings = ("systems × conversations × raters",)
     at_hand = Grid("Generalizability study: for the systems and raters at hand, as printed", *settings)
     at_large = Grid("Generalizability study: the same intervals for systems and raters at large", *settings)
+    enough = Grid("How many it takes to a dependability of .8: raters like those drawn, the systems at hand", *settings)
     for s, r in ((1, 2), (5, 3), (9, 3)):
         large = (
             generalizability.Components(None, 0.6, 0.05, None, None, None, 0.4)
@@ -539,12 +570,30 @@ def studies(repetitions: int, generator: np.random.Generator) -> Iterator[object
                     assert number is not None
                     grid.see(row, "Eρ²", order, found.generalizability)
                     grid.see(row, "Φ", number, found.dependability)
+                needed = large if s == 1 else large._replace(system=float(system.var(ddof=1)))
+                for name, n, needs in zip(
+                    ("raters", "conversations"), _needs(needed, c, r), found.needs or (), strict=True
+                ):
+                    if name == "raters" or s > 1:  # of one system, conversations are what is measured
+                        enough.tally(row, name).hold((needs.low or math.inf) <= n <= (needs.high or math.inf))
+                        enough.tally(row, f"{name}, an upper end").hold(needs.high is not None)
+                        enough.tally(row, f"{name}, the bare number").hold((needs.value or math.inf) == n)
                 for name, value in hand._asdict().items():
                     if value is not None:
                         ends = getattr(found.low, name), getattr(found.high, name)
                         at_hand.tally(row, f"σ²({name.replace('_', ' × ')})").see(value, *ends)
     yield at_hand
     yield at_large
+    yield enough
+
+
+def _needs(components: generalizability.Components, conversations: int, raters: int) -> tuple[float, float]:
+    """Return how many raters, and how many conversations, bring Φ to .8; infinite where no number does."""
+    needed = (
+        generalizability.raters_needed(components, 0.8, conversations=conversations),
+        generalizability.conversations_needed(components, 0.8, raters=raters),
+    )
+    return tuple(math.inf if n is None else float(n) for n in needed)  # type: ignore[return-value]  # of two
 
 
 def _at_hand(large: generalizability.Components, fixed: Floats) -> generalizability.Components:
