@@ -1,13 +1,12 @@
 """Whether people rated a part of a judge's subjects that the judge itself sees as unlike the rest.
 
-One place says it: a card warns of it, and nothing is corrected by such a part.
+One place says it: an audit finds it, a card warns of it, and nothing is corrected by such a part.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 import polars as pl
 
 from mindgauge.stats import stratified
@@ -15,8 +14,8 @@ from mindgauge.stats import stratified
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SELECTED = 0.5
-"""Standardised difference (Cohen's medium effect) of the judge's scores between subjects with and without people."""
+SELECTED = 0.25
+"""Standard deviations by which the judge's scores of both differ where these are no longer alike (Rubin 2001)."""
 CHANCE = 0.01
 """The p-value above which a difference is left to chance: several systems are looked at."""
 
@@ -71,13 +70,18 @@ def subjects(judged: pl.DataFrame, rated: pl.DataFrame) -> pl.DataFrame:
 
 
 def _gap(scores: pl.DataFrame, system: str, *, within: bool) -> Chosen | None:
-    labelled = scores["people"].is_not_null().to_numpy()
-    found = stratified.labelling_gap(
-        scores["judge"].to_numpy(),
-        labelled.astype(np.float64),
-        scores["cluster"].to_numpy(),
-        scores["system"].to_numpy(),
-    )
-    if found is None or abs(found.size) < SELECTED or found.p > CHANCE:
-        return None
-    return Chosen(system, found.labelled, found.others, found.n, within)
+    own = scores.select("cluster", "system", number="judge", chosen=pl.col("people").is_not_null())
+    found = difference(own)
+    return None if found is None else Chosen(system, found.labelled, found.others, found.n, within)
+
+
+def difference(scores: pl.DataFrame, p: float = CHANCE) -> stratified.Gap | None:
+    """Return by how much chosen subjects' scores differ from others' of the same system; None where they are alike.
+
+    Args:
+        scores: of subjects: cluster, system, number, chosen.
+        p: above which a difference is left to chance.
+    """
+    columns = (scores["number"], scores["chosen"].cast(pl.Float64), scores["cluster"], scores["system"])
+    found = stratified.labelling_gap(*(column.to_numpy() for column in columns))
+    return found if found is not None and abs(found.size) >= SELECTED and found.p <= p else None
