@@ -46,8 +46,9 @@ def test_juries_stand_beside_their_members_as_the_command_has_them(found: Any, r
         assert rows[name][5] == cards[name].n
     assert rows["jury's mean"][1] == cards["jury/mean"].estimates["icc_a1"].value
     assert rows[there.best][7] == "judge, the best here"
-    assert f"worth {there.effective.value:.2f} independent judges" in jury["said"][0]
-    assert jury["finding"] == f"3 judges are worth {there.effective.value:.2f} independent ones"
+    assert f"err like {there.independent.value:.2f} independent judges" in jury["said"][0]
+    assert jury["finding"] == f"3 judges err like {there.independent.value:.2f} independent ones"
+    assert "Put on people's scale, their mean misses people's value by " in jury["said"][0]
 
 
 def test_it_says_whether_the_order_of_models_hangs_on_one_judge(found: Any) -> None:

@@ -17,7 +17,7 @@ from mindgauge.reports.content import System
 from mindgauge.reports.page import ReportFiles, write
 from mindgauge.reports.trust_section import Axis, Panel, Row
 from mindgauge.store import Store
-from tests.reports.conftest import GOOD, JUDGES, KIND, NOISY, OPEN, plant, plant_anchors, plant_rated
+from tests.reports.conftest import GOOD, JUDGES, KIND, NOISY, OPEN, changed, plant, plant_anchors, plant_rated
 
 VALUED = {"mean", "share_at_most_2", "share_at_most_1"}
 
@@ -389,3 +389,18 @@ def test_marks_stand_where_their_values_are() -> None:
     agreement, bias = 222, 104
     points = [float(x) for x in re.findall(r'<path[^>]*?translate\(([\d.]+),[\d.]+\)" d="M[^"]+" fill="#0072b2"', svg)]
     assert points == [pytest.approx(0.6 * agreement, abs=0.1), pytest.approx((1 + 0.4) / 2 * bias, abs=0.1)]
+
+
+@pytest.mark.parametrize(
+    ("gift", "said"), [(1, "favours its family, beyond what people's"), (0, "shows no sign of favouring its family")]
+)
+def test_the_answer_says_whether_a_judge_favours_its_family(gift: int, said: str, tmp_path: Path) -> None:
+    models = ("openai/gpt-4o", "beta/b-1", "gamma/c")
+    judges = {GOOD: (0.0, 0.2), "mistralai/mistral-large": (0.0, 0.4)}
+    run = plant_rated(tmp_path / "run", judges, models=models, conversations=150)
+    with Store(run) as store:
+        kin = {reply.id for reply in store.replies(OPEN) if reply.model == models[0]}
+    changed(run, OPEN, lambda r: min(5, int(r.value or 0) + gift) if r.rater == GOOD and r.subject in kin else r.value)
+    caveats = {a["system"]["model"]: " ".join(a["caveats"]) for a in decoded(write([run]))["answers"]}
+    assert f"The judge {GOOD} (of its family) {said}" in caveats["openai/gpt-4o"]
+    assert not any("its family" in caveats[model] for model in models[1:])

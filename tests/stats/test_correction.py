@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm, t
 
 from mindgauge.stats.correction import (
+    SAME,
     prediction_powered_difference,
     prediction_powered_mean,
     prevalence,
@@ -196,10 +197,12 @@ def test_a_subject_that_the_judge_did_not_score_is_kept() -> None:
     assert found.corrected.value == pytest.approx(prediction_powered_mean(*rated).corrected.value, abs=0.05)
 
 
-def test_constant_scores_have_no_width() -> None:
+def test_constant_scores_have_no_interval() -> None:
     human = np.where(np.arange(30) < 10, 4.1, NAN)
     found = prediction_powered_mean(np.full(30, 4.7), human, np.arange(30))
-    assert found.corrected[:3] == pytest.approx((4.1, 4.1, 4.1))
+    for mean, value in ((found.corrected, 4.1), (found.judge_only, 4.7)):
+        assert mean.value == pytest.approx(value)
+        assert mean[1:] == (None, None, SAME)
     assert found.tuning == 0
     assert found.gain is None
 

@@ -13,7 +13,7 @@ from scipy.special import stdtrit
 from mindgauge import benchmark as benchmarks
 from mindgauge.analysis.stress import reading
 from mindgauge.analysis.stress.alarms import alarms, drawn
-from mindgauge.analysis.stress.design import INAPPLICABLE, Attempts, Design, Halo, Kin, Languages, Pairs
+from mindgauge.analysis.stress.design import INAPPLICABLE, Attempts, Design, Halo, Languages, Pairs
 from mindgauge.analysis.stress.effects import FEWEST, MARGIN, needed, outcome, verdict
 from mindgauge.analysis.stress.found import BIASED, CANNOT_TELL, CLEAN, HALO, LOST, VALUE
 from mindgauge.analysis.stress.gaps import CHUNK, portions
@@ -156,19 +156,6 @@ def test_repeats_of_one_conversation_count_once() -> None:
     (effect,) = outcome(two, values(np.full(G, 0.9), np.full(G, 0.5))).effects
     assert (effect.n, effect.clusters) == (G, 2)
     assert effect.p == 0.5, "two conversations, whatever their replies"
-
-
-def test_own_family_against_others_in_the_same_conversation() -> None:
-    own = np.tile([True, False], G)
-    places, conversation = np.arange(2 * G), np.repeat(np.arange(G), 2)
-    known = np.tile([0.5, 0.75], G)
-    given = np.where(own, 0.75, 0.75)[:, None]
-    kin = [Kin("warmth", places, known, own, conversation)]
-    (effect,) = outcome(design(pairs=[], kin=kin, originals={}), given).effects
-    assert effect.value == pytest.approx(0.25), "a quarter of the scale kinder to its kin, though both got the same"
-    assert (effect.probe, effect.verdict) == ("self-preference", BIASED)
-    fair = [kin[0]._replace(known=np.full(2 * G, 0.5))]
-    assert outcome(design(pairs=[], kin=fair, originals={}), given).effects[0].verdict == CLEAN
 
 
 def test_injections_count_only_where_something_could_be_seen() -> None:

@@ -62,7 +62,7 @@ def _standing(metric: Metric, names: list[str], scores: Scores, place: int, of: 
     low, high = of.certain if ranked and of.certain else (None, None)
     mean = clopper_pearson(of.mean.value * of.n, of.n) if metric.exact and of.mean.value is not None else of.mean
     return Standing(
-        names[place], *mean[:3], of.rank.value if ranked else None, low, high, of.best if ranked else None,
+        names[place], *mean[:3], of.rank if ranked else None, low, high, of.best if ranked else None,
         int(scores.ratings[place]), of.n, int(scores.missing[place]),
         float(scores.pooled[place]) if np.isfinite(scores.pooled[place]) else None,
     )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis.continued import span
+from mindgauge.analysis.reliability.favour import CANNOT_TELL, FAVOURS, NO_SIGN
 from mindgauge.raters.family import same_family
 from mindgauge.reports import card_phrases, phrases
 from mindgauge.reports.numbers import count, first_sentence, named
@@ -88,10 +89,33 @@ def _kin(run: Run, section: Section, system: System) -> Iterator[str]:
     people = {rater for rater, kind in section.judges() if kind == PERSON}
     raters = set() if section.benchmark.closed else {s.rater for s in scores_of(run, system, section)} - people
     kin = [judge for judge in sorted(raters) if same_family(judge, system.model)]
-    if kin:
-        who = [f"{judge} ({'the model itself' if judge == system.model else 'of its family'})" for judge in kin]
-        told_so = "; that was allowed with --own-family" if any(allowed(run, j, system.model) for j in kin) else ""
-        yield f"The {'judge' if len(kin) == 1 else 'judges'} {named(who)} may favour it, as models tend to favour their own kind{told_so}."
+    told: dict[str, list[str]] = {}
+    for judge in kin:
+        told.setdefault(_outcome(run, section, judge, system.model), []).append(judge)
+    for outcome, judges in told.items():
+        who = [f"{judge} ({'the model itself' if judge == system.model else 'of its family'})" for judge in judges]
+        told_so = "; that was allowed with --own-family" if any(allowed(run, j, system.model) for j in judges) else ""
+        yield f"The {'judge' if len(judges) == 1 else 'judges'} {named(who)} {_FAVOUR[outcome][len(judges) > 1]}{told_so}."
+
+
+_FAVOUR = {
+    CANNOT_TELL: ("may favour it, as models tend to favour their own kind",) * 2,
+    FAVOURS: tuple(f"{verb} its family, beyond what people's and other judges' ratings of the same replies explain" for verb in ("favours", "favour")),
+    NO_SIGN: tuple(f"{verb} no sign of favouring its family" for verb in ("shows", "show")),
+}  # fmt: skip
+
+
+def _outcome(run: Run, section: Section, judge: str, model: str) -> str:
+    """Say what its cards make of a judge's favour for a model of its family; of several criteria, the gravest."""
+    standings = run.standings.cards.values()
+    found = {
+        s.card.favour.outcome
+        for s in standings
+        if (s.benchmark, s.card.judge) == (section.benchmark.name, judge)
+        and s.card.favour is not None
+        and model in s.card.favour.kin
+    }
+    return next((outcome for outcome in (FAVOURS, CANNOT_TELL) if outcome in found), NO_SIGN if found else CANNOT_TELL)
 
 
 def _gone(run: Run, section: Section, system: System) -> Iterator[str]:

@@ -67,22 +67,22 @@ def sheets(
 
 
 def corrected(found: Found, ident: str) -> Sheet | None:
-    """Put each judge's mean beside people's, and beside its own corrected by theirs; None where nothing is corrected."""
+    """Put each judge's mean beside people's, and beside its own corrected by theirs or why it is not; None without means."""
     rows = _rows(
         found,
         lambda card: [
             [words(c.system) if c.system else "all", *_cells(c.corrected), *_raw(card, c.raw), *_cells(c.people), c.judged,
-             c.rated_by_people, c.gain]
+             c.rated_by_people, c.gain, c.corrected.note]
             for c in card.corrected
         ],
     )  # fmt: skip
     columns = [
         *_WHO, Column("system"), *_bounds("corrected"), *_bounds("judge alone"), *_bounds("people alone"), Column("judged", "count"),
-        Column("rated by people", "count"), Column("gain", "level"),
+        Column("rated by people", "count"), Column("gain", "level"), Column("note"),
     ]  # fmt: skip
     note = (
         "The corrected mean uses the judge's verdicts on all replies and people's on some, and is right whatever the judge's bias, if people rated "
-        "a random part. “Gain” says how many times as many conversations people alone would have to rate for the same precision. "
+        "a random part of each system; “all” weighs each system by its share of what was judged. “Gain” says how many times as many conversations people alone would have to rate for the same precision. "
         "Angelopoulos AN, Duchi JC, Zrnic T. PPI++: efficient prediction-powered inference. arXiv 2311.01453."
     )
     title = "Mean scores: the judge corrected by people, the judge alone, people alone"

@@ -55,13 +55,12 @@ def scored(
 
 
 class _Standing(NamedTuple):
-    """Where the models of a dimension stand: shapes (M,), and over resamples (B, M)."""
+    """Where the models of a dimension stand: ranks and mean ranks have shape (M,)."""
 
     models: Sequence[str]
     values: list[Interval]
-    over: Floats
     ranks: Floats
-    ranks_over: Floats
+    places: ranks.Places
     mean_ranks: Floats
 
     @classmethod
@@ -75,9 +74,8 @@ class _Standing(NamedTuple):
             values = [Interval(score.scaled, score.scaled_low, score.scaled_high) for score in alone]
         else:
             values = [bootstrap.percentile_interval(float(point), over[:, i]) for i, point in enumerate(points)]
-        return cls(
-            models, values, over, ranks.averaged(points[None, :])[0], ranks.averaged(over), task_ranks.mean(axis=0)
-        )
+        places = ranks.Places.of(points, over, min(one.conversations for one in common))
+        return cls(models, values, ranks.averaged(points[None, :])[0], places, task_ranks.mean(axis=0))
 
 
 def _score(
@@ -85,7 +83,7 @@ def _score(
 ) -> DimensionScore:
     place = standing.models.index(model)
     value = standing.values[place]
-    rank = bootstrap.percentile_interval(float(standing.ranks[place]), standing.ranks_over[:, place])
+    low, high = standing.places.may_have(place)
     return DimensionScore(
         suite=suite,
         dimension=dimension,
@@ -95,10 +93,10 @@ def _score(
         high=value.high,
         tasks=tasks,
         lacking=lacking,
-        rank=rank.value,
-        rank_low=rank.low,
-        rank_high=rank.high,
-        indistinguishable=tuple(standing.models[other] for other in ranks.untold(standing.over, place)),
+        rank=float(standing.ranks[place]),
+        rank_low=low,
+        rank_high=high,
+        indistinguishable=tuple(standing.models[other] for other in standing.places.untold(place)),
         mean_rank=float(standing.mean_ranks[place]),
         rank_of_mean_rank=float(ranks.least(standing.mean_ranks)[place]),
     )

@@ -33,6 +33,8 @@ class Scored(NamedTuple):
     models: list[str]
     scaled: Floats
     """Shape (B, models)."""
+    conversations: int
+    """Of the model that has fewest."""
 
 
 class _Value(NamedTuple):
@@ -69,7 +71,9 @@ def scored(suite: Suite, headline: Headline, models: Sequence[str], place: int, 
         over = resampled(headline._replace(models=having), resamples, seed, place)
     points = np.array([[task.scaled(v) for model in having if (v := values[model].value) is not None]])
     scaled = _scaled(task, over)
-    point_ranks, rank_over = (ranks.averaged(scores) if having else scores for scores in (points, scaled))
+    point_ranks = ranks.averaged(points) if having else points
+    conversations = min((_conversations(parts) for parts in having.values()), default=0)
+    places = ranks.Places.of(points[0], scaled, conversations)
     columns = {model: column for column, model in enumerate(having)}
     found = []
     for model in models:
@@ -77,11 +81,11 @@ def scored(suite: Suite, headline: Headline, models: Sequence[str], place: int, 
         interval = rank = Interval(None)
         if column is not None and value.value is not None:
             interval = bootstrap.percentile_interval(value.value, over[:, column])
-            rank = bootstrap.percentile_interval(float(point_ranks[0, column]), rank_over[:, column])
+            rank = Interval(float(point_ranks[0, column]), *places.may_have(column))
         if value.low is not None:
             interval = Interval(value.value, value.low, value.high)
         found.append(_record(suite, headline, model, value, interval, rank))
-    return Scored(task, found, list(having), scaled)
+    return Scored(task, found, list(having), scaled, conversations)
 
 
 def _value(task: Task, parts: Sequence[Measured]) -> _Value:
@@ -158,6 +162,10 @@ def _counted(parts: Sequence[Measured]) -> pl.DataFrame:
     )
 
 
+def _conversations(parts: Sequence[Measured]) -> int:
+    return int(_counted(parts)["cluster"].n_unique())
+
+
 def _note(headline: Headline, model: str, value: _Value, counted: pl.DataFrame) -> str:
     if model not in headline.models:
         return headline.why.get(model, "not in these runs")
@@ -167,7 +175,6 @@ def _note(headline: Headline, model: str, value: _Value, counted: pl.DataFrame) 
         return f"{', '.join(value.undefined)} cannot be computed of these ratings"
     clusters = counted["cluster"].n_unique()
     if clusters < FEW:
-        narrow = "the interval is" if value.low is None else "the rank's interval is"
-        few = "no interval" if clusters < 2 else f"{narrow} likely too narrow"
-        return f"only {clusters} conversation{'s' * (clusters > 1)}: {few}"
+        few = ": no interval" if clusters < 2 else ": the interval is likely too narrow" if value.low is None else ""
+        return f"only {clusters} conversation{'s' * (clusters > 1)}{few}"
     return ""

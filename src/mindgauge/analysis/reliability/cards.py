@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis.reliability import by_width, correction, estimates, fragility, reference, rule
+from mindgauge.analysis.reliability import by_width, correction, estimates, favour, fragility, reference, rule
 from mindgauge.analysis.reliability.among import among
 from mindgauge.analysis.reliability.card import Bound, Card, Danger, Design, Part, People, Reliability
 from mindgauge.analysis.reliability.contested import contested
@@ -74,8 +74,10 @@ def cards(ratings: Ratings, options: Options, named: Sequence[str] = ()) -> Reli
         rated = _valued(criterion.by(*persons))
         agreement = people(name, criterion.named(rated), criterion.scale)
         agreements += [agreement] if agreement else []
-        study = design(name, rated, options.resamples, options.seed) if criterion.scale.ordered else None
-        designs += [study] if study else []
+        if criterion.scale.ordered:
+            study, uncovered = design(name, rated, options.resamples, options.seed)
+            designs += [study] if study else []
+            notes += [uncovered] if uncovered else []
         present = set(criterion.rows["rater"].unique())
         made += [
             _card(criterion, persons, judge, _ceiling(agreement, criterion.scale), options)
@@ -128,11 +130,17 @@ def _card(criterion: Criterion, people: Sequence[str], judge: str, ceiling: dict
     rate, rank = rule.decide(facts, options.limits)
     if options.by_width:
         rate = rank = by_width.licence(judge, systems, pairs)
+    kinship = (
+        favour.of_rows(criterion.rows, criterion.systems, judge, people, criterion.scale.high - criterion.scale.low)
+        if criterion.scale.ordered
+        else None
+    )
     listed, count = contested(judged, rated, criterion.scale, criterion.systems)
     seen = fragility.Seen(
         judge=judge, facts=facts, bounds=bounds, systems=systems, by_system=by_system, without=figures.without,
         contested=count, unrated=rated.join(asked, on="subject", how="anti")["subject"].n_unique(),
-        judged=judged, rated=rated, scale=criterion.scale, limits=options.limits.danger,
+        judged=judged, rated=rated, scale=criterion.scale, limits=options.limits.danger, names=criterion.systems,
+        favour=kinship,
     )  # fmt: skip
     return Card(
         judge=judge, reference=", ".join(people), criterion=criterion.name, n=given, missing=given - pairs.subjects,
@@ -142,7 +150,7 @@ def _card(criterion: Criterion, people: Sequence[str], judge: str, ceiling: dict
         effective_clusters=figures.clusters, systems=[name for name in systems if name], widths=figures.widths,
         bias_parts=figures.bias_parts, by_system=by_system,
         by_category=_by_category(judged, rated, criterion.scale), contested=listed, contested_count=count,
-        corrected=correction.corrected(judged, rated, criterion, selected=facts.selected), danger=end,
+        corrected=correction.corrected(asked, rated, criterion, selected=facts.selected), danger=end, favour=kinship,
     )  # fmt: skip
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 import polars as pl
 
+from mindgauge.analysis.reliability.chosen import chosen
+from mindgauge.analysis.reliability.favour import sentence
 from mindgauge.raters.family import same_family
 from mindgauge.stats.proportion import fewest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mindgauge.analysis.reliability.card import Bound, Part
+    from mindgauge.analysis.reliability.card import Bound, Favour, Part
     from mindgauge.analysis.reliability.rule import Facts, Limits
     from mindgauge.analysis.reliability.scale import Scale
 
@@ -29,12 +30,13 @@ TOP = 0.80
 CONTESTED = 0.10
 GRAVE = re.compile(r"suicid|self[\W_]*(harm|injur)|\bnssi\b|自杀|自伤|自残", re.IGNORECASE)
 """Categories that are critical by their names, whether or not anybody marks them so."""
-SELECTED = 0.5
-"""Standardised difference (Cohen's medium effect) of the judge's scores between subjects with and without people."""
 
 
 class Seen(NamedTuple):
-    """What the warnings are drawn from. `judged` and `rated` are the valued rows of the judge and of people."""
+    """What the warnings are drawn from. `judged` and `rated` are the valued rows of the judge and of people.
+
+    `systems` are those that both rated, `names` all there are, by their index.
+    """
 
     judge: str
     facts: Facts
@@ -49,6 +51,8 @@ class Seen(NamedTuple):
     scale: Scale
     limits: Limits
     """Of what must be found at the unsafe end."""
+    names: Sequence[str]
+    favour: Favour | None
 
 
 def warnings(seen: Seen) -> list[str]:
@@ -92,15 +96,13 @@ def _choice(seen: Seen) -> Iterator[str]:
     """People who rated what the judge scored unlike the rest say little about the rest."""
     if not seen.scale.ordered:
         return
-    rated = seen.judged.join(seen.rated, on="subject", how="semi")["number"].to_numpy()
-    others = seen.judged.join(seen.rated, on="subject", how="anti")["number"].to_numpy()
-    if min(len(rated), len(others)) < 20:
-        return
-    spread = float(np.sqrt((rated.var(ddof=1) + others.var(ddof=1)) / 2))
-    gap = float(rated.mean() - others.mean())
-    if spread and abs(gap) >= SELECTED * spread:
-        side = "lower" if gap < 0 else "higher"
-        yield f"people rated subjects that this judge scored {side} ({rated.mean():.2f}) than the {len(others)} others ({others.mean():.2f}): agreement here may not carry over to them"
+    for part in chosen(seen.judged, seen.rated, seen.names)[:1]:
+        of = f" of {part.system}" if part.system else ""
+        scored = f"scored {part.side} ({part.labelled:.2f}) than the {part.n} others ({part.others:.2f})"
+        if part.within:
+            yield f"people rated subjects{of} that this judge {scored}: agreement here may not carry over to them, and no mean is corrected by them"
+        else:
+            yield f"people rated more of the systems that this judge {scored}: agreement here may not carry over to all"
 
 
 def _systems(seen: Seen) -> Iterator[str]:
@@ -127,16 +129,10 @@ def _systems(seen: Seen) -> Iterator[str]:
 
 
 def _kin(seen: Seen) -> Iterator[str]:
-    kin = [name for name in seen.systems if name and same_family(seen.judge, name)]
-    if not kin:
-        return
-    said = f"the judge comes from the family of {', '.join(kin)}; models tend to favour their own kind"
-    of = {part.name: part.estimates["bias"].value for part in seen.by_system if "bias" in part.estimates}
-    own = [v for name in kin if (v := of.get(name)) is not None]
-    others = [v for name, v in of.items() if name not in kin and v is not None]
-    if own and others:
-        said += f" (bias {np.mean(own):+.2f} for its kin, {np.mean(others):+.2f} for others)"
-    yield said
+    if seen.favour is not None:
+        yield sentence(seen.favour)
+    elif kin := [name for name in seen.systems if name and same_family(seen.judge, name)]:
+        yield f"the judge comes from the family of {', '.join(kin)}; models tend to favour their own kind, which classes without an order do not tell"
 
 
 def _range(seen: Seen) -> Iterator[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 import numpy as np
 from scipy.special import stdtrit
 
@@ -159,29 +160,15 @@ def _unpaired(design: Design, values: Floats, flips: int, seed: int) -> Iterator
         gap = Gaps(probes.LANGUAGE, CHINESE, ENGLISH, languages.criterion, VALUE, none, kinder.n, kinder.missing)
         yield gap, _Test(kinder.kinder, kinder.p, kinder.clusters, _least(kinder.p))
     for kin in design.kin:
-        own = preference(kin, values, design.conversations)
-        gap = Gaps(probes.SELF, "own family", "others", kin.criterion, VALUE, none, own.n, own.missing)
-        yield gap, _both(*_tests(np.stack([own.plain, own.alike], axis=1), flips, seed))
+        own, missing = preference(kin, values)
+        gap = Gaps(probes.SELF, "own family", "others", kin.criterion, VALUE, none, len(kin.place), missing)
+        value, low, high, _ = msgspec.structs.astuple(own.favour)
+        yield gap, _Test(Interval(value, low, high, own.reason), own.p, own.conversations)
 
 
 def _least(p: float | None) -> float:
     """Return 1 where nothing differs, so that no exchange could have told anything."""
     return 1.0 if p == 1 else 0.0
-
-
-def _both(first: _Test, second: _Test) -> _Test:
-    """Believe what two ways of looking agree on: p is the larger, and the interval holds both.
-
-    The value is the second's. Where the two point in opposite directions there is nothing to believe.
-    """
-    if first.p is None or second.p is None or first.mean.value is None or second.mean.value is None:
-        return second
-    bounds = [bound for mean in (first.mean, second.mean) for bound in (mean.low, mean.high) if bound is not None]
-    mean = second.mean._replace(low=min(bounds, default=None), high=max(bounds, default=None))
-    opposite = first.mean.value * second.mean.value < 0
-    return second._replace(
-        mean=mean, p=1.0 if opposite else max(first.p, second.p), least=max(first.least, second.least)
-    )
 
 
 def _repeats(design: Design, values: Floats) -> Iterator[Repeats]:

@@ -7,6 +7,7 @@ import typer
 
 from mindgauge.cli import options, render
 from mindgauge.cli.judges.measures import bound, table
+from mindgauge.reports import jury_phrases
 
 if TYPE_CHECKING:
     from mindgauge.analysis.panel.card import Panel
@@ -60,8 +61,8 @@ def _show(panel: "Panel") -> None:
         table("Agreement with people", ["rater"], ["n", "missing", *names], rows)
         folds = ", ".join(f"{judge} in {n} folds" for judge, n in panel.chosen.items())
         print(f"best single judge on these subjects: {panel.best or 'none'}; best on the other conversations: {folds or 'none'}")  # fmt: skip
-    why = f" ({panel.effective.note})" if panel.effective.note else ""
-    print(f"worth {bound(panel.effective)} independent judges{why}")
+    for said in jury_phrases.together(panel):
+        print(said)
     if panel.without:
         rows = [
             [w.judge, bound(w.tau), w.first, "–" if w.same_first is None else f"{w.same_first:.0%}"]
