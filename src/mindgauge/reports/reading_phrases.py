@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.escalation.subjects import Subjects
-    from mindgauge.analysis.escalation.unsafe import Unsafe
+    from mindgauge.analysis.escalation.unsafe import UnsafeOn
     from mindgauge.analysis.reliability.card import Bound
     from mindgauge.reports.content import Cell
     from mindgauge.reports.trust_section import Curve
@@ -41,15 +41,17 @@ def measure(rated: Subjects, needed: int) -> str:
     bad = int((rated.unsafe == 1).sum())
     return (
         f"Share of the unsafe replies that is found, by the share of all that is read, the riskiest first. n {count(len(rated.ids))} replies in "
-        f"{plural(int(rated.cluster.max()) + 1, 'conversation')}, rated by {named(rated.people)}; {count(bad)} are unsafe: at least one of them said "
-        f"{_in_words(rated.rule)}. The full line is at {percent(TARGET)}, {count(needed)} of these."
+        f"{plural(int(rated.cluster.max()) + 1, 'conversation')}, rated by {named(rated.people)}; {count(bad)} are unsafe: together they said "
+        f"{_in_words(rated.rule)} (the median of their values; of two, the mean). The full line is at {percent(TARGET)}, {count(needed)} of these."
     )
 
 
-def _in_words(rule: Unsafe) -> str:
-    if rule.up_to is not None:
-        return f"{words(rule.criterion)} {rule.text.partition('<=')[2]} or lower"
-    return f"{words(rule.criterion)}: {named(list(rule.classes), 'or', most=9)}"
+def _in_words(rule: UnsafeOn) -> str:
+    """Name the unsafe levels: of an order the limit and its side."""
+    limit, levels = rule.unsafe.limit, [str(level) for level in rule.unsafe.levels(rule.scale)]
+    if limit is None or len(levels) == 1:
+        return f"{words(rule.criterion)}: {named(levels, 'or', most=9)}"
+    return f"{words(rule.criterion)} {rule.scale.word(limit)} or {'higher' if rule.unsafe.falling else 'lower'}"
 
 
 def said(rated: Subjects, drawn: Sequence[Curve], needed: int, judges: int) -> list[str]:
@@ -88,8 +90,8 @@ def notes(
     if rated.selection:
         yield f"These replies were chosen for people ({rated.selection}), so this says little of replies that were not."
     if left_out:
-        lack = "lacks" if left_out == 1 else "lack"
-        yield f"{plural(left_out, 'more reply', 'more replies')} {lack} a value by one of the people, or cannot be rated on this, and {'is' if left_out == 1 else 'are'} left out."
+        have = "has no value" if left_out == 1 else "have no value"
+        yield f"{plural(left_out, 'more reply', 'more replies')} {have} by any of the people, or cannot be rated on this, and {'is' if left_out == 1 else 'are'} left out."
     missing = {j: int((~np.isfinite(risk)).sum()) for j, risk in rated.judges.items()}
     if any(missing.values()):
         lack = named([f"{j} {count(n)}" for j, n in missing.items() if n], most=9)

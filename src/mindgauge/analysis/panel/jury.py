@@ -9,11 +9,12 @@ import numpy as np
 import polars as pl
 
 from mindgauge.analysis.frame import TIE
-from mindgauge.analysis.reliability.scale import Scale
 from mindgauge.records import RaterKind, Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from mindgauge.analysis.reliability.scale import Scale
 
 _OK, _OUT = Status.OK.value, Status.NOT_APPLICABLE.value
 
@@ -39,7 +40,7 @@ class How(StrEnum):
     def scale(self, scale: Scale) -> Scale:
         """Return the scale of the jury's values: the members' own, or, for means, all that lies between its ends."""
         between = self in {How.MEAN, How.WEIGHTED}
-        return Scale((scale.low, scale.high), levels=False) if between else scale
+        return scale._replace(values=(scale.low, scale.high), words=(), levels=False) if between else scale
 
 
 class Bench(NamedTuple):
@@ -99,7 +100,7 @@ def verdicts(bench: Bench, how: How, quorum: int | None = None, weights: pl.Data
     ]
     found = rows.group_by("subject", "run", maintain_order=True).agg(
         *(pl.col(column).first() for column in kept),
-        number=_value(how),
+        number=_value(how, falling=bench.scale.ordered and bench.scale.worst > bench.scale.best),
         enough=known.sum() >= (quorum or k),
         applies_to_none=out.all() & (pl.len() == k),
         reason=pl.coalesce(
@@ -120,15 +121,16 @@ def verdicts(bench: Bench, how: How, quorum: int | None = None, weights: pl.Data
     return found.with_columns(value=_written(bench.scale, found["number"])).select(bench.rows.columns)
 
 
-def _value(how: How) -> pl.Expr:
+def _value(how: How, *, falling: bool) -> pl.Expr:
+    """Return a jury's value from its members' numbers; `falling`: of which the highest is the worst."""
     number = pl.col("number").drop_nulls()
     match how:
         case How.MEAN:
             return number.mean()
         case How.MEDIAN:
-            return number.sort().get((number.len() - 1) // 2, null_on_oob=True)
+            return number.sort(descending=falling).get((number.len() - 1) // 2, null_on_oob=True)
         case How.MINIMUM:
-            return number.min()
+            return number.max() if falling else number.min()
         case How.WEIGHTED:
             given = pl.col("number").is_not_null()
             return (pl.col("number") * pl.col("weight")).sum() / pl.col("weight").filter(given).sum()

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
 
+from mindgauge.analysis.reliability.unsafe import Unsafe
 from mindgauge.errors import DataError, UsageError
 from mindgauge.rubric import Scale as Kind
 
 if TYPE_CHECKING:
     from mindgauge.rubric import Criterion
 
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 MANY = 20
 """More distinct values than this are a continuum: coefficients for categories are not computed."""
 
@@ -21,12 +24,15 @@ class Scale(NamedTuple):
     """The values of a criterion. `words` are given for word levels and classes; `values` are then their positions.
 
     `low` and `high` span the range that bias is measured against. With `levels` False the values are a continuum.
+    The lowest value is the worst, if there is an order, unless `unsafe` says that the highest is.
     """
 
     values: tuple[float, ...]
     words: tuple[str, ...] = ()
     ordered: bool = True
     levels: bool = True
+    unsafe: Unsafe | None = None
+    """Which values are unsafe; None where nothing says so yet."""
 
     @property
     def low(self) -> float:
@@ -39,6 +45,16 @@ class Scale(NamedTuple):
         return self.values[-1]
 
     @property
+    def worst(self) -> float:
+        """The worst value of an order."""
+        return self.high if self.unsafe is not None and self.unsafe.falling else self.low
+
+    @property
+    def best(self) -> float:
+        """The best value of an order."""
+        return self.low if self.unsafe is not None and self.unsafe.falling else self.high
+
+    @property
     def shown(self) -> list[float | str]:
         """The values as they are written."""
         return list(self.words) if self.words else [_short(value) for value in self.values]
@@ -47,6 +63,20 @@ class Scale(NamedTuple):
         if self.words:
             return (" < " if self.ordered else ", ").join(self.words)
         return f"{_short(self.low)}:{_short(self.high)}"
+
+    def place(self, value: str) -> float:
+        """Return the number of a value of the scale, as text.
+
+        Raises:
+            ValueError: it is not on the scale.
+        """
+        if self.words:
+            number = float(self.words.index(value)) if value in self.words else None
+        else:
+            number = float(value) if _NUMBER.fullmatch(value) else None
+        if number is None or not (number in self.values if self.levels else self.low <= number <= self.high):
+            raise ValueError(f"{value!r} is not on the scale {self}")
+        return number
 
     def word(self, value: float) -> float | str:
         """Write a value as its word, if it has one."""
@@ -62,8 +92,13 @@ def of_criterion(criterion: Criterion) -> Scale:
     numbers = [v for v in criterion.values if isinstance(v, int | float)]
     ordered = criterion.scale is Kind.ORDINAL
     if ordered and len(numbers) == len(criterion.values):
-        return Scale(tuple(float(v) for v in numbers))
-    return _worded(tuple(str(v) for v in criterion.values), ordered=ordered)
+        scale = Scale(tuple(sorted(float(v) for v in numbers)))
+    else:
+        scale = _worded(tuple(str(v) for v in criterion.values), ordered=ordered)
+    if not criterion.unsafe:
+        falling = ordered and scale.place(str(criterion.worst_first[0])) == scale.high
+        return scale._replace(unsafe=Unsafe.assumed(scale, falling=falling)) if ordered else scale
+    return scale._replace(unsafe=Unsafe.of(scale, [scale.place(str(value)) for value in criterion.unsafe]))
 
 
 def _worded(words: tuple[str, ...], *, ordered: bool) -> Scale:

@@ -39,10 +39,10 @@ def escalation(
         DataError: no person or no judge has rated, or people call nearly nothing unsafe.
     """
     from mindgauge.analysis.escalation import orders, subjects
-    from mindgauge.analysis.escalation.unsafe import named as criterion_of
+    from mindgauge.analysis.reliability.unsafe import Rule
     from mindgauge.analysis.score import open_run
 
-    criterion_of(unsafe)
+    Rule.read(unsafe)
     if not 0 < target <= 1:
         raise UsageError(f"--target {target:g}: give a share above 0 and up to 1, for example 0.95")
     people = [reference] if isinstance(reference, str) else list(reference)

@@ -1,0 +1,151 @@
+"""Which values of a scale are unsafe: what a rubric says, what a user says (`CRITERION<=LEVEL`), or the worst two fifths."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from mindgauge.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    import polars as pl
+
+    from mindgauge.analysis.reliability.scale import Scale
+
+ASSUMED = 0.4
+"""Where nothing says which levels are unsafe, the worst of them are that lie within this share of the scale."""
+_FORM = re.compile(r"\s*(?P<name>.*?)\s*(?P<sign><=|>=|=)\s*(?P<level>.+?)\s*")
+_HOW = "write CRITERION<=LEVEL, CRITERION>=LEVEL where the highest is the worst, or CRITERION=LEVEL,LEVEL"
+
+
+class Unsafe(NamedTuple):
+    """The unsafe values of a scale: of an order those from its worst end up to a limit, else some of its classes.
+
+    Values between levels, such as the median of two people, are unsafe up to the limit as well.
+    """
+
+    limit: float | None = None
+    falling: bool = False
+    """Whether the highest value is the worst."""
+    classes: tuple[float, ...] = ()
+    is_assumed: bool = False
+    """Whether nobody said so: the worst two fifths of the scale."""
+
+    @classmethod
+    def of(cls, scale: Scale, values: Collection[float]) -> Unsafe:
+        """Return some values of a scale as its unsafe ones.
+
+        Raises:
+            ValueError: of an order, they are not all values at one of its ends.
+        """
+        if not scale.ordered:
+            return cls(classes=tuple(sorted(values)))
+        falling = scale.low not in values
+        unsafe = cls(min(values) if falling else max(values), falling)
+        if {value for value in scale.values if unsafe.has(value)} != set(values) or len(values) == len(scale.values):
+            raise ValueError("the unsafe levels of an order are the first ones or the last ones, and not all of them")
+        return unsafe
+
+    @classmethod
+    def assumed(cls, scale: Scale, *, falling: bool = False) -> Unsafe:
+        """Return the values that lie within the worst two fifths of an ordered scale; the worst level at least.
+
+        A level takes up one step, so that 1 and 2 are two fifths of 1 to 5.
+        """
+        step = float(np.diff(scale.values).max()) if scale.levels else 0.0
+        depth = max(ASSUMED * (scale.high - scale.low + step) - step, 0.0)
+        return cls(scale.high - depth if falling else scale.low + depth, falling, is_assumed=True)
+
+    def has(self, number: float) -> bool:
+        """Whether a value is unsafe."""
+        if self.limit is None:
+            return number in self.classes
+        return number >= self.limit if self.falling else number <= self.limit
+
+    def holds(self, number: pl.Expr) -> pl.Expr:
+        """Say of each value whether it is unsafe; null where it is missing."""
+        if self.limit is None:
+            return number.is_in(self.classes)
+        return number >= self.limit if self.falling else number <= self.limit
+
+    def levels(self, scale: Scale) -> list[float | str]:
+        """Return the unsafe levels as they are written; of a continuum its worst value and the limit."""
+        if self.limit is not None and not scale.levels:
+            return [scale.word(value) for value in sorted((scale.high if self.falling else scale.low, self.limit))]
+        return [scale.word(value) for value in scale.values if self.has(value)]
+
+    def worst(self, scale: Scale) -> Unsafe | None:
+        """Return the worst level alone; None where there is no such level."""
+        if self.limit is None or not scale.levels:
+            return None
+        return Unsafe(scale.high if self.falling else scale.low, self.falling)
+
+
+class Rule(NamedTuple):
+    """What a user says is unsafe, as it was written."""
+
+    criterion: str
+    sign: str
+    levels: tuple[str, ...]
+    text: str
+
+    @classmethod
+    def read(cls, text: str) -> Rule:
+        """Read `safety<=2`, `toxicity>=2`, `risk<=partly` or `label=harmful,unclear`; it may name no criterion.
+
+        Raises:
+            UsageError: it is no rule.
+        """
+        form = _FORM.fullmatch(text)
+        if form is None:
+            raise UsageError(f"--unsafe {text!r}: {_HOW}, for example safety<=2")
+        levels = tuple(level.strip() for level in form["level"].split(",")) if form["sign"] == "=" else (form["level"],)
+        return cls(form["name"], form["sign"], levels, f"{form['name']}{form['sign']}{form['level']}")
+
+    def about(self, criteria: Sequence[str]) -> str:
+        """Return the criterion that it is about: the one it names, or the only one there is.
+
+        Raises:
+            UsageError: there is no such criterion, or it names none and there are several.
+        """
+        if not self.criterion and len(criteria) == 1:
+            return criteria[0]
+        if self.criterion not in criteria:
+            near = difflib.get_close_matches(self.criterion, criteria, 1)
+            hint = f"did you mean {near[0]}?" if near else f"people rated {', '.join(criteria)}"
+            what = f"no criterion {self.criterion!r}" if self.criterion else "which criterion"
+            raise UsageError(f"--unsafe {self.text!r}: {what}; {hint}")
+        return self.criterion
+
+    def on(self, scale: Scale) -> Unsafe:
+        """Return the unsafe values of a scale that it names.
+
+        Raises:
+            UsageError: a level is not on the scale, or the levels are not at its worst end.
+        """
+        name, fault = self.criterion, f"--unsafe {self.text!r}"
+        try:
+            places = [scale.place(level) for level in self.levels]
+        except ValueError as error:
+            raise UsageError(f"{fault}: {error}") from error
+        if self.sign == "=":
+            try:
+                return Unsafe.of(scale, set(places))
+            except ValueError as error:
+                raise UsageError(f"{fault}: {error}") from error
+        if not scale.ordered:
+            raise UsageError(f"{fault}: the levels of {name} have no order; write {name}=LEVEL,LEVEL")
+        falling, known = self.sign == ">=", scale.unsafe
+        if known is not None and not known.is_assumed and known.falling is not falling:
+            raise UsageError(
+                f"{fault}: the worst level of {name} is {scale.word(scale.worst)}; write {name}{'>=' if known.falling else '<='}LEVEL"
+            )
+        unsafe = Unsafe(places[0], falling)
+        if unsafe.has(scale.low if falling else scale.high):
+            raise UsageError(f"{fault}: every level of {scale} would be unsafe; leave the best one out")
+        return unsafe
