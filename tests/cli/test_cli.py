@@ -123,6 +123,7 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         "qualifications",
         "notes",
         "broken",
+        "headlines",
     }
     assert set(ran["metrics"][0]) == {
         "benchmark",
@@ -142,6 +143,9 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         "runs",
         "mean_of_runs",
         "sd",
+        "subjects",
+        "unit",
+        "better",
     }
     assert ran["judges"] == [stub.model, "rule/outside_help"]
     assert ran["calls"]["made"] == stub.calls == 28

@@ -254,17 +254,20 @@ def headline(who: str, scores: Sequence[Score]) -> str:
     )
     over = f"{what} in {plural(max(s.clusters for s in scores), 'conversation')}"
     better = f"{first.better} is better" if first.better else ""
-    known = [s for s in scores if s.value is not None]
-    if not known:
-        return f"Its {words(first.name)}{by} cannot be worked out from {over}."
     write, kind = (percent, "share") if first.unit == "share" else (decimal, "level")
-    told = [
+    known = [
         f"{write(s.value)} on {words(s.criterion)}{f' ({interval(s.low, s.high, kind)})' if s.low is not None else ''}"
-        for s in known
+        for s in scores
+        if s.value is not None
     ]
-    lost = sum(s.missing for s in known)
+    unknown = [words(s.criterion) for s in scores if s.value is None]
+    cannot = f"cannot be worked out on {named(unknown, most=9)}" if unknown else ""
+    if not known:
+        return f"Its {words(first.name)}{by} {cannot}, from {over}."
+    lost = sum(s.missing for s in scores)
     gone = f"; {plural(lost, 'verdict' if who else 'answer')} could not be used" if lost else ""
-    return f"Its {words(first.name)}{by} is {named(told, most=9)}, over {over}{f'; {better}' if better else ''}{gone}."
+    cannot = f", and {cannot}" if cannot else ""
+    return f"Its {words(first.name)}{by} is {named(known, most=9)}{cannot}, over {over}{f'; {better}' if better else ''}{gone}."
 
 
 def _range(levels: tuple[Value, ...]) -> str:

@@ -148,13 +148,14 @@ def _headlines(scores: Sequence[Score], judging: _Judging) -> Iterator[str]:
     """Say what a benchmark goes by, rater by rater: every measure that has no sentence of its own."""
     section = judging.section
     shown = [s for s in scores if s.slice == "all" and not judging.standings.withholds(s)]
+    rules = {reading.rater for reading in section.benchmark.readings}
     for name in section.benchmark.headline:
-        found = judging.ordered([s for s in shown if s.name == name])
-        for rater in dict.fromkeys(s.rater for s in found):
-            mine = [s for s in found if s.rater == rater]
-            read = rater in {reading.rater for reading in section.benchmark.readings}
-            by = "" if section.benchmark.closed else "a rule" if read else lowered(judging.who(mine[0]))
-            yield phrases.headline(by, mine)
+        by_rater: dict[str, list[Score]] = {}
+        for s in judging.ordered([s for s in shown if s.name == name]):
+            who = "" if section.benchmark.closed else "a rule" if s.rater in rules else lowered(judging.who(s))
+            by_rater.setdefault(who, []).append(s)
+        for who, mine in by_rater.items():
+            yield phrases.headline(who, mine)
 
 
 def _cards(scores: Sequence[Score], standings: Standings) -> dict[str, list[Standing]]:

@@ -14,8 +14,9 @@ from mindgauge.reports.passages import language_of, passage
 from mindgauge.reports.runs import PERSON, RULE
 from mindgauge.reports.sections import ToRead
 from mindgauge.reports.verdicts import verdicts
+from mindgauge.rubric import Scale
 from mindgauge.rubric.composite import NO, YES
-from mindgauge.rubric.order import rising, share_of
+from mindgauge.rubric.order import numbered, place_of, rising
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -152,24 +153,25 @@ def _met(given: Sequence[Verdict], section: Section) -> str:
 
 
 def _levels(given: Sequence[Verdict], section: Section) -> str:
-    """Sum levels up for a heading: how many, and their mean on the scale; of several scales, as a share of the way up."""
+    """Sum levels up for a heading: how many, and their mean on the scale; of several scales, as a share of the way up.
+
+    Nothing where all that was said is yes or no.
+    """
+    ordered = {c.name: c for c in section.benchmark.rubric.criteria if c.scale is Scale.ORDINAL}
     marks = [
-        (section.ordinal[v.criterion], m.value)
-        for v in given
-        if v.criterion in section.ordinal
-        for m in v.marks
-        if isinstance(m.value, int | float)
+        (ordered[v.criterion], m.value) for v in given if v.criterion in ordered for m in v.marks if m.value is not None
     ]
-    if not marks:
+    scales = {criterion.worst_first for criterion, _ in marks}
+    if not marks or all(set(scale) == {YES, NO} for scale in scales):
         return ""
-    if len({criterion.worst_first for criterion, _ in marks}) > 1:
-        way = sum(share_of(criterion, value) for criterion, value in marks) / len(marks)
+    if len(scales) > 1 or not numbered(marks[0][0]):
+        way = sum(place_of(criterion, value) for criterion, value in marks) / len(marks)
         return f"on average {percent(way)} of the way from worst to best in {plural(len(marks), 'verdict')}"
     worst, *_, best = marks[0][0].worst_first
-    mean = sum(value for _, value in marks) / len(marks)
     of = f" of {best}" if rising(marks[0][0]) else f", where {worst} is worst and {best} best,"
     if len(marks) == 1:
         return f"rated {marks[0][1]}{of}".removesuffix(",")
+    mean = sum(float(value) for _, value in marks) / len(marks)
     return f"mean {decimal(mean, 1)}{of} in {plural(len(marks), 'verdict')}"
 
 

@@ -40,6 +40,12 @@ def share_of(criterion: Criterion, number: float) -> float:
     return (number - worst) / (best - worst)
 
 
+def place_of(criterion: Criterion, value: Value) -> float:
+    """Return the same of a value as raters give it: a level, or a number between two."""
+    counts = numbers(criterion)
+    return share_of(criterion, counts[value] if value in counts else float(value))
+
+
 def shares(criterion: Criterion) -> dict[Value, float]:
     """Return how far each level stands on the way from the worst, 0, to the best, 1.
 
