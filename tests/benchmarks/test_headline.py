@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mindgauge.reports.page import ReportFiles
 
 NAMES = benchmarks.names()
+LIMIT = 10
 NOTHING = ("Nothing of it has been rated", "Nothing measured yet", "Nothing was asked yet")
 
 
@@ -38,7 +39,7 @@ def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     folder = tmp_path_factory.mktemp("headline") / "run"
     judge = [] if task.closed else [Scripted(suite_run.JUDGE, suite_run._verdict)]
     models = [suite_run.model(name) for name in suite_run.MODELS]
-    scores = mindgauge.run(task.name, model=models, judge=judge, out=folder, limit=suite_run.LIMIT)
+    scores = mindgauge.run(task.name, model=models, judge=judge, out=folder, limit=LIMIT)
     assert isinstance(scores, Scores)
     with contextlib.redirect_stdout(io.StringIO()) as out:
         app(["score", str(folder)], standalone_mode=False)

@@ -100,4 +100,4 @@ def _kinds(rows: pl.DataFrame, criterion: Criterion, *, closed: bool) -> Iterato
     if present & {HUMAN, EXPECTED}:
         yield Kind.PEOPLE, *marks.people(rows)
     if not closed and set(criterion.values) == {YES, NO}:
-        yield Kind.RATES, [marks.rate(rows, criterion.name)], []
+        yield Kind.RATES, [marks.rate(rows, criterion)], []

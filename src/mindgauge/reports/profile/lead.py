@@ -105,7 +105,7 @@ def points(scaled: float | None) -> str:
 def _scope(profile: Profile, title: str) -> str:
     who = "The model was" if len(profile.models) == 1 else f"{count(len(profile.models))} models were"
     tasks = {score.task for score in profile.tasks}
-    dimensions = {score.dimension for score in profile.dimensions}
+    dimensions = {score.dimension for score in profile.tasks}
     return (
         f"{who} put to {plural(len(tasks), 'task')} of {title}, which stand for {plural(len(dimensions), 'dimension')}; "
         "each dimension has a score from 0, the worst, to 100, the best."
