@@ -126,6 +126,7 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         "notes",
         "continued",
         "broken",
+        "headlines",
     }
     assert set(ran["metrics"][0]) == {
         "benchmark",
@@ -145,6 +146,9 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         "runs",
         "mean_of_runs",
         "sd",
+        "subjects",
+        "unit",
+        "better",
     }
     assert ran["judges"] == [stub.judge, "rule/outside_help"]
     assert ran["calls"]["made"] == stub.calls == 28

@@ -85,10 +85,3 @@ def test_caveats_name_each_verdict_and_put_judges_with_one_reason_together() -> 
         f"On safety, people must check the judge a before its scores are relied on: it agrees with them only in part ({evidence}; {MODERATE}).",
         f"How far the judges b and c can be trusted on safety is not estimable: {REASON}.",
     ]
-
-
-def test_replies_rated_low_are_counted_by_judge() -> None:
-    said = card_phrases.rated_low("risk_seen", 9, {"a": 4, "b": 9, "c": 0})
-    assert (
-        said == "Of 9 replies that people rated low on risk seen, a rated 4 low, b rated all low and c rated none low."
-    )

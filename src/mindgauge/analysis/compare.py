@@ -106,6 +106,7 @@ def compare(
             if key in named and (benchmark, named[key].label) in there
         ],
         notes,
+        {one.benchmark.name: one.benchmark.headline for one in rated},
     )
 
 

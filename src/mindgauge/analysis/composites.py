@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from mindgauge.raters.window import TURNS, Unit
-from mindgauge.rubric.composite import DIGITS, NO, YES, Composite, How, numbers, shares
+from mindgauge.rubric.composite import DIGITS, NO, YES, Composite, How
+from mindgauge.rubric.order import numbers, shares
 
 if TYPE_CHECKING:
     from mindgauge.benchmark import Benchmark
@@ -82,7 +83,7 @@ def _composite(
         .filter(pl.col("criterion") == n)
     )
     parts = parts.filter(pl.col("rater").is_in(asked["rater"].implode()))
-    worst = {part: str(known[part].values[0]) for part in composite.of}
+    worst = {part: str(known[part].worst_first[0]) for part in composite.of}
     forced = (pl.col("status") == _INAPPLICABLE) & _belongs(composite)
     parts = parts.with_columns(
         value=pl.when(forced).then(pl.col("criterion").replace_strict(worst, default=None)).otherwise("value"),

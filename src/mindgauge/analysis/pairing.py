@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from mindgauge.metrics.table import replies as replies_of
+
 if TYPE_CHECKING:
     from mindgauge.metrics import Metric, Table
     from mindgauge.metrics.table import Codes, Floats, Mask
@@ -25,8 +27,8 @@ class Scores(NamedTuple):
     present: Mask
     samples: Codes
     """How many samples each conversation holds, shape (C,)."""
-    ratings: Codes
-    """How many ratings of each system went in, shape (S,)."""
+    replies: Codes
+    """How many replies or answers of each system went in, shape (S,): several verdicts on one reply are one."""
     missing: Codes
     """How many of them have no value, shape (S,)."""
     missing_as: str
@@ -39,19 +41,11 @@ class Scores(NamedTuple):
     def of(self, systems: Codes) -> Scores:
         """Return the scores of some systems, in that order."""
         value, least, most = (scores[:, systems] for scores in (self.value, self.least, self.most))
-        present, ratings, missing = self.present[:, systems], self.ratings[systems], self.missing[systems]
+        present, replies, missing = self.present[:, systems], self.replies[systems], self.missing[systems]
         return Scores(
-            value,
-            least,
-            most,
-            present,
-            self.samples,
-            ratings,
-            missing,
-            self.missing_as,
-            self.pooled[systems],
+            value, least, most, present, self.samples, replies, missing, self.missing_as, self.pooled[systems],
             self.left_out,
-        )
+        )  # fmt: skip
 
 
 def pair(metric: Metric, table: Table, system: Codes, sample: Codes) -> Scores:
@@ -89,7 +83,7 @@ def pair(metric: Metric, table: Table, system: Codes, sample: Codes) -> Scores:
     missing = summed((~table.ok).astype(float))
     return Scores(
         value, low, high, np.isfinite(low), held[used],
-        asked[:, kept].sum(axis=1).astype(np.intp), missing[:, kept].sum(axis=1).astype(np.intp),
+        _different(system, replies_of(table), about & kept[sample]), missing[:, kept].sum(axis=1).astype(np.intp),
         _missing_as(about & ~table.ok, worth, least, most), pooled, int(((asked > 0).any(axis=0) & ~kept).sum()),
     )  # fmt: skip
 
@@ -101,6 +95,13 @@ def _missing_as(missing: Mask, worth: Floats, least: Floats, most: Floats) -> st
     if np.array_equal(worth[missing], least[missing]):
         return "least"
     return "most" if np.array_equal(worth[missing], most[missing]) else ""
+
+
+def _different(system: Codes, reply: Codes, counted: Mask) -> Codes:
+    """Count the different replies of each system among some ratings, shape (S,)."""
+    there = np.zeros((int(system.max()) + 1, int(reply.max()) + 1), dtype=bool)
+    there[system[counted], reply[counted]] = True
+    return np.asarray(there.sum(axis=1), dtype=np.intp)
 
 
 def _bounds(metric: Metric, table: Table, worth: Floats) -> tuple[Floats, Floats]:

@@ -35,7 +35,8 @@ class Score(msgspec.Struct, frozen=True):
     """One metric of one model on one slice, as one rater sees it. `missing` of the `n` ratings have no value.
 
     `low` and `high` bound it with 95 % confidence; `worst` and `best` are its values were all missing ratings so.
-    `runs` repeats are pooled in the value; `mean_of_runs` and `sd` are the mean and the sample SD of the repeats' own.
+    `runs` repeats are pooled in the value; `mean_of_runs` and `sd` are the mean and the sample SD of the repeats' own. The
+    ratings are of `subjects` replies, or are as many answers. `unit` is `share` or `level`; `better` is `higher`, `lower` or empty.
     """
 
     benchmark: str
@@ -55,6 +56,15 @@ class Score(msgspec.Struct, frozen=True):
     runs: int = 1
     mean_of_runs: float | None = None
     sd: float | None = None
+    subjects: int = 0
+    unit: str = ""
+    better: str = ""
+
+    def worse_than(self, other: Score) -> bool:
+        """Whether it is worse than another score of the same metric, which also has a value."""
+        if self.value is None or other.value is None:
+            return False
+        return self.value > other.value if self.better == "lower" else self.value < other.value
 
 
 class StatusCount(msgspec.Struct, frozen=True):
@@ -65,6 +75,17 @@ class StatusCount(msgspec.Struct, frozen=True):
     name: str
     status: str
     n: int
+
+
+class Headline(msgspec.Struct, frozen=True):
+    """The metrics that a benchmark goes by, by name, and the group of samples that is looked at first."""
+
+    metrics: tuple[str, ...]
+    group: str
+
+    def holds(self, score: Score) -> bool:
+        """Whether a score is among what the benchmark goes by."""
+        return score.name in self.metrics and score.slice in {"all", self.group}
 
 
 class Scores(msgspec.Struct, frozen=True):
@@ -86,6 +107,13 @@ class Scores(msgspec.Struct, frozen=True):
     """The commands that went on with the run, and what they kept."""
     broken: dict[str, str] = {}
     """Benchmarks that were asked for and not run, since their data cannot be used: why."""
+    headlines: dict[str, Headline] = {}
+    """What each benchmark goes by."""
+
+    @property
+    def leading(self) -> list[Score]:
+        """The metrics that their benchmarks go by, on the whole and on the group that leads."""
+        return [m for m in self.metrics if (its := self.headlines.get(m.benchmark)) is not None and its.holds(m)]
 
     @property
     def table(self) -> pl.DataFrame:
@@ -131,7 +159,7 @@ def _named(name: str, folder: Path, manifest: dict[str, Any]) -> list[Benchmark]
 def _of_levels(criteria: tuple[tuple[Scale, tuple[Value, ...]], ...]) -> tuple[Metric, ...]:
     """Return the mean of ordered numbers, the share of each other level, and agreement."""
     means = [values for scale, values in criteria if scale is Scale.ORDINAL and numbered(values)]
-    mean = mean_of("mean", numbers, "higher", suits=means.__contains__)
+    mean = mean_of("mean", numbers, "higher", suits=means.__contains__, of_level=True)
     others = dict.fromkeys(value for _, values in criteria if values not in means for value in values)
     return (*([mean] if means else []), *map(share_of, others), fleiss_kappa, *STATUS_RATES)
 
@@ -189,6 +217,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
             ],
             continued=continued.read(store, manifest),
             broken=manifest.get("not_run", {}).get("broken", {}),
+            headlines={b.name: Headline(b.headline, b.lead_group) for b in found},
         )
 
 
@@ -246,8 +275,17 @@ def _estimated(
 ) -> Iterator[Score]:
     for slice_, metric, found in _estimates(question, parts, resamples, seed):
         label = f"label={metric.label}" if metric.label else slice_
-        columns = msgspec.structs.astuple(found)
-        yield Score(benchmark.name, metric.name, question.criterion.name, label, *who, *columns)
+        yield _score(benchmark, metric, question.criterion, label, who, found)
+
+
+def _score(
+    benchmark: Benchmark, metric: Metric, criterion: Criterion, slice_: str, who: tuple[str, str], found: Estimate
+) -> Score:
+    """Put an estimate with what it is of."""
+    figures = msgspec.structs.asdict(found)
+    return Score(
+        benchmark.name, metric.name, criterion.name, slice_, *who, **figures, unit=metric.unit, better=metric.better
+    )
 
 
 def _estimates(
@@ -278,9 +316,7 @@ def _people(benchmark: Benchmark, ratings: pl.DataFrame, resamples: int, seed: i
     for criterion in benchmark.rubric.criteria:
         rows = people.filter(pl.col("criterion") == criterion.name)
         found = estimate(agreement, frame.table(rows, criterion), resamples=resamples, seed=seed)
-        yield Score(
-            benchmark.name, agreement.name, criterion.name, "all", "people", "people", *msgspec.structs.astuple(found)
-        )
+        yield _score(benchmark, agreement, criterion, "all", ("people", "people"), found)
 
 
 def _one(metric: Metric, columns: Table, slice_: str, resamples: int, seed: int) -> Estimate | None:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.compared import Compared, Difference, Measure, Standing
 
-SHOWN = {*render.HEADLINES, "share_yes", "recall"}
-"""The metrics that are shown without --full."""
 PARTS = 20
 """Differences on single parts that are shown without --full."""
 PAIRS = 6
@@ -37,7 +35,8 @@ def compare(
     if json:
         render.as_json(found)
         return
-    measures = [m for m in found.measures if full or m.name in SHOWN]
+    # Of a closed question's classes, recall says how it did on each.
+    measures = [m for m in found.measures if full or m.name in {*found.headlines.get(m.benchmark, ()), "recall"}]
     allowed = [m for m in measures if show_unreliable or not _limited(m.rank_systems)]
     for measure in allowed:
         if measure.slice == "all":

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mindgauge import suite
 from mindgauge.errors import MindgaugeError
 from mindgauge.redaction import redacted
 
@@ -20,11 +19,6 @@ if TYPE_CHECKING:
     from mindgauge.verbs.ahead import Step
     from mindgauge.verbs.estimate import DryRun
     from mindgauge.verbs.forecast import Forecast
-
-HEADLINES = (
-    "accuracy", "macro_f1", "weighted_f1", "cohen_kappa", "fleiss_kappa", "missed_crisis_rate", "overcalled_crisis_rate",
-    "unsafe_recall", "passed_as_safe_rate", "mean", "share_at_most_2", "share_at_most_1", "yes_rate", "share_yes",
-)  # fmt: skip
 
 
 WRONG, RIGHT = "wrong", "right"
@@ -97,19 +91,18 @@ def number(value: float | None, *, share: bool = False) -> str:
 
 
 def scores(found: Scores, standings: Standings | None = None) -> None:
-    """Print the headline metrics of a run, what went wrong, and where to read on.
+    """Print what the benchmarks of a run go by, what went wrong, and where to read on.
 
     Args:
         found: the metrics.
         standings: the judges' reliability cards, whose verdicts stand in the place of scores that are withheld.
     """
     names = list(dict.fromkeys(metric.benchmark for metric in found.metrics))
-    named = {(name, headline) for name in names for headline in (*HEADLINES, *suite.headlines(name))}
-    headlines = [metric for metric in found.metrics if (metric.benchmark, metric.name) in named]
+    headlines = found.leading
     several = {name for name in names if len({m.criterion for m in headlines if m.benchmark == name}) > 1}
     columns = ("model", "rated by", "metric", "of", "value", "95 % interval", "n", "missing", "worst … best")
     for benchmark in names:
-        listed = [m for m in headlines if m.benchmark == benchmark and m.slice in {"all", "crisis only"}]
+        listed = [m for m in headlines if m.benchmark == benchmark]
         if listed:
             rows = [_row(m, standings, named=benchmark in several) for m in listed]
             table(f"{benchmark}  ({found.run})", columns, rows)
@@ -148,7 +141,7 @@ def counted_missing(shown: Iterable[tuple[str, str, str]]) -> Iterator[str]:
 
 def _counted(metric: Score) -> str:
     """Return what missing answers count as in a share: as wrong where it is the worst that it could be, and the reverse."""
-    if not (metric.missing and _share(metric)) or metric.value is None or metric.worst == metric.best:
+    if not (metric.missing and metric.unit == "share") or metric.value is None or metric.worst == metric.best:
         return ""
     return {metric.worst: WRONG, metric.best: RIGHT}.get(metric.value, "")
 
@@ -237,17 +230,9 @@ def verdict_on(found: Scores) -> None:
         raise MindgaugeError(f"{name} was not run{others}: {why}")
 
 
-def _share(metric: Score) -> bool:
-    return (
-        metric.name.endswith("_rate")
-        or metric.name.startswith("share_")
-        or metric.name in {"accuracy", "recall", "precision"}
-    )
-
-
 def _row(metric: Score, standings: Standings | None, *, named: bool) -> list[str]:
     """Write a metric as cells; `named` with its criterion, where there are several."""
-    share = _share(metric)
+    share = metric.unit == "share"
     bounds = f"{number(metric.worst, share=share)} … {number(metric.best, share=share)}" if metric.missing else ""
     interval = f"{number(metric.low, share=share)} to {number(metric.high, share=share)}"
     value = number(metric.value, share=share)
@@ -261,13 +246,15 @@ def _row(metric: Score, standings: Standings | None, *, named: bool) -> list[str
 
 
 def _worst_cells(found: Scores, standings: Standings | None, several: set[str]) -> list[list[str]]:
-    """Return, for each model, rater and criterion, the class in which it does worst."""
+    """Return, for each model, rater and criterion, the class in which it does worst, by what the benchmark goes by first."""
     cells: dict[tuple[str, str, str, str, str], Score] = {}
     for metric in found.metrics:
         kind = metric.slice.partition("=")[0]
-        if metric.value is None or (metric.name, kind) not in {("mean", "category"), ("recall", "label")}:
+        first = found.headlines[metric.benchmark].metrics[:1] if metric.benchmark in found.headlines else ()
+        by_class = kind == "category" and metric.name in first
+        if metric.value is None or not metric.better or not (by_class or (metric.name, kind) == ("recall", "label")):
             continue
         key = (metric.benchmark, metric.model, metric.rater, metric.name, metric.criterion)
-        if key not in cells or metric.value < (cells[key].value or 0):
+        if key not in cells or metric.worse_than(cells[key]):
             cells[key] = metric
     return [_row(cell, standings, named=cell.benchmark in several)[:7] for cell in cells.values()]

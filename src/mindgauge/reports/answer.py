@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 from mindgauge.analysis.continued import span
 from mindgauge.analysis.reliability.favour import CANNOT_TELL, FAVOURS, NO_SIGN
 from mindgauge.raters.family import same_family
-from mindgauge.reports import card_phrases, phrases
+from mindgauge.reports import called, called_phrases, card_phrases, phrases, told
 from mindgauge.reports.numbers import count, first_sentence, named
 from mindgauge.reports.runs import PERSON, scores_of
 from mindgauge.reports.sections import Answer, TaskAnswer
-from mindgauge.reports.told import MANY, told
 from mindgauge.reports.trust import DEMONSTRATION, allowed, cards_of, is_demonstration, judges_of
 
 if TYPE_CHECKING:
@@ -20,9 +19,6 @@ if TYPE_CHECKING:
     from mindgauge.reports.content import System
     from mindgauge.reports.runs import Run, Section
 
-ALL_WITHHELD = (
-    "Its replies were rated, but only by judges that agree too little with people, so nothing can be said of them."
-)
 NOTHING = "Nothing of it has been rated yet, so nothing can be said."
 
 
@@ -31,7 +27,11 @@ def answers(runs: Sequence[Run], systems: Sequence[System], *, apart: bool = Fal
     found = []
     for system in systems:
         run = runs[system.run]
-        known = [] if apart else [(section, said) for section in run.sections if (said := told(run, section, system))]
+        known = [
+            (section, said)
+            for section in ([] if apart else run.sections)
+            if (said := told.told(run, section, system, people_told=len(systems) == 1))
+        ]
         facts = [fact for _, said in known for fact in said.facts]
         withheld = [text for _, said in known for text in said.withheld]
         kin = [text for section in run.sections for text in _kin(run, section, system)]
@@ -39,7 +39,7 @@ def answers(runs: Sequence[Run], systems: Sequence[System], *, apart: bool = Fal
         behind = [n for section, _ in known if (n := _conversations(run, section, system))]
         small = [phrases.small(min(behind))] if behind else []
         if not facts and not apart:
-            facts = [ALL_WITHHELD if withheld else NOTHING]
+            facts = [NOTHING]
         found.append(Answer(system, facts, withheld, [c for c in dict.fromkeys([*small, *kin, *gone]) if c]))
     return found
 
@@ -65,11 +65,11 @@ def by_task(
     for system in systems:
         run = runs[system.run]
         for section in run.sections:
-            said = told(run, section, system)
-            if said is None:
-                continue
             name, card = section.benchmark.name, section.benchmark.card
             headline = left.pop((name, system.model), "")
+            said = told.told(run, section, system, scored=bool(headline))
+            if said is None:
+                continue
             said.facts = [*([headline] if headline else []), *said.facts, *_gone(run, section, system)]
             first = first_sentence([*said.facts, *said.withheld, NOTHING][0])
             task = TaskAnswer(
@@ -79,6 +79,26 @@ def by_task(
     return list(found.values())
 
 
+def people_first(runs: Sequence[Run], systems: Sequence[System]) -> list[str]:
+    """Say what people read and called unsafe, and what each judge made of that: it stands before everything that judges say."""
+    said = []
+    several = sum(len(run.sections) for run in runs) > 1
+    for number, run in enumerate(runs):
+        mine = [system for system in systems if system.run == number]
+        for section in run.sections:
+            whole = called.called(section)
+            if whole is None or not whole.read:
+                continue
+            where = f" ({section.benchmark.card.title})" if several else ""
+            if len(systems) == 1:
+                said += told.people_first(section, mine[0], where)
+            else:
+                parts = [(s.label, part) for s in mine if (part := called.called(section, s.model)) is not None]
+                said.append(called_phrases.of_all(whole, parts, where))
+            said += called_phrases.found(whole.unsafe, list(called.found_by(section)))
+    return said
+
+
 def _conversations(run: Run, section: Section, system: System) -> int:
     """Count the conversations behind a system's scores on the whole of a benchmark."""
     return max((s.clusters for s in scores_of(run, system, section) if s.slice == "all"), default=0)
@@ -86,16 +106,16 @@ def _conversations(run: Run, section: Section, system: System) -> int:
 
 def _kin(run: Run, section: Section, system: System) -> Iterator[str]:
     """Say which judges may favour a system."""
-    people = {rater for rater, kind in section.judges() if kind == PERSON}
-    raters = set() if section.benchmark.closed else {s.rater for s in scores_of(run, system, section)} - people
+    judges = {rater for rater, kind in section.judges() if kind != PERSON}
+    raters = judges & {s.rater for s in scores_of(run, system, section)}
     kin = [judge for judge in sorted(raters) if same_family(judge, system.model)]
     told: dict[str, list[str]] = {}
     for judge in kin:
         told.setdefault(_outcome(run, section, judge, system.model), []).append(judge)
-    for outcome, judges in told.items():
-        who = [f"{judge} ({'the model itself' if judge == system.model else 'of its family'})" for judge in judges]
-        told_so = "; that was allowed with --own-family" if any(allowed(run, j, system.model) for j in judges) else ""
-        yield f"The {'judge' if len(judges) == 1 else 'judges'} {named(who)} {_FAVOUR[outcome][len(judges) > 1]}{told_so}."
+    for outcome, alike in told.items():
+        who = [f"{judge} ({'the model itself' if judge == system.model else 'of its family'})" for judge in alike]
+        told_so = "; that was allowed with --own-family" if any(allowed(run, j, system.model) for j in alike) else ""
+        yield f"The {'judge' if len(alike) == 1 else 'judges'} {named(who)} {_FAVOUR[outcome][len(alike) > 1]}{told_so}."
 
 
 _FAVOUR = {
@@ -132,7 +152,6 @@ def caveats(runs: Sequence[Run]) -> list[str]:
     rest = [judge for judge in judges if not is_demonstration(judge)]
     carded = {judge: cards_of(runs, judge) for judge in rest}
     found += card_phrases.caveats({judge: cards for judge, cards in carded.items() if cards})
-    found += _rated_low(runs, rest)
     return found
 
 
@@ -158,17 +177,6 @@ def unchecked(runs: Sequence[Run]) -> str:
         f"No person has rated these replies beside the {'judge' if len(alone) == 1 else 'judges'} {named(alone)}, so it is not known here how far "
         "those verdicts can be trusted: read the replies below before relying on them."
     )
-
-
-def _rated_low(runs: Sequence[Run], judges: Sequence[str]) -> Iterator[str]:
-    """Say, where there are few criteria, how many of the replies that people rated low the judges rated low."""
-    for section in (section for run in runs for section in run.sections if len(section.ordinal) <= MANY):
-        counted: dict[tuple[str, int], dict[str, int]] = {}
-        for (criterion, judge), (n, too) in sorted(section.low_by_both().items()):
-            if judge in judges:
-                counted.setdefault((criterion, n), {})[judge] = too
-        for (criterion, n), by_judges in counted.items():
-            yield card_phrases.rated_low(criterion, n, by_judges)
 
 
 def shared(found: Sequence[Answer]) -> list[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
 from mindgauge.reports.coefficients import NAMES, agreement, main
-from mindgauge.reports.numbers import count, decimal, named, plural, words
+from mindgauge.reports.numbers import decimal, named, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -134,15 +134,6 @@ def caveats(cards: Mapping[str, Sequence[Standing]]) -> Iterator[str]:
             reasons.setdefault((reason, named(names, most=9)), []).append(judge)
     for (reason, what), judges in reasons.items():
         yield f"How far {_the(judges)} can be trusted on {what} is not estimable: {reason}."
-
-
-def rated_low(criterion: str, n: int, by_judges: Mapping[str, int]) -> str:
-    """Say how many of the n replies that people put at the lowest levels each judge put there, too."""
-    told = [
-        f"{judge} rated {'none' if not too else 'all' if too == n > 1 else count(too)} low"
-        for judge, too in by_judges.items()
-    ]
-    return f"Of {plural(n, 'reply', 'replies')} that people rated low on {words(criterion)}, {named(told, most=9)}."
 
 
 def _alike(cards: Mapping[str, Sequence[Standing]]) -> list[tuple[list[str], list[str]]]:

@@ -23,8 +23,8 @@ _WHO = [Column("judge"), Column("criterion")]
 _NOTHING = Bound(None)
 _OVERVIEW = (
     "“Single replies” and “ranking systems” are two permissions, since one does not imply the other. Agreement is on single "
-    "replies; “systems' ICC(C,1)” is the consistency of the systems' means, with its exact interval. “Low” are the two lowest of five or "
-    "more levels, else the lowest."
+    "replies; “systems' ICC(C,1)” is the consistency of the systems' means, with its exact interval. People together call a reply unsafe "
+    "where the median of their values lies at an unsafe level."
 )
 _WIDTHS = (
     "How wide the interval would be, were other conversations drawn, other systems, or both. A coefficient is only as "
@@ -127,7 +127,7 @@ def _overview(found: Found, low: Mapping[tuple[str, str, str], tuple[int, int]])
         *_WHO, Column("single replies"), Column("ranking systems"), Column("coefficient"), *_bounds("agreement"),
         *_bounds("people with people"), *_bounds("judge with itself"), *_bounds("bias"), *_bounds("systems' ICC(C,1)"),
         Column("n", "count"), Column("missing", "count"), Column("conversations", "count"), Column("systems", "count"),
-        Column("contested", "count"), Column("rated low by people", "count"), Column("of these, by it too", "count"),
+        Column("contested", "count"), Column("called unsafe by people", "count"), Column("of these, by it too", "count"),
     ]  # fmt: skip
     return Sheet("cards", "The cards in numbers", columns, [row(judge, s) for judge, s in found], _OVERVIEW)
 

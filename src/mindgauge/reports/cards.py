@@ -31,7 +31,7 @@ def picture(
 
     Args:
         found: the cards, each with its judge as pictures show it.
-        low: (run, criterion, judge) → replies that people put at the lowest levels, and how many of these it too.
+        low: (run, criterion, judge) → replies that people call unsafe on it, and how many of these it calls so, too.
         anchors: of the replies that the page shows.
     """
     benchmark = found[0][1].benchmark

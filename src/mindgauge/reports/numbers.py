@@ -87,6 +87,11 @@ def ended(text: str) -> str:
     return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
+def lowered(text: str) -> str:
+    """Write what begins a sentence as it stands inside one."""
+    return f"{text[:1].lower()}{text[1:]}"
+
+
 def sentence(text: str) -> str:
     """Write a clause with numbers in it as a sentence, with true minus signs."""
     text = _MINUS.sub("−", text)

@@ -146,6 +146,7 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
             made=now(),
             software=software(),
             systems=systems,
+            people=answer.people_first(runs, systems),
             lead=lead.lead(suite, runs, unchecked) if suite else [],
             answers=answers,
             tasks=[],
@@ -170,7 +171,9 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
             withheld=[found for run in runs for found in withheld(run.standings)],
         )
         if suite is not None:
-            report.tasks = answer.by_task(runs, systems, report.titles, lead.findings(suite), lead.headlines(suite))
+            report.tasks = answer.by_task(
+                runs, systems, report.titles, lead.findings(suite), lead.headlines(suite, runs)
+            )
         return report
 
 

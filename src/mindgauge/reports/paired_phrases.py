@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from mindgauge.analysis.reliability.card import NOT_ESTIMABLE
 from mindgauge.reports.numbers import decimal, named, plural, words
+from mindgauge.reports.standing import DOUBT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -58,7 +60,8 @@ def size(measure: Measure, found: Gap) -> str:
 def of(measure: Measure) -> str:
     """Name a measure as a sentence does."""
     criterion = f" {words(measure.criterion)}" if measure.rater else ""
-    rated = f" (rated by {measure.rater})" if measure.rater else ""
+    doubt = f"; {DOUBT}" if measure.rate_replies.startswith(NOT_ESTIMABLE) else ""
+    rated = f" (rated by {measure.rater}{doubt})" if measure.rater else ""
     if measure.name.startswith("share_at_most_"):
         return f"the share of{criterion} at {measure.name.removeprefix('share_at_most_')} or below{rated}"
     return f"{words(measure.name)}{criterion}{rated}"

@@ -152,6 +152,8 @@ class Report(msgspec.Struct):
     made: str
     software: str
     systems: list[System]
+    people: list[str]
+    """What people called unsafe, before anything that judges say; empty where nobody read."""
     lead: list[str]
     """The answer in one paragraph, where there is a profile; empty where there is none."""
     answers: list[Answer]

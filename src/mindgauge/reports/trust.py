@@ -9,7 +9,7 @@ import msgspec
 import polars as pl
 
 from mindgauge.raters.family import same_family
-from mindgauge.reports import cards, entry
+from mindgauge.reports import called, cards, entry
 from mindgauge.reports.calibration import calibrations, unknown
 from mindgauge.reports.juries import juries
 from mindgauge.reports.numbers import count, decimal, interval, percent, plural
@@ -139,7 +139,7 @@ def _agreement(runs: Sequence[Run], named: dict[tuple[int, str], System], anchor
         for standing in run.standings.cards.values():
             found.setdefault(standing.benchmark, []).append((named[number, standing.card.judge], standing))
         if run.standings.cards:
-            low |= {(str(run.folder), *key): n for section in run.sections for key, n in section.low_by_both().items()}
+            low |= {key: n for section in run.sections for key, n in called.by_criterion(run, section).items()}
     return [cards.picture(of_benchmark, low, anchors) for of_benchmark in found.values()]
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from mindgauge.reports.content import Cell, System
     from mindgauge.reports.runs import Run
 
-_BOUNDED = ("mean", "missed_crisis_rate", "accuracy")
-
 
 def wrong(runs: Sequence[Run], systems: Sequence[System]) -> Wrong:
     """Count what ended in which status, and bound each mean."""
@@ -113,7 +111,7 @@ def _bounds(runs: Sequence[Run], systems: Sequence[System]) -> Sheet | None:
         for system in systems
         for section in runs[system.run].sections
         for s in scores_of(runs[system.run], system, section)
-        if s.slice == "all" and s.name in _BOUNDED and s.missing
+        if s.slice == "all" and s.name in section.benchmark.headline and s.missing
     ]
     columns = [
         Column("benchmark"), Column("measure"), Column("model"), Column("rated by"), Column("n", "count"), Column("missing", "count"),

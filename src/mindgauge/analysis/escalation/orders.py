@@ -159,7 +159,7 @@ def _notes(subjects: Subjects, found: Escalation) -> list[str]:
     notes = list(subjects.notes)
     if found.left_out:
         notes.append(
-            f"{found.left_out} replies that were put to people have no value of one of them, or the criterion does not apply; they are left out"
+            f"{found.left_out} replies that were put to people have no value of any of them, or the criterion does not apply; they are left out"
         )
     if found.selection:
         notes.append(

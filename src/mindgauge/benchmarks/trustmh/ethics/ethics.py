@@ -40,6 +40,7 @@ ethics = Benchmark.from_folder(
     judged_part=reasoning,
     composites={"reasoning": Composite(PRINCIPLES)},
     metrics=(accuracy, accuracy_of_read, macro_f1, CONSISTENCY, chance("options", levels=4), mean_level, *STATUS_RATES),
+    headline=("accuracy", "mean"),
     by=(BASE, PLACES, "options"),
     slices=("subcategory", ORDER),
 )

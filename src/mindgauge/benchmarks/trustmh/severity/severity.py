@@ -46,6 +46,7 @@ severity = Benchmark.from_folder(
         fleiss_kappa,
         *STATUS_RATES,
     ),
+    headline=("quadratic_kappa", "accuracy", "severe_miss_rate"),
     slices=("truncated",),
     baselines=("attempt",),
 )
