@@ -8,15 +8,17 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mindgauge import suite
+from mindgauge import rounding, suite
 from mindgauge.errors import MindgaugeError
 from mindgauge.redaction import redacted
+from mindgauge.rounding import dollars, megabytes, seconds, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from mindgauge.analysis.score import Score, Scores
     from mindgauge.reports.standing import Standings
+    from mindgauge.rounding import Kind
     from mindgauge.verbs.ahead import Step
     from mindgauge.verbs.estimate import DryRun
     from mindgauge.verbs.forecast import Forecast
@@ -86,13 +88,6 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
     console.print(drawn)
 
 
-def number(value: float | None, *, share: bool = False) -> str:
-    """Write a number for a reader: shares as whole percents, others with two decimals, a missing one as a dash."""
-    if value is None:
-        return "–"
-    return f"{100 * value:.0f} %" if share else f"{value:.2f}"
-
-
 def scores(found: Scores, standings: Standings | None = None) -> None:
     """Print the headline metrics of a run, what went wrong, and where to read on.
 
@@ -130,16 +125,16 @@ def told(found: Scores, *, told_before: Sequence[str] = ()) -> None:
     for note in (note for note in found.notes if note not in told_before):
         print(f"Note: {note}")
     calls = found.calls
-    cost = "unknown cost" if calls["cost"] is None and calls["made"] else f"${calls['cost'] or 0:.4f}"
+    cost = "unknown cost" if calls["cost"] is None and calls["made"] else dollars(calls["cost"] or 0.0)
     read = f"{calls['prompt_tokens']}" + (f" ({calls['cached_tokens']} from cache)" if calls["cached_tokens"] else "")
-    print(f"{calls['made']} calls ({calls['failed']} failed), {read} + {calls['completion_tokens']} tokens, {cost}, {calls['seconds']:.0f} s")  # fmt: skip
+    print(f"{calls['made']} calls ({calls['failed']} failed), {read} + {calls['completion_tokens']} tokens, {cost}, {seconds(calls['seconds'])}")  # fmt: skip
 
 
 def foreseen(found: DryRun) -> None:
     """Print what a command would take."""
 
     def dollars(cost: float | None) -> str:
-        return "unknown cost" if cost is None else f"about ${cost:.4f}"
+        return "unknown cost" if cost is None else f"about {dollars(cost)}"
 
     table(
         f"{found.benchmark}: nothing is sent ({found.done} calls done before)",
@@ -155,7 +150,7 @@ def foreseen(found: DryRun) -> None:
 
 def forecast(found: Forecast) -> None:
     """Print how long it would take, where, and what that rests on."""
-    room = f"{found.bytes / 1e6:,.0f} MB of run" if found.bytes >= 1e6 else "under 1 MB of run"
+    room = f"{megabytes(found.bytes, 0)} of run" if found.bytes >= 1e6 else "under 1 MB of run"
     if found.seconds is None:
         rounds = "1 round" if found.rounds == 1 else f"{found.rounds} rounds"
         print(f"{rounds} of batches, each answered within a day; {room}")
@@ -214,10 +209,10 @@ def _share(metric: Score) -> bool:
 
 def _row(metric: Score, standings: Standings | None, *, named: bool) -> list[str]:
     """Write a metric as cells; `named` with its criterion, where there are several."""
-    share = _share(metric)
-    bounds = f"{number(metric.worst, share=share)} … {number(metric.best, share=share)}" if metric.missing else ""
-    interval = f"{number(metric.low, share=share)} to {number(metric.high, share=share)}"
-    value = number(metric.value, share=share)
+    kind: Kind = "share" if _share(metric) else "level"
+    bounds = f"{write(metric.worst, kind)} … {write(metric.best, kind)}" if metric.missing else ""
+    interval = rounding.interval(metric.low, metric.high, kind)
+    value = write(metric.value, kind)
     if standings is not None and standings.limited(metric):
         value = standings.instead(metric, value) or value
         bounds, interval = (bounds, interval) if standings.shown else ("", "")

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from mindgauge.cli import options, render
+from mindgauge.rounding import decimal
 
 
 def reproduce(
@@ -21,7 +22,7 @@ def reproduce(
         render.as_json(found)
         return
     rows = [
-        [c.table, c.row, c.column, _shown(c.published, "g"), _shown(c.recomputed, ".4f"), f"{c.tolerance:g}", c.verdict, c.note]
+        [c.table, c.row, c.column, _shown(c.published), _shown(c.recomputed), f"{c.tolerance:g}", c.verdict, c.note]
         for c in found.cells
     ]  # fmt: skip
     render.table(
@@ -30,6 +31,6 @@ def reproduce(
     print(", ".join(f"{n} {verdict}" for verdict, n in found.counts.items()))
 
 
-def _shown(value: float | str | None, digits: str) -> str:
-    """Write a number with some digits, a word as it is, nothing as a dash."""
-    return "–" if value is None else value if isinstance(value, str) else f"{value:{digits}}"
+def _shown(value: float | str | None) -> str:
+    """Write a number with four decimals, as most papers print fewer; a word as it is."""
+    return value if isinstance(value, str) else decimal(value, 4)

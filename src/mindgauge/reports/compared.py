@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.numbers import decimal, interval, percent, words
+from mindgauge.reports.numbers import interval, words
 from mindgauge.reports.runs import constant, scores_of
+from mindgauge.rounding import write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -14,8 +15,9 @@ if TYPE_CHECKING:
     from mindgauge.analysis.score import Score
     from mindgauge.reports.content import Cell, System
     from mindgauge.reports.runs import Run, Section
+    from mindgauge.rounding import Kind
 
-SHOWN = {
+SHOWN: dict[str, Kind] = {
     "accuracy": "share", "macro_f1": "level", "missed_crisis_rate": "share", "overcalled_crisis_rate": "share", "mean": "level",
     "share_at_most_2": "share", "share_at_most_1": "share",
 }  # fmt: skip
@@ -69,9 +71,9 @@ def named(score: Score, section: Section) -> str:
     return f"{words(score.name)}, {words(score.criterion)}" if several else words(score.name)
 
 
-def written(value: float | None, kind: str) -> str | None:
+def written(value: float | None, kind: Kind) -> str | None:
     """Write a value of one of two kinds."""
-    return None if value is None else percent(value) if kind == "share" else decimal(value)
+    return None if value is None else write(value, kind)
 
 
 def side_by_side(runs: Sequence[Run], systems: Sequence[System], *, paired: bool = False) -> Sheet | None:

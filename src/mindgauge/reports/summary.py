@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mindgauge.reports.numbers import NONE, decimal, ended
+from mindgauge.reports.numbers import NONE, decimal, ended, interval
 
 if TYPE_CHECKING:
     from mindgauge.reports.profile.picture import Spot
@@ -79,7 +79,7 @@ def _profile(section: ProfileSection) -> list[str]:
 def _score(spot: Spot | None) -> str:
     if spot is None or spot.value is None:
         return NONE
-    bounds = f" ({decimal(spot.low)} to {decimal(spot.high)})" if spot.low is not None else ""
+    bounds = f" ({interval(spot.low, spot.high)})" if spot.low is not None else ""
     return f"{decimal(spot.value)}{bounds}"
 
 

@@ -73,7 +73,9 @@ def _open(name: str, scores: list[tuple[System, Score]], section: Section, runs:
                 if (s.name, s.criterion, s.rater) == ("mean", criterion, rater) and not s.slice.startswith("selection=")
             ]  # fmt: skip
             low, high = float(levels.values[0]), float(levels.values[-1])
-            measure = f"Mean {words(criterion)} by {rater}, from {low:.0f} (worst) to {high:.0f} (best)"
+            measure = (
+                f"Mean {words(criterion)} by {rater}, from {levels.values[0]} (worst) to {levels.values[-1]} (best)"
+            )
             found = figures.figure(name, mine, f"{criterion}-{rater}", measure, "level", low, high)
             if found is not None:
                 if any(runs[system.run].standings.limited(s) for system, s in mine):

@@ -289,7 +289,7 @@ def _prevalence(called: _Share, positive: _Share, negative: _Share, covariance: 
     elif apparent.value is not None:
         youden = sensitivity.value + specificity.value - 1
         if youden <= 0:
-            value = Interval(None, undefined=f"the verdicts do not tell the two apart (Youden's J {youden:.2f})")
+            value = Interval(None, undefined=f"the verdicts do not tell the two apart (Youden's J {youden:.2g})")
         else:
             raw = (apparent.value + specificity.value - 1) / youden
             truncated = not 0 <= raw <= 1

@@ -12,6 +12,7 @@ from mindgauge.analysis.audit.finding import Found, Severity, check, counted, li
 from mindgauge.analysis.audit.order import ALPHA
 from mindgauge.analysis.audit.view import REPLIES, by_raters
 from mindgauge.analysis.frame import only
+from mindgauge.rounding import decimal, percent, precise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +43,7 @@ def missing_verdicts(view: View) -> Iterator[Found]:
                 continue
             share = lacking.height / own.height
             statuses = counted(lacking, "status")
-            text = f"{rater}: {lacking.height:,} of {own.height:,} verdicts missing ({share:.1%}; {statuses})"
+            text = f"{rater}: {lacking.height:,} of {own.height:,} verdicts missing ({precise(share)}; {statuses})"
             yield Found(lacking.height, text, places(lacking), Severity.WARNING if share >= MANY else None)
 
 
@@ -177,7 +178,7 @@ def selected_on_score(view: View) -> Iterator[Found]:
         if not spread or abs(gap) < APART * spread or 2 * tests * float(ndtr(-abs(z))) > ALPHA:
             continue
         mean, other = float(chosen["number"].mean()), float(rest["number"].mean())  # type: ignore[arg-type]
-        yield Found(chosen.height, f"people rated {chosen.height:,} of {own.height:,} subjects that {rater} rated on {criterion}: its mean is {mean:.2f} there and {other:.2f} elsewhere{_extreme(own, gap)}", [f"{rater}, {criterion}: z = {z:.1f}"])  # fmt: skip
+        yield Found(chosen.height, f"people rated {chosen.height:,} of {own.height:,} subjects that {rater} rated on {criterion}: its mean is {decimal(mean)} there and {decimal(other)} elsewhere{_extreme(own, gap)}", [f"{rater}, {criterion}: z = {decimal(z, 1)}"])  # fmt: skip
 
 
 def _stratified(own: pl.DataFrame) -> tuple[float, float]:
@@ -216,7 +217,7 @@ def _extreme(own: pl.DataFrame, gap: float) -> str:
     if not chosen.height:
         return ""
     share = int((chosen["number"] == chosen["low" if gap < 0 else "high"]).sum()) / chosen.height
-    return f"; {share:.0%} of them have the {'lowest' if gap < 0 else 'highest'} score of their conversation"
+    return f"; {percent(share)} of them have the {'lowest' if gap < 0 else 'highest'} score of their conversation"
 
 
 CHECKS = (missing_verdicts, missing_by_system, unequal_n, fields_by_system, selected_on_score)

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from mindgauge.raters.family import same_family
+from mindgauge.rounding import decimal, percent, precise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,7 +55,7 @@ def _data(seen: Seen) -> Iterator[str]:
     if seen.unrated:
         yield f"{seen.unrated} subjects that people rated were not given to this judge"
     if seen.facts.missing_share > 0:
-        yield f"{100 * seen.facts.missing_share:.1f} % of the subjects given to both lack a value on one side"
+        yield f"{precise(seen.facts.missing_share)} of the subjects given to both lack a value on one side"
     if seen.facts.subjects and seen.contested >= CONTESTED * seen.facts.subjects:
         apart = "half the scale or more apart" if seen.scale.ordered else "not of one mind"
         yield f"{seen.contested} of {seen.rated['subject'].n_unique()} subjects are contested: people, or people and judge, are {apart}"
@@ -81,7 +82,7 @@ def _choice(seen: Seen) -> Iterator[str]:
     gap = float(rated.mean() - others.mean())
     if spread and abs(gap) >= SELECTED * spread:
         side = "lower" if gap < 0 else "higher"
-        yield f"people rated subjects that this judge scored {side} ({rated.mean():.2f}) than the {len(others)} others ({others.mean():.2f}): agreement here may not carry over to them"
+        yield f"people rated subjects that this judge scored {side} ({decimal(float(rated.mean()))}) than the {len(others)} others ({decimal(float(others.mean()))}): agreement here may not carry over to them"
 
 
 def _systems(seen: Seen) -> Iterator[str]:
@@ -99,12 +100,12 @@ def _systems(seen: Seen) -> Iterator[str]:
     if moved:
         change, name, value = max(moved)
         if change >= INFLUENCE and whole and whole.value is not None:
-            yield f"one system carries much: without {name}, ICC(C,1) of system means goes from {whole.value:.2f} to {value:.2f}"
+            yield f"one system carries much: without {name}, ICC(C,1) of system means goes from {decimal(whole.value)} to {decimal(value)}"
     biases = [(part.estimates["bias"].value, part.name) for part in seen.by_system if "bias" in part.estimates]
     known = [(value, name) for value, name in biases if value is not None]
     if len(known) > 1 and max(known)[0] - min(known)[0] >= 0.1 * seen.facts.span:
         (least, low), (most, high) = min(known), max(known)
-        yield f"bias differs between systems: {least:+.2f} for {low}, {most:+.2f} for {high}"
+        yield f"bias differs between systems: {decimal(least, signed=True)} for {low}, {decimal(most, signed=True)} for {high}"
 
 
 def _kin(seen: Seen) -> Iterator[str]:
@@ -116,17 +117,17 @@ def _kin(seen: Seen) -> Iterator[str]:
     own = [v for name in kin if (v := of.get(name)) is not None]
     others = [v for name, v in of.items() if name not in kin and v is not None]
     if own and others:
-        said += f" (bias {np.mean(own):+.2f} for its kin, {np.mean(others):+.2f} for others)"
+        said += f" (bias {decimal(float(np.mean(own)), signed=True)} for its kin, {decimal(float(np.mean(others)), signed=True)} for others)"
     yield said
 
 
 def _range(seen: Seen) -> Iterator[str]:
     top = seen.bounds.get("people_top")
     if top is not None and top.value is not None and top.value >= TOP:
-        yield f"people gave the best level to {100 * top.value:.0f} %: little is left to agree on, so chance-corrected coefficients are low whoever judges, and AC is high for the same reason"
+        yield f"people gave the best level to {percent(top.value)}: little is left to agree on, so chance-corrected coefficients are low whoever judges, and AC is high for the same reason"
     below = len(seen.rated.join(seen.judged, on="subject", how="semi").filter(pl.col("number") < seen.scale.high))
     if seen.scale.ordered and seen.scale.levels and 0 < below < FEW_BELOW <= seen.facts.subjects:
         yield f"only {below} of people's ratings lie below the best level: the intervals are too narrow (docs/coverage.md)"
     ceiling = seen.bounds.get("ceiling_icc_a1")
     if ceiling is not None and ceiling.value is not None and ceiling.value < 0.75:
-        yield f"people agree among themselves only to ICC(A,1) {ceiling.value:.2f}: the criterion, not only the judge, sets the limit"
+        yield f"people agree among themselves only to ICC(A,1) {decimal(ceiling.value)}: the criterion, not only the judge, sets the limit"

@@ -11,6 +11,7 @@ import msgspec
 from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, NOT_ESTIMABLE, Bound, Licence
 from mindgauge.errors import UsageError
 from mindgauge.records import digest
+from mindgauge.rounding import bounded, decimal, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -111,7 +112,7 @@ def _rate(facts: Facts, rule: Rule) -> Licence:
     if facts.bias is not None:
         clauses.append(_within(facts.bias, rule.bias, facts.span))
     if facts.missing_share > rule.data.missing:
-        clauses.append((MODERATE, f"{100 * facts.missing_share:.0f} % of the verdicts are missing"))
+        clauses.append((MODERATE, f"{percent(facts.missing_share)} of the verdicts are missing"))
     return _worst(clauses)
 
 
@@ -148,23 +149,23 @@ def _too_little(facts: Facts, rule: Rule) -> str:
 def _above(what: str, found: Bound, limits: Limits) -> tuple[str, str]:
     if found.value is None or found.low is None:
         return LIMITED, f"{what} has no lower bound ({found.note})"
-    bounded = f", its lower bound {found.low:.2f}" if found.low != found.value else ""
-    said = f"{what} is {found.value:.2f}{bounded}"
+    lower = f", its lower bound {decimal(found.low)}" if found.low != found.value else ""
+    said = f"{what} is {decimal(found.value)}{lower}"
     for verdict, limit in ((GOOD, limits.good), (MODERATE, limits.moderate)):
         if found.low >= limit:
-            return verdict, f"{said}, which reaches {limit:.2f}"
-    return LIMITED, f"{said}, below {limits.moderate:.2f}"
+            return verdict, f"{said}, which reaches {decimal(limit)}"
+    return LIMITED, f"{said}, below {decimal(limits.moderate)}"
 
 
 def _within(found: Bound, limits: Limits, span: float) -> tuple[str, str]:
     if found.value is None or found.low is None or found.high is None:
         return LIMITED, f"bias has no interval ({found.note})"
     largest = max(abs(found.low), abs(found.high)) / span
-    said = f"bias is {found.value:+.2f} [{found.low:+.2f}, {found.high:+.2f}], up to {100 * largest:.0f} % of the scale"
+    said = f"bias is {bounded(found.value, found.low, found.high, signed=True)}, up to {percent(largest)} of the scale"
     for verdict, limit in ((GOOD, limits.good), (MODERATE, limits.moderate)):
         if largest <= limit:
-            return verdict, f"{said}, within {100 * limit:.0f} %"
-    return LIMITED, f"{said}, more than {100 * limits.moderate:.0f} %"
+            return verdict, f"{said}, within {percent(limit)}"
+    return LIMITED, f"{said}, more than {percent(limits.moderate)}"
 
 
 def _worst(clauses: list[tuple[str, str]]) -> Licence:
@@ -178,7 +179,7 @@ def by_width(width: float | None, estimates: Mapping[str, Bound]) -> Licence:
     value = estimates.get("system_icc_c1")
     if width is None or value is None or value.value is None:
         return Licence(NOT_ESTIMABLE, ["no interval of ICC(C,1) over systems"])
-    said = f"the interval of ICC(C,1) over systems is {width:.3f} wide"
+    said = f"the interval of ICC(C,1) over systems is {decimal(width, 3)} wide"
     for verdict, limit in zip((GOOD, MODERATE), _WIDTHS, strict=True):
         if width <= limit:
             return Licence(verdict, [f"{said}, at most {limit}"])

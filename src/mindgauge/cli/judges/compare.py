@@ -7,6 +7,7 @@ import typer
 
 from mindgauge.cli import options, render
 from mindgauge.cli.judges import measures
+from mindgauge.rounding import decimal, dollars, interval, p_value, percent
 
 if TYPE_CHECKING:
     from mindgauge.analysis.judging.result import Agreement, Difference, Judging
@@ -134,8 +135,8 @@ def _show(found: "Judging") -> None:
         ["judge", "verdicts", "calls", "$ per 1,000", "s per 1,000", "tokens in", "of them cached", "tokens out"],
         [
             [
-                t.judge, str(t.verdicts), str(t.calls), "–" if t.dollars is None else f"{t.dollars:.4f}",
-                render.number(t.seconds), f"{t.prompt_tokens:.0f}", f"{t.cached_tokens:.0f}", f"{t.completion_tokens:.0f}",
+                t.judge, str(t.verdicts), str(t.calls), dollars(t.dollars),
+                decimal(t.seconds), *(decimal(tokens, 0) for tokens in (t.prompt_tokens, t.cached_tokens, t.completion_tokens)),
             ]
             for t in found.taken
         ],
@@ -154,8 +155,8 @@ def _differences(found: "list[Difference]") -> None:
             [
                 [
                     one.measure, one.criterion, one.better, one.second if one.better == one.first else one.first,
-                    render.number(abs(one.value or 0)), f"{render.number(one.low)} to {render.number(one.high)}",
-                    f"{one.adjusted:.3f}",
+                    decimal(abs(one.value or 0)), interval(one.low, one.high),
+                    p_value(one.adjusted),
                 ]
                 for one in real
             ],
@@ -170,4 +171,4 @@ def _cells(one: "Agreement", names: tuple[str, ...]) -> list[str]:
 
 
 def _flips(flips: "dict[str, Bound]") -> str:
-    return ", ".join(f"{name} {render.number(bound.value, share=True)}" for name, bound in flips.items())
+    return ", ".join(f"{name} {percent(bound.value)}" for name, bound in flips.items())
