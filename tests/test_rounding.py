@@ -122,7 +122,7 @@ def test_numbers_as_they_are_written() -> None:
     assert bounded(0.36, None, None) == "0.36"
     assert bounded(-0.12, -0.2, 0.001, signed=True) == "−0.12 [−0.20, +0.001]"
     assert bounded(0.123, 0.1, 0.15, "precise") == "12.3 % [10.0, 15.0]"
-    assert interval(None, 0.2) == "–"
+    assert interval(None, 0.2) == "no interval"
     assert [p_value(p) for p in (0.0, 0.0004, 0.0123, 0.9999, 1.0, None)] == [
         "<0.001", "<0.001", "0.012", ">0.999", "1.000", "–",
     ]  # fmt: skip

@@ -15,6 +15,7 @@ Kind: TypeAlias = Literal["share", "precise", "level", "points"]
 
 NONE = "–"
 """What stands where there is no number."""
+NO_INTERVAL = "no interval"
 NOISE = 1e-12
 _MOST = 12
 """Decimals at which `NOISE` begins."""
@@ -71,7 +72,7 @@ def write(value: float | None, kind: Kind = "level", *, signed: bool = False) ->
 def interval(low: float | None, high: float | None, kind: Kind = "level", *, signed: bool = False) -> str:
     """Write an interval, `0.31 to 0.42` or `<1 to 12 %`, with as many decimals as tell its ends apart."""
     if low is None or high is None:
-        return NONE
+        return NO_INTERVAL
     first, second = _ends(low, high, kind, signed=signed)
     return f"{first} to {second}{_UNIT[kind]}"
 

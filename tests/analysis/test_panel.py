@@ -17,6 +17,7 @@ from mindgauge.analysis.panel.jury import Bench, How, verdicts, weights
 from mindgauge.analysis.panel.panels import CHOSEN
 from mindgauge.analysis.reliability.scale import Scale
 from mindgauge.errors import DataError, UsageError
+from mindgauge.stats.interval import SAME
 from mindgauge.verbs.judges.panel import panel
 from mindgauge.verbs.reliability import reliability
 from tests.analysis.reliability.conftest import World
@@ -228,6 +229,9 @@ def test_effective_number_copies_are_one_and_independent_judges_are_all() -> Non
     for errors, worth in ((independent, 4.0), (copies, 1.0), (half, 4 / (1 + 3 * 0.5))):
         [found] = panel(table(errors), how=["mean"], scale="0:6", resamples=200).panels
         assert found.effective.value == pytest.approx(worth, rel=0.05)
+        if errors is copies:
+            assert (found.effective.low, found.effective.note) == (None, SAME), "copies err alike in every resample"
+            continue
         assert (found.effective.low or 9) - 1e-9 <= worth * 1.05
         assert (found.effective.high or 0) + 1e-9 >= worth * 0.95
 
@@ -254,7 +258,10 @@ def test_effective_number_is_free_of_the_error_that_judges_share_with_people(peo
         assert any("the judges are worth more" in note for note in found.notes)
     else:
         assert effective.value == pytest.approx(worth, rel=0.05)
-        assert (effective.low or 9) <= worth <= (effective.high or 0)
+        if effective.low is None:
+            assert effective.note == SAME, "copies err alike in every resample"
+        else:
+            assert effective.low <= worth <= (effective.high or 0)
         assert not any("the judges are worth more" in note for note in found.notes)
 
 
@@ -269,7 +276,7 @@ def test_no_panel_is_worth_more_than_its_members() -> None:
         }) for name, (kind, values) in said.items()
     ])  # fmt: skip
     [found] = panel(table, how=["mean"], scale="1:5", resamples=200).panels
-    assert (found.effective.value, found.effective.high) == (2, 2)
+    assert (found.effective.value, found.effective.low, found.effective.note) == (2, None, SAME)
 
 
 def test_what_people_rated_and_no_judge_did_is_said() -> None:

@@ -209,6 +209,20 @@ def test_one_conversation_has_no_interval(small: Planted) -> None:
     assert speaking.indistinguishable == ("B",), "nothing is known of the difference"
 
 
+@pytest.mark.parametrize(("conversations", "apart"), [(4, False), (40, True)])
+def test_where_all_conversations_agree_their_number_bounds_what_others_might_say(
+    small: Planted, conversations: int, apart: bool
+) -> None:
+    """A gets a 5 everywhere, B a 2: no resample differs, which of four conversations proves nothing."""
+    run = written(small, "run", None, {("A", "J"): [5] * conversations, ("B", "J"): [2] * conversations})
+    found = profile([run], resamples=200)
+    other = 1 - 0.025 ** (1 / conversations)
+    warmth, speaking = task(found, "warmth", "B"), dimension(found, "Speaking", "B")
+    assert (warmth.low, warmth.high) == pytest.approx((2 - other, 2 + 3 * other))
+    assert (speaking.low, speaking.high) == pytest.approx(((1 - other) / 4, (1 + 3 * other) / 4))
+    assert (speaking.indistinguishable == ()) is apart
+
+
 def test_the_same_seed_gives_the_same_profile(small: Planted) -> None:
     run = written(small, "run", {"A": right(12, 30), "B": right(14, 30)})
     assert profile([run], resamples=300) == profile([run], resamples=300)

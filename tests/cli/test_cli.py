@@ -141,6 +141,7 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         "best",
         "runs",
         "mean_of_runs",
+        "note",
         "sd",
     }
     assert ran["judges"] == [stub.model, "rule/outside_help"]

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from mindgauge.metrics.table import ends
+
 if TYPE_CHECKING:
     from mindgauge.metrics import Metric, Table
     from mindgauge.metrics.table import Codes, Floats, Mask
+    from mindgauge.stats.interval import Ends
 
 
 class Scores(NamedTuple):
@@ -29,6 +32,8 @@ class Scores(NamedTuple):
     """How many ratings of each system went in, shape (S,)."""
     missing: Codes
     """How many of them have no value, shape (S,)."""
+    ends: Ends | None
+    """The least and the most that any score can be; None where there is but one."""
     left_out: int
     """Samples that were not answered by all systems that answered others of their conversation, or only by one."""
 
@@ -36,7 +41,7 @@ class Scores(NamedTuple):
         """Return the scores of some systems, in that order."""
         value, least, most = (scores[:, systems] for scores in (self.value, self.least, self.most))
         present, ratings, missing = self.present[:, systems], self.ratings[systems], self.missing[systems]
-        return Scores(value, least, most, present, self.samples, ratings, missing, self.left_out)
+        return Scores(value, least, most, present, self.samples, ratings, missing, self.ends, self.left_out)
 
 
 def pair(metric: Metric, table: Table, system: Codes, sample: Codes) -> Scores:
@@ -73,7 +78,7 @@ def pair(metric: Metric, table: Table, system: Codes, sample: Codes) -> Scores:
     missing = summed((~table.ok).astype(float))
     return Scores(
         value, low, high, np.isfinite(low), held[used],
-        asked[:, kept].sum(axis=1).astype(np.intp), missing[:, kept].sum(axis=1).astype(np.intp),
+        asked[:, kept].sum(axis=1).astype(np.intp), missing[:, kept].sum(axis=1).astype(np.intp), ends(metric, table),
         int(((asked > 0).any(axis=0) & ~kept).sum()),
     )  # fmt: skip
 

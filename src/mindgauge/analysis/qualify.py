@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from mindgauge.benchmark import Benchmark
     from mindgauge.rubric import Criterion
+    from mindgauge.stats.interval import Ends
     from mindgauge.store import Store
 
 Floats = NDArray[np.float64]
@@ -101,7 +102,7 @@ def _qualification(
     near = exact | (both & (abs(given - written) <= 1))
     dialogue = np.unique(rows["cluster"].rank("dense").to_numpy()[both], return_inverse=True)[1]
 
-    def bound(statistic: Callable[[Floats], Floats]) -> Bound:
+    def bound(statistic: Callable[[Floats], Floats], ends: Ends | None = None) -> Bound:
         if criterion.scale is Scale.NOMINAL:
             return UNORDERED
         return Bound(
@@ -110,6 +111,7 @@ def _qualification(
                 dialogue,
                 resamples=resamples,
                 seed=seed,
+                ends=ends,
             )
         )
 
@@ -117,7 +119,7 @@ def _qualification(
     return Qualification(
         benchmark, judge, criterion.name, len(rows), clusters, int(missing.sum()), _share(exact, clusters),
         _share(near, clusters) if criterion.scale is Scale.ORDINAL else UNORDERED,
-        bound(moments.bias), bound(moments.icc_agreement),
+        bound(moments.bias, (float(1 - levels), float(levels - 1))), bound(moments.icc_agreement),
         [_at(code, criterion, given[written == code]) for code in np.unique(written)],
     )  # fmt: skip
 

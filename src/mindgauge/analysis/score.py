@@ -35,6 +35,7 @@ class Score(msgspec.Struct, frozen=True):
 
     `low` and `high` bound it with 95 % confidence; `worst` and `best` are its values were all missing ratings so.
     `runs` repeats are pooled in the value; `mean_of_runs` and `sd` are the mean and the sample SD of the repeats' own.
+    `note` says why there is no interval, or why it is not the usual one.
     """
 
     benchmark: str
@@ -54,6 +55,7 @@ class Score(msgspec.Struct, frozen=True):
     runs: int = 1
     mean_of_runs: float | None = None
     sd: float | None = None
+    note: str = ""
 
 
 class StatusCount(msgspec.Struct, frozen=True):

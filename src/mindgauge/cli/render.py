@@ -108,6 +108,8 @@ def scores(found: Scores, standings: Standings | None = None) -> None:
         ]
         if rows:
             table(f"{name}  ({found.run})", columns, rows)
+    for reason, of in _without_interval(headlines, standings).items():
+        print(f"Note: {reason}: {', '.join(dict.fromkeys(of))}")
     if standings is not None and any(standing.limited for standing in standings.cards.values()):
         shown = "are marked" if standings.shown else "are not shown; --show-unreliable shows them"
         print(f"Scores of judges that agree too little with people {shown} (mindgauge reliability {found.run})")
@@ -115,6 +117,16 @@ def scores(found: Scores, standings: Standings | None = None) -> None:
     if worst:
         table("Worst cells", ["model", "rated by", "metric", "where", "value", "95 % interval", "n"], worst)
     told(found)
+
+
+def _without_interval(metrics: Sequence[Score], standings: Standings | None) -> dict[str, list[str]]:
+    """Return why metrics that are shown have no interval, and which have none."""
+    reasons: dict[str, list[str]] = {}
+    for metric in metrics:
+        shown = metric.slice in {"all", "crisis only"} and (standings is None or not standings.withholds(metric))
+        if shown and metric.value is not None and metric.low is None and metric.note:
+            reasons.setdefault(metric.note, []).append(f"{metric.name} of {metric.rater}")
+    return reasons
 
 
 def told(found: Scores, *, told_before: Sequence[str] = ()) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mindgauge.records import Value
 from mindgauge.stats import bootstrap
-from mindgauge.stats.interval import Interval
+from mindgauge.stats.interval import Ends, Interval, tied
 from mindgauge.stats.proportion import clopper_pearson
 
 Floats = NDArray[np.float64]
@@ -187,19 +187,22 @@ class Estimate(msgspec.Struct, frozen=True):
     runs: int
     mean_of_runs: float | None
     sd: float | None
+    note: str = ""
+    """Why there is no interval, or why it is not what it usually is."""
 
 
 def estimate(metric: Metric, table: Table, *, resamples: int = 2000, seed: int = 0) -> Estimate:
     """Compute a metric with everything that travels with it.
 
     The interval resamples clusters; a share (`exact`) gets Clopper-Pearson bounds with the clusters as n, so that
-    repeats of one conversation count once. `worst` and `best` are the least and most favourable of: every missing
+    repeats of one conversation count once. A mean that no resample moves, since all conversations have the same value,
+    gets the exact interval on its scale (`unanimous`); any other such metric has no interval. `worst` and `best` are the least and most favourable of: every missing
     rating set to one level, for each level, or to its target.
     """
     whole, table = table, table.rows(metric.concerns(table))
     missing = int((~table.ok).sum())
     clusters = _different(table.cluster)
-    value, low, high, _ = _interval(metric, table, resamples, seed)
+    value, low, high, note = _interval(metric, table, resamples, seed)
     fills = (
         [_point(metric, table.filled(code)) for code in (*range(len(table.levels)), None)]
         if missing and not metric.of_status
@@ -209,7 +212,7 @@ def estimate(metric: Metric, table: Table, *, resamples: int = 2000, seed: int =
     least, most = (min(bounds), max(bounds)) if bounds else (None, None)
     worst, best = (most, least) if metric.better == "lower" else (least, most)
     return Estimate(
-        value, low, high, len(table), clusters, missing, worst, best, *_by_run(metric, table, whole.repeats)
+        value, low, high, len(table), clusters, missing, worst, best, *_by_run(metric, table, whole.repeats), note
     )
 
 
@@ -224,7 +227,27 @@ def _interval(metric: Metric, table: Table, resamples: int, seed: int) -> Interv
     if not metric.additive or not len(table):
         return bootstrap.interval(partial(metric.compute, table), table.cluster, resamples=resamples, seed=seed)
     found, counts = _counted(table, metric.by)
-    return bootstrap.interval_of_sums(partial(metric.compute, found), counts, resamples=resamples, seed=seed)
+    known = np.isfinite(metric.worth(found)) if metric.worth is not None else np.zeros(len(found), dtype=bool)
+    return bootstrap.interval_of_sums(
+        partial(metric.compute, found), counts, resamples=resamples, seed=seed,
+        ends=ends(metric, found), valued=int(counts[:, known].any(axis=1).sum()),
+    )  # fmt: skip
+
+
+def ends(metric: Metric, table: Table) -> Ends | None:
+    """Return the least and the most that a rating of these subjects can be worth, whatever the answers.
+
+    None where the metric is no mean, or where there is but one worth.
+    """
+    if metric.worth is None or not len(table):
+        return None
+    rows = table.at(kinds(table, metric.by)[0])
+    codes = [rows.code, *(np.full(len(rows), code) for code in range(len(rows.levels)))]
+    worth = np.concatenate([metric.worth(msgspec.structs.replace(rows, code=code)) for code in codes])
+    if not np.isfinite(worth).any():
+        return None
+    least, most = float(np.nanmin(worth)), float(np.nanmax(worth))
+    return None if tied(least, most) else (least, most)
 
 
 def _exact(metric: Metric, table: Table) -> Interval:

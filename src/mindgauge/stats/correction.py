@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from mindgauge.stats.interval import Interval
+from mindgauge.stats.interval import SAME, Interval, tied
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
@@ -212,6 +212,8 @@ def _interval(value: float, influence: Floats, clusters: int, lost: int, level: 
         return Interval(float(value), undefined=few)
     variance = float(influence @ influence) * clusters / (clusters - lost)
     half = float(stdtrit(clusters - lost, (1 + level) / 2)) * math.sqrt(variance)
+    if tied(float(value) - half, float(value) + half):
+        return Interval(float(value), undefined=SAME)
     return Interval(float(value), float(value) - half, float(value) + half)
 
 

@@ -8,17 +8,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import stdtr, stdtrit  # scipy.stats has the same and takes 40 MB more to import
 
-from mindgauge.stats.interval import Interval
+from mindgauge.stats.interval import Interval, tied
+from mindgauge.stats.proportion import unanimous
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from mindgauge.stats.interval import Ends
+
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
 
+UNMOVED = "no interval: it is the same without any one conversation"
+
 
 def student(
-    value: float, left_out: Floats, counts: Codes, *, correlation: bool = False, level: float = 0.95
+    value: float,
+    left_out: Floats,
+    counts: Codes,
+    *,
+    correlation: bool = False,
+    ends: Ends | None = None,
+    level: float = 0.95,
 ) -> Interval:
     """Return Student's interval from the jackknife (Tukey 1958), for correlations on Fisher's z scale (Fisher 1921).
 
@@ -30,22 +41,38 @@ def student(
         left_out: shape (K,), the estimate without a cluster of each kind; NaN where it is not defined.
         counts: shape (K,), how many clusters there are of each kind; C in all.
         correlation: whether θ lies between -1 and 1, as agreement coefficients do.
+        ends: the lowest and the highest value of a cluster's mean, where θ is the mean of clusters: no bound lies beyond
+            them, and where all clusters have the same value, the interval is that of `unanimous`.
         level: of confidence.
     """
     clusters = int(counts.sum())
     if not math.isfinite(value):
         return Interval(None, undefined="not defined: all values are the same, or there are none")
-    if clusters < 2:
-        return Interval(value, undefined="no interval: fewer than two conversations")
-    if not np.isfinite(left_out).all():
-        return Interval(value, undefined="no interval: it rests on a single conversation")
-    if correlation and not (np.abs(np.append(left_out, value)) < 1).all():
-        return Interval(value, undefined="no interval: without one conversation, or with all, agreement is perfect")
+    hindrance = _hindrance(value, left_out, clusters, correlation=correlation)
+    if hindrance:
+        return Interval(value, undefined=f"no interval: {hindrance}")
     each, centre = (np.arctanh(left_out), math.atanh(value)) if correlation else (left_out, value)
     spread = float(counts @ (each - counts @ each / clusters) ** 2)
     half = float(stdtrit(clusters - 1, (1 + level) / 2)) * math.sqrt((clusters - 1) / clusters * spread)
     low, high = centre - half, centre + half
-    return Interval(value, math.tanh(low), math.tanh(high)) if correlation else Interval(value, low, high)
+    if correlation:
+        low, high = math.tanh(low), math.tanh(high)
+    if tied(low, high):
+        if ends is None:
+            return Interval(value, undefined=UNMOVED)
+        return unanimous(min(max(value, ends[0]), ends[1]), clusters, ends, level)
+    return Interval(value, low, high) if ends is None else Interval(value, max(low, ends[0]), min(high, ends[1]))
+
+
+def _hindrance(value: float, left_out: Floats, clusters: int, *, correlation: bool) -> str:
+    """Say why the jackknife gives no interval; empty where it does."""
+    if clusters < 2:
+        return "fewer than two conversations"
+    if not np.isfinite(left_out).all():
+        return "it rests on a single conversation"
+    if correlation and not (np.abs(np.append(left_out, value)) < 1).all():
+        return "without one conversation, or with all, agreement is perfect"
+    return ""
 
 
 def p_value(value: float, left_out: Floats, counts: Codes) -> float | None:

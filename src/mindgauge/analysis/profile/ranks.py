@@ -29,16 +29,27 @@ def least(means: Floats) -> Floats:
     return np.asarray(1.0 + (means[None, :] < means[:, None] - NOISE).sum(axis=1))
 
 
-def untold(values: Floats, place: int) -> list[int]:
+def untold(values: Floats, place: int, clusters: int) -> list[int]:
     """Return the models that cannot be told from one: the interval of their paired difference holds 0, or there is none.
 
     Args:
-        values: over resamples, shape (B, M).
+        values: over resamples, shape (B, M), between 0 and 1.
         place: of the model.
+        clusters: conversations behind the values; where all differ alike, they bound how many others may not.
     """
-    others = [other for other in range(values.shape[1]) if other != place]
-    bounds = {other: bootstrap.percentile(values[:, place] - values[:, other]) for other in others}
-    return [other for other, (low, high) in bounds.items() if not (low > NOISE or high < -NOISE)]
+    return [
+        other
+        for other in range(values.shape[1])
+        if other != place and not _apart(values[:, place] - values[:, other], clusters)
+    ]
+
+
+def _apart(gaps: Floats, clusters: int) -> bool:
+    """Say whether the interval of a difference leaves out 0."""
+    known = gaps[np.isfinite(gaps)]
+    middle = float(np.median(known)) if len(known) else np.nan
+    _, low, high, _ = bootstrap.percentile_interval(middle, gaps, ends=(-1.0, 1.0), clusters=clusters)
+    return low is not None and high is not None and (low > NOISE or high < -NOISE)
 
 
 def _compared(scores: Floats, model: int) -> Floats:

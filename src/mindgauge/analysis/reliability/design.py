@@ -39,7 +39,7 @@ def design(name: str, rated: pl.DataFrame, resamples: int, seed: int) -> Design 
     found = generalizability.study(ratings, resamples=resamples, seed=seed)
     if found.undefined or found.conversations < 2:
         return None
-    parts = found.components
+    parts = found.components.used
     return Design(
         name, found.systems, found.conversations, found.raters, found.left_out,
         {
