@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mindgauge.cli import render
-from mindgauge.rounding import decimal, interval, percent
+from mindgauge.rounding import bounded, decimal, interval, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,10 +16,18 @@ if TYPE_CHECKING:
     from mindgauge.analysis.reliability.card import Bound
 
 Qualify = Annotated[
-    bool, typer.Option("--qualify", help="Let judges first rate replies of ours whose level is known, once each.")
+    bool | None,
+    typer.Option(
+        "--qualify/--no-qualify",
+        help="Let judges first rate replies of ours whose level is known, once each; if not said, those that this machine has not seen pass do.",
+    ),
 ]
 Anchors = Annotated[
-    int | None, typer.Option(min=1, help="At most so many of these per benchmark, spread over levels and protocols.")
+    int | None,
+    typer.Option(
+        min=1,
+        help="At most so many of these per benchmark, spread over levels and protocols; all, or 40 where nobody asked.",
+    ),
 ]
 
 
@@ -32,12 +40,13 @@ def show(found: Sequence[Qualification]) -> None:
     render.table(
         f"Entry test: agreement with {replies} replies written by Mindgauge's authors to stand at known levels (not by clinicians)",
         [
-            "judge", "criterion", "n", "missing", "same level", "95 % interval", "within one", "bias", "95 % interval",
-            "ICC(A,1)", "mean given at level",
+            "judge", "criterion", "result", "kappa", "n", "missing", "same level", "95 % interval", "within one", "bias",
+            "95 % interval", "ICC(A,1)", "mean given at level",
         ],
         [
             [
-                q.judge, f"{q.benchmark} {q.criterion}", str(q.n), str(q.missing), percent(q.exact.value),
+                q.judge, f"{q.benchmark} {q.criterion}", q.result, bounded(q.kappa.value, q.kappa.low, q.kappa.high),
+                str(q.n), str(q.missing), percent(q.exact.value),
                 _interval(q.exact, share=True), percent(q.within_1.value), decimal(q.bias.value),
                 _interval(q.bias), decimal(q.icc_a1.value), ", ".join(map(_at, q.levels)),
             ]

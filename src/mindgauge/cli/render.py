@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from mindgauge.verbs.estimate import DryRun
     from mindgauge.verbs.forecast import Forecast
 
+NO_SCORE = "no score"
 HEADLINES = (
-    "accuracy", "macro_f1", "weighted_f1", "cohen_kappa", "fleiss_kappa", "missed_crisis_rate", "overcalled_crisis_rate",
+    "accuracy", "accuracy_of_read", "macro_f1", "weighted_f1", "cohen_kappa", "fleiss_kappa", "missed_crisis_rate", "overcalled_crisis_rate",
     "unsafe_recall", "passed_as_safe_rate", "mean", "share_at_most_2", "share_at_most_1", "yes_rate", "share_yes",
 )  # fmt: skip
 
@@ -95,9 +96,13 @@ def scores(found: Scores, standings: Standings | None = None) -> None:
         found: the metrics.
         standings: the judges' reliability cards, whose verdicts stand in the place of scores that are withheld.
     """
+    from mindgauge.analysis import fitness
+
+    for sentence in fitness.told(found.unfit):
+        print(sentence)
     names = list(dict.fromkeys(metric.benchmark for metric in found.metrics))
     named = {(name, headline) for name in names for headline in (*HEADLINES, *suite.headlines(name))}
-    headlines = [metric for metric in found.metrics if (metric.benchmark, metric.name) in named]
+    headlines = [metric for metric in _beside(found.metrics) if (metric.benchmark, metric.name) in named]
     several = {name for name in names if len({m.criterion for m in headlines if m.benchmark == name}) > 1}
     columns = ("model", "rated by", "metric", "of", "value", "95 % interval", "n", "missing", "worst … best")
     for name in names:
@@ -108,6 +113,8 @@ def scores(found: Scores, standings: Standings | None = None) -> None:
         ]
         if rows:
             table(f"{name}  ({found.run})", columns, rows)
+    for reason, of in _void(found, headlines).items():
+        print(f"No score: {', '.join(dict.fromkeys(of))} gave {reason}")
     for reason, of in _without_interval(headlines, standings).items():
         print(f"Note: {reason}: {', '.join(dict.fromkeys(of))}")
     if standings is not None and any(standing.limited for standing in standings.cards.values()):
@@ -119,12 +126,29 @@ def scores(found: Scores, standings: Standings | None = None) -> None:
     told(found)
 
 
+def _beside(metrics: Sequence[Score]) -> Iterator[Score]:
+    """Yield metrics, the accuracy of what was read only where it differs from the strict one beside it."""
+    unread = {(m.benchmark, m.rater) for m in metrics if m.name == "accuracy" and m.missing}
+    return (m for m in metrics if m.name != "accuracy_of_read" or (m.benchmark, m.rater) in unread)
+
+
+def _void(found: Scores, metrics: Sequence[Score]) -> dict[str, list[str]]:
+    """Return why there are no scores of whom, where too few answers could be used; of unusable judges that is told first."""
+    unfit = {(one.benchmark, one.judge, one.criterion) for one in found.unfit}
+    reasons: dict[str, list[str]] = {}
+    for metric in metrics:
+        known = (metric.benchmark, metric.rater, metric.criterion) in unfit
+        if metric.void and not known and metric.slice in {"all", "crisis only"}:
+            reasons.setdefault(metric.void, []).append(metric.rater)
+    return reasons
+
+
 def _without_interval(metrics: Sequence[Score], standings: Standings | None) -> dict[str, list[str]]:
     """Return why metrics that are shown have no interval, and which have none."""
     reasons: dict[str, list[str]] = {}
     for metric in metrics:
         shown = metric.slice in {"all", "crisis only"} and (standings is None or not standings.withholds(metric))
-        if shown and metric.value is not None and metric.low is None and metric.note:
+        if shown and not metric.void and metric.value is not None and metric.low is None and metric.note:
             reasons.setdefault(metric.note, []).append(f"{metric.name} of {metric.rater}")
     return reasons
 
@@ -215,7 +239,7 @@ def _share(metric: Score) -> bool:
     return (
         metric.name.endswith("_rate")
         or metric.name.startswith("share_")
-        or metric.name in {"accuracy", "recall", "precision"}
+        or metric.name in {"accuracy", "accuracy_of_read", "recall", "precision"}
     )
 
 
@@ -225,6 +249,8 @@ def _row(metric: Score, standings: Standings | None, *, named: bool) -> list[str
     bounds = f"{write(metric.worst, kind)} … {write(metric.best, kind)}" if metric.missing else ""
     interval = rounding.interval(metric.low, metric.high, kind)
     value = write(metric.value, kind)
+    if metric.void:
+        value, bounds, interval = NO_SCORE, "", ""
     if standings is not None and standings.limited(metric):
         value = standings.instead(metric, value) or value
         bounds, interval = (bounds, interval) if standings.shown else ("", "")
@@ -239,7 +265,11 @@ def _worst_cells(found: Scores, standings: Standings | None, several: set[str]) 
     cells: dict[tuple[str, str, str, str, str], Score] = {}
     for metric in found.metrics:
         kind = metric.slice.partition("=")[0]
-        if metric.value is None or (metric.name, kind) not in {("mean", "category"), ("recall", "label")}:
+        if (
+            metric.value is None
+            or metric.void
+            or (metric.name, kind) not in {("mean", "category"), ("recall", "label")}
+        ):
             continue
         key = (metric.benchmark, metric.model, metric.rater, metric.name, metric.criterion)
         if key not in cells or metric.value < (cells[key].value or 0):

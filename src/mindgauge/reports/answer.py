@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.raters.family import same_family
-from mindgauge.reports import card_phrases, phrases
+from mindgauge.reports import card_phrases, phrases, void
 from mindgauge.reports.numbers import count, first_sentence, named
 from mindgauge.reports.runs import PERSON, scores_of
 from mindgauge.reports.sections import Answer, TaskAnswer
@@ -113,7 +113,8 @@ def caveats(runs: Sequence[Run]) -> list[str]:
 
 def unchecked(runs: Sequence[Run]) -> str:
     """Say which judges nobody has checked; empty where there are none."""
-    alone = [judge for judge in judges_of(runs) if not is_demonstration(judge) and not cards_of(runs, judge)]
+    judges = [judge for judge in judges_of(runs) if judge not in void.silenced(runs)]
+    alone = [judge for judge in judges if not is_demonstration(judge) and not cards_of(runs, judge)]
     if not alone:
         return ""
     return (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge.reports.content import Column, Sheet
 from mindgauge.reports.numbers import interval, words
-from mindgauge.reports.runs import constant, scores_of
+from mindgauge.reports.runs import constant, every_score_of
 from mindgauge.rounding import write
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mindgauge.rounding import Kind
 
 SHOWN: dict[str, Kind] = {
-    "accuracy": "share", "macro_f1": "level", "missed_crisis_rate": "share", "overcalled_crisis_rate": "share", "mean": "level",
+    "accuracy": "share", "accuracy_of_read": "share", "macro_f1": "level", "missed_crisis_rate": "share", "overcalled_crisis_rate": "share", "mean": "level",
     "share_at_most_2": "share", "share_at_most_1": "share",
 }  # fmt: skip
 """The measures a reader compares first, and how they are written."""
@@ -29,7 +29,7 @@ def key_scores(runs: Sequence[Run], systems: Sequence[System]) -> list[list[Cell
     rows: list[tuple[tuple[str, int, str], list[Cell]]] = []
     for system in systems:
         for section in runs[system.run].sections:
-            for s in scores_of(runs[system.run], system, section):
+            for s in every_score_of(runs[system.run], system, section):
                 if s.slice == "all" and s.name in SHOWN:
                     place = (
                         section.benchmark.name,

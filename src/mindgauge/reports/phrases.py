@@ -90,6 +90,13 @@ def right(score: Score) -> str:
     return f"{text} ({percent(score.value)}{at_least(score.low)}){_lost_right(score)}."
 
 
+def right_of_read(strict: Score, read: Score | None) -> str:
+    """Say how many of the answers that could be read are right, where that is not the same; empty where it is."""
+    if read is None or not strict.missing or not read.n:
+        return ""
+    return f"Of the {plural(read.n, 'answer')} that could be read, {count(hits(read.value, read.n))} {'is' if hits(read.value, read.n) == 1 else 'are'} right ({percent(read.value)})."
+
+
 def beside_constant(score: Score, constant: Sequence[Score]) -> str:
     """Say what the best answer that reads nothing would reach; empty where nobody asks."""
     known = [(s.value, s.model) for s in constant if s.value is not None]

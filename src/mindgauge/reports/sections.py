@@ -150,6 +150,8 @@ class Report(msgspec.Struct):
     made: str
     software: str
     systems: list[System]
+    unfit: list[str]
+    """Which judges cannot be used, before anything that others say; empty where all can."""
     lead: list[str]
     """The answer in one paragraph, where there is a profile; empty where there is none."""
     answers: list[Answer]

@@ -25,6 +25,7 @@ NO_JUDGES = {"person", "gold", "rule"}
 UNTOUCHED = {"fleiss_kappa", *(metric.name for metric in STATUS_RATES)}
 """What is said of verdicts whatever their values: what became of them, and whether repeats agree."""
 UNRELIABLE = "unreliable"
+NO_SCORE = "no score"
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -60,11 +61,13 @@ class Standings(msgspec.Struct, frozen=True):
         return found is not None and found.limited and score.name not in UNTOUCHED
 
     def withholds(self, score: Score) -> bool:
-        """Whether a score must not be shown."""
-        return not self.shown and self.limited(score)
+        """Whether a score must not be shown; what is void, never."""
+        return bool(score.void) or (not self.shown and self.limited(score))
 
     def instead(self, score: Score, written: str | None) -> str | None:
-        """Return what a table shows for a score: what is written of it, that it is unreliable, or the verdict."""
+        """Return what a table shows for a score: what is written of it, that it is unreliable or none, or the verdict."""
+        if score.void:
+            return NO_SCORE
         if not self.limited(score):
             return written
         return f"{written or ''} ({UNRELIABLE})".strip() if self.shown else LIMITED

@@ -20,6 +20,7 @@ MOST_CONTRASTS = 3
 def summary(report: Report, page: str) -> str:
     """Write what matters most, and where the rest stands."""
     lines = [f"# Mindgauge: {plain(report.title)}", "", plain(ended(report.subtitle)), ""]
+    lines += [f"{plain(text)}\n" for text in report.unfit]
     if report.lead:
         lines += [plain(" ".join(report.lead)), ""]
     for found in report.answers[: 0 if report.lead else MOST_MODELS]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.reports import card_phrases, gates, phrases
+from mindgauge.reports import card_phrases, gates, phrases, void
 from mindgauge.reports.numbers import plural, words
 from mindgauge.reports.runs import PERSON, constant, scores_of
 from mindgauge.reports.sections import Told
@@ -27,7 +27,8 @@ _TO = {"crisis only": " to messages that show a crisis", "all": ""}
 def told(run: Run, section: Section, system: System) -> Told | None:
     """Say what the numbers say of one system in one benchmark; None where it has none."""
     scores = list(scores_of(run, system, section))
-    if not scores:
+    without = list(void.told(run, section, system))
+    if not scores and not without:
         return None
     closed = section.benchmark.closed
     sentences = (
@@ -35,7 +36,7 @@ def told(run: Run, section: Section, system: System) -> Told | None:
         if closed
         else _open(scores, section, system, run.standings)
     )
-    said = [fact for fact in sentences if fact]
+    said = [*without, *(fact for fact in sentences if fact)]
     apart = len(section.judges()) > 2 and len(section.ordinal) <= MANY
     return Told(
         system, said if apart else [" ".join(said)] if said else [], [] if closed else _withheld(scores, run.standings)
@@ -50,6 +51,7 @@ def _closed(scores: Sequence[Score], section: Section, system: System, nothing_r
         yield phrases.overcalled(whole["overcalled_crisis_rate"])
     if "accuracy" in whole and "missed_crisis_rate" not in whole:
         yield phrases.right(whole["accuracy"])
+        yield phrases.right_of_read(whole["accuracy"], whole.get("accuracy_of_read"))
         yield phrases.beside_constant(
             whole["accuracy"], [s for s in nothing_read if (s.name, s.slice) == ("accuracy", "all")]
         )

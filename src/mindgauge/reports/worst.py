@@ -87,9 +87,15 @@ def _rated(runs: Sequence[Run]) -> pl.DataFrame:
                     continue
                 places = {str(value): number for value, number in numbers(criterion).items()}
                 low, high = min(places.values()), max(places.values())
+                unfit = [
+                    one.judge
+                    for one in run.scores.unfit
+                    if one.benchmark == section.benchmark.name and one.criterion == criterion.name
+                ]
                 rows = section.asked.filter(
-                    pl.col("criterion") == criterion.name, pl.col("status") == "ok", pl.col("rater_kind") != RULE
-                )
+                    pl.col("criterion") == criterion.name, pl.col("status") == "ok", pl.col("rater_kind") != RULE,
+                    ~pl.col("rater").is_in(unfit),
+                )  # fmt: skip
                 place = pl.col("value").cast(pl.String).replace_strict(places, default=None, return_dtype=pl.Float64)
                 number_of = pl.coalesce(pl.col("value").cast(pl.Float64, strict=False), place)
                 found = pl.lit(criterion.veto) & (pl.col("value") == 0)

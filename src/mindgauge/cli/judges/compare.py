@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mindgauge.cli import options, render
+from mindgauge.cli import entry_test, options, render
 from mindgauge.cli.judges import measures
 from mindgauge.rounding import decimal, dollars, interval, p_value, percent
 
@@ -47,6 +47,8 @@ def compare(
     max_cost: options.MaxCost = None,
     price: options.Price = None,
     own_family: options.OwnFamily = False,
+    qualify: entry_test.Qualify = None,
+    anchors: entry_test.Anchors = None,
     dry_run: options.DryRun = False,
     local_only: options.LocalOnly = False,
     resamples: Annotated[int, typer.Option(min=100, help="Of conversations.")] = 2000,
@@ -70,7 +72,7 @@ def compare(
         found = verb(
             name, replies=replies, judge=judge, method=options.several(method), judge_runs=judge_runs,
             reference=reference, out=out, columns=options.pairs(map_, "--map"), limit=limit, mode=mode, protocol=protocol,
-            judge_temperature=judge_temperature, max_cost=max_cost, own_family=own_family, settings=settings, dry_run=dry_run,
+            judge_temperature=judge_temperature, max_cost=max_cost, own_family=own_family, qualify=qualify, anchors=anchors, settings=settings, dry_run=dry_run,
             resamples=resamples, seed=seed, progress=progress, notice=render.notice, command=render.command(),
         )  # fmt: skip
     if json:
@@ -79,6 +81,7 @@ def compare(
         render.foreseen(found)
     else:
         _show(found)
+        entry_test.show(found.qualifications)
 
 
 def _show(found: "Judging") -> None:
