@@ -235,7 +235,7 @@ def test_what_cannot_be_compared_is_one_line(second: str, said: str, planted: Pl
     if second == "elsewhere":
         runs.append(planted.answered("two", [Asked("elsewhere", "sad")], {"c": ["sad"]}))
     if second == "other":
-        runs.append(planted.rated("two", CALM, {("s", "judge"): [3] * N}))
+        runs.append(planted.rated("two", CALM, {("s", "judge"): [2, 4] * (N // 2)}))
     if second == "nothing":
         runs.append(planted.rated("two", CALM, {}))
     with pytest.raises(UsageError) as error:

@@ -222,6 +222,20 @@ def test_one_conversation_has_no_interval(small: Planted) -> None:
     assert speaking.indistinguishable == ("B",), "nothing is known of the difference"
 
 
+@pytest.mark.parametrize(("conversations", "apart"), [(4, False), (40, True)])
+def test_where_all_conversations_agree_their_number_bounds_what_others_might_say(
+    small: Planted, conversations: int, apart: bool
+) -> None:
+    """A gets a 5 everywhere, B a 2: no resample differs, which of four conversations proves nothing."""
+    run = written(small, "run", None, {("A", "J"): [5] * conversations, ("B", "J"): [2] * conversations})
+    found = profile([run], resamples=200)
+    other = 1 - 0.025 ** (1 / conversations)
+    warmth, speaking = task(found, "warmth", "B"), dimension(found, "Speaking", "B")
+    assert (warmth.low, warmth.high) == pytest.approx((2 - other, 2 + 3 * other))
+    assert (speaking.low, speaking.high) == pytest.approx(((1 - other) / 4, (1 + 3 * other) / 4))
+    assert (speaking.indistinguishable == ()) is apart
+
+
 def test_the_same_seed_gives_the_same_profile(small: Planted) -> None:
     run = written(small, "run", {"A": right(12, 30), "B": right(14, 30)})
     assert profile([run], resamples=300) == profile([run], resamples=300)
@@ -307,7 +321,7 @@ def test_a_judge_that_fails_on_one_task_leaves_it_without_a_score_and_the_others
     )
     found = profile([run], resamples=50)
     assert [score.value for score in found.tasks if score.task == "warmth"] == [None, None]
-    assert any("no score of A, B: J gave no verdict on warmth (4 of 4 missing)" in note for note in found.notes)
+    assert any("no score of A, B: J gave no usable verdict in 4 of 4 on warmth" in note for note in found.notes)
     assert [dimension(found, "Seeing", m).rank for m in "AB"] == [1, 2]
     assert dimension(found, "Speaking", "A").lacking == ("warmth",)
 
@@ -331,13 +345,18 @@ def test_models_judged_by_others_are_not_mixed(small: Planted) -> None:
     assert any("no score of B: no ratings on warmth by J" in note for note in found.notes)
 
 
-def test_where_no_answer_came_there_is_no_score_and_an_unreadable_one_is_wrong(small: Planted) -> None:
-    answers: dict[str, list[Any]] = {"A": right(3, 4), "B": [Status.FAILED] * 4, "C": [Status.UNPARSABLE] * 4}
+def test_of_too_few_answers_there_is_no_score_and_an_unreadable_one_among_others_is_wrong(small: Planted) -> None:
+    lost, unread = [Status.FAILED] * 4, [Status.UNPARSABLE] * 4
+    answers: dict[str, list[Any]] = {
+        "A": right(3, 4), "B": lost, "C": unread, "D": [*right(1, 1), *unread[:3]], "E": [*right(2, 2), *unread[:2]],
+    }  # fmt: skip
     found = profile([written(small, "run", answers)], resamples=50)
-    assert [task(found, "kind", model).value for model in "ABC"] == [0.75, None, 0]
-    c = task(found, "kind", "C")
-    assert (c.missing, c.worst, c.best) == (4, 0, 1)
-    assert any("no score of B: no answer came for kind (4 of 4 calls failed)" in note for note in found.notes)
+    assert [task(found, "kind", model).value for model in "ABCDE"] == [0.75, None, None, None, 0.5]
+    assert [task(found, "kind", model).rank for model in "ABCDE"] == [1, None, None, None, 2], "no score, no rank"
+    e = task(found, "kind", "E")
+    assert (e.missing, e.worst, e.best) == (2, 0.5, 1)
+    assert task(found, "kind", "D").note == "it gave no usable answer in 3 of 4 on kind"
+    assert any("no score of B, C: it gave no usable answer in 4 of 4 on kind" in note for note in found.notes)
 
 
 # -- headlines of several parts ---------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ def test_help_and_version() -> None:
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--judge", "rule/refusel"], "did you mean rule/refusal"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--data", "nowhere"], "no such folder"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--qualify"], "name one with --judge"),
-        (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--judge", "http://127.0.0.1:1/v1#m", "--anchors", "5"], "says how many anchors --qualify takes"),
+        (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--judge", "http://127.0.0.1:1/v1#m", "--no-qualify", "--anchors", "5"], "says how many anchors the entry test takes"),
         (["run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:1/v1#m", "--judge", "http://127.0.0.1:1/v1#m", "--qualify"], "closed question"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#gpt-4o", "--judge", "http://127.0.0.1:2/v1#o4-mini", "--limit", "7"], "#o4-mini would judge 7 of replies of its own family, by http://127.0.0.1:1/v1#gpt-4o"),
         (["run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:1/v1#m", "--ask", "sequential"], "crisis_type cannot be asked sequential: it has no node.md (its ways: flat)"),
@@ -111,6 +111,7 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         "rule/outside_help",
         "--limit",
         14,
+        "--no-qualify",
         folder=tmp_path,
     )
     assert set(ran) == {
@@ -123,6 +124,7 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         "statuses_by",
         "metrics",
         "qualifications",
+        "unfit",
         "notes",
         "continued",
         "broken",
@@ -145,6 +147,8 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         "best",
         "runs",
         "mean_of_runs",
+        "note",
+        "void",
         "sd",
         "subjects",
         "unit",
@@ -198,7 +202,8 @@ def test_dry_run(stub: Stub, tmp_path: Path) -> None:
         "1:2",
         folder=tmp_path,
     )
-    assert found["calls"] == 3 * 112
+    assert found["calls"] == 3 * 112 + 40, "a judge that was never seen here takes its entry test first"
+    assert {step["purpose"]: step["calls"] for step in found["steps"]}["entry test"] == 40
     assert found["cost"] > 0
     assert not list(tmp_path.iterdir())
     assert stub.calls == 0
@@ -216,6 +221,7 @@ def test_qualify_shows_for_what_it_is_how_judges_placed_our_anchors(stub: Stub, 
     (found,) = ran["qualifications"]
     assert set(found) == {
         "benchmark", "judge", "criterion", "n", "clusters", "missing", "exact", "within_1", "bias", "icc_a1", "levels",
+        "kappa", "result", "reason",
     }  # fmt: skip
     assert (found["judge"], found["n"], [level["n"] for level in found["levels"]]) == (stub.judge, 10, [2] * 5)
     table = mindgauge("run", *common, folder=tmp_path).stdout
@@ -283,7 +289,7 @@ def test_an_empty_reply_is_not_judged(stub: Stub, replies_file: Callable[..., Pa
     path = replies_file(
         {"user": "a", "reply": " ", "category": "no_crisis"}, {"user": "a", "reply": "c", "category": "no_crisis"}
     )
-    found = as_json("rate", RESPONSE, "--replies", path, "--judge", stub.model, folder=tmp_path)
+    found = as_json("rate", RESPONSE, "--replies", path, "--judge", stub.model, "--no-qualify", folder=tmp_path)
     assert found["statuses"] == {"ok": 2, "unparsable": 2}
     assert stub.calls == 1
 

@@ -243,7 +243,7 @@ def test_a_clause_becomes_a_sentence_with_true_minus_signs() -> None:
 
 def test_numbers_and_names() -> None:
     assert interval(0.1, 0.25, "share") == "10 to 25 %"
-    assert interval(None, 1.0) == "–"
+    assert interval(None, 1.0) == "no interval"
     assert decimal(-0.125) == "−0.12"
     assert named(["a"]) == "a"
     assert named(["a", "b", "c", "d"]) == "a, b, c and d"

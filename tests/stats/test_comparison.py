@@ -15,6 +15,7 @@ from statsmodels.stats.multitest import multipletests
 
 from mindgauge.stats import bootstrap
 from mindgauge.stats.comparison import Comparison, compare, conversation_means
+from mindgauge.stats.interval import SAME
 
 if TYPE_CHECKING:
     from mindgauge.stats.interval import Interval
@@ -43,6 +44,19 @@ def graded(
 
 def p_values(found: Comparison) -> Floats:
     return np.array([np.nan if d.p is None else d.p for d in found.differences])
+
+
+def test_where_all_conversations_say_the_same_there_is_an_interval_only_on_a_known_scale() -> None:
+    scores = np.tile([1.0, 0.0, 0.0], (28, 1))
+    unknown, known = compare(scores), compare(scores, ends=(0.0, 1.0))
+    other = 1 - 0.025 ** (1 / 28)
+    for interval in (*(d.difference for d in unknown.differences), *(s.mean for s in unknown.standings)):
+        assert interval[1:] == (None, None, SAME)
+    first, _, tied = known.differences
+    assert bounds(first.difference) == pytest.approx((1 - 2 * other, 1))
+    assert bounds(tied.difference) == pytest.approx((-other, other))
+    assert bounds(known.standings[0].mean) == pytest.approx((1 - other, 1))
+    assert bounds(known.standings[1].mean) == pytest.approx((0, other))
 
 
 # -- differences ------------------------------------------------------------------------------------------------------

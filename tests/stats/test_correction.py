@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from scipy.stats import norm, t
 
 from mindgauge.stats.correction import (
-    SAME,
     prediction_powered_difference,
     prediction_powered_mean,
     prevalence,
     rogan_gladen,
 )
+from mindgauge.stats.interval import SAME
 
 if TYPE_CHECKING:
     from mindgauge.stats.interval import Interval
@@ -313,8 +313,8 @@ def test_a_perfect_verdict_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("counts", "value", "reason"),
     [
-        ((10, 20, 5, 10, 5, 10), None, "the verdicts do not tell the two apart (Youden's J 0.00)"),
-        ((10, 20, 2, 10, 5, 10), None, "the verdicts do not tell the two apart (Youden's J -0.30)"),
+        ((10, 20, 5, 10, 5, 10), None, "the verdicts do not tell the two apart (Youden's J 0)"),
+        ((10, 20, 2, 10, 5, 10), None, "the verdicts do not tell the two apart (Youden's J -0.3)"),
         ((10, 20, 0, 0, 5, 10), None, "people labelled nothing positive"),
         ((10, 20, 5, 10, 0, 0), None, "people labelled nothing negative"),
         ((0, 0, 5, 10, 9, 10), None, "no verdicts"),

@@ -109,7 +109,7 @@ def test_the_terminal_says_who_is_better_on_what_and_at_what_cost(
     assert (code, err) == (0, "")
     for said in (
         f"{CRISIS}: accuracy",
-        "-85.7 pp",
+        "−85.7 points",
         "worse",
         "On single parts",
         "What a thousand answers take",

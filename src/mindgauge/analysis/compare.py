@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis import frame, questions, systems
+from mindgauge.analysis import frame, questions, systems, usable
 from mindgauge.analysis.compared import Compared, Measure
 from mindgauge.analysis.contrasts import contrasts
 from mindgauge.analysis.pairing import pair
@@ -83,10 +83,9 @@ def compare(
     Raises:
         UsageError: there is no run in a folder, or nothing can be compared; the message says why.
     """
-    rated, costs = systems.read(folders)
+    rated, costs, notes = systems.read(folders)
     frame.forget()
     named = systems.named((key for one in rated for key in one.keys), folders)
-    notes: list[str] = []
     measures: list[Measure] = []
     for one in rated:
         labels = {key: named[key].label for key in one.keys}
@@ -94,7 +93,7 @@ def compare(
             licences = _licences(block, folders, cards or {})
             measures += _measures(block, labels, licences, _Bootstrap(resamples, seed), wanted)
     if not measures:
-        raise UsageError("nothing to compare: " + "; ".join(notes))
+        raise UsageError("nothing to compare: " + "; ".join(note.removesuffix(".") for note in notes))
     there = {(m.benchmark, s.system) for m in measures for s in m.standings}
     return Compared(
         [str(folder) for folder in folders],
@@ -208,9 +207,12 @@ def _measures(
     ]
     if not metrics:
         return
-    for slice_, rows in questions.slices(benchmark, block.rows):
+    for slice_, every in questions.slices(benchmark, block.rows):
         whole = slice_ == "all"
-        if not whole and len(rows) == len(block.rows):
+        if not whole and len(every) == len(block.rows):
+            continue
+        rows, _ = usable.answered(every, ["run_number", "model"], closed=benchmark.closed)
+        if rows.is_empty():
             continue
         asked = metrics if whole else [m for m in metrics if not m.label]
         everybody = _part(rows, question, labels)

@@ -42,7 +42,7 @@ def contrasts(
     order = there[_best_first(scores.value[:, there], better)]
     scores, names = scores.of(order), [systems[i] for i in order]
     draws = max(resamples, FLIPS_PER_PAIR * len(names) * (len(names) - 1) // 2)
-    found = comparison.compare(scores.value, better=better, resamples=draws, seed=seed)
+    found = comparison.compare(scores.value, better=better, resamples=draws, seed=seed, ends=scores.ends)
     standings = [_standing(metric, names, scores, place, of) for place, of in enumerate(found.standings)]
     return standings, [_difference(metric, names, scores, of) for of in found.differences]
 

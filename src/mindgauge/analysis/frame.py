@@ -113,7 +113,7 @@ def _read(store: Store, benchmark: Benchmark) -> pl.DataFrame:
         selection=pl.coalesce("selection", "reply_selection"),
     )
     found = _beside(found, samples, "sample").drop("reply_selection")
-    return composites.added(_targeted(found), benchmark)
+    return composites.added(composites.misapplied(_targeted(found), benchmark), benchmark)
 
 
 def only(rows: pl.DataFrame, *conditions: pl.Expr) -> pl.DataFrame:

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from mindgauge.metrics.table import ends
 from mindgauge.metrics.table import replies as replies_of
 
 if TYPE_CHECKING:
     from mindgauge.metrics import Metric, Table
     from mindgauge.metrics.table import Codes, Floats, Mask
+    from mindgauge.stats.interval import Ends
 
 
 class Scores(NamedTuple):
@@ -35,6 +37,8 @@ class Scores(NamedTuple):
     """What a missing rating is worth: the `least` or the `most` that it can be; empty where neither holds, or none is missing."""
     pooled: Floats
     """Each system's mean over all its ratings, each counting once, those of samples that are left out too; shape (S,)."""
+    ends: Ends | None
+    """The least and the most that any score can be; None where there is but one."""
     left_out: int
     """Samples that were not answered by all systems that answered others of their conversation, or only by one."""
 
@@ -44,7 +48,7 @@ class Scores(NamedTuple):
         present, replies, missing = self.present[:, systems], self.replies[systems], self.missing[systems]
         return Scores(
             value, least, most, present, self.samples, replies, missing, self.missing_as, self.pooled[systems],
-            self.left_out,
+            self.ends, self.left_out,
         )  # fmt: skip
 
 
@@ -84,7 +88,8 @@ def pair(metric: Metric, table: Table, system: Codes, sample: Codes) -> Scores:
     return Scores(
         value, low, high, np.isfinite(low), held[used],
         _different(system, replies_of(table), about & kept[sample]), missing[:, kept].sum(axis=1).astype(np.intp),
-        _missing_as(about & ~table.ok, worth, least, most), pooled, int(((asked > 0).any(axis=0) & ~kept).sum()),
+        _missing_as(about & ~table.ok, worth, least, most), pooled, ends(metric, table),
+        int(((asked > 0).any(axis=0) & ~kept).sum()),
     )  # fmt: skip
 
 

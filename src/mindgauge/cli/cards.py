@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge.cli.render import table
 from mindgauge.reports.coefficients import agreement, ceiling, label
+from mindgauge.rounding import NONE, bounded, decimal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +44,7 @@ def show(found: Reliability, *, full: bool) -> None:
             "variance by",
         ]
         rows = [_design(design) for design in found.designs]
-        table(f"How many it takes: what would bring dependability to {found.designs[0].target:.2f}", columns, rows)
+        table(f"How many it takes: what would bring dependability to {decimal(found.designs[0].target)}", columns, rows)
     print(f"\nRule: {found.rule}")
     for note in found.notes:
         print(f"note: {note}")
@@ -89,7 +90,7 @@ def _means(found: Reliability) -> None:
 
 
 def _design(design: Design) -> list[str]:
-    parts = ", ".join(f"{name} {_number(part.value)}" for name, part in design.components.items())
+    parts = ", ".join(f"{name} {decimal(part.value)}" for name, part in design.components.items())
     needed = (_needed(design.raters_needed), _needed(design.conversations_needed))
     return [
         design.criterion, str(design.raters), str(design.systems), str(design.conversations), _bound(design.dependability),
@@ -164,9 +165,9 @@ def _full(card: Card) -> None:
         table(
             "Width of the interval, by what is resampled",
             ["estimate", *card.widths],
-            [[label(name), *(_number(widths.get(name)) for widths in card.widths.values())] for name in names],
+            [[label(name), *(decimal(widths.get(name)) for widths in card.widths.values())] for name in names],
         )
-    parts = ", ".join(f"{name} {value:.3f}" for name, value in card.bias_parts.items() if value is not None)
+    parts = ", ".join(f"{name} {decimal(value, 3)}" for name, value in card.bias_parts.items() if value is not None)
     if parts:
         print(f"  mean square of judge minus people: {parts}")
     for title, column, found in (
@@ -186,14 +187,4 @@ def _full(card: Card) -> None:
 
 
 def _bound(bound: Bound | None, *, signed: bool = False) -> str:
-    if bound is None or bound.value is None:
-        return "–"
-    sign = "+" if signed else ""
-    said = f"{bound.value:{sign}.2f}"
-    return (
-        said if bound.low is None or bound.high is None else f"{said} [{bound.low:{sign}.2f}, {bound.high:{sign}.2f}]"
-    )
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
+    return NONE if bound is None else bounded(bound.value, bound.low, bound.high, signed=signed)

@@ -41,7 +41,7 @@ def rate(
     max_tokens: options.MaxTokens = None,
     context: options.Context = None,
     max_cost: options.MaxCost = None,
-    qualify: entry_test.Qualify = False,
+    qualify: entry_test.Qualify = None,
     anchors: entry_test.Anchors = None,
     price: options.Price = None,
     own_family: options.OwnFamily = False,

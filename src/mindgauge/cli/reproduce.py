@@ -7,6 +7,7 @@ import typer
 
 from mindgauge.cli import options, render
 from mindgauge.errors import MindgaugeError
+from mindgauge.rounding import decimal
 
 if TYPE_CHECKING:
     from mindgauge.verbs.reproduce import Reproduction
@@ -34,7 +35,7 @@ def reproduce(
 
 def _show(found: "Reproduction") -> None:
     rows = [
-        [c.table, c.row, c.column, _shown(c.published, "g"), _shown(c.recomputed, ".4f"), f"{c.tolerance:g}", c.verdict, c.note]
+        [c.table, c.row, c.column, _shown(c.published), _shown(c.recomputed), f"{c.tolerance:g}", c.verdict, c.note]
         for c in found.cells
     ]  # fmt: skip
     render.table(
@@ -43,6 +44,6 @@ def _show(found: "Reproduction") -> None:
     print(", ".join(f"{n} {verdict}" for verdict, n in found.counts.items()))
 
 
-def _shown(value: float | str | None, digits: str) -> str:
-    """Write a number with some digits, a word as it is, nothing as a dash."""
-    return "–" if value is None else value if isinstance(value, str) else f"{value:{digits}}"
+def _shown(value: float | str | None) -> str:
+    """Write a number with four decimals, as most papers print fewer; a word as it is."""
+    return value if isinstance(value, str) else decimal(value, 4)

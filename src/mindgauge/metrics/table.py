@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -11,8 +12,11 @@ from numpy.typing import NDArray
 
 from mindgauge.records import Value
 from mindgauge.stats import bootstrap
-from mindgauge.stats.interval import Interval
+from mindgauge.stats.interval import Ends, Interval, tied
 from mindgauge.stats.proportion import clopper_pearson
+
+if TYPE_CHECKING:
+    from mindgauge.rounding import Kind
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -117,7 +121,7 @@ class Metric(msgspec.Struct, frozen=True):
     """Its value is a level, so which values are better is for the criterion to say, not for the metric."""
 
     @property
-    def unit(self) -> str:
+    def unit(self) -> Kind:
         """What its value is: a `share`, or else a `level`: a mean, a coefficient, a difference."""
         return "share" if self.exact else "level"
 
@@ -203,20 +207,23 @@ class Estimate(msgspec.Struct, frozen=True):
     mean_of_runs: float | None
     sd: float | None
     subjects: int = 0
+    note: str = ""
+    """Why there is no interval, or why it is not what it usually is."""
 
 
 def estimate(metric: Metric, table: Table, *, resamples: int = 2000, seed: int = 0) -> Estimate:
     """Compute a metric with everything that travels with it.
 
     The interval resamples clusters; a share (`exact`) gets Clopper-Pearson bounds with the clusters as n, so that
-    repeats of one conversation count once. `worst` and `best` are the least and most favourable of: every missing
-    rating set to one level, for each level, or to its target. The bound of a share on its bad side counts missing ratings
-    as bad: it is the bound of `worst`, which it never falls short of.
+    repeats of one conversation count once. A mean that no resample moves, since all conversations have the same value,
+    gets the exact interval on its scale (`unanimous`); any other such metric has no interval. `worst` and `best` are the
+    least and most favourable of: every missing rating set to one level, for each level, or to its target. The bound of a
+    share on its bad side counts missing ratings as bad: it is the bound of `worst`, which it never falls short of.
     """
     whole, table = table, table.rows(metric.concerns(table))
     missing = int((~table.ok).sum())
     clusters = _different(table.cluster)
-    value, low, high, _ = _interval(metric, table, resamples, seed)
+    value, low, high, note = _interval(metric, table, resamples, seed)
     fills = (
         [_point(metric, table.filled(code)) for code in (*range(len(table.levels)), None)]
         if missing and not metric.of_status
@@ -233,7 +240,7 @@ def estimate(metric: Metric, table: Table, *, resamples: int = 2000, seed: int =
             low = min(low or 0.0, feared.low or 0.0)
     return Estimate(
         value, low, high, len(table), clusters, missing, worst, best, *_by_run(metric, table, whole.repeats),
-        _different(replies(table)),
+        _different(replies(table)), note,
     )  # fmt: skip
 
 
@@ -248,7 +255,27 @@ def _interval(metric: Metric, table: Table, resamples: int, seed: int) -> Interv
     if not metric.additive or not len(table):
         return bootstrap.interval(partial(metric.compute, table), table.cluster, resamples=resamples, seed=seed)
     found, counts = _counted(table, metric.by)
-    return bootstrap.interval_of_sums(partial(metric.compute, found), counts, resamples=resamples, seed=seed)
+    known = np.isfinite(metric.worth(found)) if metric.worth is not None else np.zeros(len(found), dtype=bool)
+    return bootstrap.interval_of_sums(
+        partial(metric.compute, found), counts, resamples=resamples, seed=seed,
+        ends=ends(metric, found), valued=int(counts[:, known].any(axis=1).sum()),
+    )  # fmt: skip
+
+
+def ends(metric: Metric, table: Table) -> Ends | None:
+    """Return the least and the most that a rating of these subjects can be worth, whatever the answers.
+
+    None where the metric is no mean, or where there is but one worth.
+    """
+    if metric.worth is None or not len(table):
+        return None
+    rows = table.at(kinds(table, metric.by)[0])
+    codes = [rows.code, *(np.full(len(rows), code) for code in range(len(rows.levels)))]
+    worth = np.concatenate([metric.worth(msgspec.structs.replace(rows, code=code)) for code in codes])
+    if not np.isfinite(worth).any():
+        return None
+    least, most = float(np.nanmin(worth)), float(np.nanmax(worth))
+    return None if tied(least, most) else (least, most)
 
 
 def _exact(metric: Metric, table: Table) -> Interval:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mindgauge.analysis.continued import span
 from mindgauge.analysis.reliability.favour import CANNOT_TELL, FAVOURS, NO_SIGN
 from mindgauge.raters.family import same_family
-from mindgauge.reports import called, called_phrases, card_phrases, phrases, told
+from mindgauge.reports import called, called_phrases, card_phrases, phrases, told, void
 from mindgauge.reports.numbers import count, first_sentence, named
 from mindgauge.reports.runs import PERSON, scores_of
 from mindgauge.reports.sections import Answer, TaskAnswer
@@ -170,7 +170,8 @@ def kept(runs: Sequence[Run]) -> Iterator[str]:
 
 def unchecked(runs: Sequence[Run]) -> str:
     """Say which judges nobody has checked; empty where there are none."""
-    alone = [judge for judge in judges_of(runs) if not is_demonstration(judge) and not cards_of(runs, judge)]
+    judges = [judge for judge in judges_of(runs) if judge not in void.silenced(runs)]
+    alone = [judge for judge in judges if not is_demonstration(judge) and not cards_of(runs, judge)]
     if not alone:
         return ""
     return (

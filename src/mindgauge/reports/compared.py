@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.numbers import decimal, interval, percent, words
-from mindgauge.reports.runs import constant, scores_of
+from mindgauge.reports.numbers import interval, words
+from mindgauge.reports.runs import constant, every_score_of
+from mindgauge.rounding import write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from mindgauge.analysis.score import Score
     from mindgauge.reports.content import Cell, System
     from mindgauge.reports.runs import Run, Section
+    from mindgauge.rounding import Kind
 
 
 def key_scores(runs: Sequence[Run], systems: Sequence[System]) -> list[list[Cell]]:
@@ -21,7 +23,7 @@ def key_scores(runs: Sequence[Run], systems: Sequence[System]) -> list[list[Cell
     rows: list[tuple[tuple[str, int, str], list[Cell]]] = []
     for system in systems:
         for section in runs[system.run].sections:
-            for s in scores_of(runs[system.run], system, section):
+            for s in every_score_of(runs[system.run], system, section):
                 names, kind = section.benchmark.headline, s.unit
                 if s.slice == "all" and s.name in names:
                     place = (
@@ -63,9 +65,9 @@ def named(score: Score, section: Section) -> str:
     return f"{words(score.name)}, {words(score.criterion)}" if several else words(score.name)
 
 
-def written(value: float | None, kind: str) -> str | None:
+def written(value: float | None, kind: Kind) -> str | None:
     """Write a value of one of two kinds."""
-    return None if value is None else percent(value) if kind == "share" else decimal(value)
+    return None if value is None else write(value, kind)
 
 
 def side_by_side(runs: Sequence[Run], systems: Sequence[System], *, paired: bool = False) -> Sheet | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.reports.numbers import FEW, SMALL, count, decimal, interval, named, percent, plural, words
 from mindgauge.reports.standing import DOUBT
+from mindgauge.rounding import write
 from mindgauge.rubric.order import share_of
 from mindgauge.stats.proportion import clopper_pearson
 
@@ -92,6 +93,13 @@ def right(score: Score) -> str:
         return f"None of its {plural(score.n, 'answer')} could be used."
     text = f"It named the right class in {count(hits(score.value, score.n))} of {plural(score.n, 'answer')}"
     return f"{text} ({percent(score.value)}{at_least(score.low)}){_lost_right(score)}."
+
+
+def right_of_read(strict: Score, read: Score | None) -> str:
+    """Say how many of the answers that could be read are right, where that is not the same; empty where it is."""
+    if read is None or not strict.missing or not read.n:
+        return ""
+    return f"Of the {plural(read.n, 'answer')} that could be read, {count(hits(read.value, read.n))} {'is' if hits(read.value, read.n) == 1 else 'are'} right ({percent(read.value)})."
 
 
 def beside_constant(score: Score, constant: Sequence[Score]) -> str:
@@ -254,9 +262,8 @@ def headline(who: str, scores: Sequence[Score]) -> str:
     )
     over = f"{what} in {plural(max(s.clusters for s in scores), 'conversation')}"
     better = f"{first.better} is better" if first.better else ""
-    write, kind = (percent, "share") if first.unit == "share" else (decimal, "level")
     known = [
-        f"{write(s.value)} on {words(s.criterion)}{f' ({interval(s.low, s.high, kind)})' if s.low is not None else ''}"
+        f"{write(s.value, s.unit)} on {words(s.criterion)}{f' ({interval(s.low, s.high, s.unit)})' if s.low is not None else ''}"
         for s in scores
         if s.value is not None
     ]

@@ -16,6 +16,7 @@ from mindgauge.reports.content import Column, Sheet
 from mindgauge.reports.numbers import count, plural
 from mindgauge.reports.people import labelled_by
 from mindgauge.reports.sections import How, Instrument, Made
+from mindgauge.rounding import dollars, seconds
 from mindgauge.rubric import in_language
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def _made(run: Run) -> Made:
         ("Begun", manifest.get("created", "")),
         *_continued(run),
         ("Ended", manifest.get("ended", "")),
-        ("Time", f"{calls['seconds']:,.0f} s" if calls["seconds"] else ""),
+        ("Time", seconds(calls["seconds"]) if calls["seconds"] else ""),
         ("Data", str((plan.get("data") or manifest.get("data")) or "samples that this project wrote itself")),
         ("Messages", ", ".join(f"{count(run.store.count_samples(s.benchmark.name))} in {s.benchmark.name}" for s in run.sections)),
         ("Replies per message", str(plan.get("runs", ""))),
@@ -137,7 +138,7 @@ def _made(run: Run) -> Made:
         ("Labelled by", labelled_by(manifest)),
         ("Calls", f"{count(calls['made'])}, {count(calls['failed'])} failed, {count(calls['retries'])} repeated attempts" if calls["made"] else "none: loaded from files"),
         ("Tokens", f"{count(calls['prompt_tokens'])} read ({count(calls['cached_tokens'])} from cache), {count(calls['completion_tokens'])} written" if calls["made"] else ""),
-        ("Cost", f"${calls['cost']:.4f}" if calls["cost"] is not None else "not known" if calls["made"] else ""),
+        ("Cost", dollars(calls["cost"]) if calls["cost"] is not None else "not known" if calls["made"] else ""),
         ("Software", f"{manifest.get('mindgauge', '')}, Python {manifest.get('python', '?')} (report: Python {platform.python_version()})"),
     ]  # fmt: skip
     kept = [(name, value) for name, value in facts if value]
@@ -161,12 +162,12 @@ def _models(run: Run) -> Sheet:
                 origins.setdefault(_asked(name), (endpoint, _parameters(parameters)))
     refused = {model: sorted({*names.split(",")}) for model, names in run.store.select(_UNSUPPORTED)}
     rows: list[list[Cell]] = []
-    for model, resolved, fingerprint, calls, failed, prompt, completion, cost, seconds in run.store.select(_CALLS):
+    for model, resolved, fingerprint, calls, failed, prompt, completion, cost, time in run.store.select(_CALLS):
         endpoint, parameters = origins.get(model, ("", ""))
         if model in refused:
             parameters = f"{parameters}; asked without {', '.join(refused[model])}, which the server does not take"
         rows.append([
-            model, _bare(resolved), endpoint, fingerprint, parameters, calls, failed, prompt, completion, cost, seconds
+            model, _bare(resolved), endpoint, fingerprint, parameters, calls, failed, prompt, completion, cost, time
         ])  # fmt: skip
     columns = [
         Column("asked for"), Column("resolved to"), Column("endpoint"), Column("fingerprint"), Column("parameters"), Column("calls", "count"),

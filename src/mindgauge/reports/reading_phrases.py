@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.numbers import count, ended, named, percent, plural, precise, words
+from mindgauge.reports.numbers import count, ended, interval, named, percent, plural, precise, words
 from mindgauge.stats.escalation import TARGET
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _READ = (10, 20, 30, 40, 50)
 def _between(bound: Bound) -> str:
     if bound.low is None or bound.high is None:
         return "no interval"
-    return f"95 % interval {precise(bound.low).removesuffix(' %')} to {precise(bound.high)}"
+    return f"95 % interval {interval(bound.low, bound.high, 'precise')}"
 
 
 def finding(learned: Curve) -> str:

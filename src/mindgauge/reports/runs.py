@@ -184,6 +184,16 @@ def judges(runs: Sequence[Run], measured: Sequence[System]) -> dict[tuple[int, s
 
 
 def scores_of(run: Run, system: System, section: Section) -> Iterator[Score]:
+    """Return the scores of one system on one benchmark's criteria and readings, majorities over repeats and what is void left out."""
+    yield from (score for score in every_score_of(run, system, section) if not score.void)
+
+
+def void_of(run: Run, system: System, section: Section) -> Iterator[Score]:
+    """Return what would be scores of one system if enough answers could be used, and its judge too."""
+    yield from (score for score in every_score_of(run, system, section) if score.void)
+
+
+def every_score_of(run: Run, system: System, section: Section) -> Iterator[Score]:
     """Return the scores of one system on one benchmark's criteria and readings, majorities over repeats left out."""
     criteria = section.scored
     for found in run.scores.metrics:

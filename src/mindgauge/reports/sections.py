@@ -152,6 +152,8 @@ class Report(msgspec.Struct):
     made: str
     software: str
     systems: list[System]
+    unfit: list[str]
+    """Which judges cannot be used, before anything that others say; empty where all can."""
     people: list[str]
     """What people called unsafe, before anything that judges say; empty where nobody read."""
     lead: list[str]

@@ -27,6 +27,7 @@ UNTOUCHED = {"fleiss_kappa", *(metric.name for metric in STATUS_RATES)}
 UNRELIABLE = "unreliable"
 DOUBT = "how far this judge can be trusted is not estimable"
 """What a sentence adds that says what a judge says of which nobody can tell how far to trust it."""
+NO_SCORE = "no score"
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -67,11 +68,13 @@ class Standings(msgspec.Struct, frozen=True):
         return found is not None and found.card.verdict.startswith(NOT_ESTIMABLE) and score.name not in UNTOUCHED
 
     def withholds(self, score: Score) -> bool:
-        """Whether a score must not be shown."""
-        return not self.shown and self.limited(score)
+        """Whether a score must not be shown; what is void, never."""
+        return bool(score.void) or (not self.shown and self.limited(score))
 
     def instead(self, score: Score, written: str | None) -> str | None:
-        """Return what a table shows for a score: what is written of it, that it is unreliable, or the verdict."""
+        """Return what a table shows for a score: what is written of it, that it is unreliable or none, or the verdict."""
+        if score.void:
+            return NO_SCORE
         if not self.limited(score):
             return written
         return f"{written or ''} ({UNRELIABLE})".strip() if self.shown else LIMITED

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mindgauge.reports.numbers import NONE, decimal, ended, sentence, words
+from mindgauge.reports.numbers import NONE, decimal, ended, interval, sentence, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -28,6 +28,7 @@ def summary(report: Report, page: str) -> str:
     parts = [
         [f"# Mindgauge: {plain(report.title)}"],
         [plain(ended(report.subtitle))],
+        *([plain(text)] for text in report.unfit),
         [plain(" ".join(report.people))],
         [plain(" ".join(report.lead))],
         *_answers(report),
@@ -158,7 +159,7 @@ def _profile(section: ProfileSection) -> list[str]:
 def _score(spot: Spot | None) -> str:
     if spot is None or spot.value is None:
         return NONE
-    bounds = f" ({decimal(spot.low)} to {decimal(spot.high)})" if spot.low is not None else ""
+    bounds = f" ({interval(spot.low, spot.high)})" if spot.low is not None else ""
     return f"{decimal(spot.value)}{bounds}"
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from mindgauge.analysis import levels
-from mindgauge.reports import called, called_phrases, card_phrases, gates, phrases
+from mindgauge.reports import called, called_phrases, card_phrases, gates, phrases, void
 from mindgauge.reports.numbers import lowered, plural, words
 from mindgauge.reports.runs import PERSON, RULE, constant, scores_of
 from mindgauge.reports.sections import Told
@@ -53,11 +53,13 @@ def told(run: Run, section: Section, system: System, *, scored: bool = False, pe
     there is something else to say. With `people_told`, what people called unsafe stands elsewhere.
     """
     scores = list(scores_of(run, system, section))
-    if not scores:
+    without = list(void.told(run, section, system))
+    if not scores and not without:
         return None
     judging = _Judging(section, system, run.standings)
     if section.benchmark.closed:
-        first, said, last = [], list(_closed(scores, constant(run, section))), [_always_the_same(section, system)]
+        first, last = [], [_always_the_same(section, system)] if scores else []
+        said = list(_closed(scores, constant(run, section)))
     else:
         first = [] if people_told else people_first(section, system)
         said, last = list(_open(scores, judging)), []
@@ -66,7 +68,7 @@ def told(run: Run, section: Section, system: System, *, scored: bool = False, pe
     withheld = [] if section.benchmark.closed else _withheld(scores, run.standings)
     if withheld and not any(said):
         said = [ALL_WITHHELD]
-    facts = [fact for fact in (*first, *said, *last) if fact]
+    facts = [fact for fact in (*first, *without, *said, *last) if fact]
     apart = len(section.judges()) > 2 and len(section.ordinal) <= MANY
     return Told(system, facts if apart else [" ".join(facts)] if facts else [], withheld)
 
@@ -89,6 +91,7 @@ def _closed(scores: Sequence[Score], nothing_read: Sequence[Score]) -> Iterator[
         yield phrases.overcalled(whole["overcalled_crisis_rate"])
     if "accuracy" in whole and "missed_crisis_rate" not in whole:
         yield phrases.right(whole["accuracy"])
+        yield phrases.right_of_read(whole["accuracy"], whole.get("accuracy_of_read"))
         yield phrases.beside_constant(
             whole["accuracy"], [s for s in nothing_read if (s.name, s.slice) == ("accuracy", "all")]
         )

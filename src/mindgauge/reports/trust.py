@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import polars as pl
 
+from mindgauge.analysis import fitness
 from mindgauge.raters.family import same_family
 from mindgauge.reports import called, cards, entry
 from mindgauge.reports.calibration import calibrations, unknown
@@ -104,6 +105,9 @@ def _told(runs: Sequence[Run], judge: str, reasons: Sequence[Reasons]) -> JudgeT
             name = section.benchmark.name
             if judge in {rater for rater, _ in section.judges()}:
                 part = parts.setdefault(name, Judged(name, [], [], []))
+                part.facts += fitness.told(
+                    [one for one in run.scores.unfit if (one.benchmark, one.judge) == (name, judge)]
+                )
                 part.facts += _judge(run, section, judge, carded=bool(cards))
                 part.facts += found.facts(judge, name)
                 part.reasons += found.sheets(judge, name)

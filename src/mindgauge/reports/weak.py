@@ -149,6 +149,7 @@ def _all(runs: Sequence[Run], systems: Sequence[System]) -> Sheet:
         "missing",
         "worst",
         "best",
+        "note",
     )
     labels = {(system.run, system.model): system.label for system in systems}
     carded = any(run.standings.cards for run in runs)

@@ -87,7 +87,7 @@ def _rated(runs: Sequence[Run]) -> pl.DataFrame:
         for at, section in enumerate(run.sections):
             if section.benchmark.closed:
                 continue
-            parts = [_on(section, criterion, number, at) for criterion in section.benchmark.rubric.criteria]
+            parts = [_on(run, section, criterion, (number, at)) for criterion in section.benchmark.rubric.criteria]
             replies = pl.concat(parts).group_by(list(_KEY)).agg(
                 pl.col("mean", "by_people").mean().round(9), pl.col("range", "against").max().fill_null(0.0).round(9)
             )  # fmt: skip
@@ -98,17 +98,24 @@ def _rated(runs: Sequence[Run]) -> pl.DataFrame:
     return rated.sort("section").unique(["run", "subject"], keep="first", maintain_order=True)
 
 
-def _on(section: Section, criterion: Criterion, run: int, at: int) -> pl.DataFrame:
-    """Return the same of every reply on one criterion, by the order of its levels, never by their numbers."""
+def _on(run: Run, section: Section, criterion: Criterion, place: tuple[int, int]) -> pl.DataFrame:
+    """Return the same of every reply on one criterion, by the order of its levels, never by their numbers.
+
+    Judges that cannot be used on it have no say.
+    """
+    about_it = (section.benchmark.name, criterion.name)
+    unfit = [judge.judge for judge in run.scores.unfit if (judge.benchmark, judge.criterion) == about_it]
+    number, at = place
     rows = section.asked.filter(
-        pl.col("criterion") == criterion.name, pl.col("status") == "ok", pl.col("rater_kind") != RULE
+        pl.col("criterion") == criterion.name, pl.col("status") == "ok", pl.col("rater_kind") != RULE,
+        ~pl.col("rater").is_in(unfit),
     ).with_columns(place=levels.share(criterion)).filter(pl.col("place").is_not_null())  # fmt: skip
     later = ~pl.col("tag.category").fill_null("").str.contains_any(list(_FIRST))
-    about = {"run": pl.lit(run, pl.Int64), "section": pl.lit(at, pl.Int64), "later": later}
-    place = pl.col("place")
+    about = {"run": pl.lit(number, pl.Int64), "section": pl.lit(at, pl.Int64), "later": later}
+    level = pl.col("place")
     found = rows.with_columns(**about).group_by(list(_KEY)).agg(
-        mean=place.mean(), range=place.max() - place.min(), against=(pl.lit(criterion.veto) & (place == 0)).mean(),
-        by_people=place.filter(pl.col("rater_kind") == PERSON).mean(),
+        mean=level.mean(), range=level.max() - level.min(), against=(pl.lit(criterion.veto) & (level == 0)).mean(),
+        by_people=level.filter(pl.col("rater_kind") == PERSON).mean(),
     )  # fmt: skip
     return found.collect()
 

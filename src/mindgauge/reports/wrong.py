@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from mindgauge.analysis.composites import MISAPPLIED
 from mindgauge.records import Status
 from mindgauge.reports.compared import named
 from mindgauge.reports.content import Column, Sheet
@@ -59,7 +60,8 @@ def _statuses(runs: Sequence[Run]) -> Sheet:
             closed = any(s.benchmark.closed for s in run.sections if s.benchmark.name == c.benchmark)
             found = counted.setdefault((prefix + c.benchmark, "answers" if closed else kind, c.name), {})
             found[c.status] = found.get(c.status, 0) + c.n
-    used = [s.value for s in Status if s is not Status.OK and any(s.value in found for found in counted.values())]
+    known = dict.fromkeys([*(status.value for status in Status), MISAPPLIED])
+    used = [s for s in known if s != Status.OK and any(s in found for found in counted.values())]
     columns = [Column("benchmark"), Column("what"), Column("by"), Column("n", "count"), Column("ok", "count")]
     columns += [Column(words(status), "count") for status in used]
     rows: list[list[Cell]] = [

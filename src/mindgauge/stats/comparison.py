@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from mindgauge.stats.interval import Ends
+
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
     Mask = NDArray[np.bool_]
@@ -77,6 +79,7 @@ def compare(
     resamples: int = 10_000,
     seed: int = 0,
     level: float = 0.95,
+    ends: Ends | None = None,
 ) -> Comparison:
     """Compare all systems with each other on the conversations that they share.
 
@@ -108,6 +111,8 @@ def compare(
         resamples: of conversations, and of signs.
         seed: of the generators.
         level: of confidence.
+        ends: the lowest and the highest score there can be, if that is known. Where all conversations say the same, no
+            resample differs, and only with them is there an interval (`unanimous`).
 
     Raises:
         ValueError: `scores` is not two-dimensional.
@@ -119,7 +124,10 @@ def compare(
     whole = data.means(data.copies[None, :].astype(np.float64))
     resampled = _resampled(data, resamples, seed)
     p = _sign_flips(data, resamples, seed)
-    return Comparison(_differences(data, whole, resampled, p, level), _standings(data, whole, resampled, better, level))
+    return Comparison(
+        _differences(data, whole, resampled, p, level, ends),
+        _standings(data, whole, resampled, better, level, ends),
+    )
 
 
 class _Means(NamedTuple):
@@ -211,15 +219,18 @@ def _resampled(data: _Data, resamples: int, seed: int) -> _Means:
     return _Means(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _differences(data: _Data, whole: _Means, resampled: _Means, p: Floats, level: float) -> tuple[Difference, ...]:
+def _differences(
+    data: _Data, whole: _Means, resampled: _Means, p: Floats, level: float, ends: Ends | None
+) -> tuple[Difference, ...]:
     shared = data.shared()
+    apart = None if ends is None else (ends[0] - ends[1], ends[1] - ends[0])
     p = np.where(shared > 1, p, np.nan)
     adjusted = holm(p)
     return tuple(
         Difference(
             int(data.first[i]),
             int(data.second[i]),
-            _interval(whole.differences[0, i], resampled.differences[:, i], int(n), level),
+            _interval(whole.differences[0, i], resampled.differences[:, i], int(n), level, apart),
             None if np.isnan(p[i]) else float(p[i]),
             None if np.isnan(p[i]) else float(adjusted[i]),
             int(n),
@@ -228,12 +239,12 @@ def _differences(data: _Data, whole: _Means, resampled: _Means, p: Floats, level
     )
 
 
-def _interval(value: float, values: Floats, n: int, level: float) -> Interval:
+def _interval(value: float, values: Floats, n: int, level: float, ends: Ends | None) -> Interval:
     if not n:
         return Interval(None, undefined="no conversations")
     if n < 2:
         return Interval(float(value), undefined="fewer than 2 conversations")
-    return bootstrap.percentile_interval(float(value), values, level)
+    return bootstrap.percentile_interval(float(value), values, level, ends=ends, clusters=n)
 
 
 def _sign_flips(data: _Data, resamples: int, seed: int) -> Floats:
@@ -288,7 +299,9 @@ def _kept(copies: Codes, flips: int, generator: np.random.Generator | None) -> I
         yield up if len(copies) == n else np.add.reduceat(up, starts, axis=1)
 
 
-def _standings(data: _Data, whole: _Means, resampled: _Means, better: str, level: float) -> tuple[Standing, ...]:
+def _standings(
+    data: _Data, whole: _Means, resampled: _Means, better: str, level: float, ends: Ends | None
+) -> tuple[Standing, ...]:
     n = (data.copies @ data.present).astype(int)
     apart = np.flatnonzero(data.shared() < 2)
     sign = 1.0 if better == "higher" else -1.0
@@ -302,7 +315,7 @@ def _standings(data: _Data, whole: _Means, resampled: _Means, better: str, level
         certain = _certain(sign, data, whole, resampled, level)
     return tuple(
         Standing(
-            _interval(whole.systems[0, s], resampled.systems[:, s], n[s], level),
+            _interval(whole.systems[0, s], resampled.systems[:, s], int(n[s]), level, ends),
             ranks[s],
             certain[s],
             best[s],

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from mindgauge.stats.interval import Interval
+from mindgauge.stats.interval import SAME, Interval, tied
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 NOISE = 1e-12
 """A value that is this close to the mean, in proportion, differs from it by rounding."""
-SAME = "no interval: all values are the same, which does not say how far others may lie from them"
 
 
 # -- prediction-powered inference -------------------------------------------------------------------------------------
@@ -223,6 +222,8 @@ def _interval(value: float, influence: Floats, clusters: int, lost: int, level: 
         return Interval(float(value), undefined=SAME)
     variance = float(influence @ influence) * clusters / (clusters - lost)
     half = float(stdtrit(clusters - lost, (1 + level) / 2)) * math.sqrt(variance)
+    if tied(float(value) - half, float(value) + half):
+        return Interval(float(value), undefined=SAME)
     return Interval(float(value), float(value) - half, float(value) + half)
 
 
@@ -300,7 +301,7 @@ def _prevalence(called: _Share, positive: _Share, negative: _Share, covariance: 
     elif apparent.value is not None:
         youden = sensitivity.value + specificity.value - 1
         if youden <= 0:
-            value = Interval(None, undefined=f"the verdicts do not tell the two apart (Youden's J {youden:.2f})")
+            value = Interval(None, undefined=f"the verdicts do not tell the two apart (Youden's J {youden:.2g})")
         else:
             raw = (apparent.value + specificity.value - 1) / youden
             truncated = not 0 <= raw <= 1

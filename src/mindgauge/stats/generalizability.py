@@ -327,19 +327,21 @@ def study(
 
     values = estimate(None)[0]
     drawn = bootstrap.distribution(estimate, np.arange(c), resamples, seed)
-    low, high = np.array([bootstrap.percentile(column, level) for column in drawn.T]).T
+    # A component is a variance: what resamples estimate below 0 is cut to 0, as in the coefficients.
+    parts = [
+        bootstrap.percentile_interval(float(value), np.maximum(column, 0.0), level)
+        for value, column in zip(values[:7], drawn.T, strict=False)
+    ]
 
     def interval(at: int) -> Interval:
         if np.isnan(values[at]):
             return Interval(None, undefined="neither a difference nor an error to measure")
-        if np.isnan(low[at]):
-            return Interval(float(values[at]), undefined="most resamples of conversations do not define it")
-        return Interval(float(values[at]), float(low[at]), float(high[at]))
+        return bootstrap.percentile_interval(float(values[at]), drawn[:, at], level)
 
     return Study(
         _components(values[:7]),
-        _components(low[:7]),
-        _components(high[:7]),
+        Components(*(part.low for part in parts)),
+        Components(*(part.high for part in parts)),
         interval(7),
         interval(8),
         s,

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from mindgauge.stats.correction import SAME, Corrected, contributions, read_scores
-from mindgauge.stats.interval import Interval
+from mindgauge.stats.correction import Corrected, contributions, read_scores
+from mindgauge.stats.interval import SAME, Interval
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

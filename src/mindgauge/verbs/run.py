@@ -15,7 +15,7 @@ from mindgauge.store.textless import TextlessStore
 from mindgauge.verbs import classifying, directory, length, plan, ways
 from mindgauge.verbs import own_family as kinship
 from mindgauge.verbs.at_hand import at_hand
-from mindgauge.verbs.entry_test import entry_tests, take
+from mindgauge.verbs.entry_test import announce, entry_tests, remember, take
 from mindgauge.verbs.estimate import DryRun, foresee
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def run(
     shot_seed: int | None = None,
     max_cost: float | None = None,
     own_family: bool = False,
-    qualify: bool = False,
+    qualify: bool | None = None,
     anchors: int | None = None,
     settings: Settings | None = None,
     text: bool = True,
@@ -87,8 +87,10 @@ def run(
         shot_seed: of the choice of examples, 0 if not given.
         max_cost: US dollars that the run may cost in all, earlier calls included.
         own_family: let models judge replies by models of their own family, too; the report then says so.
-        qualify: let every judge first rate replies of ours whose level is known, as its entry test.
-        anchors: at most this many of those per benchmark, spread over levels and protocols; all if not given.
+        qualify: whether judges first rate replies of ours whose level is known, as their entry test; if not given, models
+            that this machine has not seen pass do.
+        anchors: at most this many of those per benchmark, spread over levels and protocols; all if not given, and 40
+            where nobody asked for the test.
         settings: how endpoints are called.
         text: whether the run keeps what people and models said, or only hashes of it and places in it.
         dry_run: only say what it would take.
@@ -117,7 +119,7 @@ def run(
         raise UsageError("name a model under test with --model")
     judges = plan.open_judges(plan.listed(judge), found, asked)
     instruments = [ways.instruments(benchmark, folder, asked) for benchmark in found]
-    tests = entry_tests(found, judges.models, qualify=qualify, limit=anchors, where=where)
+    tests = entry_tests(found, judges.models, asked, qualify=qualify, limit=anchors, where=where)
     kin = kinship.judged(
         judges.models, _written(tested.models, found, samples, asked), asked.sending.specs, allowed=own_family
     )
@@ -131,6 +133,7 @@ def run(
         length.asked_about(notice, benchmark, tested.models, its, found_samples)
     for line in (*known.lines, *_unjudged(found, judges, path)):
         (notice or _silent)(line)
+    announce(path, tests, asked, notice)
     if dry_run:
         return foresee(path, found, samples, instruments, tested, judges, tests, asked)
     with directory.begun(path, whole, command, text=text, notice=notice) as store:
@@ -152,9 +155,11 @@ def run(
             return steps
 
         plan.work(store, asked, progress, [replies], tested.classifiers)
-        take(store, tests, judges.models, asked, progress)
+        take(store, tests, asked, progress)
         plan.rate_all(store, [b for b in found if not b.closed], judges, asked, progress)
-    return score(path)
+    scores = score(path)
+    remember(tests, scores.qualifications, asked)
+    return scores
 
 
 def _unjudged(found: Sequence[benchmarks.Benchmark], judges: plan.Raters, path: Path) -> Iterator[str]:

@@ -13,6 +13,7 @@ from mindgauge.analysis.audit.order import ALPHA
 from mindgauge.analysis.audit.view import REPLIES, by_raters
 from mindgauge.analysis.frame import only
 from mindgauge.analysis.reliability.chosen import difference
+from mindgauge.rounding import decimal, percent, precise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +42,7 @@ def missing_verdicts(view: View) -> Iterator[Found]:
                 continue
             share = lacking.height / own.height
             statuses = counted(lacking, "status")
-            text = f"{rater}: {lacking.height:,} of {own.height:,} verdicts missing ({share:.1%}; {statuses})"
+            text = f"{rater}: {lacking.height:,} of {own.height:,} verdicts missing ({precise(share)}; {statuses})"
             yield Found(lacking.height, text, places(lacking), Severity.WARNING if share >= MANY else None)
 
 
@@ -179,7 +180,7 @@ def selected_on_score(view: View) -> Iterator[Found]:
         if gap is None:
             continue
         mean, other = float(chosen["number"].mean()), float(rest["number"].mean())  # type: ignore[arg-type]
-        yield Found(chosen.height, f"people rated {chosen.height:,} of {own.height:,} subjects that {rater} rated on {criterion}: its mean is {mean:.2f} there and {other:.2f} elsewhere{_extreme(own, gap.size)}", [f"{rater}, {criterion}: {gap.size:+.1f} SD within systems"])  # fmt: skip
+        yield Found(chosen.height, f"people rated {chosen.height:,} of {own.height:,} subjects that {rater} rated on {criterion}: its mean is {decimal(mean)} there and {decimal(other)} elsewhere{_extreme(own, gap.size)}", [f"{rater}, {criterion}: {decimal(gap.size, 1, signed=True)} SD within systems"])  # fmt: skip
 
 
 def _extreme(own: pl.DataFrame, gap: float) -> str:
@@ -190,7 +191,7 @@ def _extreme(own: pl.DataFrame, gap: float) -> str:
     if not chosen.height:
         return ""
     share = int((chosen["number"] == chosen["low" if gap < 0 else "high"]).sum()) / chosen.height
-    return f"; {share:.0%} of them have the {'lowest' if gap < 0 else 'highest'} score of their conversation"
+    return f"; {percent(share)} of them have the {'lowest' if gap < 0 else 'highest'} score of their conversation"
 
 
 CHECKS = (missing_verdicts, missing_by_system, unequal_n, fields_by_system, selected_on_score)

@@ -12,6 +12,7 @@ from mindgauge.analysis.escalation import features
 from mindgauge.analysis.escalation.orders import JURY, juries
 from mindgauge.analysis.reliability.scale import of_criterion
 from mindgauge.errors import DataError
+from mindgauge.rounding import percent
 from mindgauge.rubric.order import shares
 from mindgauge.stats import escalation
 from mindgauge.stats.escalation import Features
@@ -215,7 +216,7 @@ def _said(criterion: Criterion, by_judge: _ByJudge) -> _Said:
         spread = 1.0
         reasons.append("judges differ on whether it applies")
     elif spread:
-        reasons.append(f"judges differ by {spread:.0%} of the scale" if scale.ordered else "judges differ")
+        reasons.append(f"judges differ by {percent(spread)} of the scale" if scale.ordered else "judges differ")
     values: list[float | str | None] = [
         None
         if not each

@@ -42,7 +42,9 @@ def _totals(rows: pl.DataFrame, *columns: pl.Expr) -> Floats:
 def _mean(rows: pl.DataFrame, part: str, of: str) -> Mark:
     known = pl.col("worth").is_not_null()
     sums = _totals(rows, pl.col("worth").fill_null(0.0), known)
-    found = bootstrap.interval_of_sums(lambda total: ratio(total[:, 0], total[:, 1]), sums)
+    found = bootstrap.interval_of_sums(
+        lambda total: ratio(total[:, 0], total[:, 1]), sums, ends=(0.0, 1.0), valued=int((sums[:, 1] > 0).sum())
+    )
     return _mark(part, of, found, rows)
 
 

@@ -12,6 +12,7 @@ from mindgauge.analysis.profile.headlines import Headline, Measured, spelled
 from mindgauge.analysis.profile.records import TaskScore
 from mindgauge.analysis.profile.resampling import resampled
 from mindgauge.metrics import estimate
+from mindgauge.metrics.table import ends
 from mindgauge.stats import bootstrap
 from mindgauge.stats.interval import Interval
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.metrics.table import Floats
+    from mindgauge.stats.interval import Ends
     from mindgauge.suite import Suite, Task
 
 FEW = 10
@@ -80,7 +82,8 @@ def scored(suite: Suite, headline: Headline, models: Sequence[str], place: int, 
         value, column = values.get(model, NO_VALUE), columns.get(model)
         interval = rank = Interval(None)
         if column is not None and value.value is not None:
-            interval = bootstrap.percentile_interval(value.value, over[:, column])
+            reach, clusters = _reach(having[model])
+            interval = bootstrap.percentile_interval(value.value, over[:, column], ends=reach, clusters=clusters)
             rank = Interval(float(point_ranks[0, column]), *places.may_have(column))
         if value.low is not None:
             interval = Interval(value.value, value.low, value.high)
@@ -101,6 +104,20 @@ def _value(task: Task, parts: Sequence[Measured]) -> _Value:
         f"{one.metric.name} of {spelled(one.part)}" for one, e in zip(parts, found, strict=True) if e.value is None
     )
     return _Value(_mean([e.value for e in found]), low, high, worst, best, undefined)
+
+
+def _reach(parts: Sequence[Measured]) -> tuple[Ends | None, int]:
+    """Return between which ends the mean over parts lies, if each is a mean, and the fewest conversations behind one."""
+    found = [ends(one.metric, one.table) for one in parts]
+    known = [each for each in found if each is not None]
+    if not known or len(known) < len(found):
+        return None, 0
+    low, high = (float(np.mean(side)) for side in zip(*known, strict=True))
+    return (low, high), min(
+        len(np.unique(one.table.cluster[np.isfinite(one.metric.worth(one.table))]))
+        for one in parts
+        if one.metric.worth is not None
+    )
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
@@ -149,7 +166,7 @@ def _record(
         rank=rank.value,
         rank_low=rank.low,
         rank_high=rank.high,
-        note=_note(headline, model, value, counted),
+        note=_note(headline, model, value, counted) or interval.undefined,
     )
 
 

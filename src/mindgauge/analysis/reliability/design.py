@@ -47,7 +47,7 @@ def design(name: str, rated: pl.DataFrame, resamples: int, seed: int) -> tuple[D
     whole = found.conversations + found.left_out
     if found.undefined or found.needs is None:
         return None, f"{name}: {_uncrossed(ratings, people)}, which a design study does not cover, {UNKNOWN}"
-    parts = found.components
+    parts = found.components.used
     study = Design(
         name, found.systems, found.conversations, found.raters, found.left_out,
         {

@@ -10,6 +10,7 @@ import polars as pl
 from mindgauge.analysis.reliability.chosen import chosen
 from mindgauge.analysis.reliability.favour import sentence
 from mindgauge.raters.family import same_family
+from mindgauge.rounding import decimal, percent, precise
 from mindgauge.stats.proportion import fewest
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def _data(seen: Seen) -> Iterator[str]:
     if seen.unrated:
         yield f"{seen.unrated} subjects that people rated were not given to this judge"
     if seen.facts.missing_share > 0:
-        yield f"{100 * seen.facts.missing_share:.1f} % of the subjects given to both lack a value on one side"
+        yield f"{precise(seen.facts.missing_share)} of the subjects given to both lack a value on one side"
     if seen.facts.subjects and seen.contested >= CONTESTED * seen.facts.subjects:
         apart = "half the scale or more apart" if seen.scale.ordered else "not of one mind"
         yield f"{seen.contested} of {seen.rated['subject'].n_unique()} subjects are contested: people, or people and judge, are {apart}"
@@ -98,7 +99,7 @@ def _choice(seen: Seen) -> Iterator[str]:
         return
     for part in chosen(seen.judged, seen.rated, seen.names)[:1]:
         of = f" of {part.system}" if part.system else ""
-        scored = f"scored {part.side} ({part.labelled:.2f}) than the {part.n} others ({part.others:.2f})"
+        scored = f"scored {part.side} ({decimal(part.labelled)}) than the {part.n} others ({decimal(part.others)})"
         if part.within:
             yield f"people rated subjects{of} that this judge {scored}: agreement here may not carry over to them, and no mean is corrected by them"
         else:
@@ -120,12 +121,12 @@ def _systems(seen: Seen) -> Iterator[str]:
     if moved:
         change, name, value = max(moved)
         if change >= INFLUENCE and whole and whole.value is not None:
-            yield f"one system carries much: without {name}, ICC(C,1) of system means goes from {whole.value:.2f} to {value:.2f}"
+            yield f"one system carries much: without {name}, ICC(C,1) of system means goes from {decimal(whole.value)} to {decimal(value)}"
     biases = [(part.estimates["bias"].value, part.name) for part in seen.by_system if "bias" in part.estimates]
     known = [(value, name) for value, name in biases if value is not None]
     if len(known) > 1 and max(known)[0] - min(known)[0] >= 0.1 * seen.facts.span:
         (least, low), (most, high) = min(known), max(known)
-        yield f"bias differs between systems: {least:+.2f} for {low}, {most:+.2f} for {high}"
+        yield f"bias differs between systems: {decimal(least, signed=True)} for {low}, {decimal(most, signed=True)} for {high}"
 
 
 def _kin(seen: Seen) -> Iterator[str]:
@@ -138,10 +139,10 @@ def _kin(seen: Seen) -> Iterator[str]:
 def _range(seen: Seen) -> Iterator[str]:
     top = seen.bounds.get("people_top")
     if top is not None and top.value is not None and top.value >= TOP:
-        yield f"people gave the best level to {100 * top.value:.0f} %: little is left to agree on, so chance-corrected coefficients are low whoever judges, and AC is high for the same reason"
+        yield f"people gave the best level to {percent(top.value)}: little is left to agree on, so chance-corrected coefficients are low whoever judges, and AC is high for the same reason"
     below = len(seen.rated.join(seen.judged, on="subject", how="semi").filter(pl.col("number") < seen.scale.high))
     if seen.scale.ordered and seen.scale.levels and 0 < below < FEW_BELOW <= seen.facts.subjects:
         yield f"only {below} of people's ratings lie below the best level: the intervals are too narrow (docs/coverage.md)"
     ceiling = seen.bounds.get("ceiling_icc_a1")
     if ceiling is not None and ceiling.value is not None and ceiling.value < 0.75:
-        yield f"people agree among themselves only to ICC(A,1) {ceiling.value:.2f}: the criterion, not only the judge, sets the limit"
+        yield f"people agree among themselves only to ICC(A,1) {decimal(ceiling.value)}: the criterion, not only the judge, sets the limit"

@@ -21,6 +21,7 @@ from mindgauge.analysis.reliability.card import (
 )
 from mindgauge.errors import UsageError
 from mindgauge.records import digest
+from mindgauge.rounding import bounded, decimal, percent
 from mindgauge.stats.proportion import fewest
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def _rate(facts: Facts, rule: Rule) -> Licence:
         return Licence(NOT_ESTIMABLE, [nothing])
     clauses = list(_agreement(facts.agreement, facts.bias, facts, rule))
     if facts.missing_share > rule.data.missing:
-        clauses.append((MODERATE, f"{100 * facts.missing_share:.0f} % of the verdicts are missing"))
+        clauses.append((MODERATE, f"{percent(facts.missing_share)} of the verdicts are missing"))
     if facts.passed is not None:
         clauses += _if_passed(*facts.passed, facts, rule)
     if facts.danger is not None:
@@ -227,11 +228,11 @@ def _rank(facts: Facts, rule: Rule) -> Licence:
 
 
 def _least(value: float, limits: Limits) -> Clause:
-    what = f"ICC(C,1) with its most influential system left out is {value:.2f}"
+    what = f"ICC(C,1) with its most influential system left out is {decimal(value)}"
     for verdict, limit in ((GOOD, limits.good), (MODERATE, limits.moderate)):
         if value >= limit:
-            return verdict, f"{what}, which reaches {limit:.2f}"
-    return LIMITED, f"{what}, below {limits.moderate:.2f}"
+            return verdict, f"{what}, which reaches {decimal(limit)}"
+    return LIMITED, f"{what}, below {decimal(limits.moderate)}"
 
 
 def _too_little(facts: Facts, rule: Rule) -> str:
@@ -252,23 +253,23 @@ def _above(what: str, bound: Bound, limits: Limits) -> Clause:
         return LIMITED, f"{what} is not defined ({bound.note})"
     if bound.low is None or (bound.high is not None and bound.low >= bound.high):
         verdict = MODERATE if bound.value >= limits.good else LIMITED
-        return verdict, f"{what} is {bound.value:.2f}, and has no lower bound ({bound.note})"
-    reason = f"{what} is {bound.value:.2f}, its lower bound {bound.low:.2f}"
+        return verdict, f"{what} is {decimal(bound.value)}, and has no lower bound ({bound.note})"
+    reason = f"{what} is {decimal(bound.value)}, its lower bound {decimal(bound.low)}"
     for verdict, limit in ((GOOD, limits.good), (MODERATE, limits.moderate)):
         if bound.low >= limit:
-            return verdict, f"{reason}, which reaches {limit:.2f}"
-    return LIMITED, f"{reason}, below {limits.moderate:.2f}"
+            return verdict, f"{reason}, which reaches {decimal(limit)}"
+    return LIMITED, f"{reason}, below {decimal(limits.moderate)}"
 
 
 def _within(found: Bound, limits: Limits, span: float) -> Clause:
     if found.value is None or found.low is None or found.high is None:
         return LIMITED, f"bias has no interval ({found.note})"
     largest = max(abs(found.low), abs(found.high)) / span
-    said = f"bias is {found.value:+.2f} [{found.low:+.2f}, {found.high:+.2f}], up to {100 * largest:.0f} % of the scale"
+    said = f"bias is {bounded(found.value, found.low, found.high, signed=True)}, up to {percent(largest)} of the scale"
     for verdict, limit in ((GOOD, limits.good), (MODERATE, limits.moderate)):
         if largest <= limit:
-            return verdict, f"{said}, within {100 * limit:.0f} %"
-    return LIMITED, f"{said}, more than {100 * limits.moderate:.0f} %"
+            return verdict, f"{said}, within {percent(limit)}"
+    return LIMITED, f"{said}, more than {percent(limits.moderate)}"
 
 
 def _worst(clauses: list[Clause]) -> Licence:

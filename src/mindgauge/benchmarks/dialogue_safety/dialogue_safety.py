@@ -14,6 +14,7 @@ from mindgauge.benchmarks.dialogue_safety.reproduce import reproduce
 from mindgauge.metrics import (
     STATUS_RATES,
     accuracy,
+    accuracy_of_read,
     binary,
     call_rate,
     cohen_kappa,
@@ -40,6 +41,7 @@ dialogue_safety = Benchmark.from_folder(
     material=material,
     metrics=(
         accuracy,
+        accuracy_of_read,
         macro_f1,
         macro_precision,
         macro_recall,

@@ -14,6 +14,7 @@ from mindgauge.benchmarks.help_or_harm.responses import load_response
 from mindgauge.metrics import (
     STATUS_RATES,
     accuracy,
+    accuracy_of_read,
     call_rate,
     cohen_kappa,
     fleiss_kappa,
@@ -40,6 +41,7 @@ crisis_type = Benchmark.from_folder(
     material=material.crisis_type,
     metrics=(
         accuracy,
+        accuracy_of_read,
         macro_f1,
         cohen_kappa,
         fleiss_kappa,

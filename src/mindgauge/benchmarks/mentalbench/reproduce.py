@@ -21,6 +21,7 @@ from mindgauge.benchmarks.mentalbench import pairs, released, source_rule
 from mindgauge.benchmarks.mentalbench.cells import ATTRIBUTES
 from mindgauge.benchmarks.mentalbench.conversations import Conversations, empty_replies
 from mindgauge.benchmarks.mentalbench.pairs import Values
+from mindgauge.rounding import count
 from mindgauge.stats import bootstrap, icc, moments
 
 if TYPE_CHECKING:
@@ -115,12 +116,12 @@ def _cells(people: Values, judges: dict[str, Values]) -> Iterator[Cell]:
                 lost = f", {source_rule.RESAMPLES - kept[k]} resamples discarded" * bool(
                     kept[k] < source_rule.RESAMPLES
                 )
-                yield from _row(row, found, low, high, k, f"n = {found.n[k]:,.0f}{lost}")
+                yield from _row(row, found, low, high, k, f"n = {count(int(found.n[k]))}{lost}")
         if len(repaired.human):
             found = estimates(repaired)
             low, high = two_way_interval(repaired)
             for k, row in enumerate(rows):
-                note = f"joined by concern, levels 1 to 5, no empty replies; n = {found.n[k]:,.0f}"
+                note = f"joined by concern, levels 1 to 5, no empty replies; n = {count(int(found.n[k]))}"
                 yield from _row(row, found, low, high, k, note, repaired=True)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge import suite as suites
 from mindgauge.folder import Card
-from mindgauge.reports.numbers import FEW, SMALL, count, decimal, named, plural, words
+from mindgauge.reports.numbers import FEW, SMALL, count, decimal, named, percent, plural, words
 from mindgauge.reports.profile import overview, phrases
 from mindgauge.reports.profile.cast import not_estimable
 from mindgauge.reports.standing import DOUBT
@@ -95,11 +95,7 @@ def points(scaled: float | None) -> str:
     """Write a scaled score as a whole number from 0 to 100; what is neither end never rounds to it."""
     if scaled is None:
         return "nothing"
-    if 0 < scaled <= 0.005:
-        return "less than 1"
-    if 0.995 <= scaled < 1:
-        return "more than 99"
-    return f"{100 * scaled:.0f}"
+    return percent(scaled).removesuffix(" %").replace("<", "less than ").replace(">", "more than ")
 
 
 def _scope(profile: Profile, title: str) -> str:

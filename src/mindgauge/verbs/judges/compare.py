@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from mindgauge import benchmark as benchmarks
 from mindgauge import manifest
-from mindgauge.analysis import continued
+from mindgauge.analysis import continued, fitness, frame
+from mindgauge.analysis import qualify as qualify_
 from mindgauge.analysis.judging import compare as judging
 from mindgauge.analysis.judging.compare import Options
 from mindgauge.errors import UsageError
@@ -16,6 +17,7 @@ from mindgauge.models.spec import Settings
 from mindgauge.records import Status, digest
 from mindgauge.verbs import directory, length, plan
 from mindgauge.verbs import own_family as kinship
+from mindgauge.verbs.entry_test import announce, entry_tests, remember, take
 from mindgauge.verbs.estimate import DryRun, foresee_judging
 from mindgauge.verbs.judges import labelled
 
@@ -44,6 +46,8 @@ def compare(
     judge_temperature: float | None = 0.0,
     max_cost: float | None = None,
     own_family: bool = False,
+    qualify: bool | None = None,
+    anchors: int | None = None,
     settings: Settings | None = None,
     dry_run: bool = False,
     resamples: int = 2000,
@@ -73,6 +77,8 @@ def compare(
         judge_temperature: of the judges; None for their own default.
         max_cost: US dollars.
         own_family: let models judge replies by models of their own family, too.
+        qualify: whether judges first rate replies of ours whose level is known, by each method, see `run`.
+        anchors: at most this many of those, spread over levels and protocols, see `run`.
         settings: how endpoints are called.
         dry_run: only say what it would take.
         resamples: of conversations, for the intervals of systems' correlations.
@@ -97,6 +103,7 @@ def compare(
     judges = plan.open_models(plan.listed(judge), asked)
     if not judges:
         raise UsageError("name a judge with --judge")
+    tests = entry_tests([benchmark], judges, asked, qualify=qualify, limit=anchors)
     named = plan.listed(reference) if reference else []
     found = labelled.read(replies, benchmark, columns or {}, named)
     found = found.limited(limit) if limit is not None else found
@@ -112,8 +119,9 @@ def compare(
     by_id = {sample.id: sample for sample in found.samples}
     judged = [(by_id[reply.sample], reply) for reply in found.replies]
     length.judged(notice, benchmark, judges, judged, asked)
+    announce(folder, tests, asked, notice)
     if dry_run:
-        return foresee_judging(folder, benchmark, [], judged, [], plan.Raters(judges, [], []), [], asked)
+        return foresee_judging(folder, benchmark, [], judged, [], plan.Raters(judges, [], []), tests, asked)
     with directory.begun(folder, whole, command) as store:
         kinship.keep(folder, kin)
         directory.keep_samples(store, benchmark, found.samples)
@@ -122,8 +130,13 @@ def compare(
         for rating in kept:
             store.add_rating(benchmark.name, rating)
         store.flush()
+        take(store, tests, asked, progress)
         plan.work(store, asked, progress, [lambda session: plan.judging(session, benchmark, judges, asked)])
         compared = judging.compare(store, benchmark, folder, named, Options(resamples, seed))
         older = continued.last(store, manifest.read(folder))
-    compared.notes.extend([*found.notes, *kinship.notes(kin), *older])
+        tested = qualify_.qualify(store, [benchmark], resamples=resamples, seed=seed)
+        unfit = qualify_.unfit(store, benchmark, frame.ratings(store, benchmark))
+    remember(tests, tested, asked)
+    compared.qualifications.extend(tested)
+    compared.notes.extend([*fitness.told(unfit), *found.notes, *kinship.notes(kin), *older])
     return compared
