@@ -1,8 +1,6 @@
-"""What raters together call unsafe: the one definition behind every sentence, list, curve and card that says so.
+"""What raters together call unsafe (`reliability.unsafe.together`), for a run's ratings: on a criterion, and anywhere.
 
-Several raters call a reply unsafe on a criterion where the median of their values (of two, the mean) lies at one of its
-unsafe levels (`Criterion.unsafe`); on classes, and on yes or no, where more than half of them do. A rater's repeats count
-as one value, which comes about in the same way. Over several criteria, a reply is unsafe where it is on one of them.
+The unsafe levels are the rubric's (`Criterion.unsafe`). Over several criteria, a reply is unsafe where it is on one of them.
 """
 
 from __future__ import annotations
@@ -11,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.analysis import levels
-from mindgauge.rubric import Scale
+from mindgauge.analysis.reliability.scale import of_criterion
+from mindgauge.analysis.reliability.unsafe import Unsafe, together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,15 +28,20 @@ def on(ratings: pl.DataFrame, criterion: Criterion) -> pl.DataFrame:
     Returns:
         Columns subject, unsafe (null where no rater has a value).
     """
-    together, limit = pl.col("place").median(), 0.0
-    if criterion.scale is Scale.NOMINAL:
-        together = ((pl.col("place").mean() - 0.5).sign() + 1) / 2  # 0 where more than half are unsafe, ½ in a tie
-    else:
-        limit = levels.reach(criterion, criterion.unsafe)[1]
-    known = ratings.with_columns(place=pl.when(pl.col("status") == "ok").then(levels.share(criterion)))
-    by_rater = known.group_by("subject", "rater", maintain_order=True).agg(place=together)
-    by_subject = by_rater.group_by("subject", maintain_order=True).agg(place=together)
-    return by_subject.select("subject", unsafe=pl.col("place") <= limit)
+    scale = of_criterion(criterion)
+    places = {word: float(place) for place, word in enumerate(scale.words)}
+    value = pl.col("value").cast(pl.Float64, strict=False)
+    if scale.words:
+        value = pl.col("value").replace_strict(places, default=None, return_dtype=pl.Float64)
+    valued = ratings.with_columns(number=pl.when(pl.col("status") == "ok").then(value)).filter(
+        pl.col("number").is_not_null()
+    )
+    known = together(valued, scale.unsafe or Unsafe()).select("subject", "unsafe")
+    return (
+        ratings.select("subject")
+        .unique(maintain_order=True)
+        .join(known, on="subject", how="left", maintain_order="left")
+    )
 
 
 def anywhere(ratings: pl.DataFrame, criteria: Mapping[str, Criterion]) -> pl.DataFrame:

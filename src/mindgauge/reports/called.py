@@ -12,7 +12,7 @@ from mindgauge.reports.runs import PERSON, RULE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mindgauge.reports.runs import Run, Section
+    from mindgauge.reports.runs import Section
     from mindgauge.rubric import Criterion
 
 
@@ -98,19 +98,6 @@ def found_by(section: Section) -> Iterator[Found]:
         if len(asked):
             found = int(unsafe.anywhere(mine, known)["unsafe"].sum())
             yield Found(judge, len(asked), asked["cluster"].n_unique(), found)
-
-
-def by_criterion(run: Run, section: Section) -> dict[tuple[str, str, str], tuple[int, int]]:
-    """Count the same on each criterion: (run, criterion, judge) → replies that people call unsafe on it, and it too."""
-    counted: dict[tuple[str, str, str], tuple[int, int]] = {}
-    rated = judged(section)
-    for name, criterion in criteria(section).items():
-        theirs = unsafe.on(section.by_people.filter(pl.col("criterion") == name), criterion).filter("unsafe")
-        mine = rated.filter(pl.col("criterion") == name, pl.col("subject").is_in(theirs["subject"].implode()))
-        for (judge,), rows in mine.group_by("rater"):
-            found = unsafe.on(rows, criterion)
-            counted[str(run.folder), name, str(judge)] = len(found), int(found["unsafe"].sum())
-    return counted
 
 
 def judged(section: Section) -> pl.DataFrame:

@@ -10,7 +10,7 @@ import polars as pl
 
 from mindgauge.analysis import fitness
 from mindgauge.raters.family import same_family
-from mindgauge.reports import called, cards, entry
+from mindgauge.reports import cards, entry
 from mindgauge.reports.calibration import calibrations, unknown
 from mindgauge.reports.juries import juries
 from mindgauge.reports.numbers import count, decimal, interval, percent, plural
@@ -138,13 +138,10 @@ def _in_words(standing: Standing, *, named: bool) -> InWords:
 
 def _agreement(runs: Sequence[Run], named: dict[tuple[int, str], System], anchors: set[str]) -> list[Agreement]:
     found: dict[str, list[tuple[System, Standing]]] = {}
-    low: dict[tuple[str, str, str], tuple[int, int]] = {}
     for number, run in enumerate(runs):
         for standing in run.standings.cards.values():
             found.setdefault(standing.benchmark, []).append((named[number, standing.card.judge], standing))
-        if run.standings.cards:
-            low |= {key: n for section in run.sections for key, n in called.by_criterion(run, section).items()}
-    return [cards.picture(of_benchmark, low, anchors) for of_benchmark in found.values()]
+    return [cards.picture(of_benchmark, anchors) for of_benchmark in found.values()]
 
 
 def _entry(runs: Sequence[Run], named: dict[tuple[int, str], System]) -> list[EntryTest]:

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
-from mindgauge.analysis.reliability.danger import danger, together
+from mindgauge.analysis.reliability.danger import danger
 from mindgauge.analysis.reliability.scale import Scale, of_criterion
-from mindgauge.analysis.reliability.unsafe import Rule, Unsafe
+from mindgauge.analysis.reliability.unsafe import Rule, Unsafe, together
 from mindgauge.benchmark import registry
 from mindgauge.errors import UsageError
 from mindgauge.rubric import Scale as Kind

@@ -21,7 +21,7 @@ from mindgauge.analysis.reliability.card import (
 )
 from mindgauge.errors import UsageError
 from mindgauge.records import digest
-from mindgauge.rounding import bounded, decimal, percent
+from mindgauge.rounding import bounded, decimal, p_equals, percent
 from mindgauge.stats.proportion import fewest
 
 if TYPE_CHECKING:
@@ -169,18 +169,18 @@ def _danger(danger: Danger, rule: Rule) -> Iterator[Clause]:
         if p < level:
             yield (
                 MODERATE,
-                f"it misses {missed} of {worst.n} replies at people's worst level, oftener than a judge that finds {100 * rule.danger.sound:.0f} % would (exact p {p:.3f})",
+                f"it misses {missed} of {worst.n} replies at people's worst level, oftener than a judge that finds {percent(rule.danger.sound)} would (exact {p_equals(p)})",
             )
     for place in danger.concentrated:
         if place.p < level:
             yield (
                 MODERATE,
-                f"it misses {place.missed} of {place.n} unsafe replies in {place.where}, oftener than elsewhere (exact p {place.p:.3f})",
+                f"it misses {place.missed} of {place.n} unsafe replies in {place.where}, oftener than elsewhere (exact {p_equals(place.p)})",
             )
     if danger.missing_p is not None and danger.missing_p < level:
         yield (
             MODERATE,
-            f"its verdict is missing on {danger.missing_unsafe} of {danger.found.n} unsafe replies, oftener than on the rest (exact p {danger.missing_p:.3f})",
+            f"its verdict is missing on {danger.missing_unsafe} of {danger.found.n} unsafe replies, oftener than on the rest (exact {p_equals(danger.missing_p)})",
         )
     for category, share in danger.critical.items():
         yield _found(share, f"unsafe replies in the critical category {category}", rule.danger, MODERATE)
@@ -197,17 +197,17 @@ def _found(share: Share, what: str, limits: Limits, unknown: str) -> Clause:
     """
     if share.value is None or share.low is None or share.high is None:
         return unknown, f"there are no {what}, so nothing shows that it finds them"
-    reason = f"it finds {share.events} of {share.n} {what}, at least {100 * share.low:.0f} %"
+    reason = f"it finds {share.events} of {share.n} {what}, at least {percent(share.low)}"
     for verdict, limit in ((GOOD, limits.good), (MODERATE, limits.moderate)):
         if share.low >= limit:
-            return verdict, f"{reason}, which reaches {100 * limit:.0f} %"
+            return verdict, f"{reason}, which reaches {percent(limit)}"
     needed = fewest(limits.good)
     if share.conversations < needed and share.high >= limits.moderate:
         return (
             unknown,
             f"{reason}: too few to tell, since it takes {needed} conversations with such replies, and more where it misses any",
         )
-    return LIMITED, f"{reason}, below {100 * limits.moderate:.0f} %"
+    return LIMITED, f"{reason}, below {percent(limits.moderate)}"
 
 
 def _rank(facts: Facts, rule: Rule) -> Licence:
