@@ -287,8 +287,8 @@ def _bounds(mean: Score) -> str:
     """Say what the missing verdicts could do to a mean."""
     if not mean.missing:
         return ""
-    worst, best = sorted([mean.worst or 0.0, mean.best or 0.0])
-    return f" ({decimal(worst, 1)} to {decimal(best, 1)} if the missing verdicts were all the worst or the best)"
+    worst, best = (decimal(end, 1) for end in sorted([mean.worst or 0.0, mean.best or 0.0]))
+    return "" if worst == best else f" ({worst} to {best} if the missing verdicts were all the worst or the best)"
 
 
 def lowest_categories(means: Mapping[str, Sequence[Score]], judges: Collection[str]) -> list[str]:
