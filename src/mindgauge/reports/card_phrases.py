@@ -235,4 +235,4 @@ def _leaning(card: Card) -> str:
     bias = card.estimates.get("bias")
     if bias is None or bias.value is None or bias.low is None or bias.high is None or bias.low <= 0 <= bias.high:
         return ""
-    return f", {decimal(abs(bias.value), 1)} levels {'more lenient' if bias.value > 0 else 'more severe'} than people"
+    return f", {decimal(abs(bias.value), 1)} levels {'more lenient' if (bias.value > 0) is not card.falling else 'more severe'} than people"

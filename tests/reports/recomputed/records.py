@@ -47,6 +47,14 @@ def percent(share: float) -> str:
     return ">99 %" if 0.995 <= share < 1 else f"{share * 100:.0f} %"
 
 
+def decimal(value: float, digits: int = 2) -> str:
+    """Write a number with some decimals, or as many as it takes not to look whole."""
+    if abs(value - round(value)) > 1e-12:
+        while float(f"{value:.{digits}f}").is_integer():
+            digits += 1
+    return f"{value:.{digits}f}".replace("-", "−")
+
+
 def at_most(high: float) -> str:
     return "it could be nearly all" if high > 0.995 else f"it could be as many as {percent(high)}"
 
