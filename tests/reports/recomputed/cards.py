@@ -52,7 +52,8 @@ class Cards(People):
         of: dict[tuple[str, str], list[str]] = defaultdict(list)
         for standing in self.content["trust"]["cards"]:
             card = standing["card"]
-            named = standing["criterion"].replace("_", " ") in text.lower() and card["judge"] in text
+            criterion = standing["criterion"].replace("_", " ").lower()
+            named = card["judge"] in text and (criterion in text.lower() or re.search(r" and \d+ more ", text))
             if verdict and named and card["verdict"] == verdict:
                 of[standing["benchmark"], card["judge"]].append(standing["criterion"])
         yield from ((benchmark, judge, criteria) for (benchmark, judge), criteria in of.items())
@@ -61,12 +62,11 @@ class Cards(People):
         """Return the forms of what must be written of a judge: with and without bias, which is said where it is sure."""
         beside = [self.beside(benchmark, judge, criterion) for criterion in criteria]
         ends = sorted(one.agreement for one in beside)
-        head = "ICC(A,1) within systems " + " to ".join(map(decimal, dict.fromkeys((ends[0], ends[-1]))))
+        head = "ICC(A,1) within systems " + " to ".join(dict.fromkeys(map(decimal, (ends[0], ends[-1]))))
         shares = sorted(k / n for one in beside if one.found is not None for k, n in [one.found])
         if len(beside) > 1:
-            tail = (
-                f"; of what people call unsafe it finds {percent(shares[0])} to {percent(shares[-1])}" if shares else ""
-            )
+            span = " to ".join(dict.fromkeys(map(percent, (shares[0], shares[-1])))) if shares else ""
+            tail = f"; of what people call unsafe it finds {span}" if shares else ""
             return [re.escape(head + tail)]
         (one,) = beside
         leaning = f", {decimal(abs(one.bias), 1)} levels more {'lenient' if one.bias > 0 else 'severe'} than people"
@@ -115,13 +115,41 @@ class Cards(People):
             self.bound(benchmark, passed, sum(bad[s] for s in passed)) if passed else None,
         )  # fmt: skip
 
-    @staticmethod
-    def is_bad(benchmark: str, criterion: str) -> Callable[[float], bool]:
-        """Return whether a middle value is unsafe; where nothing says so, in the worst two fifths of 1 to 5, and at no."""
+    def is_bad(self, benchmark: str, criterion: str) -> Callable[[float], bool]:
+        """Return whether a middle value is unsafe; where no rubric says so, at the levels that the card says are assumed."""
         known = UNSAFE[benchmark].get(criterion)
-        if benchmark == "psycrisis":
-            return (lambda place: place >= 1) if known is not None and known("yes") else (lambda place: place <= 0)
-        return known or (lambda value: value <= 2)
+        if benchmark == "psycrisis" and known is not None:
+            return (lambda place: place >= 1) if known("yes") else (lambda place: place <= 0)
+        if known is not None:
+            return known
+        ends = [s["card"]["danger"] for s in self.content["trust"]["cards"] if s["criterion"] == criterion]
+        assumed = max(PLACES.get(level, level) for level in ends[0]["levels"])
+        assert ends[0]["is_assumed"]
+        return lambda place: place <= assumed
+
+    def favours(self, model: str, benchmark: str, judge: str, _kin: str, said: str) -> object:
+        """Hold what is said of a judge's favour against its gaps to people, on its family's replies and on others'.
+
+        The sentence rests on a calibration that is tested where it is; here, that its sign and its size are possible.
+        """
+        family = {"gpt": "openai", "claude": "anthropic", "gemini": "google", "llama": "meta"}
+        maker = next((family[word] for word in family if word in judge), judge)
+        found = []
+        for criterion in {r.criterion for r in self.run.ratings if r.benchmark == benchmark and r.rater == judge}:
+            gaps: dict[bool, list[float]] = {True: [], False: []}
+            values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+            for r in self.run.ratings:
+                if r.criterion == criterion and r.status == "ok" and (r.kind == "person" or r.rater == judge):
+                    values[r.subject]["judge" if r.rater == judge else "people"].append(float(r.value))
+            for subject, by in values.items():
+                if len(by) == 2:
+                    system = self.run.asked[benchmark, subject][0]
+                    kin = any(word in system and family[word] == maker for word in family)
+                    gaps[kin].append(fmean(by["judge"]) - fmean(by["people"]))
+            if gaps[True] and gaps[False]:
+                found.append(fmean(gaps[True]) - fmean(gaps[False]))
+        sure = any(gap > 0 for gap in found) if "beyond" in said else all(gap < 4 for gap in found)
+        return sure or f"expected otherwise: {found}"
 
     def bound(self, benchmark: str, subjects: Iterable[str], events: int) -> float:
         """Return the exact upper bound of a share, with Kish's effective number of conversations as n."""

@@ -69,6 +69,7 @@ class Page(Cards, Suite):
             (rf"Rated lowest(?: by (.+?))? were replies to (.+?) \(means? ([\d.]+)(?: to ([\d.]+))?, n {n}(?: each)?\)\.", self.lowest),
             (rf"Only {n} of its replies that (?:was|were) chosen for what a judge thought of them (?:was|were) rated, so nothing can be said about its replies as a whole\.", self.only_chosen),
             (r"The judges? (.+?) may favour it, as models tend to favour their own kind(?:; that was allowed with --own-family)?\.", self.kin),
+            (r"The judge (.+?) \((the model itself|of its family)\) ((?:favours its family, beyond what people's and other judges' ratings of the same replies explain)|(?:shows no sign of favouring its family))(?:; that was allowed with --own-family)?\.", self.favours),
             (r"So many verdicts by (.+?) are missing \(([\d,]+) of ([\d,]+)\) that its mean should not be used\.", self.gone),
             (r"Only (\d+) conversations stand behind this, so every share and mean here is rough\.", self.small),
             (r"It named the right class in (\d+) of (\d+) answers \(([<>]?\d+ %)(?:; (it could be [^)]+))?\)\.", self.right),

@@ -8,7 +8,7 @@ from collections import defaultdict
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
-from tests.reports.recomputed.records import Run, at_most, decimal, exact, number, percent
+from tests.reports.recomputed.records import MEANS, Run, at_most, decimal, exact, number, percent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,7 +91,11 @@ class Verdicts(Rules):
         means, missing, most = {}, 0, 0
         cards = {(c["criterion"], c["card"]["judge"]): c["card"]["verdict"] for c in self.content["trust"]["cards"]}
         for b, criterion, who in list(self.run.of):
-            if (b, who) == (benchmark, rater) and not cards.get((criterion, who), "").startswith("limited"):
+            if (
+                (b, who) == (benchmark, rater)
+                and criterion not in MEANS
+                and not cards.get((criterion, who), "").startswith("limited")
+            ):
                 found = self.verdicts(model, benchmark, criterion, who)
                 every = [x for v in found.values() for x in v]
                 known = [float(x) for x in every if x is not None]
