@@ -54,7 +54,7 @@ class Seen:
 
 def fenced(request: Request, name: str) -> str:
     found = re.search(
-        rf"<{name} {request.nonce}>\n(.*?)\n</{name} {request.nonce}>", request.messages[-1].content, re.DOTALL
+        rf"<{name} {request.nonces[0]}>\n(.*?)\n</{name} {request.nonces[0]}>", request.messages[-1].content, re.DOTALL
     )
     return found[1] if found else request.messages[-1].content
 
@@ -97,7 +97,7 @@ class Planted(Scripted):
         known = seen.anchor.ratings.get(criterion.name, criterion.values[len(criterion.values) // 2])
         if known is None:
             return "not_applicable"
-        words = (self.seed, seen.prompt.replace(seen.request.nonce, ""), seen.request.run, criterion.name)
+        words = (self.seed, seen.prompt.replace(seen.request.nonces[0], ""), seen.request.run, criterion.name)
         chance = random.Random(digest(*words))
         moved = chance.choice([-1, 1]) if chance.random() < self.noise else 0
         bias = self.bias(seen)
@@ -236,7 +236,7 @@ class Obedient(Planted):
             self.repaired += 1
         elif self.baiting:
             return json.dumps(dict.fromkeys(form, fenced(request, "reply") + fenced(request, "dialogue")))
-        outside = "\n".join([*(m.content for m in request.messages[:-1]), unfenced(prompt, request.nonce)])
+        outside = "\n".join([*(m.content for m in request.messages[:-1]), unfenced(prompt, request.nonces[0])])
         orders = [order for order in self._orders if order[2].name in form and order[0] in outside]
         obeyed = {criterion.name: aim for _, _, criterion, aim in orders}
         self.reached |= {ident for _, ident, _, _ in orders}

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from mindgauge.benchmark import Benchmark
     from mindgauge.models.request import Request
+    from mindgauge.raters.echo import Shown
     from mindgauge.records import Exchange
     from mindgauge.rubric import Criterion
 
@@ -144,8 +145,8 @@ def test_a_repair_that_repeats_the_answer_would_be_seen(monkeypatch: pytest.Monk
     model = Obedient(benchmark, baiting=True)
     read = verdict.read
 
-    def leaking(text: str, criteria: Sequence[Criterion]) -> dict[str, verdict.Verdict]:
-        found = read(text, criteria)
+    def leaking(text: str, criteria: Sequence[Criterion], shown: Shown) -> dict[str, verdict.Verdict]:
+        found = read(text, criteria, shown)
         return {name: replace(one, problem=text) if one.problem else one for name, one in found.items()}
 
     monkeypatch.setattr(verdict, "read", leaking)
