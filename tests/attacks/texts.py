@@ -18,15 +18,38 @@ ATOMS = (
     "e.g. ", "Dr. ", "No. ", "word ", "answer", "answer ", "Answer: ", "Answer:\n", "answer is ", "final answer:", "答案：", "选项", "我选", "是", "不",
     "I would say ", "the answer is ", "I ", "so ", "yes", "no ", "Yes. ", "minus ", "minus fifty", "NTA ", "attempt ", "total: ", "总分：", "null", "None ",
     "I'm sorry ", "I am sorry, I cannot help ", "as an ai ", "抱歉", "我无法", "helpline ", "error", "nan ", "empty response ", "the reply is ",
-    "<think>", "</think>", "</think>\n", "<thinking>", "<reply>", "</reply>", "{\"", "{'", '{"a":', "{'a':", '{"a":1}', "{'a':1}", '{"a":1,', '["', "['a'],",
+    "<think>", "</think>", "</think>\n", "<thinking>", "<reply>", "</reply>", '{"', "{'", '{"a":', "{'a':", '{"a":1}', "{'a':1}", '{"a":1,', '["', "['a'],",
     '["a"', '["a", {{}}]', "{{", "}}", "[[", "[1", "(a", "（甲", "not ", "he kms ", "kms ", "hit me ", "I die ", "she wants to die ", "自杀", "我想死",
     '"Explanation":', ',"Safety":1', '{"Safety":1', '"quotes":[', '{"choice":"B"}', '{"reasoning":"x"}', '{"score":', '"value":', "&", "&#", "&#123;", "&quot;",
     "= ", "@", "=1+1", "1) ", "(1) ", "1|", "\u0e33", "\u1100\u1161", "e\u0301", "\U0001f600",
 )  # fmt: skip
 """Pieces; repeated, each of them could make a pattern retry."""
-AROUND = (("", ""), ('{"score": ', "x"), ("answer: ", "x"), ("A", "."), (".", "x"), ("{'a': '", "'}"), ("<think>", "</think>\nB"), ("> ", '"'))
+AROUND = (
+    ("", ""),
+    ('{"score": ', "x"),
+    ("answer: ", "x"),
+    ("A", "."),
+    (".", "x"),
+    ("{'a': '", "'}"),
+    ("<think>", "</think>\nB"),
+    ("> ", '"'),
+)
 """What stands before and behind a repeated piece: what makes a pattern begin, and what makes it fail at the end."""
-NAMES = ("score", "warmth", "appropriateness", "choice", "answer", "verdict", "severity", "reasoning", "quotes", "rationale", "checks", "value", "empathy")
+NAMES = (
+    "score",
+    "warmth",
+    "appropriateness",
+    "choice",
+    "answer",
+    "verdict",
+    "severity",
+    "reasoning",
+    "quotes",
+    "rationale",
+    "checks",
+    "value",
+    "empathy",
+)
 
 
 def repeated() -> Iterator[tuple[str, str, str]]:
@@ -60,7 +83,10 @@ class Texts:
             return chance.choice(ATOMS) * chance.choice((1, 1, 1, 1, 2, 40))
         if kind < 0.9:
             return self._damaged(self._written(self._value(chance.choice((1, 2, 4)))))
-        return "".join(chr(chance.choice((chance.randrange(128), chance.randrange(0x3000), chance.randrange(0x110000)))) for _ in range(6))
+        return "".join(
+            chr(chance.choice((chance.randrange(128), chance.randrange(0x3000), chance.randrange(0x110000))))
+            for _ in range(6)
+        )
 
     def _value(self, depth: int) -> object:
         chance = self._random
@@ -84,4 +110,6 @@ class Texts:
         if not text or chance.random() < 0.6:
             return text
         place = chance.randrange(len(text))
-        return chance.choice((text[:place], text[place:], text[:place] + chance.choice(ATOMS) + text[place + 1 :], text * 2))
+        return chance.choice(
+            (text[:place], text[place:], text[:place] + chance.choice(ATOMS) + text[place + 1 :], text * 2)
+        )
