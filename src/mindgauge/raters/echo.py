@@ -25,7 +25,7 @@ _PREFIX = re.compile(r"(?m)^[ \t]*+(?:(?:[>|*#•·]|\d{1,4}[.):|]?(?=[ \t])|[-�
 """What is put before lines that are quoted, listed or numbered."""
 _ASIDE = re.compile(r"[^\w{}\[\]:,.+-]++|_++|[+-](?!\d)|\.(?!\d)|(?<!\d)\.")
 _WORD = re.compile(r"[-+]?\d+(?:\.\d+)?|[\u3400-\u9fff]|[^\W\d\u3400-\u9fff]+")
-_QUOTED_LINE = re.compile(r"(?m)^[ \t]*+(?:>|&gt;|\|).*$")
+_QUOTED_LINE = re.compile(r"(?m)^[ \t]*+(?:(?:[-*+•]|\d{1,3}[.)])[ \t]++)*+(?:>|&gt;|\|).*$")
 _BLOCK = re.compile(r"(?m)^[ \t]*+(```|~~~)")
 _MARKED = re.compile(
     r"“[^“”\n]*+”|「[^「」\n]*+」|『[^『』\n]*+』|«[^«»\n]*+»|‘[^‘’\n]*+’(?!\w)|\"[^\"\n]*+\"|＂[^＂\n]*+＂|(?<!\w)'[^'\n]*+'(?!\w)"
@@ -55,13 +55,17 @@ class Shown:
         """
         if not any(map(_BRACE.search, self._texts)):
             return False
-        if written and _bare(written) in self._objects:
+        if written and self.has(written):
             return True
         told = {name: part for name, part in value.items() if name in names}
         said = told.get(reason)
         if isinstance(said, str) and len(_bare(said)) >= _LEAST and self._has(reason, said):
             return True
         return bool(told) and all(self._has(name, part) for name, part in told.items())
+
+    def has(self, written: str) -> bool:
+        """Say whether a text stood there, letter by letter, however it is quoted."""
+        return _bare(written) in self._objects
 
     def _has(self, name: str, part: object) -> bool:
         pair = _bare(json.dumps({name: part}, ensure_ascii=False))[1:-1]
@@ -92,7 +96,7 @@ NOTHING = Shown()
 
 def _bare(text: str) -> str:
     """Return the letters, digits and signs that make an object, however it is quoted, escaped or laid out."""
-    told = html.unescape(text) if "&" in text else text
+    told = visible(html.unescape(text) if "&" in text else text)
     told = compatible(visible(_ESCAPE.sub(_unescaped, told))).casefold()
     return _ASIDE.sub("", _NULL.sub("none", _PREFIX.sub("", told)))
 

@@ -59,17 +59,18 @@ def stated(text: str, criterion: Criterion, shown: Shown = NOTHING) -> Iterator[
     """Yield what each line `answer: …` names, which may stand below it; None where that is two levels."""
     _, answer = _leads(criterion)
     waiting = False
-    for line in _lines(text):
+    lines = _lines(text)
+    for number, line in enumerate(lines):
         told = answer.match(line, _start(line))
         if told or waiting:
-            yield from _named(line, told.end() if told else 0, criterion, shown)
+            yield from _named(lines, number, told.end() if told else 0, criterion, shown)
         waiting = told is not None and not line[told.end() :].strip(" \t*_")
 
 
 def _alone(text: str, criterion: Criterion, shown: Shown) -> Iterator[Value | None]:
     lines = _lines(text)
-    for line in dict.fromkeys([*lines[:1], *lines[-1:]]):
-        yield from _named(line, 0, criterion, shown)
+    for number in sorted({0, len(lines) - 1}) if lines else ():
+        yield from _named(lines, number, 0, criterion, shown)
 
 
 def _lines(text: str) -> list[str]:
@@ -81,8 +82,11 @@ def _start(line: str, place: int = 0) -> int:
     return begun.end() if begun else place
 
 
-def _named(line: str, place: int, criterion: Criterion, shown: Shown) -> Iterator[Value | None]:
+def _named(
+    lines: list[str], number: int, place: int, criterion: Criterion, shown: Shown
+) -> Iterator[Value | None]:
     """Yield the level that a line names here, by itself or after words that lead to it; None where it goes on to another."""
+    line = lines[number]
     lead, _ = _leads(criterion)
     begun = _start(line, place)
     led = lead.match(line, begun)
@@ -94,15 +98,11 @@ def _named(line: str, place: int, criterion: Criterion, shown: Shown) -> Iterato
         )
         if first is None:
             continue
-        if not _repeated(line, first, shown):
+        before, after = f"{''.join(lines[number - 1 : number])} {line[: first.start()]}", line[first.end() :]
+        if not shown.says_beside(first[0], before, f"{after} {''.join(lines[number + 1 : number + 2])}"):
             levels = {criterion.read(named[0].removeprefix("+")) for named in pattern.finditer(line, first.start())}
             yield levels.pop() if len(levels) == 1 else None
         return
-
-
-def _repeated(line: str, named: re.Match[str], shown: Shown) -> bool:
-    """Whether the level stands beside the same word in what was shown."""
-    return shown.says_beside(named[0], line[: named.start()], line[named.end() :])
 
 
 def _spellings(criterion: Criterion) -> Iterator[tuple[str, ...]]:

@@ -150,12 +150,14 @@ def _read(answer: str, criteria: Sequence[Criterion], shown: Shown) -> dict[str,
     named = [one for each in found if (one := _naming(each, names, alone=alone))]
     own = [one for one in named if not _quoted(one, answer, names, shown)]
     broken = [each for each in found if each.value is None and _could_be_one(each, answer, names)]
-    if broken and (broken[-1].breaks_off or (own and broken[-1].start > own[-1].start)):
+    if any(each.breaks_off or _hides(each, own, answer, shown) for each in broken):
         return _unread(criteria, BROKEN)
     if own:
         return _only(own, rest, criteria, shown)
     if named or broken:
         return _unread(criteria, QUOTED if named else BROKEN)
+    if any(_mentions(each, answer, names) for each in found):  # within another: a word beside it is no verdict either
+        return _unread(criteria, NO_OBJECT)
     return _in_words(rest, criteria, shown)
 
 
@@ -172,10 +174,23 @@ def _naming(found: Found, names: frozenset[str], *, alone: bool) -> Found | None
     return found._replace(value=value) if value is not None and names & value.keys() else None
 
 
+def _mentions(found: Found, answer: str, names: frozenset[str]) -> bool:
+    written = answer[found.start : found.end]
+    return any(name in written for name in names)
+
+
 def _could_be_one(found: Found, answer: str, names: frozenset[str]) -> bool:
     """Whether an object that cannot be read may be the verdict."""
-    written = answer[found.start : found.end]
-    return any(name in written for name in names) or (found.breaks_off and written[1:].lstrip()[:1] in {'"', "'"})
+    begun = answer[found.start + 1 : found.end].lstrip()[:1]
+    return _mentions(found, answer, names) or (found.breaks_off and begun in {'"', "'"})
+
+
+def _hides(broken: Found, own: list[Found], answer: str, shown: Shown) -> bool:
+    """Whether an object that cannot be read stands behind the verdict, or may have swallowed another one before it."""
+    if not own:
+        return False
+    written = answer[broken.start : broken.end]
+    return broken.start > own[-1].start or ("{" in written[1:] and not shown.has(written))
 
 
 def _quoted(found: Found, answer: str, names: frozenset[str], shown: Shown) -> bool:
