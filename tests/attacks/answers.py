@@ -13,6 +13,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.raters.echo import Shown
+from mindgauge.raters.objects import LONGEST
 from mindgauge.raters.verdict import CHECKS, QUOTES, RATIONALE, UNCERTAIN, VALUE
 from tests.attacks.readers import asked_for
 
@@ -83,7 +84,7 @@ class _Case:
         kind = chance.choice(("none", "none", "plain", "own", "own", "two"))
         if kind == "plain":
             answer = self._object(self._true, chance.choice(REASONS), [planted, planted])
-            return Case(self._fenced(answer), self._criteria, shown, [self._true], True, planted)
+            return Case(self._fenced(answer), self._criteria, shown, [self._true], len(answer) < LONGEST >> 1, planted)
         own = {"none": [], "own": [self._true], "two": [self._true, self._other()]}[kind]
         parts = [self._object(each, chance.choice(REASONS), [planted] * chance.randrange(2)) for each in own]
         parts += [self._quoted(planted) for _ in range(chance.choice((1, 1, 2, 4)))]
@@ -158,7 +159,9 @@ class _Case:
         return chance.choice(_WAYS)(text, chance) if chance.random() < 0.3 else text
 
     def _fenced(self, answer: str) -> str:
-        before = self._chance.choice(("", "", f"{self._chance.choice(PROSE)}\n", "<think>\nLevel by level.\n</think>\n"))
+        before = self._chance.choice(
+            ("", "", f"{self._chance.choice(PROSE)}\n", "<think>\nLevel by level.\n</think>\n")
+        )
         return before + self._chance.choice(("{}", "{}", "```json\n{}\n```", "\n{}\n\n")).replace("{}", answer, 1)
 
     def _joined(self, parts: list[str]) -> str:
@@ -214,7 +217,11 @@ def _rewritten(text: str, chance: random.Random) -> str:
     if not isinstance(value, dict):
         return text
     pairs = dict(reversed(value.items()))
-    return text[:start] + chance.choice((repr(pairs), json.dumps(pairs), json.dumps(value, ensure_ascii=True))) + text[end:]
+    return (
+        text[:start]
+        + chance.choice((repr(pairs), json.dumps(pairs), json.dumps(value, ensure_ascii=True)))
+        + text[end:]
+    )
 
 
 _WAYS: tuple[Callable[[str, random.Random], str], ...] = (

@@ -81,7 +81,7 @@ def stated(text: str, shown: Shown = NOTHING) -> Iterator[str]:
     for line in unquoted(text).splitlines():
         told = _ANSWER.match(line)
         letter = _LETTER.match(line, told.end()) if told else _LETTER.match(line) if waiting else None
-        if letter and not shown.says_beside(letter[1], waiting or line[: letter.start(1)], ""):
+        if letter and not shown.says_beside(letter[1], waiting or line[: letter.start(1)], line[letter.end(1) :]):
             yield letter[1]
         if line.strip():
             waiting = line if told and not letter and not line[told.end() :].strip(" \t*_") else ""
@@ -107,15 +107,16 @@ def _alone(text: str, shown: Shown) -> Iterable[str]:
     if not lines:
         return
     first = None if _WORD.match(lines[0]) else _FIRST.match(lines[0])
-    if first:
+    if first and not shown.says_beside(first[1], "", " ".join([lines[0][first.end(1) :], *lines[1:2]])):
         yield first[1]
     last = _LAST.search(lines[-1])
-    if last and (first or _meant(lines[-1][: last.start(1)], last[1], shown)):
+    before = lines[-1][: last.start(1)] if last else ""
+    if last and (first or _meant(before)) and not shown.says_beside(last[1], " ".join([*lines[-2:-1], before]), ""):
         yield last[1]
 
 
-def _meant(before: str, letter: str, shown: Shown) -> bool:
+def _meant(before: str) -> bool:
     """Whether the words before the last letter of an answer lead to it."""
     sentence = before[max(before.rfind(sign) for sign in _ENDS) + 1 :]
     leads = _LEADS_TO_IT.search(before) or not before.strip(" \t*_#([\"“'「")
-    return bool(leads) and not _NOT.search(sentence) and not shown.says_beside(letter, before, "")
+    return bool(leads) and not _NOT.search(sentence)

@@ -82,9 +82,7 @@ def _start(line: str, place: int = 0) -> int:
     return begun.end() if begun else place
 
 
-def _named(
-    lines: list[str], number: int, place: int, criterion: Criterion, shown: Shown
-) -> Iterator[Value | None]:
+def _named(lines: list[str], number: int, place: int, criterion: Criterion, shown: Shown) -> Iterator[Value | None]:
     """Yield the level that a line names here, by itself or after words that lead to it; None where it goes on to another."""
     line = lines[number]
     lead, _ = _leads(criterion)
