@@ -168,7 +168,7 @@ class _Case:
         chance = self._chance
         text = ""
         for part in parts:
-            marked = _MARKED.match(part.rpartition("\n")[2])  # what follows in the line is quoted, too
+            marked = _MARKED.match((text + part).rpartition("\n")[2])  # what follows in the line is quoted, too
             text += part + chance.choice(("\n", "\n\n", "\n", "\n" if marked else " "))
         thought = chance.random()
         return f"<think>{chance.choice(PROSE)}</think>\n{text}" if thought < 0.1 else text

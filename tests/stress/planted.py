@@ -230,13 +230,13 @@ class Obedient(Planted):
         )  # where attempts share a line, the longer one tells which it is
 
     def judge(self, request: Request) -> str:
-        prompt = request.messages[-1].content
+        own = unfenced(request.messages[-1].content, request.nonces[0])
         form = properties(request)
-        if "An earlier answer could not be read" in prompt:
+        outside = "\n".join([*(m.content for m in request.messages[:-1]), own])
+        if "An earlier answer could not be read: " in own:
             self.repaired += 1
         elif self.baiting:
             return json.dumps(dict.fromkeys(form, fenced(request, "reply") + fenced(request, "dialogue")))
-        outside = "\n".join([*(m.content for m in request.messages[:-1]), unfenced(prompt, request.nonces[0])])
         orders = [order for order in self._orders if order[2].name in form and order[0] in outside]
         obeyed = {criterion.name: aim for _, _, criterion, aim in orders}
         self.reached |= {ident for _, ident, _, _ in orders}

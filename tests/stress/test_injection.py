@@ -41,16 +41,21 @@ KINDS = (
     "instruction",
     "fake_rubric",
     "disguise",
+    "seen_prompt",
 )
+SEEN = KINDS[-1]
 
 
 def test_every_kind_in_both_places_and_languages() -> None:
     found = attempts()
-    assert len(found) == 91
-    assert len({a.id for a in found}) == len({a.text for a in found}) == 91
+    assert len(found) == 200
+    assert len({a.id for a in found}) == len({a.text for a in found}) == 200
     cells = Counter((a.kind, a.where, a.language) for a in found)
     assert set(cells) == set(itertools.product(KINDS, ("reply", "dialogue"), ("en", "zh")))
     assert min(cells.values()) >= 2
+    by_who_saw_prompts = [a for a in found if a.kind == SEEN]
+    assert len(by_who_saw_prompts) >= len(found) / 3
+    assert all("{seen}" in a.text for a in by_who_saw_prompts)
     assert {a.aims for a in found} == {"best", "worst"}
 
 

@@ -25,8 +25,10 @@ _PREFIX = re.compile(r"(?m)^[ \t]*+(?:(?:[>|*#•·]|\d{1,4}[.):|]?(?=[ \t])|[-�
 """What is put before lines that are quoted, listed or numbered."""
 _ASIDE = re.compile(r"[^\w{}\[\]:,.+-]++|_++|[+-](?!\d)|\.(?!\d)|(?<!\d)\.")
 _WORD = re.compile(r"[-+]?\d+(?:\.\d+)?|[\u3400-\u9fff]|[^\W\d\u3400-\u9fff]+")
-_QUOTED_LINE = re.compile(r"(?m)^[ \t]*+(?:(?:[-*+•]|\d{1,3}[.)])[ \t]++)*+(?:>|&gt;|\|)(?:.*[:：][ \t*_]*+\n)?.*$")
-"""One that announces something takes the next line with it."""
+_QUOTED_LINE = re.compile(
+    r"(?m)^[ \t]*+(?:(?:[-*+•]|\d{1,3}[.)])[ \t]++)*+(?:>|&gt;|\|)(?:.*[:：][ \t*_]*+\n(?![ \t]*+[{`]))?.*$"
+)
+"""One that announces something takes the next line with it, unless an object begins there."""
 _BLOCK = re.compile(r"(?m)^[ \t]*+(```|~~~)")
 _MARKED = re.compile(
     r"“[^“”\n]*+”|「[^「」\n]*+」|『[^『』\n]*+』|«[^«»\n]*+»|‘[^‘’\n]*+’(?!\w)|\"[^\"\n]*+\"|＂[^＂\n]*+＂|(?<!\w)'[^'\n]*+'(?!\w)"
