@@ -11,6 +11,8 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, NamedTuple
 
+import msgspec
+
 from mindgauge import benchmark as benchmarks
 from mindgauge.benchmarks.dialogue_safety import labels as safety
 from mindgauge.benchmarks.help_or_harm import released as help_or_harm
@@ -203,7 +205,7 @@ def _list(text: str) -> object:
 def _completed(text: str) -> object:
     body = {"choices": [{"message": {"content": text}, "finish_reason": text[:99]}], "model": text[:99]}
     try:
-        found: Any = completion.read(completion.msgspec.json.encode(body))
+        found: Any = completion.read(msgspec.json.encode(body))
         return completion.exchange(found, None)
     except (completion.UnreadableError, UnicodeEncodeError):
         return None

@@ -26,7 +26,7 @@ def outcome(memory: Memory) -> tuple[list[str], bool, bool]:
     return memory.reached, bool(told), any(number in memory.judged for number in told)
 
 
-CLEAN = [], True, True
+CLEAN: tuple[list[str], bool, bool] = ([], True, True)
 
 
 def line(row: object) -> bytes:
