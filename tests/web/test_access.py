@@ -66,8 +66,8 @@ def test_a_new_link_ends_the_unused_one_and_old_ones_end_by_themselves(project: 
     assert people.invited(project, old) is None
     assert people.exchange(project, old) is None
     assert people.exchange(project, others)
-    with project.database.writing() as connection:
-        connection.execute(update(schema.invitations).values(created=time.time() - people.IDLE - 1))
+    old_now = update(schema.invitations).values(created=time.time() - people.IDLE - 1)
+    project.database.write(lambda connection: connection.execute(old_now))
     assert people.exchange(project, new) is None
 
 
@@ -75,8 +75,8 @@ def test_only_hashes_are_kept(project: Annotation) -> None:
     token = people.invite(project, project.named("ana").id)
     secret = people.exchange(project, token)
     unused = people.invite(project, project.named("ben").id)
-    with project.database.reading() as connection:
-        kept = [str(row) for table in schema.metadata.sorted_tables for row in connection.execute(select(table))]
+    tables = schema.metadata.sorted_tables
+    kept = project.database.read(lambda c: [str(row) for table in tables for row in c.execute(select(table))])
     assert any(people.hashed(unused) in row for row in kept)
     assert not any(word in row for row in kept for word in (token, unused, secret or "-"))
 
@@ -92,10 +92,12 @@ def test_a_session_ends_when_revoked_left_or_idle(project: Annotation) -> None:
     assert not left.cookies
     left.cookies.update(old)  # a copy of the cookie is of no use either
     assert left.get("/standing").status_code == 401
-    with project.database.writing() as connection:
-        hashed = people.hashed(next(iter(idle.cookies.values())))
-        aged = update(schema.sessions).where(schema.sessions.c.secret == hashed)
-        connection.execute(aged.values(seen=time.time() - people.IDLE - 1))
+    aged = (
+        update(schema.sessions)
+        .where(schema.sessions.c.secret == people.hashed(next(iter(idle.cookies.values()))))
+        .values(seen=time.time() - people.IDLE - 1)
+    )
+    project.database.write(lambda connection: connection.execute(aged))
     assert idle.get("/standing").status_code == 401
     people.revoke(project, ana.id)
     assert revoked.get("/standing").status_code == 401
@@ -105,8 +107,8 @@ def test_a_session_ends_when_revoked_left_or_idle(project: Annotation) -> None:
 
 def test_coming_back_keeps_a_session_alive(project: Annotation) -> None:
     ana = browser(project).come_in(project, "ana")
-    with project.database.writing() as connection:
-        connection.execute(update(schema.sessions).values(seen=time.time() - people.IDLE + 60))
+    aged = update(schema.sessions).values(seen=time.time() - people.IDLE + 60)
+    project.database.write(lambda connection: connection.execute(aged))
     assert ana.get("/standing").status_code == 200
     assert (people.access(project)[project.named("ana").id].seen or 0) > time.time() - 60
 

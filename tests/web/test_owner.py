@@ -123,8 +123,8 @@ def test_links_have_the_address_that_people_use(project: Annotation) -> None:
     local.come_in(project, "olga")
     assert link(local.hand_in("/owner/invite", person=ana)).startswith("http://localhost:9000/join/")
     public = msgspec.structs.replace(project.project, url="https://label.example.org/")
-    with project.database.writing() as connection:
-        connection.execute(project_table.update().values(body=msgspec.json.encode(public).decode()))
+    change = project_table.update().values(body=msgspec.json.encode(public).decode())
+    project.database.write(lambda connection: connection.execute(change))
     project.project = public
     assert link(olga.hand_in("/owner/invite", person=ana)).startswith("https://label.example.org/join/")
 
