@@ -161,6 +161,7 @@ class Database:
         except self._faults as error:
             if self.sqlite or not _passes(error):
                 raise self._in_one_line(error) from error
+        self.close()  # of idle connections, none may be of any use now
         try:
             return attempt()
         except self._faults as error:
@@ -176,7 +177,7 @@ class Database:
         return DatabaseError(f"{self.name}: {cause}; {advice}, then try again")
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Let go of the connections that nobody uses; others are made when they are needed."""
         self._readers.dispose()
         self._writers.dispose()
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import errno
-import logging
 import socket
-import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -13,6 +11,7 @@ import uvicorn
 
 from mindgauge.errors import UsageError
 from mindgauge.web.app import create_app
+from mindgauge.web.terminal import lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,8 +67,7 @@ def serve(annotation: Annotation, taken: socket.socket, host: str, ready: Callab
         ws="none",
         timeout_graceful_shutdown=_WAIT,
     )
-    _log_to_terminal()
-    with taken, suppress(KeyboardInterrupt):  # which uvicorn raises when it has ended in good order
+    with taken, lines(), suppress(KeyboardInterrupt):  # which uvicorn raises when it has ended in good order
         _Server(config, ready).run([taken])
 
 
@@ -83,12 +81,3 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._ready()
-
-
-def _log_to_terminal() -> None:
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
-    log = logging.getLogger("mindgauge.web")
-    log.handlers[:] = [handler]
-    log.setLevel(logging.INFO)
-    log.propagate = False
