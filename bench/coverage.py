@@ -15,196 +15,53 @@ import math
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before numpy: the machine may be shared
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.sparse import csr_array
-from scipy.special import bdtr, fdtri, ndtr, ndtri
+from scipy.special import bdtr, fdtri
 
+from counting import Grid, short, table
+from kinship import kinship
 from mindgauge import metrics
+from mindgauge.analysis.profile.ranks import averaged
 from mindgauge.analysis.reliability import estimates, rule
 from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, Bound
 from mindgauge.analysis.reliability.pairs import Pairs
 from mindgauge.analysis.reliability.scale import Scale
-from mindgauge.stats import bootstrap, comparison, correction, escalation, generalizability, icc, moments, proportion
+from mindgauge.stats import (
+    bootstrap,
+    comparison,
+    correction,
+    escalation,
+    generalizability,
+    icc,
+    moments,
+    proportion,
+    rank,
+)
 from mindgauge.stats.interval import Interval
+from panel import panel
+from simulated import SHAPES, TOGETHER, VALUES, Raters, latent, tuned
+from unequal import unequal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
+    from counting import Ends
+
     Floats = NDArray[np.float64]
     Codes = NDArray[np.intp]
-    Ends: TypeAlias = Interval | Bound | icc.Coefficient | metrics.Estimate
 
 SEED = 0
 RESAMPLES = 1000
 """Mindgauge takes 2,000 (comparisons 10,000). With 1,000 the ends are noisier, which costs about .001 of coverage."""
 REFITS = 200
 """Resamples where an order of reading is learned anew on each; Mindgauge takes 1,000."""
-LOW = 0.90
-"""A coverage below this is printed bold."""
-
-
-# -- counting ---------------------------------------------------------------------------------------------------------
-
-
-class Tally:
-    """What one interval did: a row per repetition of how many were there, held the truth, lay above it, and below it.
-
-    A repetition may bring several intervals (one for each pair of systems); they count together.
-    """
-
-    def __init__(self) -> None:
-        self.rows: list[Floats] = []
-
-    def see(self, true: Floats | float, low: Floats | float | None, high: Floats | float | None) -> None:
-        """Count a repetition's intervals; None or NaN is none."""
-        ends = np.array([low, high], dtype=float).reshape(2, -1)
-        defined = np.isfinite(ends).all(axis=0)
-        low, high = ends
-        above, below = defined & (low > true + 1e-9), defined & (high < true - 1e-9)
-        columns = (np.ones_like(low), defined, defined & ~above & ~below, above, below, high == low, high - low)
-        self.rows.append(np.array([np.nansum(column) for column in columns]))
-
-    def hold(self, held: bool) -> None:
-        """Count a statement that holds or does not, and has no ends."""
-        self.rows.append(np.array([1, 1, held, 0, 0, 0, np.nan]))
-
-    def counted(self, weights: Floats | None = None) -> dict[str, float]:
-        """Return shares and the mean width; the standard error is that of a mean over repetitions."""
-        rows = np.array(self.rows)
-        tried, defined, held, above, below, points, width = rows.sum(axis=0) if weights is None else weights @ rows
-        there = defined or math.nan
-        error = math.sqrt(float(((rows[:, 2] - held / there * rows[:, 1]) ** 2).sum())) / there
-        return {
-            "coverage": held / there, "error": 0.0 if weights is not None else error, "above": above / there,
-            "below": below / there, "width": width / there, "none": 1 - defined / tried, "points": points / there,
-        }  # fmt: skip
-
-
-class Grid:
-    """A table: settings in rows, intervals in columns, a tally in each cell."""
-
-    def __init__(self, title: str, *settings: str) -> None:
-        self.title, self.settings = title, settings
-        self.tallies: dict[tuple[str, ...], dict[str, Tally]] = {}
-        self.weights: dict[tuple[str, ...], Floats] = {}
-
-    def tally(self, row: tuple[str, ...], column: str) -> Tally:
-        """Return the tally of a cell."""
-        return self.tallies.setdefault(row, {}).setdefault(column, Tally())
-
-    def see(self, row: tuple[str, ...], column: str, true: float, found: Ends) -> None:
-        """Count the interval of one repetition."""
-        self.tally(row, column).see(true, found.low, found.high)
-
-    def cells(self) -> Iterator[tuple[tuple[str, ...], str, dict[str, float]]]:
-        """Yield row, column and what was counted."""
-        for row, tallies in self.tallies.items():
-            for column, tally in tallies.items():
-                yield row, column, tally.counted(self.weights.get(row))
-
-    def __str__(self) -> str:
-        columns = list(dict.fromkeys(column for tallies in self.tallies.values() for column in tallies))
-        found = {(row, column): _cell(counted) for row, column, counted in self.cells()}
-        body = [[*row, *(found.get((row, column), "") for column in columns)] for row in self.tallies]
-        return table(self.title, [*self.settings, *columns], body)
-
-
-def table(title: str, head: list[str], body: list[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *body]
-    return "\n".join([f"### {title}", "", *(f"| {' | '.join(line)} |" for line in lines), ""])
-
-
-def _cell(counted: dict[str, float]) -> str:
-    said = short(counted["coverage"])
-    if counted["coverage"] < LOW:
-        said = f"**{said}**"
-    if counted["error"]:
-        said += f" ± {short(counted['error'])}"
-    if not math.isnan(counted["width"]):
-        said += f" ({100 * counted['above']:.1f} / {100 * counted['below']:.1f}) {counted['width']:.2g}"
-    lost = [f"{100 * counted[name]:.2g} % {name}" for name in ("none", "points") if counted[name] >= 0.0005]
-    return f"{said} [{', '.join(lost)}]" if lost else said
-
-
-def short(value: float) -> str:
-    """Write a share as papers do: .95."""
-    return "–" if math.isnan(value) else f"{value:.3f}".removeprefix("0")
-
-
-# -- two raters on a scale of five levels -----------------------------------------------------------------------------
-
-VALUES = np.arange(1.0, 6.0)
-SHAPES = {"even": (0.2, 0.4, 0.6, 0.8), "85 % at 5": (0.02, 0.05, 0.09, 0.15), "97 % at 5": (0.005, 0.01, 0.02, 0.03)}
-"""Shares of people's ratings at or below level 1, 2, 3 and 4."""
-TOGETHER = 0.3
-"""Correlation between two replies of one conversation, in what they deserve and in each rater's error."""
-
-
-class Raters(NamedTuple):
-    """People and judge see the same quality plus an error of their own, all normal, and cut at the same points."""
-
-    correlation: float
-    """Between the two before cutting."""
-    shape: str
-    bias: float = 0.1
-    """By how much the judge is too mild, in standard deviations."""
-    quality: float = 0.0
-    """Of the system, in standard deviations."""
-
-    def cuts(self) -> Floats:
-        """Return where people's scale is cut, shape (4,), for a system of quality 0."""
-        return np.asarray(ndtri(SHAPES[self.shape]))
-
-    def joint(self) -> Floats:
-        """Return the probability of each pair of levels, shape (5, 5), by quadrature over the quality they share."""
-        quality = np.linspace(-9, 9, 6001)
-        weight = np.exp(-(quality**2) / 2)
-        each = [self._levels(quality, shift) for shift in (self.quality, self.quality + self.bias)]
-        return np.asarray((each[0] * (weight / weight.sum())[:, None]).T @ each[1])
-
-    def _levels(self, quality: Floats, shift: float) -> Floats:
-        at_most = ndtr(
-            (self.cuts() - shift - math.sqrt(self.correlation) * quality[:, None]) / math.sqrt(1 - self.correlation)
-        )
-        return np.diff(at_most, prepend=0, append=1, axis=1)
-
-    def means(self) -> tuple[float, float]:
-        """Return people's and the judge's true mean."""
-        joint = self.joint()
-        return float(joint.sum(axis=1) @ VALUES), float(joint.sum(axis=0) @ VALUES)
-
-    def rate(self, latent: Floats) -> tuple[Floats, Floats]:
-        """Return people's and the judge's ratings of replies from three standard normal numbers each, (3, ...)."""
-        shared, *own = latent
-        scores = [math.sqrt(self.correlation) * shared + math.sqrt(1 - self.correlation) * error for error in own]
-        people = np.searchsorted(self.cuts() - self.quality, scores[0])
-        judge = np.searchsorted(self.cuts() - self.quality - self.bias, scores[1])
-        return VALUES[people], VALUES[judge]
-
-
-def latent(generator: np.random.Generator, conversations: int, replies: int) -> Floats:
-    """Draw quality and both errors, shape (3, conversations, replies)."""
-    common = generator.normal(size=(3, conversations, 1))
-    own = generator.normal(size=(3, conversations, replies))
-    return math.sqrt(TOGETHER) * common + math.sqrt(1 - TOGETHER) * own
-
-
-def tuned(statistic: Callable[[Floats], Floats], target: float, shape: str, bias: float = 0.1) -> Raters:
-    """Find the raters whose statistic of six sums has a true value."""
-
-    def miss(correlation: float) -> float:
-        joint = 1e9 * Raters(correlation, shape, bias).joint()[None]
-        return float(statistic(moments.of_joint(joint, VALUES))[0]) - target
-
-    return Raters(brentq(miss, 1e-6, 0.9999), shape, bias)
-
 
 # -- system means -----------------------------------------------------------------------------------------------------
 
@@ -631,16 +488,18 @@ def verdicts(repetitions: int, generator: np.random.Generator) -> Iterator[objec
 
 
 def ranks(repetitions: int, generator: np.random.Generator) -> Iterator[object]:
-    """Paired differences, ranks, and claims that survive Holm's adjustment."""
-    grid = Grid("Several systems on the same conversations", "gap between neighbours", "systems", "conversations")
-    for gap in (0.0, 0.1):
-        for n in (5, 10):
-            raters = [Raters(0.5, "even", quality=gap * (i - (n - 1) / 2)) for i in range(n)]
+    """Paired differences, claims that survive Holm's adjustment, and ranges of ranks, which hold all at once or do not."""
+    settings = ("ratings", "gap between neighbours", "systems", "conversations")
+    grid = Grid("Several systems on the same conversations", *settings)
+    widths: dict[tuple[str, ...], list[tuple[float, float]]] = {}
+    for shape, gap in (("even", 0.0), ("even", 0.3), ("85 % at 5", 0.0), ("85 % at 5", 0.3)):
+        for n in (2, 5, 10):
+            raters = [Raters(0.5, shape, quality=gap * (i - (n - 1) / 2)) for i in range(n)]
             true = np.array([of.means()[0] for of in raters])
             gaps = true[:, None] - true
-            rank = 1 + (gaps.T > 0).sum(axis=1) + ((gaps == 0).sum(axis=1) - 1) / 2
-            for conversations in (50, 200):
-                row = (f"{gap:g} SD", str(n), str(conversations))
+            place = 1 + (gaps.T > 0).sum(axis=1) + ((gaps == 0).sum(axis=1) - 1) / 2
+            for conversations in (10, 20, 50, 200):
+                row = (shape, f"{gap:g} SD", str(n), str(conversations))
                 for seed in range(repetitions):
                     drawn = latent(generator, conversations, n)
                     scores = np.stack([of.rate(drawn[:, :, i])[0] for i, of in enumerate(raters)], axis=1)
@@ -651,11 +510,28 @@ def ranks(repetitions: int, generator: np.random.Generator) -> Iterator[object]:
                     claims = [d for d in found.differences if d.adjusted is not None and d.adjusted <= 0.05]
                     right = [(d.difference.value or 0) * gaps[d.first, d.second] > 0 for d in claims]
                     grid.tally(row, "no false claim by Holm").hold(all(right))
-                    grid.tally(row, "ranks").see(rank, *_ends([s.rank for s in found.standings]))
-                    certain = np.array([s.certain for s in found.standings], dtype=float).T
-                    grid.tally(row, "certain ranks, each").see(rank, *certain)
-                    grid.tally(row, "all at once").hold(bool(((certain[0] <= rank) & (rank <= certain[1])).all()))
+                    [weights] = bootstrap.item_weights(conversations, RESAMPLES, seed)
+                    over = weights @ scores / conversations
+                    better = rank.surely_better(scores.mean(axis=0), over, conversations)
+                    assert better is not None
+                    compared = np.array([s.certain for s in found.standings], dtype=float)
+                    profiled = np.array(rank.ranges(better), dtype=float)
+                    for name, ends in (
+                        ("ranges of `compare`, all at once", compared),
+                        ("ranges of `profile`, all at once", profiled),
+                    ):
+                        grid.tally(row, name).hold(bool(((ends[:, 0] <= place) & (place <= ends[:, 1])).all()))
+                    spread = (
+                        float((compared[:, 1] - compared[:, 0]).mean()),
+                        float((profiled[:, 1] - profiled[:, 0]).mean()),
+                    )
+                    widths.setdefault(row, []).append(spread)
+                    ends = np.array([bootstrap.percentile(column) for column in averaged(over).T])
+                    held = (ends[:, 0] <= place) & (place <= ends[:, 1])
+                    grid.tally(row, "percentiles of ranks, all at once").hold(bool(held.all()))
     yield grid
+    rows = [[*row, *(f"{width:.2g}" for width in np.mean(each, axis=0))] for row, each in widths.items()]
+    yield table("How many ranks a range spans, less one", [*settings, "`compare`", "`profile`"], rows)
 
 
 def _ends(found: list[Interval]) -> tuple[Floats, Floats]:
@@ -668,6 +544,7 @@ def studies(repetitions: int, generator: np.random.Generator) -> Iterator[object
     settings = ("systems × conversations × raters",)
     at_hand = Grid("Generalizability study: for the systems and raters at hand, as printed", *settings)
     at_large = Grid("Generalizability study: the same intervals for systems and raters at large", *settings)
+    enough = Grid("How many it takes to a dependability of .8: raters like those drawn, the systems at hand", *settings)
     for s, r in ((1, 2), (5, 3), (9, 3)):
         large = (
             generalizability.Components(None, 0.6, 0.05, None, None, None, 0.4)
@@ -697,12 +574,30 @@ def studies(repetitions: int, generator: np.random.Generator) -> Iterator[object
                     assert number is not None
                     grid.see(row, "Eρ²", order, found.generalizability)
                     grid.see(row, "Φ", number, found.dependability)
+                needed = large if s == 1 else large._replace(system=float(system.var(ddof=1)))
+                for name, n, needs in zip(
+                    ("raters", "conversations"), _needs(needed, c, r), found.needs or (), strict=True
+                ):
+                    if name == "raters" or s > 1:  # of one system, conversations are what is measured
+                        enough.tally(row, name).hold((needs.low or math.inf) <= n <= (needs.high or math.inf))
+                        enough.tally(row, f"{name}, an upper end").hold(needs.high is not None)
+                        enough.tally(row, f"{name}, the bare number").hold((needs.value or math.inf) == n)
                 for name, value in hand._asdict().items():
                     if value is not None:
                         ends = getattr(found.low, name), getattr(found.high, name)
                         at_hand.tally(row, f"σ²({name.replace('_', ' × ')})").see(value, *ends)
     yield at_hand
     yield at_large
+    yield enough
+
+
+def _needs(components: generalizability.Components, conversations: int, raters: int) -> tuple[float, float]:
+    """Return how many raters, and how many conversations, bring Φ to .8; infinite where no number does."""
+    needed = (
+        generalizability.raters_needed(components, 0.8, conversations=conversations),
+        generalizability.conversations_needed(components, 0.8, raters=raters),
+    )
+    return tuple(math.inf if n is None else float(n) for n in needed)  # type: ignore[return-value]  # of two
 
 
 def _at_hand(large: generalizability.Components, fixed: Floats) -> generalizability.Components:
@@ -757,7 +652,8 @@ def _to_read(target: float) -> float:
 PARTS = {
     "systems": (systems, 1000), "both": (both, 1000), "replies": (replies, 1000), "shares": (shares, 2000),
     "means": (means, 1000), "closed": (closed, 1000), "corrected": (corrected, 1000), "verdicts": (verdicts, 2000),
-    "ranks": (ranks, 1000), "studies": (studies, 1000), "reading": (reading, 300),
+    "ranks": (ranks, 1000), "studies": (studies, 1000), "reading": (reading, 300), "unequal": (unequal, 1000),
+    "panel": (panel, 300), "kinship": (kinship, 200),
 }  # fmt: skip
 """What there is, with how many repetitions."""
 

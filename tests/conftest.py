@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
+from mindgauge.verbs import passes
 from tests.stub import Stub, completion, says, words
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ settings.register_profile("shared", deadline=None, derandomize=True)
 settings.register_profile("search", deadline=None, max_examples=1_000)
 settings.load_profile("shared")
 
+_SEEN = passes.seen
+
 
 def obliging(body: dict[str, Any], count: int) -> web.StreamResponse:
     """Answer like a good subject and a good judge: what is asked for decides which."""
@@ -34,6 +37,25 @@ def obliging(body: dict[str, Any], count: int) -> web.StreamResponse:
         if "enum" in described:
             verdict[name] = described["enum"][len(words(body)) % len(described["enum"])]
     return says(json.dumps(verdict))
+
+
+@pytest.fixture(autouse=True)
+def known_judges(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Let tests run on a machine that has seen every judge pass; what they note there is nobody's home.
+
+    Else each test with a judge would begin with an entry test of 40 calls. Tests of that take `fresh_machine`; commands
+    in processes of their own say --no-qualify.
+    """
+    monkeypatch.setenv(passes.FOLDER, str(tmp_path_factory.mktemp("state")))
+    monkeypatch.setattr(passes, "seen", lambda judge, instrument: True)
+
+
+@pytest.fixture
+def fresh_machine(known_judges: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Let a test run on a machine that has seen nothing yet; return its state folder."""
+    monkeypatch.setattr(passes, "seen", _SEEN)
+    monkeypatch.setenv(passes.FOLDER, str(tmp_path / "state"))
+    return tmp_path / "state"
 
 
 @pytest.fixture

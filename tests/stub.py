@@ -56,6 +56,11 @@ class Loopback:
     def model(self) -> str:
         return f"{self.url}#stub"
 
+    @property
+    def judge(self) -> str:
+        """Another model at the same server: one that judges itself is refused."""
+        return f"{self.url}#judge"
+
     def __enter__(self) -> Self:
         self._thread.start()
         assert self._ready.wait(10)

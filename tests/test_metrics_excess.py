@@ -9,6 +9,7 @@ import pytest
 
 from mindgauge.metrics import Metric, Table, estimate
 from mindgauge.metrics.excess import excess_over_people, people_rate, yes_rate
+from mindgauge.stats.interval import AGREED
 
 if TYPE_CHECKING:
     from mindgauge.records import Value
@@ -42,7 +43,9 @@ def test_a_model_that_always_says_the_same(code: int, expected: float) -> None:
 
 def test_a_model_that_does_as_people_do_has_no_excess() -> None:
     found = estimate(excess_over_people, table([YES, NO, NO], [YES, NO, NO]))
-    assert (found.value, found.low, found.high) == (0, 0, 0)
+    other = 1 - 0.025 ** (1 / 3)
+    assert (found.value, found.low, found.high) == pytest.approx((0, -other, other))
+    assert found.note == AGREED, "three prompts without a difference say little of others"
 
 
 def test_prompts_without_people_and_without_a_verdict() -> None:

@@ -18,6 +18,7 @@ from mindgauge.metrics.groups import (
     spread_over,
 )
 from mindgauge.records import Message, Sample
+from mindgauge.stats.interval import SAME
 from mindgauge.variants import personas
 
 LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -61,7 +62,7 @@ def test_replies_that_are_all_alike_differ_in_nothing() -> None:
     same = table([1] * 8, [3] * 8, [4] * 8)
     for metric in (spread_over("age"), gap_over("gender"), group_spread, largest_gap, noise_floor, spread_above_noise):
         found = estimate(metric, same, resamples=50)
-        assert (found.value, found.low, found.high) == (0, 0, 0)
+        assert (found.value, found.low, found.high, found.note) == (0, None, None, SAME)
 
 
 def test_a_missing_value_moves_nobody_to_an_easier_context() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mindgauge.metrics import Table, accuracy, estimate
-from mindgauge.metrics.options import accuracy_of_read, chance, option_consistency
+from mindgauge.metrics import Table, accuracy, accuracy_of_read, estimate
+from mindgauge.metrics.options import chance, option_consistency
 
 LETTERS = ("A", "B", "C", "D")
 

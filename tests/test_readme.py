@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
-
-from mindgauge.cli import app
 
 README = Path(__file__).parent.parent / "README.md"
 PAGES = pytest.mark.parametrize(
@@ -26,20 +22,6 @@ def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (code,) = blocks("python")
     exec(compile(code, "README.md", "exec"), {})
     assert (tmp_path / "runs" / "mine" / "report.html").is_file()
-
-
-@PAGES
-def test_the_commands_exist_with_their_options(page: Path) -> None:
-    lines = "\n".join(blocks("sh", page)).replace("\\\n", " ").splitlines()
-    commands = [shlex.split(line, comments=True) for line in lines]
-    for program, *arguments in (command for command in commands if command):
-        if program.rpartition("/")[2] != "mindgauge":
-            continue
-        verb = get_command(app)
-        while hasattr(verb, "commands"):  # `judges` has verbs of its own
-            verb = verb.commands[arguments.pop(0)]
-        known = {option for parameter in verb.params for option in parameter.opts}
-        assert {a for a in arguments if a.startswith("--")} <= known, arguments
 
 
 def test_the_readme_shows_commands() -> None:

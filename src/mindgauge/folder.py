@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -43,6 +43,43 @@ class DataFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sha256: str = ""
 
 
+class Sent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What stands in every request of a kind, unless a command says otherwise: the tests hold captured requests against it."""
+
+    temperature: float | Literal["own"]
+    """`own` where none is sent, so that the model's default holds."""
+    seed: bool
+    """Whether the repeat's number is sent as the seed."""
+    room: int
+    """Tokens that an answer may have."""
+    system: bool
+    """Whether a message of ours stands before the dialogue."""
+    fence: bool
+    """Whether what is asked about stands in a fence with a fresh nonce."""
+    schema: bool
+    """Whether a JSON schema is asked for; quotes and a reason stand before the values."""
+    repairs: int
+    """How often an answer that cannot be read is asked again."""
+
+    @property
+    def told(self) -> str:
+        """The same in words."""
+        parts = [
+            "the model's own default temperature" if self.temperature == "own" else f"temperature {self.temperature:g}",
+            "the repeat's number as the seed" if self.seed else "no seed",
+            f"room for {self.room:,} tokens",
+            "a message of ours before the dialogue" if self.system else "no system message",
+            *(["what is asked about in a fence with a fresh nonce"] if self.fence else []),
+            *(["a JSON schema with quotes and a reason before the values"] if self.schema else []),
+            *(
+                [f"an unreadable answer asked again {'once' if self.repairs == 1 else f'{self.repairs} times'}"]
+                if self.repairs
+                else []
+            ),
+        ]
+        return ", ".join(parts)
+
+
 class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a benchmark is, and what it is not."""
 
@@ -59,6 +96,10 @@ class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     restricted: bool = False
     """The released texts are not open: a report shows them only where it is asked to."""
     departures: tuple[str, ...] = ()
+    asks: Sent | None = None
+    """What is sent to a model under test."""
+    judging: Sent | None = None
+    """What is sent to a judge of replies."""
     data: tuple[DataFile, ...] = ()
 
     @classmethod

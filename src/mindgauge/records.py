@@ -161,7 +161,8 @@ class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
     """One finished call to a model, as it happened: the raw text, what it took, and what went wrong if it did.
 
     `model_resolved` and `fingerprint` are what the server says it ran; `cost` is in US dollars, None if no price is
-    known; `seconds` is the last attempt, `at` its end in seconds since 1970.
+    known; `seconds` is the last attempt, `at` its end in seconds since 1970. `unsupported` are the parameters that the
+    server does not take, so that it was asked without them.
     """
 
     status: Status
@@ -175,3 +176,4 @@ class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
     cost: float | None = None
     error: str = ""
     at: float = 0.0
+    unsupported: tuple[str, ...] = ()

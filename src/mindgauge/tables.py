@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from mindgauge.errors import DataError
+from mindgauge.files import File, Readable
 from mindgauge.records import Message
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _NEUTRALISED = re.compile(r"'+[=+\-@\t\r]")
 _NUMBER = r"^[+-]?\d+(\.\d+)?$"
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Readable) -> str:
     """Read a UTF-8 file, with or without a byte order mark.
 
     Raises:
@@ -44,7 +45,7 @@ def read_text(path: Path) -> str:
         raise DataError(f"{path}: cannot read it ({error.strerror})") from error
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: Readable) -> Any:
     """Read a JSON file; NaN and Infinity, which spreadsheets and Python write but JSON lacks, become None.
 
     Raises:
@@ -66,7 +67,7 @@ def _broken(error: Exception) -> str:
     return "nested too deeply" if isinstance(error, RecursionError) else "a number of thousands of digits"
 
 
-def read_records(path: Path) -> list[dict[str, Any]]:
+def read_records(path: Readable) -> list[dict[str, Any]]:
     """Read a JSON file that holds a list of objects.
 
     Raises:
@@ -84,17 +85,17 @@ class Frame(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 
-def read_table(source: str | Path | Frame) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_table(source: str | Readable | Frame) -> Iterator[tuple[int, dict[str, Any]]]:
     """Read a CSV, JSONL or Parquet file as (line, row) pairs, or a table in memory; a file's name says its kind.
 
     Raises:
         DataError: the file is missing, of another kind, or broken; the message names the line.
     """
-    if not isinstance(source, str | Path):
+    if not isinstance(source, str | Path | File):
         yield from _rows(_frame(source))
         return
-    path = Path(source)
-    if not path.is_file():
+    path = Path(source) if isinstance(source, str) else source
+    if isinstance(path, Path) and not path.is_file():
         raise DataError(f"{path}: no such file")
     match path.suffix.lower():
         case ".csv" | ".tsv":
@@ -107,7 +108,7 @@ def read_table(source: str | Path | Frame) -> Iterator[tuple[int, dict[str, Any]
             raise DataError(f"{path}: expected .csv, .jsonl or .parquet, found {suffix or 'no ending'}")
 
 
-def _read_csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _read_csv(path: Readable) -> Iterator[tuple[int, dict[str, Any]]]:
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
     reader = csv.DictReader(io.StringIO(read_text(path), newline=""), delimiter=delimiter, strict=True)
     try:
@@ -119,7 +120,7 @@ def _read_csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise DataError(f"{path}:{reader.line_num}: broken CSV ({error})") from error
 
 
-def _read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _read_jsonl(path: Readable) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in enumerate(read_text(path).split("\n"), 1):
         if not line.strip():
             continue
@@ -132,11 +133,11 @@ def _read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, row
 
 
-def _read_parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _read_parquet(path: Readable) -> Iterator[tuple[int, dict[str, Any]]]:
     import polars as pl
 
     try:
-        frame = pl.read_parquet(path)
+        frame = pl.read_parquet(path if isinstance(path, Path) else path.read_bytes())
     except (pl.exceptions.PolarsError, OSError) as error:
         raise DataError(f"{path}: not a Parquet file ({error})") from error
     yield from _rows(frame)

@@ -72,7 +72,7 @@ def test_repeats_are_averaged_within_samples_and_samples_within_conversations() 
     scores = pair(mean_level, table, np.array(system), np.array(sample))
     close(scores.value, [[(4 + 1) / 2, (1 + 3) / 2], [2, 4]])
     assert scores.samples.tolist() == [2, 1]
-    assert scores.ratings.tolist() == [4, 3]
+    assert scores.replies.tolist() == [3, 3], "two verdicts on one reply are one reply"
     assert scores.left_out == 0
 
 
@@ -82,7 +82,7 @@ def test_only_samples_that_all_systems_of_a_conversation_have_are_compared() -> 
     scores = pair(mean_level, table, np.array(system), np.array(sample))
     close(scores.value, [[5, 5], [2, 3]])
     assert scores.left_out == 3, "one that the other did not answer, and two conversations of one system alone"
-    assert scores.ratings.tolist() == [2, 2]
+    assert scores.replies.tolist() == [2, 2]
 
 
 def test_a_missing_score_is_nowhere_a_number_and_has_bounds() -> None:
@@ -117,7 +117,7 @@ def test_pairing_keeps_its_promises_whatever_is_missing(codes: np.ndarray, asked
         assert not (valued & ~about.present).any()
         assert (about.least[valued] <= about.value[valued] + 1e-12).all()
         assert (about.value[valued] <= about.most[valued] + 1e-12).all()
-        assert about.ratings.sum() == (about.present * about.samples[:, None]).sum()
+        assert about.replies.sum() == (about.present * about.samples[:, None]).sum()
 
 
 # -- closed questions -------------------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ def test_what_cannot_be_compared_is_one_line(second: str, said: str, planted: Pl
     if second == "elsewhere":
         runs.append(planted.answered("two", [Asked("elsewhere", "sad")], {"c": ["sad"]}))
     if second == "other":
-        runs.append(planted.rated("two", CALM, {("s", "judge"): [3] * N}))
+        runs.append(planted.rated("two", CALM, {("s", "judge"): [2, 4] * (N // 2)}))
     if second == "nothing":
         runs.append(planted.rated("two", CALM, {}))
     with pytest.raises(UsageError) as error:

@@ -36,11 +36,11 @@ def clinicians(real: Path, tmp_path_factory: pytest.TempPathFactory) -> Escalati
 
 
 class TestTheCliniciansReplies:
-    """The figures of the trial that this was built from, each made by another program on the released files."""
+    """The clinicians' replies; orders in which nothing is learned as another program has them, on the run's database."""
 
     def test_what_there_is(self, clinicians: Escalation) -> None:
-        assert (clinicians.n, clinicians.clusters, clinicians.n_unsafe, clinicians.needed) == (190, 188, 53, 51)
-        assert clinicians.ideal == pytest.approx(51 / 190)
+        assert (clinicians.n, clinicians.clusters, clinicians.n_unsafe, clinicians.needed) == (190, 188, 40, 38)
+        assert clinicians.ideal == pytest.approx(38 / 190)
         assert clinicians.left_out == 16
         assert clinicians.selection == "lowest_scores_n200"
         assert clinicians.people == ["H1", "H2"]
@@ -49,15 +49,15 @@ class TestTheCliniciansReplies:
     @pytest.mark.parametrize(
         ("name", "reads"),
         [
-            ("gpt-4o-mini", 0.493),
-            ("gpt-5-nano", 0.512),
-            ("llama-4-scout-17b-16e-instruct", 0.399),
-            ("jury/mean", 0.389),
-            ("jury/median", 0.464),
-            ("jury/minimum", 0.505),
+            ("gpt-4o-mini", 0.456),
+            ("gpt-5-nano", 0.491),
+            ("llama-4-scout-17b-16e-instruct", 0.393),
+            ("jury/mean", 0.363),
+            ("jury/median", 0.443),
+            ("jury/minimum", 0.445),
             ("shortest first", 0.689),
-            ("judges + length", 0.326),
-            ("judges + length + category", 0.316),
+            ("judges + length", 0.305),
+            ("judges + length + category", 0.2895),
         ],
     )
     def test_what_must_be_read(self, clinicians: Escalation, name: str, reads: float) -> None:
@@ -70,29 +70,29 @@ class TestTheCliniciansReplies:
 
     def test_by_target(self, clinicians: Escalation) -> None:
         jury, both = order(clinicians, "jury/mean"), order(clinicians, "judges + length + category")
-        assert list(jury.reads_for.values()) == pytest.approx([0.301, 0.335, 0.389, 0.407, 0.425], abs=0.001)
-        assert list(both.reads_for.values())[2:] == pytest.approx([0.316, 0.332, 0.337], abs=0.001)
+        assert list(jury.reads_for.values()) == pytest.approx([0.273, 0.319, 0.363, 0.416, 0.416], abs=0.001)
+        assert list(both.reads_for.values())[2:] == pytest.approx([0.2895, 0.363, 0.363], abs=0.001)
         assert both.found[0] == 0
-        assert both.found[32] == pytest.approx(51 / 53, abs=0.03)
+        assert both.found[32] == pytest.approx(39 / 40, abs=0.03)
         assert both.found[-1] == 1
 
     def test_the_aim_is_reached_as_a_point_and_the_interval_reaches_beyond_it(self, clinicians: Escalation) -> None:
         found = order(clinicians, "judges + length + category")
-        assert (found.reads.low, found.reads.high) == pytest.approx((0.245, 0.40), abs=0.015)
-        assert (found.threshold_reads, found.threshold_finds) == pytest.approx((0.315, 0.95), abs=0.01)
-        assert found.minus_jury.value == pytest.approx(0.316 - 0.389, abs=0.001)
+        assert (found.reads.low, found.reads.high) == pytest.approx((0.222, 0.407), abs=0.015)
+        assert (found.threshold_reads, found.threshold_finds) == pytest.approx((0.293, 0.947), abs=0.01)
+        assert found.minus_jury.value == pytest.approx(0.289 - 0.363, abs=0.001)
 
     def test_of_a_model_not_learned_from_it_is_worse_than_the_jury(self, clinicians: Escalation) -> None:
         found = order(clinicians, "judges + length + category")
-        assert found.unseen.value == pytest.approx(0.46, abs=0.02)
-        assert order(clinicians, "jury/mean").unseen.value == pytest.approx(0.389, abs=0.001)
+        assert found.unseen.value == pytest.approx(0.42, abs=0.02)
+        assert order(clinicians, "jury/mean").unseen.value == pytest.approx(0.363, abs=0.001)
         assert any("of a model from which nothing was learned" in note for note in clinicians.notes)
 
     def test_length_carries_it(self, clinicians: Escalation) -> None:
         slopes = order(clinicians, "judges + length + category").coefficients
-        assert slopes["log length"] == pytest.approx(-1.87, abs=0.01)
-        assert slopes["gpt-4o-mini"] == pytest.approx(1.26, abs=0.01)
-        assert order(clinicians, "length + category, no judge").reads.value == pytest.approx(0.353, abs=0.01)
+        assert slopes["log length"] == pytest.approx(-1.14, abs=0.01)
+        assert slopes["gpt-4o-mini"] == pytest.approx(1.03, abs=0.01)
+        assert order(clinicians, "length + category, no judge").reads.value == pytest.approx(0.337, abs=0.01)
 
 
 def test_a_judge_who_sees_more_reads_less_and_an_ideal_one_reads_the_least(tmp_path: Path) -> None:
@@ -136,18 +136,25 @@ def test_a_classifier_is_read_by_its_probabilities_also_where_it_abstains(tmp_pa
     found = escalation(world.write(tmp_path / "run"), unsafe=BAD, resamples=100)
     one = order(found, "classifier/x")
     assert (one.kind, one.missing) == ("classifier", 0)
-    assert one.reads.value == pytest.approx(found.ideal, abs=0.02)
+    assert one.reads.value == pytest.approx(found.ideal, abs=0.03), "it knows the truth; of two people one is milder"
     assert "judges + classifiers + length + category" in {each.name for each in found.orders}
     assert any("trained without these replies' labels" in note for note in found.notes)
 
 
-def test_one_person_is_enough_to_call_it_unsafe_and_a_missing_word_leaves_it_out(tmp_path: Path) -> None:
+def test_people_call_it_unsafe_together_and_who_says_nothing_is_left_out(tmp_path: Path) -> None:
+    """Of two people the mean of their values decides, of one that value, of three the middle one."""
     world = World().judge("judge", 0.5)
     for i, (reply, level) in enumerate(zip(world.replies, world.truth.tolist(), strict=True)):
-        world.ratings += [said(reply, "H1", None if i < 7 else 5), said(reply, "H2", level)]
+        world.ratings += [
+            said(reply, "H1", None if i < 20 else min(5, level + 1)),
+            said(reply, "H2", level if i >= 7 else None),
+        ]
+        if i >= 100:
+            world.ratings.append(said(reply, "H3", level))
     found = escalation(world.write(tmp_path / "run"), unsafe=BAD, resamples=100)
     assert (found.n, found.left_out) == (193, 7)
-    assert found.n_unsafe == int((world.truth[7:] <= 2).sum())
+    alone, two, three = world.truth[7:20], world.truth[20:100], world.truth[100:]
+    assert found.n_unsafe == int((alone <= 2).sum() + (two <= 1.5).sum() + (three <= 2).sum())
 
 
 def test_one_judge_is_its_own_jury(tmp_path: Path) -> None:

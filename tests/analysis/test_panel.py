@@ -17,6 +17,7 @@ from mindgauge.analysis.panel.jury import Bench, How, verdicts, weights
 from mindgauge.analysis.panel.panels import CHOSEN
 from mindgauge.analysis.reliability.scale import Scale
 from mindgauge.errors import DataError, UsageError
+from mindgauge.reports import jury_phrases
 from mindgauge.verbs.judges.panel import panel
 from mindgauge.verbs.reliability import reliability
 from tests.analysis.reliability.conftest import World
@@ -208,33 +209,41 @@ def test_the_judge_chosen_on_other_conversations_does_not_profit_from_luck() -> 
     assert min(flattered) >= 0
 
 
-def test_effective_number_copies_are_one_and_independent_judges_are_all() -> None:
-    """Against people without error of their own, errors of independent judges have no correlation."""
-    generator = np.random.default_rng(1)
-    truth = generator.uniform(2, 4, 4000)
-
-    def table(errors: dict[str, Any]) -> pl.DataFrame:
-        parts = {"H1": ("person", truth), **{name: ("model", truth + error) for name, error in errors.items()}}
-        return pl.DataFrame(
-            [
-                {"subject": f"r{i}", "criterion": "q", "rater": name, "rater_kind": kind, "value": float(value), "cluster": f"c{i // 2}"}
-                for name, (kind, values) in parts.items()
-                for i, value in enumerate(values)
-            ]
-        )  # fmt: skip
-
-    independent = {name: generator.normal(0, 0.3, 4000) for name in "abcd"}
-    copies = dict.fromkeys("abcd", independent["a"])
-    half = {name: error + generator.normal(0, 0.3, 4000) for name, error in copies.items()}
-    for errors, worth in ((independent, 4.0), (copies, 1.0), (half, 4 / (1 + 3 * 0.5))):
-        [found] = panel(table(errors), how=["mean"], scale="0:6", resamples=200).panels
-        assert found.effective.value == pytest.approx(worth, rel=0.05)
-        assert (found.effective.low or 9) - 1e-9 <= worth * 1.05
-        assert (found.effective.high or 0) + 1e-9 >= worth * 0.95
+def test_independent_noise_is_never_called_a_worth() -> None:
+    """Judges that say anything at random are as independent as can be, and follow nobody."""
+    world = World().rated_by("H1", "person").rated_by("H2", "person")
+    for name in "abc":
+        world.rated_by(name, noise=60)
+    [found] = of(world).panels
+    assert found.independent.value == pytest.approx(3, abs=0.4)
+    assert not found.errors.follows
+    said = " ".join(jury_phrases.together(found))
+    assert "do not surely follow people" in said
+    assert "independent" not in said + jury_phrases.finding({"safety": found})
 
 
-@pytest.mark.parametrize(("people", "worth"), [(2, 1.5), (3, 1.5), (1, None)])
-def test_effective_number_is_free_of_the_error_that_judges_share_with_people(people: int, worth: float | None) -> None:
+def test_independence_and_gain_are_two_sentences() -> None:
+    [found] = of(three()).panels
+    assert found.errors.follows and found.errors.floored
+    independence, gain = jury_phrases.together(found)
+    assert f"err like {found.independent.value:.2f} independent judges" in independence
+    assert "squared error is" in gain and "worth" not in independence + gain
+    assert (found.errors.jury or 9) < (found.errors.average or 0) < (found.errors.constant or 0)
+
+
+def test_copies_of_a_judge_err_like_one_and_gain_nothing() -> None:
+    frame = three().frame()
+    own = frame.filter(pl.col("rater") == "a")
+    people = frame.filter(pl.col("rater_kind") == "person")
+    copies = [own.with_columns(rater=pl.lit(name)) for name in "xyz"]
+    [found] = panel(pl.concat([people, *copies]), resamples=200).panels
+    assert found.independent.value == pytest.approx(1)
+    assert found.errors.gain.value == pytest.approx(0)
+    assert "0 % smaller" not in " ".join(jury_phrases.together(found))
+
+
+@pytest.mark.parametrize("people", [1, 2, 3])
+def test_people_s_own_error_is_taken_off_where_it_is_known(people: int) -> None:
     """Three judges whose errors correlate .5, against people who err as much as they and of whom one is milder."""
     generator = np.random.default_rng(2)
     n, shared = 6000, generator.normal(0, 0.3, 6000)
@@ -248,29 +257,18 @@ def test_effective_number_is_free_of_the_error_that_judges_share_with_people(peo
         }) for name, (kind, values) in said.items()
     ])  # fmt: skip
     found = panel(table, how=["mean"], scale="-1:7", resamples=200)
-    effective = found.panels[0].effective
-    if worth is None:
-        known = (0.09 + 0.25) / (0.18 + 0.25)
-        assert effective.value == pytest.approx(3 / (1 + 2 * known), rel=0.03), "one person's error stays in it"
-        assert any("the judges are worth more" in note for note in found.notes)
+    [one_] = found.panels
+    said_ = " ".join(jury_phrases.together(one_))
+    if people == 1:
+        assert (one_.independent.value or 9) < 1.4, "one person's error stays in it"
+        assert any("no subject was rated by two people" in note for note in found.notes)
+        assert "independent judges or more" in said_
+        assert "at least" in jury_phrases.finding({"q": one_})
     else:
-        assert effective.value == pytest.approx(worth, rel=0.05)
-        assert (effective.low or 9) <= worth <= (effective.high or 0)
-        assert not any("the judges are worth more" in note for note in found.notes)
-
-
-def test_no_panel_is_worth_more_than_its_members() -> None:
-    """Two judges, one of whom errs up where the other errs down."""
-    truth = np.array([2.0, 3.0, 4.0, 2.0, 3.0, 4.0] * 5)
-    error = np.tile([0.5, -0.5, 0.5, -0.5, 0.5], 6)
-    said = {"H1": ("person", truth), "a": ("model", truth + error), "b": ("model", truth - error)}
-    table = pl.concat([
-        pl.DataFrame({
-            "subject": [f"r{i}" for i in range(30)], "criterion": "q", "rater": name, "rater_kind": kind, "value": values,
-        }) for name, (kind, values) in said.items()
-    ])  # fmt: skip
-    [found] = panel(table, how=["mean"], scale="1:5", resamples=200).panels
-    assert (found.effective.value, found.effective.high) == (2, 2)
+        assert one_.independent.value == pytest.approx(1.5, rel=0.05)
+        assert (one_.independent.low or 9) <= 1.5 <= (one_.independent.high or 0)
+        assert not any("rated by two people" in note for note in found.notes)
+        assert "or more" not in said_
 
 
 def test_what_people_rated_and_no_judge_did_is_said() -> None:
@@ -320,7 +318,8 @@ def test_a_panel_without_people_is_a_panel() -> None:
     [one_] = found.panels
     assert one_.members == ["a", "b"]
     assert one_.cards == []
-    assert one_.effective.value is not None
+    assert one_.independent.value is one_.errors.jury is None
+    assert "not known" in " ".join(jury_phrases.together(one_))
     assert one_.without
     assert set(one_.means) == {"a", "b", "jury/mean", "jury/median", "jury/majority", "jury/minimum"}
     assert any("no person rated" in note for note in found.notes)
@@ -335,7 +334,7 @@ def test_classes_have_a_majority_and_no_correlation() -> None:
     [one_] = found.panels
     assert [each.judge for each in one_.cards if each.judge.startswith("jury")] == ["jury/majority"]
     assert card(one_, "jury/majority").estimates["alpha"].value is not None
-    assert one_.effective.value is None
+    assert one_.independent.note == "classes have no correlation"
     assert sum("classes have no" in note for note in found.notes) == 4
 
 

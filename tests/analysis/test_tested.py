@@ -49,7 +49,7 @@ def test_a_judge_beside_a_rule() -> None:
         ),
     )
     (line,) = tested.notes(JAILBREAK, found)
-    assert "j calls 40% refused, the rule refusal_words finds 60%" in line
+    assert "j calls 40 % refused, the rule refusal_words finds 60 %" in line
     assert "kappa 0.62" in line, "observed .8, expected .4 · .6 + .6 · .4 = .48"
 
 

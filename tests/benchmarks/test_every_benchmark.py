@@ -129,7 +129,7 @@ def test_published_numbers_can_be_read(benchmark: Benchmark) -> None:
 @pytest.mark.parametrize("mode", ["joint", "split"])
 def test_it_runs_from_end_to_end(benchmark: Benchmark, mode: str, tmp_path: Path) -> None:
     with Stub(obliging) as stub:
-        found = mindgauge.run(benchmark.name, model=stub.model, judge=stub.model, out=tmp_path, limit=12, mode=mode)
+        found = mindgauge.run(benchmark.name, model=stub.model, judge=stub.judge, out=tmp_path, limit=12, mode=mode)
         assert isinstance(found, Scores)
         optional = any(c.not_applicable or c.applies for c in benchmark.criteria)
         allowed = (
@@ -169,7 +169,7 @@ def test_a_hostile_reply_cannot_leave_its_fence(benchmark: Benchmark, tmp_path: 
         return says(hostile)
 
     with Stub(handler) as stub:
-        mindgauge.run(benchmark.name, model=stub.model, judge=stub.model, out=tmp_path, limit=7)
+        mindgauge.run(benchmark.name, model=stub.model, judge=stub.judge, out=tmp_path, limit=7)
         for body in stub.bodies:
             text = body["messages"][0]["content"]
             if "response_format" in body:

@@ -58,13 +58,13 @@ def test_help_and_version() -> None:
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--runs", "many"], "runs"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--mode", "both"], "joint or split"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--protocol", "none"], "gold or recognised"),
-        (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--where", "language"], "write NAME=VALUE"),
+        (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--where", "language"], "write TAG=VALUE"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--where", "language=xx"], "no sample is left"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--price", "cheap"], "write IN:OUT"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--judge", "rule/refusel"], "did you mean rule/refusal"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--data", "nowhere"], "no such folder"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--qualify"], "name one with --judge"),
-        (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--judge", "http://127.0.0.1:1/v1#m", "--anchors", "5"], "says how many anchors --qualify takes"),
+        (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--judge", "http://127.0.0.1:1/v1#m", "--no-qualify", "--anchors", "5"], "says how many anchors the entry test takes"),
         (["run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:1/v1#m", "--judge", "http://127.0.0.1:1/v1#m", "--qualify"], "closed question"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#gpt-4o", "--judge", "http://127.0.0.1:2/v1#o4-mini", "--limit", "7"], "#o4-mini would judge 7 of replies of its own family, by http://127.0.0.1:1/v1#gpt-4o"),
         (["run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:1/v1#m", "--ask", "sequential"], "crisis_type cannot be asked sequential: it has no node.md (its ways: flat)"),
@@ -93,7 +93,9 @@ def test_a_wrong_command_is_one_line(
 
 
 def test_an_unreachable_endpoint_says_how_often_it_was_tried(tmp_path: Path) -> None:
-    said = complains("run", RESPONSE, "--model", "http://127.0.0.1:9/v1#m", "--tries", 1, code=1, folder=tmp_path)
+    said = complains(
+        "run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:9/v1#m", "--tries", 1, code=1, folder=tmp_path
+    )
     assert "did not answer after 1 tries" in said
 
 
@@ -104,11 +106,12 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         "--model",
         stub.model,
         "--judge",
-        stub.model,
+        stub.judge,
         "--judge",
         "rule/outside_help",
         "--limit",
         14,
+        "--no-qualify",
         folder=tmp_path,
     )
     assert set(ran) == {
@@ -121,8 +124,11 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         "statuses_by",
         "metrics",
         "qualifications",
+        "unfit",
         "notes",
+        "continued",
         "broken",
+        "headlines",
     }
     assert set(ran["metrics"][0]) == {
         "benchmark",
@@ -141,9 +147,14 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         "best",
         "runs",
         "mean_of_runs",
+        "note",
+        "void",
         "sd",
+        "subjects",
+        "unit",
+        "better",
     }
-    assert ran["judges"] == [stub.model, "rule/outside_help"]
+    assert ran["judges"] == [stub.judge, "rule/outside_help"]
     assert ran["calls"]["made"] == stub.calls == 28
     assert as_json("score", ran["run"], folder=tmp_path)["metrics"] == ran["metrics"]
     table = mindgauge("score", ran["run"], folder=tmp_path).stdout
@@ -159,7 +170,7 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         "--model",
         stub.model,
         "--judge",
-        stub.model,
+        stub.judge,
         "--judge",
         "rule/outside_help",
         "--limit",
@@ -185,13 +196,14 @@ def test_dry_run(stub: Stub, tmp_path: Path) -> None:
         "--model",
         stub.model,
         "--judge",
-        stub.model,
+        stub.judge,
         "--dry-run",
         "--price",
         "1:2",
         folder=tmp_path,
     )
-    assert found["calls"] == 3 * 112
+    assert found["calls"] == 3 * 112 + 40, "a judge that was never seen here takes its entry test first"
+    assert {step["purpose"]: step["calls"] for step in found["steps"]}["entry test"] == 40
     assert found["cost"] > 0
     assert not list(tmp_path.iterdir())
     assert stub.calls == 0
@@ -199,7 +211,7 @@ def test_dry_run(stub: Stub, tmp_path: Path) -> None:
 
 def test_qualify_shows_for_what_it_is_how_judges_placed_our_anchors(stub: Stub, tmp_path: Path) -> None:
     common = [
-        RESPONSE, "--model", stub.model, "--judge", stub.model, "--limit", 7, "--qualify", "--anchors", 10,
+        RESPONSE, "--model", stub.model, "--judge", stub.judge, "--limit", 7, "--qualify", "--anchors", 10,
     ]  # fmt: skip
     foreseen = as_json("run", *common, "--dry-run", folder=tmp_path)
     assert {step["purpose"]: step["calls"] for step in foreseen["steps"]} == {"reply": 7, "judge": 7, "entry test": 10}
@@ -209,8 +221,9 @@ def test_qualify_shows_for_what_it_is_how_judges_placed_our_anchors(stub: Stub, 
     (found,) = ran["qualifications"]
     assert set(found) == {
         "benchmark", "judge", "criterion", "n", "clusters", "missing", "exact", "within_1", "bias", "icc_a1", "levels",
+        "kappa", "result", "reason",
     }  # fmt: skip
-    assert (found["judge"], found["n"], [level["n"] for level in found["levels"]]) == (stub.model, 10, [2] * 5)
+    assert (found["judge"], found["n"], [level["n"] for level in found["levels"]]) == (stub.judge, 10, [2] * 5)
     table = mindgauge("run", *common, folder=tmp_path).stdout
     title = "agreement with 10 replies written by Mindgauge's authors to stand at known levels (not by clinicians)"
     assert title in " ".join(table.split())
@@ -276,7 +289,7 @@ def test_an_empty_reply_is_not_judged(stub: Stub, replies_file: Callable[..., Pa
     path = replies_file(
         {"user": "a", "reply": " ", "category": "no_crisis"}, {"user": "a", "reply": "c", "category": "no_crisis"}
     )
-    found = as_json("rate", RESPONSE, "--replies", path, "--judge", stub.model, folder=tmp_path)
+    found = as_json("rate", RESPONSE, "--replies", path, "--judge", stub.model, "--no-qualify", folder=tmp_path)
     assert found["statuses"] == {"ok": 2, "unparsable": 2}
     assert stub.calls == 1
 

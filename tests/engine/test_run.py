@@ -41,7 +41,7 @@ def run(stub: Stub, out: Path, name: str = RESPONSE, **more: Any) -> Scores:
     more.setdefault("settings", FAST)
     more.setdefault("limit", 14)
     if name == RESPONSE:
-        more.setdefault("judge", stub.model)
+        more.setdefault("judge", stub.judge)
     found = mindgauge.run(name, model=stub.model, out=out, **more)
     assert isinstance(found, Scores)
     return found
@@ -222,7 +222,7 @@ def test_a_budget_needs_a_price(stub: Stub, tmp_path: Path) -> None:
 
 def test_a_dry_run_sends_nothing_and_counts_right(stub: Stub, tmp_path: Path) -> None:
     found = mindgauge.run(
-        RESPONSE, model=stub.model, judge=stub.model, out=tmp_path / "r", limit=10, runs=2, judge_runs=3, dry_run=True
+        RESPONSE, model=stub.model, judge=stub.judge, out=tmp_path / "r", limit=10, runs=2, judge_runs=3, dry_run=True
     )
     assert not isinstance(found, Scores)
     assert found.calls == 10 * 2 + 10 * 2 * 3
@@ -233,7 +233,7 @@ def test_a_dry_run_sends_nothing_and_counts_right(stub: Stub, tmp_path: Path) ->
 
 def test_a_dry_run_over_a_run_begun_counts_what_is_left(stub: Stub, tmp_path: Path) -> None:
     run(stub, tmp_path / "r", limit=14)
-    found = mindgauge.run(RESPONSE, model=stub.model, judge=stub.model, out=tmp_path / "r", limit=14, dry_run=True)
+    found = mindgauge.run(RESPONSE, model=stub.model, judge=stub.judge, out=tmp_path / "r", limit=14, dry_run=True)
     assert not isinstance(found, Scores)
     assert (found.calls, found.done, found.cost) == (0, 28, None)
 
@@ -284,7 +284,7 @@ def test_a_full_disk_is_one_line_and_loses_nothing(stub: Stub, tmp_path: Path, m
 SCRIPT = """
 import sys, mindgauge
 from mindgauge import Settings
-mindgauge.run("help_or_harm/response", model=sys.argv[1], judge=sys.argv[1], out=sys.argv[2], runs=3, settings=Settings(concurrency=8))
+mindgauge.run("help_or_harm/response", model=sys.argv[1], judge=sys.argv[2], out=sys.argv[3], runs=3, settings=Settings(concurrency=8))
 """
 
 
@@ -295,7 +295,7 @@ def test_a_kill_repeats_no_finished_call(tmp_path: Path, after: int) -> None:
         return obliging(body, n)
 
     with Stub(handler) as stub:
-        command = [sys.executable, "-c", SCRIPT, stub.model, str(tmp_path / "r")]
+        command = [sys.executable, "-c", SCRIPT, stub.model, stub.judge, str(tmp_path / "r")]
         process = subprocess.Popen(command)
         while stub.calls < after and process.poll() is None:
             time.sleep(0.002)
@@ -322,6 +322,8 @@ def test_ctrl_c_finishes_what_is_under_way(tmp_path: Path) -> None:
             RESPONSE,
             "--model",
             stub.model,
+            "--judge",
+            "rule/refusal",
             "--out",
             str(tmp_path / "r"),
             "--concurrency",

@@ -196,10 +196,10 @@ def test_a_judge_sees_the_base_s_dialogue_and_the_part_of_the_reply_that_it_is_t
         return says("nothing" if text == "QUIET 1" else f"{text} because I say so")
 
     with Stub(answer) as stub:
-        found = mindgauge.run(benchmark.name, model=stub.model, judge=stub.model, out=tmp_path / "run")
+        found = mindgauge.run(benchmark.name, model=stub.model, judge=stub.judge, out=tmp_path / "run")
         assert isinstance(found, Scores)
         calls = stub.calls
-        mindgauge.run(benchmark.name, model=stub.model, judge=stub.model, out=tmp_path / "run")
+        mindgauge.run(benchmark.name, model=stub.model, judge=stub.judge, out=tmp_path / "run")
         assert stub.calls == calls, "nothing is asked or read twice"
     assert len(judged) == 3, "equal dialogues with equal parts of replies are one call"
     assert all("QUIET" not in text and "I say so" in text for text in judged)
@@ -207,7 +207,7 @@ def test_a_judge_sees_the_base_s_dialogue_and_the_part_of_the_reply_that_it_is_t
     assert (quality.value, quality.n, quality.missing) == (0.75, 6, 1)
     (shouts,) = found.find("share_yes", criterion="shouts")
     assert (shouts.value, shouts.n, shouts.missing) == (1.0, 3, 1)
-    assert found.judges == [stub.model], "what is read by rule is not a judge's"
+    assert found.judges == [stub.judge], "what is read by rule is not a judge's"
     with Store(tmp_path / "run") as store:
         rows_ = frame.ratings(store, benchmark)
         table = frame.table(rows_.filter(rows_["criterion"] == "kind"), benchmark.rubric.criteria[0], benchmark.by)

@@ -79,7 +79,7 @@ def test_the_order_is_vetoed_unsure_apart_low(crisis: Path, tmp_path: Path) -> N
     assert "dependency: vetoed in 1 of 2 verdicts" in reasons["vetoed"]
     assert reasons["=missing()"] == "empathy: 1 of 2 judges without a verdict"
     assert reasons["unsure"] == "empathy: 1 of 2 verdicts uncertain"
-    assert reasons["apart"] == "empathy: judges differ by 100% of the scale"
+    assert reasons["apart"] == "empathy: judges differ by 100 % of the scale"
     assert reasons["calm"] == ""
 
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -49,10 +49,10 @@ def begun(stub: BatchStub, out: Path) -> ForkServerProcess:
     return process
 
 
-def finished(stub: BatchStub, out: Path, monkeypatch: pytest.MonkeyPatch) -> Scores:
+def finished(stub: BatchStub, out: Path, monkeypatch: pytest.MonkeyPatch, **more: Any) -> Scores:
     for name, value in PAUSE.items():
         monkeypatch.setenv(name, value)
-    found = mindgauge.run(RESPONSE, model=stub.model, out=out, limit=LIMIT, settings=Settings(batch=True))
+    found = mindgauge.run(RESPONSE, model=stub.model, out=out, limit=LIMIT, settings=Settings(batch=True), **more)
     assert isinstance(found, Scores)
     return found
 
@@ -108,7 +108,7 @@ def _kept(out: Path) -> int:
 def test_ctrl_c_and_a_wait_that_is_over_end_with_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     main = "from mindgauge.cli import main; main()"
     with BatchStub(obliging) as stub:
-        command = [sys.executable, "-c", main, "run", RESPONSE, "--model", stub.model, "--out", str(tmp_path / "r"), "--limit", str(LIMIT), "--batch"]  # fmt: skip
+        command = [sys.executable, "-c", main, "run", RESPONSE, "--model", stub.model, "--judge", "rule/refusal", "--out", str(tmp_path / "r"), "--limit", str(LIMIT), "--batch"]  # fmt: skip
         environment = {**os.environ, **PAUSE}
         stub.ready_after = 10**9
         process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
@@ -126,5 +126,5 @@ def test_ctrl_c_and_a_wait_that_is_over_end_with_one_line(tmp_path: Path, monkey
         with Store(tmp_path / "r") as store:
             assert Batches(store).under_way(stub.model) == (1, LIMIT)
         stub.ready_after = 0
-        assert finished(stub, tmp_path / "r", monkeypatch).statuses == {"ok": LIMIT}
+        assert finished(stub, tmp_path / "r", monkeypatch, judge="rule/refusal").statuses == {"ok": 2 * LIMIT}
     assert set(stub.paid.values()) == {1}

@@ -321,10 +321,14 @@ def test_a_call_that_all_servers_refuse_is_asked_once_of_each() -> None:
 def test_servers_may_come_and_go_between_two_commands_without_paying_again(tmp_path: Path) -> None:
     with Stub(obliging) as a, Stub(obliging) as b:
         alone, both = f"{a.url}#m", f"{a.url},{b.url}#m"
-        first = mindgauge.run("help_or_harm/response", model=both, judge=both, out=tmp_path / "run", limit=14)
+        first = mindgauge.run(
+            "help_or_harm/response", model=both, judge=both, own_family=True, out=tmp_path / "run", limit=14
+        )
         calls = a.calls + b.calls
         assert b.calls > 0
-        second = mindgauge.run("help_or_harm/response", model=alone, judge=alone, out=tmp_path / "run", limit=14)
+        second = mindgauge.run(
+            "help_or_harm/response", model=alone, judge=alone, own_family=True, out=tmp_path / "run", limit=14
+        )
         assert a.calls + b.calls == calls
     assert isinstance(first, Scores)
     assert isinstance(second, Scores)

@@ -54,7 +54,7 @@ def texts() -> list[str]:
 def go_on(stub: Stub, out: Path) -> None:
     settings = Settings(concurrency=AT_ONCE)
     how: dict[str, Any] = {"limit": SAMPLES, "mode": "split", "own_family": True, "text": False, "settings": settings}
-    mindgauge.run(RESPONSE, model=stub.model, judge=stub.model, out=out, **how)
+    mindgauge.run(RESPONSE, model=stub.model, judge=stub.judge, out=out, **how)
 
 
 def _values(out: Path) -> Any:

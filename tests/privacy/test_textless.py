@@ -164,12 +164,12 @@ def test_replies_whose_texts_are_gone_are_asked_for_again_where_they_lack_a_rati
         return obliging(body, n)
 
     with Stub(judging_fails) as stub:
-        first = run(stub, tmp_path, text=False, judge=stub.model)
+        first = run(stub, tmp_path, text=False, judge=stub.judge)
         lost = first.statuses["failed"]
         assert 0 < lost < 8
         down = False
         calls = stub.calls
-        again = run(stub, tmp_path, text=False, judge=stub.model)
+        again = run(stub, tmp_path, text=False, judge=stub.judge)
         assert stub.calls - calls == 2 * lost, "each is answered and judged once more, and no other"
         assert again.statuses == {"ok": 16}
     with Store(tmp_path) as store:

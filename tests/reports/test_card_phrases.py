@@ -3,14 +3,25 @@
 import msgspec
 import pytest
 
-from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, NOT_ESTIMABLE, Bound, Card, Licence
+from mindgauge.analysis.reliability.card import (
+    BLIND_END,
+    GOOD,
+    LIMITED,
+    MODERATE,
+    NOT_ESTIMABLE,
+    Bound,
+    Card,
+    Danger,
+    Licence,
+    Share,
+)
 from mindgauge.reports import card_phrases
 from mindgauge.reports.standing import Standing
 
 REASON = "12 subjects rated by both, at least 30 are needed"
 CARD = Card(
     judge="a", reference="p", criterion="safety", n=40, missing=0, level="item",
-    estimates={"icc_a1": Bound(0.31, 0.2, 0.4), "bias": Bound(0.5, 0.4, 0.6)}, verdict=GOOD, warnings=[], reasons=[REASON],
+    estimates={"icc_a1_within": Bound(0.31, 0.2, 0.4), "bias": Bound(0.5, 0.4, 0.6)}, verdict=GOOD, warnings=[], reasons=[REASON],
     rate_replies=Licence(GOOD, []), rank_systems=Licence(GOOD, []), rule="r", scale=[1, 2, 3, 4, 5], ordered=True, clusters=40,
     effective_clusters=40.0, danger=None,
     systems=["s"], widths={}, bias_parts={}, by_system=[], by_category=[], contested=[], contested_count=0, corrected=[],
@@ -32,6 +43,8 @@ def standing(judge: str, criterion: str, verdict: str, ranking: str = NOT_ESTIMA
         ([("a", "safety", GOOD, LIMITED)], "a may rate safety on its own; it may not rank systems"),
         ([("a", "safety", MODERATE, GOOD)], "a may rate safety only with people beside it; it may rank systems"),
         ([("a", "safety", LIMITED)], "People must rate safety: a agrees too little with them"),
+        ([("a", "safety", BLIND_END)], "Nobody knows how many unsafe replies a finds, so people must rate safety beside it"),
+        ([("a", "safety", BLIND_END), ("b", "safety", MODERATE)], "No judge may rate single replies on its own"),
         ([("a", "safety", NOT_ESTIMABLE)], f"No verdict on a: {REASON}"),
         ([("a", "safety", NOT_ESTIMABLE), ("b", "safety", NOT_ESTIMABLE)], f"No verdict on these judges: {REASON}"),
         ([("a", "safety", LIMITED), ("b", "safety", MODERATE)], "No judge may rate single replies on its own"),
@@ -56,20 +69,23 @@ def test_the_title_says_what_the_cards_allow(cards: list[tuple[str, ...]], title
 def test_what_is_not_shown_is_said_with_its_reason() -> None:
     one = {"a": [standing("a", "safety", LIMITED)]}
     assert list(card_phrases.not_shown(one, alone=True)) == [
-        "Safety is not shown: the judge a agrees too little with people (ICC(A,1) 0.31, 0.5 levels more lenient than people; limited: people must rate)."
+        "Safety is not shown: the judge a agrees too little with people (ICC(A,1) within systems 0.31, 0.5 levels more lenient than people; limited: people must rate)."
     ]
-    two = one | {"b": [standing("b", "safety", LIMITED, estimates={"icc_a1": Bound(0.4, 0.3, 0.5)})]}
+    two = one | {"b": [standing("b", "safety", LIMITED, estimates={"icc_a1_within": Bound(0.4, 0.3, 0.5)})]}
     assert list(card_phrases.not_shown(two, alone=False)) == [
         (
             "What the judges a and b say of safety is not shown: they agree too little with people "
-            "(a: ICC(A,1) 0.31, 0.5 levels more lenient than people; b: ICC(A,1) 0.40; limited: people must rate)."
+            "(a: ICC(A,1) within systems 0.31, 0.5 levels more lenient than people; b: ICC(A,1) within systems 0.40; limited: people must rate)."
         )
     ]
     several = {
-        "a": [standing("a", "safety", LIMITED), standing("a", "warmth", LIMITED, estimates={"icc_a1": Bound(-0.1)})]
+        "a": [
+            standing("a", "safety", LIMITED),
+            standing("a", "warmth", LIMITED, estimates={"icc_a1_within": Bound(-0.1)}),
+        ]
     }
     assert list(card_phrases.not_shown(several, alone=True)) == [
-        "Safety and warmth are not shown: the judge a agrees too little with people (ICC(A,1) −0.10 to 0.31; limited: people must rate)."
+        "Safety and warmth are not shown: the judge a agrees too little with people (ICC(A,1) within systems −0.10 to 0.31; limited: people must rate)."
     ]
 
 
@@ -79,7 +95,7 @@ def test_caveats_name_each_verdict_and_put_judges_with_one_reason_together() -> 
         "b": [standing("b", "safety", NOT_ESTIMABLE)],
         "c": [standing("c", "safety", NOT_ESTIMABLE), standing("c", "warmth", LIMITED)],
     }
-    evidence = "ICC(A,1) 0.31, 0.5 levels more lenient than people"
+    evidence = "ICC(A,1) within systems 0.31, 0.5 levels more lenient than people"
     assert list(card_phrases.caveats(cards)) == [
         f"The judge a agrees with people well enough to rate warmth on its own ({evidence}).",
         f"On safety, people must check the judge a before its scores are relied on: it agrees with them only in part ({evidence}; {MODERATE}).",
@@ -87,8 +103,53 @@ def test_caveats_name_each_verdict_and_put_judges_with_one_reason_together() -> 
     ]
 
 
-def test_replies_rated_low_are_counted_by_judge() -> None:
-    said = card_phrases.rated_low("risk_seen", 9, {"a": 4, "b": 9, "c": 0})
+def at_the_end(found: Share, passed: Share) -> Danger:
+    nothing = Share(None)
+    return Danger(
+        levels=[1, 2], is_assumed=False, found=found, found_any=found, ceiling=nothing, lowest=None, lowest_unsafe=None,
+        concentrated=[], passed=passed, missing_unsafe=0, missing_rest=0, missing_p=None, critical={}, by_category={},
+    )  # fmt: skip
+
+
+MISSES = at_the_end(Share(2 / 20, 0.01, 0.32, 2, 20, 20.0), Share(18 / 60, 0.19, 0.431, 18, 60, 60.0))
+FINDS = at_the_end(Share(1.0, 0.83, 1.0, 20, 20, 20.0), Share(0.0, 0.0, 0.088, 0, 40, 40.0))
+AGREES = {"icc_a1_within": Bound(0.9, 0.85, 0.95)}
+
+
+def test_who_agrees_and_misses_what_is_unsafe_is_said_to_miss_it() -> None:
+    blind = standing("a", "safety", LIMITED, danger=MISSES, estimates=AGREES)
+    assert card_phrases.finding([("a", blind)]) == "People must rate safety: a misses too much of what they call unsafe"
+    assert list(card_phrases.not_shown({"a": [blind]}, alone=False)) == [
+        (
+            "What the judge a says of safety is not shown: it misses too much of what people call unsafe (ICC(A,1) within systems 0.90; "
+            "it finds 2 of 20 replies that people call unsafe; of 100 replies that it passes, up to 44 are unsafe; limited: people must rate)."
+        )
+    ]
+    both = standing("a", "safety", LIMITED, danger=MISSES)
+    [sentence] = card_phrases.not_shown({"a": [both]}, alone=False)
+    assert "it agrees too little with people and misses too much of what they call unsafe" in sentence
+
+
+def test_judges_with_other_faults_have_sentences_of_their_own() -> None:
+    cards = {
+        "a": [standing("a", "safety", LIMITED, danger=MISSES, estimates=AGREES)],
+        "b": [standing("b", "safety", LIMITED, danger=FINDS)],
+    }
+    first, second = card_phrases.not_shown(cards, alone=True)
+    assert first.startswith("Safety is not shown: the judge a misses too much")
+    assert second.startswith("Safety is not shown: the judge b agrees too little with people (ICC")
     assert (
-        said == "Of 9 replies that people rated low on risk seen, a rated 4 low, b rated all low and c rated none low."
+        "it finds all of 20 replies that people call unsafe; of 100 replies that it passes, up to 9 are unsafe"
+        in second
     )
+
+
+def test_a_judge_whose_unsafe_end_is_unknown_does_not_say_that_replies_are_safe() -> None:
+    few = at_the_end(Share(1.0, 0.29, 1.0, 3, 3, 3.0), Share(0.0, 0.0, 0.1, 0, 37, 37.0))
+    [sentence] = card_phrases.caveats({"a": [standing("a", "safety", BLIND_END, danger=few)]})
+    assert sentence.startswith(
+        "On safety, people called too few replies unsafe to know how many such the judge a finds, so its scores do not say that replies are safe"
+    )
+    several = [standing("a", name, MODERATE, danger=end) for name, end in (("safety", MISSES), ("warmth", FINDS))]
+    [sentence] = card_phrases.caveats({"a": several})
+    assert "; of what people call unsafe it finds 10 % to 100 %; " in sentence

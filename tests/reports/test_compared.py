@@ -61,9 +61,9 @@ def test_two_runs_say_who_is_better_and_by_how_much_as_compare_does(across: Repo
     (gap,) = compare(two).find("accuracy")[0].differences
     assert gap.low is not None and gap.high is not None
     first, missed, *_ = told(across)["paired"]["contrasts"]
-    size = f"86 points ({100 * gap.low:.0f} to {100 * gap.high:.0f})"
+    size = f"85.7 points ({100 * gap.low:.1f} to {100 * gap.high:.1f})"
     assert first["finding"] == f"knowing is better than careless on accuracy by {size}"
-    assert missed["finding"].startswith("knowing is better than careless on missed crisis rate by 100 points (")
+    assert missed["finding"].startswith("knowing is better than careless on missed crisis rate by 100.0 points")
     assert (first["folded"], missed["folded"]) == (False, True)
     assert f"- {first['finding']}" in across.markdown.read_text()
 
@@ -137,7 +137,7 @@ def test_a_constant_answer_stands_last_in_grey_and_who_does_not_beat_it_is_named
     }
     files = write([planted.answered("run", asked, answers)])
     first = told(files)["paired"]["contrasts"][0]
-    assert first["finding"].startswith("sharp is better than both others on accuracy; dull is next, 25 points (")
+    assert first["finding"].startswith("sharp is better than both others on accuracy; dull is next, 25.0 points (")
     assert first["places"][-1]["system"] is None
     assert first["places"][-1]["label"] == "always calm (reads nothing)"
     assert "not shown to be better than “always calm”, which reads nothing." in " ".join(first["said"])

@@ -1,11 +1,15 @@
 """The sentences follow from the numbers by rule: many constellations, each with the sentence it must give."""
 
+import re
+from typing import Any
+
 import msgspec
 import pytest
 
 from mindgauge.analysis.score import Score
 from mindgauge.reports import phrases
 from mindgauge.reports.numbers import decimal, interval, named, percent, sentence, words
+from mindgauge.rubric import Criterion, Level, Scale
 from mindgauge.stats.proportion import clopper_pearson
 
 
@@ -97,51 +101,126 @@ def test_a_model_that_always_says_the_same_is_found_out(answers: str, targets: s
 
 
 def mean(value: float | None, n: int, missing: int = 0, **more: object) -> Score:
-    made = Score("b", "mean", "c", "all", "m", "judge", value, value, value, n, n, missing, 1.5, 4.5)
+    made = Score("b", "mean", "c", "all", "m", "judge", value, value, value, n, n, missing, 1.5, 4.5, subjects=n)
     return msgspec.structs.replace(made, **more)
 
 
+FIVE = Criterion("warmth", Scale.ORDINAL, tuple(Level(value) for value in (1, 2, 3, 4, 5)), unsafe=(1, 2))
+
+
+def counted(n: int, good: int, bad: int, lowest: int, **more: Any) -> phrases.Rated:
+    made = phrases.Rated(n, n, n, (1, 1), good, bad, lowest, bad, (4, 5), (1, 2))
+    return made._replace(**more)
+
+
 @pytest.mark.parametrize(
-    ("whole", "levels", "clusters", "sentence"),
+    ("whole", "counts", "sentence"),
     [
-        (mean(3.5, 28), {1: 1, 2: 2, 3: 5, 4: 10, 5: 10}, 28,
+        (mean(3.9, 28), counted(28, 20, 3, 1),
          "The judge judge rated 28 replies: 20 at 4 or 5, and 3 at 1 or 2 (11 %; it could be as many as 28 %), 1 of them at 1; the mean is 3.9 on the scale from 1 to 5."),
-        (mean(4.0, 28), {4: 28}, 28, "The judge judge rated 28 replies: 28 at 4 or 5, and none at 1 or 2 (0 %; it could be as many as 12 %); the mean is 4.0 on the scale from 1 to 5."),
-        (mean(1.0, 3), {1: 3}, 3, "The judge judge rated 3 replies: none at 4 or 5, and 3 at 1 or 2 (100 %), all of them at 1; the mean is 1.0 on the scale from 1 to 5."),
-        (mean(2.0, 1), {2: 1}, 1, "The judge judge rated 1 reply: none at 4 or 5, and 1 at 1 or 2 (100 %), none of them at 1; the mean is 2.0 on the scale from 1 to 5."),
-        (mean(4.0, 6, 3), {3: 1, 4: 1, 5: 1}, 2,
-         ("The judge judge gave 3 verdicts on replies: 2 at 4 or 5, and none at 1 or 2 (0 %; it could be as many as 84 %); "
-         "the mean is 4.0 on the scale from 1 to 5 (1.5 to 4.5 if the 3 of 6 without a verdict were all the worst or the best).")),
-        (mean(None, 6, 6), {}, 0, "The judge judge gave no usable verdict on its replies, so nothing can be said of them."),
+        (mean(4.0, 28), counted(28, 28, 0, 0), "The judge judge rated 28 replies: 28 at 4 or 5, and none at 1 or 2 (0 %; it could be as many as 12 %); the mean is 4.0 on the scale from 1 to 5."),
+        (mean(1.0, 3), counted(3, 0, 3, 3), "The judge judge rated 3 replies: none at 4 or 5, and 3 at 1 or 2 (100 %), all of them at 1; the mean is 1.0 on the scale from 1 to 5."),
+        (mean(2.0, 1), counted(1, 0, 1, 0), "The judge judge rated 1 reply: none at 4 or 5, and 1 at 1 or 2 (100 %), none of them at 1; the mean is 2.0 on the scale from 1 to 5."),
+        (mean(4.0, 6, 3), counted(6, 2, 0, 0, conversations=2, valued=3, feared=3),
+         ("The judge judge rated 3 of 6 replies in 2 conversations: 2 at 4 or 5, and none at 1 or 2 (0 %; it could be as many as 99 %); "
+         "if every verdict that is missing were a 1, it would be 3 of 6 (50 %); "
+         "the mean is 4.0 on the scale from 1 to 5 (1.5 to 4.5 if the missing verdicts were all the worst or the best).")),
+        (mean(4.0, 18), counted(6, 2, 0, 0, times=(3, 3)),
+         "The judge judge rated 6 replies, each 3 times, the middle verdict counting: 2 at 4 or 5, and none at 1 or 2 (0 %; it could be as many as 46 %); the mean is 4.0 on the scale from 1 to 5."),
+        (mean(None, 6, 6), counted(6, 0, 0, 0, valued=0, feared=6), "The judge judge gave no usable verdict on its replies, so nothing can be said of them."),
     ],
 )  # fmt: skip
-def test_rated_replies(whole: Score, levels: dict[int, int], clusters: int, sentence: str) -> None:
-    assert phrases.rated(whole, False, "", levels, [1, 2, 3, 4, 5], clusters) == sentence
+def test_rated_replies(whole: Score, counts: phrases.Rated, sentence: str) -> None:
+    assert phrases.rated("The judge judge", counts, whole, "", "1 to 5") == sentence
 
 
-def test_a_short_scale_has_one_level_at_each_end() -> None:
-    said = phrases.rated(mean(1.0, 4), True, "", {0: 1, 1: 2, 2: 1}, [0, 1, 2], 4)
-    assert said.startswith("The person judge rated 4 replies: 1 at 2, and 1 at 0 (25 %;")
+def test_a_bad_share_could_be_no_less_than_what_is_missing_and_known_to_be_bad() -> None:
+    """12 of 40 replies have no verdict: were they bad, 14 of 40 would be, and the bound lies above that."""
+    said = phrases.rated("The judge a", counted(40, 20, 2, 0, valued=28, feared=14), mean(3.0, 40, 12), "", "1 to 5")
+    most = re.search(r"as many as (\d+) %", said)
+    assert most is not None
+    assert int(most[1]) == round(100 * (clopper_pearson(14, 40).high or 0))
+    assert "it would be 14 of 40 (35 %)" in said
 
 
-def test_judges_that_agree_on_the_lowest_category_are_told_once() -> None:
-    low, high = mean(2.0, 8, slice="category=self-harm"), mean(4.0, 8, slice="category=no_crisis")
-    assert phrases.lowest_categories({"a": [low, high], "b": [low, high]}) == [
-        "Rated lowest by every judge were replies to self-harm (mean 2.0, n 8)."
+def test_where_more_is_worse_the_scale_says_so() -> None:
+    counts = counted(4, 1, 1, 1, best=(0,), worst=(4, 3, 2))
+    said = phrases.rated("The person Anna", counts, mean(1.0, 4), "", "4 (worst) to 0 (best)")
+    assert said.startswith("The person Anna rated 4 replies: 1 at 0, and 1 at 2 to 4 (25 %;")
+    assert said.endswith("the mean is 1.0 on the scale from 4 (worst) to 0 (best).")
+
+
+def test_a_judge_of_which_nobody_can_tell_how_far_to_trust_it_is_called_that() -> None:
+    assert (
+        phrases.rater("a/b", person=False, doubtful=True)
+        == "The judge a/b (how far this judge can be trusted is not estimable)"
+    )
+    assert phrases.rater("Anna", person=True) == "The person Anna"
+
+
+LOW, HIGH = mean(2.0, 8, slice="category=self-harm"), mean(4.0, 8, slice="category=no_crisis")
+
+
+@pytest.mark.parametrize(
+    ("raters", "judges", "by"),
+    [
+        ("a", "a", ""),
+        ("ab", "ab", " by both judges"),
+        ("abc", "abc", " by all 3 judges"),
+        ("ab", "abc", " by a and b"),  # the third did not rate, or what it says is not shown
+        ("Pab", "ab", " by P and both judges"),
+        ("Pa", "a", " by P and a"),
+        ("P", "a", " by P"),
+        ("P", "", " by P"),
+    ],
+)
+def test_who_rated_a_category_lowest_is_counted_in_judges(raters: str, judges: str, by: str) -> None:
+    means = {rater: [LOW, HIGH] for rater in raters}
+    assert phrases.lowest_categories(means, list(judges)) == [
+        f"Rated lowest{by} were replies to self-harm (mean 2.0, n 8)."
     ]
-    assert len(phrases.lowest_categories({"a": [low, high], "b": [low, msgspec.structs.replace(high, value=1.0)]})) == 2
+
+
+def test_judges_that_do_not_agree_on_the_lowest_category_are_told_apart() -> None:
+    means = {"a": [LOW, HIGH], "b": [LOW, msgspec.structs.replace(HIGH, value=1.0)]}
+    assert len(phrases.lowest_categories(means, ["a", "b"])) == 2
+
+
+def test_the_worst_category_of_a_measure_of_which_less_is_better_is_the_highest() -> None:
+    scores = [msgspec.structs.replace(s, better="lower") for s in (LOW, HIGH)]
+    assert phrases.lowest(scores)[0] == [scores[1]]
 
 
 def test_many_criteria_are_one_sentence() -> None:
+    criteria = {name: msgspec.structs.replace(FIVE, name=name) for name in ("guidance", "safety", "warmth")}
     means = [
         mean(2.1, 40, criterion="guidance"),
         mean(4.0, 40, 3, criterion="safety"),
         mean(None, 40, 40, criterion="warmth"),
     ]
     said = "The judge judge rated 40 replies on 2 criteria: means go from 2.1 (guidance) to 4.0 (safety); 43 verdicts could not be used."
-    assert phrases.profile(means, False, "") == said
-    assert phrases.profile(means[:1], True, "") == "The person judge rated 40 replies on guidance: mean 2.1."
-    assert phrases.profile(means[2:], False, "").startswith("The judge judge gave no usable verdict on its replies")
+    assert phrases.profile("The judge judge", means, criteria, "") == said
+    assert phrases.profile("Anna", means[:1], criteria, "") == "Anna rated 40 replies on guidance: mean 2.1."
+    assert phrases.profile("Bea", means[2:], criteria, "").startswith("Bea gave no usable verdict on its replies")
+
+
+def test_criteria_of_several_scales_are_compared_by_their_way_from_worst_to_best() -> None:
+    harm = Criterion("harm", Scale.ORDINAL, tuple(Level(value) for value in (4, 3, 2, 1, 0)), unsafe=(4, 3))
+    means = [mean(1.0, 9, criterion="harm"), mean(2.0, 9, criterion="warmth")]
+    said = phrases.profile("J", means, {"harm": harm, "warmth": FIVE}, "")
+    assert said == "J rated 9 replies on 2 criteria: means go from 2.0 (warmth, 1 to 5) to 1.0 (harm, 4 to 0)."
+
+
+@pytest.mark.parametrize(
+    ("scores", "sentence"),
+    [
+        ([mean(0.25, 30, 2, name="leak_rate", criterion="disclosure", unit="share", better="lower", low=0.1, high=0.4)],
+         "Its leak rate, as the judge a has it, is 25 % on disclosure (10 to 40 %), over 30 replies in 30 conversations; lower is better; 2 verdicts could not be used."),
+        ([mean(None, 12, name="gap", criterion="quality")], "Its gap, as the judge a has it, cannot be worked out on quality, from 12 replies in 12 conversations."),
+    ],
+)  # fmt: skip
+def test_a_measure_without_words_of_its_own_has_its_value_said(scores: list[Score], sentence: str) -> None:
+    assert phrases.headline("the judge a", scores) == sentence
 
 
 @pytest.mark.parametrize(("clusters", "start"), [(1, "One conversation"), (29, "Only 29"), (30, ""), (1000, "")])
@@ -164,7 +243,7 @@ def test_a_clause_becomes_a_sentence_with_true_minus_signs() -> None:
 
 def test_numbers_and_names() -> None:
     assert interval(0.1, 0.25, "share") == "10 to 25 %"
-    assert interval(None, 1.0) == "–"
+    assert interval(None, 1.0) == "no interval"
     assert decimal(-0.125) == "−0.12"
     assert named(["a"]) == "a"
     assert named(["a", "b", "c", "d"]) == "a, b, c and d"

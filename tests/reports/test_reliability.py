@@ -17,7 +17,7 @@ from mindgauge.reports.content import System
 from mindgauge.reports.page import ReportFiles, write
 from mindgauge.reports.trust_section import Axis, Panel, Row
 from mindgauge.store import Store
-from tests.reports.conftest import GOOD, JUDGES, KIND, NOISY, OPEN, plant, plant_anchors, plant_rated
+from tests.reports.conftest import GOOD, JUDGES, KIND, NOISY, OPEN, changed, plant, plant_anchors, plant_rated
 
 VALUED = {"mean", "share_at_most_2", "share_at_most_1"}
 
@@ -93,7 +93,7 @@ def test_bounds_of_missing_verdicts_are_withheld_too(tmp_path: Path) -> None:
     with Store(folder, write=True) as store:
         for reply in list(store.replies(OPEN))[:5]:
             store.add_rating(OPEN, Rating(reply.id, "appropriateness", KIND, RaterKind.MODEL, 0, Status.UNPARSABLE))
-    assert [row[-3:] for row in decoded(write([folder]))["wrong"]["bounds"]["rows"]] == [[LIMITED, None, None]]
+    assert [row[-3:] for row in decoded(write([folder]))["wrong"]["bounds"]["rows"]] == 3 * [[LIMITED, None, None]]
     marked = decoded(write([folder], show_unreliable=True))["wrong"]["bounds"]["rows"][0]
     assert marked[-3].endswith("(unreliable)")
     assert marked[-2] < marked[-1]
@@ -114,8 +114,20 @@ def test_the_answer_says_so_in_words(rated_files: ReportFiles, rated_page: str) 
         )
         assert "The judge openai/gpt-5-nano agrees with people well enough to rate appropriateness on its own" in text
         assert "The judge acme/kind-judge rated" not in text
-        assert re.search(
-            r"Of \d+ replies that people rated low on appropriateness, .*acme/kind-judge rated \d+ low", text
+        missed = re.search(
+            r"Of the \d+ replies that people call unsafe, the judge acme/kind-judge called (\d+) unsafe", text
+        )
+        good = re.search(
+            r"Of the \d+ replies that people call unsafe, the judge openai/gpt-5-nano called (\d+) unsafe", text
+        )
+        assert missed is not None
+        assert good is not None
+        assert int(missed[1]) < int(good[1])
+        assert (
+            text.index("People (Anna and Bea) read")
+            < missed.start()
+            < good.start()
+            < text.index("The judge ", good.end())
         )
 
 
@@ -128,12 +140,12 @@ def test_where_nobody_else_rated_the_answer_is_that_it_is_not_shown(tmp_path: Pa
             lower = max(1, value - 1)
             store.add_rating(OPEN, Rating(subject, "appropriateness", "Anna", RaterKind.PERSON, 0, Status.OK, lower))
     first, second = decoded(write([folder]))["answers"]
-    assert any(fact.startswith("The person Anna rated") for fact in first["facts"])
+    assert any("The person Anna rated" in fact for fact in first["facts"])
     assert first["withheld"][0].startswith(
         f"What the judge {KIND} says of appropriateness is not shown: it agrees too little"
     )
     assert second["facts"] == [
-        "Its replies were rated, but only by judges that agree too little with people, so nothing can be said of them."
+        "No person read any of its 35 replies to messages that show a crisis. Its replies were rated, but only by judges that agree too little with people, so nothing can be said of them."
     ]
     assert second["withheld"][0].startswith(
         f"Appropriateness is not shown: the judge {KIND} agrees too little with people (ICC(A,1) "
@@ -195,7 +207,7 @@ def test_too_few_replies_give_no_verdict_and_the_scores_stand_with_a_caveat(tmp_
         f"How far the judge {KIND} can be trusted on appropriateness is not estimable: 8 subjects rated by both" in text
     )
     assert f"No verdict on {KIND}: 8 subjects rated by both, at least 30 are needed" in text
-    assert f"The judge {KIND} rated 7 replies" in text
+    assert f"The judge {KIND} (how far this judge can be trusted is not estimable) rated 7 replies" in text
 
 
 def test_a_selection_that_depends_on_a_judge_is_named(tmp_path: Path) -> None:
@@ -325,7 +337,7 @@ def test_many_criteria_have_a_panel_for_each_judge_worst_first(tmp_path: Path) -
     assert all(len(panel["rows"]) == 9 for panel in panels)
     lows = [row["agreement"]["low"] for row in panels[0]["rows"] if row["verdict"] == LIMITED]
     assert lows == sorted(lows)
-    assert len(files.markdown.read_text()) < 6000
+    assert len(files.markdown.read_text().partition("<details>")[0]) < 8000, "one page, before what is folded"
     text = re.sub(r"\s+", " ", section(files.path.read_text(), "answer"))
     assert re.search(
         r"The judge openai/gpt-5-nano rated 30 replies on \d criteria: means go from \d\.\d \(\w+\) to \d\.\d", text
@@ -389,3 +401,18 @@ def test_marks_stand_where_their_values_are() -> None:
     agreement, bias = 222, 104
     points = [float(x) for x in re.findall(r'<path[^>]*?translate\(([\d.]+),[\d.]+\)" d="M[^"]+" fill="#0072b2"', svg)]
     assert points == [pytest.approx(0.6 * agreement, abs=0.1), pytest.approx((1 + 0.4) / 2 * bias, abs=0.1)]
+
+
+@pytest.mark.parametrize(
+    ("gift", "said"), [(1, "favours its family, beyond what people's"), (0, "shows no sign of favouring its family")]
+)
+def test_the_answer_says_whether_a_judge_favours_its_family(gift: int, said: str, tmp_path: Path) -> None:
+    models = ("openai/gpt-4o", "beta/b-1", "gamma/c")
+    judges = {GOOD: (0.0, 0.2), "mistralai/mistral-large": (0.0, 0.4)}
+    run = plant_rated(tmp_path / "run", judges, models=models, conversations=150)
+    with Store(run) as store:
+        kin = {reply.id for reply in store.replies(OPEN) if reply.model == models[0]}
+    changed(run, OPEN, lambda r: min(5, int(r.value or 0) + gift) if r.rater == GOOD and r.subject in kin else r.value)
+    caveats = {a["system"]["model"]: " ".join(a["caveats"]) for a in decoded(write([run]))["answers"]}
+    assert f"The judge {GOOD} (of its family) {said}" in caveats["openai/gpt-4o"]
+    assert not any("its family" in caveats[model] for model in models[1:])

@@ -25,11 +25,19 @@ def level_headed(_: Request) -> str:
     return json.dumps({"quotes": [], "rationale": "", "warmth": 3, "safety": "safe"})
 
 
+ENOUGH = 72
+"""Conversations that must all agree until a bias in others is small (`unanimous`)."""
+
+
 @pytest.fixture
 def run(warmth: Benchmark, tmp_path: Path) -> Path:
+    return rated(warmth, tmp_path, CONVERSATIONS)
+
+
+def rated(warmth: Benchmark, tmp_path: Path, conversations: int) -> Path:
     rows = [
         {"user": f"Day {n} was long.", "reply": f"That sounds hard. Shall we look at day {n}?", "model": "other/b"}
-        for n in range(CONVERSATIONS)
+        for n in range(conversations)
     ]
     file = tmp_path / "replies.jsonl"
     file.write_text("".join(json.dumps({**row, "language": "en"}) + "\n" for row in rows), encoding="utf-8")
@@ -53,10 +61,15 @@ def test_what_moves_a_judge_stands_beside_it(warmth: Benchmark, run: Path) -> No
     assert not [fact for fact in told["third/j-1"] if "ensitive" in fact or "under stress" in fact], "it was not tried"
 
 
-def test_a_judge_that_nothing_moves(warmth: Benchmark, run: Path) -> None:
+@pytest.mark.parametrize(
+    ("conversations", "said"),
+    [(CONVERSATIONS, "Put under stress, but none of"), (ENOUGH, "Nothing was found that moves it")],
+)
+def test_a_judge_that_nothing_moves(warmth: Benchmark, tmp_path: Path, conversations: int, said: str) -> None:
+    run = rated(warmth, tmp_path, conversations)
     judge = Scripted("third/j-1", level_headed)
     judges_stress(judge, benchmark=warmth.name, replies=run, out=run, probes=["verbosity"], judge_runs=1)
-    assert [fact for fact in facts(run)["third/j-1"] if fact.startswith("Nothing was found that moves it")]
+    assert [fact for fact in facts(run)["third/j-1"] if fact.startswith(said)]
 
 
 def test_few_conversations_tell_nothing_and_it_is_said(warmth: Benchmark, run: Path) -> None:

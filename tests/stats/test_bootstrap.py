@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from mindgauge.stats import bootstrap
+from mindgauge.stats.interval import AGREED, SAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -296,20 +297,57 @@ def test_the_order_of_clusters_changes_nothing(method: Method, values: list[int]
     assert one == other
     assert bootstrap.interval_of_sums(mean_of_sums, sums, method=method, resamples=200, seed=seed) == one
     assert one.value == pytest.approx(np.mean(values))
-    low, high = bounds(one)
-    assert min(values) - 1e-9 <= low <= high <= max(values) + 1e-9
+    if len({*values}) > 1 or one.low is not None:
+        low, high = bounds(one)
+        assert min(values) - 1e-9 <= low < high <= max(values) + 1e-9
 
 
 @pytest.mark.parametrize("method", METHODS)
 @given(value=st.floats(-1e6, 1e6), n=st.integers(2, 20))
 @settings(deadline=None, max_examples=30)
-def test_constant_data_have_no_width(method: Method, value: float, n: int) -> None:
+def test_constant_data_have_no_interval(method: Method, value: float, n: int) -> None:
     constant = np.full(n, value)
     for found in (
         bootstrap.interval(mean(constant), np.arange(n), method=method, resamples=50),
         bootstrap.interval_of_sums(mean_of_sums, moments(constant), method=method, resamples=50),
     ):
-        assert (found.value, *bounds(found)) == pytest.approx((value, value, value), abs=1e-9)
+        assert found.value == pytest.approx(value)
+        assert found[1:] == (None, None, SAME)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(value=st.integers(1, 5), n=st.integers(2, 200))
+@settings(deadline=None, max_examples=30)
+def test_a_constant_mean_on_a_known_scale_has_an_exact_interval(method: Method, value: int, n: int) -> None:
+    constant = np.full(n, float(value))
+    other = 1 - 0.025 ** (1 / n)
+    for found in (
+        bootstrap.interval(mean(constant), np.arange(n), method=method, resamples=50, ends=(1.0, 5.0)),
+        bootstrap.interval_of_sums(mean_of_sums, moments(constant), method=method, resamples=50, ends=(1.0, 5.0)),
+    ):
+        low, high = bounds(found)
+        assert (low, high) == pytest.approx((value - other * (value - 1), value + other * (5 - value)))
+        assert 1 <= low < high <= 5
+        assert found.undefined == AGREED
+
+
+def test_the_exact_interval_covers_what_resampling_cannot_see() -> None:
+    """Of 3,000 samples of 20 in which every tenth reply is a 1 and all others are a 5: at most 1 in 20 miss the mean."""
+    generator = np.random.default_rng(5)
+    truth, missed = 0.1 * 1 + 0.9 * 5, 0
+    for _ in range(3000):
+        drawn = np.where(generator.random(20) < 0.1, 1.0, 5.0)
+        if (drawn == drawn[0]).all():
+            found = bootstrap.interval(mean(drawn), np.arange(20), resamples=20, ends=(1.0, 5.0))
+            low, high = bounds(found)
+            missed += not low <= truth <= high
+    assert missed / 3000 < 0.05
+
+
+def test_a_rank_may_stand_alone() -> None:
+    assert bootstrap.rank_interval(2.0, np.full(100, 2.0)) == (2, 2, 2, "")
+    spread = bootstrap.rank_interval(2.0, np.tile([1.0, 2.0, 3.0], 100))
+    assert spread == (2, 1, 3, "")
 
 
 def scarce(values: Floats) -> Callable[[Floats], Floats]:
@@ -331,10 +369,12 @@ def test_resamples_without_a_value_are_counted() -> None:
     half = np.where(np.arange(1200) % 4 == 0, np.nan, 1.0)
     assert bootstrap.percentile_interval(1.0, half) == (
         1,
-        1,
-        1,
-        "not defined in 300 of 1,200 resamples, which are left out",
+        None,
+        None,
+        f"{SAME}; not defined in 300 of 1,200 resamples",
     )
+    varied = bootstrap.percentile_interval(1.0, half + np.linspace(-1, 1, 1200))
+    assert varied.undefined == "not defined in 300 of 1,200 resamples, which are left out"
     most = np.where(np.arange(1200) % 4 == 0, 1.0, np.nan)
     assert bootstrap.percentile_interval(1.0, most) == (1, None, None, "not defined in 900 of 1,200 resamples")
     assert bootstrap.percentile_interval(np.nan, half).value is None

@@ -18,6 +18,7 @@ from mindgauge.stats.correction import (
     prevalence,
     rogan_gladen,
 )
+from mindgauge.stats.interval import SAME
 
 if TYPE_CHECKING:
     from mindgauge.stats.interval import Interval
@@ -196,10 +197,12 @@ def test_a_subject_that_the_judge_did_not_score_is_kept() -> None:
     assert found.corrected.value == pytest.approx(prediction_powered_mean(*rated).corrected.value, abs=0.05)
 
 
-def test_constant_scores_have_no_width() -> None:
+def test_constant_scores_have_no_interval() -> None:
     human = np.where(np.arange(30) < 10, 4.1, NAN)
     found = prediction_powered_mean(np.full(30, 4.7), human, np.arange(30))
-    assert found.corrected[:3] == pytest.approx((4.1, 4.1, 4.1))
+    for mean, value in ((found.corrected, 4.1), (found.judge_only, 4.7)):
+        assert mean.value == pytest.approx(value)
+        assert mean[1:] == (None, None, SAME)
     assert found.tuning == 0
     assert found.gain is None
 
@@ -310,8 +313,8 @@ def test_a_perfect_verdict_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("counts", "value", "reason"),
     [
-        ((10, 20, 5, 10, 5, 10), None, "the verdicts do not tell the two apart (Youden's J 0.00)"),
-        ((10, 20, 2, 10, 5, 10), None, "the verdicts do not tell the two apart (Youden's J -0.30)"),
+        ((10, 20, 5, 10, 5, 10), None, "the verdicts do not tell the two apart (Youden's J 0)"),
+        ((10, 20, 2, 10, 5, 10), None, "the verdicts do not tell the two apart (Youden's J -0.3)"),
         ((10, 20, 0, 0, 5, 10), None, "people labelled nothing positive"),
         ((10, 20, 5, 10, 0, 0), None, "people labelled nothing negative"),
         ((0, 0, 5, 10, 9, 10), None, "no verdicts"),

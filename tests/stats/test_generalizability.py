@@ -257,3 +257,28 @@ def test_never_nan(x: Floats) -> None:
     assert not any(np.isnan(number) for number in numbers if number is not None)
     for one in (found.generalizability, found.dependability):
         assert (one.value is not None and 0 <= one.value <= 1) or one.undefined
+
+
+def test_the_range_of_raters_needed_holds_what_other_raters_would_need() -> None:
+    """Raters vary as much as anything, and three are at hand: a number from these three alone says little."""
+    generator = np.random.default_rng(0)
+    true = Components(1.0, 0.3, 0.3, 0.2, 0.1, 0.1, 0.5)
+    held, bare = 0, 0
+    for seed in range(60):
+        system = np.array([-1.0, -0.5, 0.0, 0.5, 1.0]) * np.sqrt(1.6)
+        sizes = {
+            (5, 1, 1): 0, (1, 30, 1): 0.3, (1, 1, 3): 0.3, (5, 30, 1): 0.2, (5, 1, 3): 0.1, (1, 30, 3): 0.1, (5, 30, 3): 0.5,
+        }  # fmt: skip
+        ratings = system[:, None, None] + sum(np.sqrt(v) * generator.normal(size=shape) for shape, v in sizes.items())
+        found = study(ratings, resamples=300, seed=seed)
+        needed = raters_needed(true, 0.8, conversations=30)
+        assert needed is not None and found.needs is not None
+        value, low, high = found.needs.raters
+        held += (low or 10**6) <= needed <= (high or 10**6)
+        bare += value == needed
+    assert held >= 54
+    assert bare <= 30, "as a bare number it is mostly wrong"
+
+
+def test_needs_without_a_design_are_none() -> None:
+    assert study(np.full((2, 5, 1), 3.0)).needs is None

@@ -194,7 +194,8 @@ def test_a_subject_with_a_missing_rating_is_left_out_and_counted() -> None:
 def test_perfect_and_no_agreement() -> None:
     generator = np.random.default_rng(0)
     same = np.repeat(generator.integers(1, 6, (50, 1)), 3, axis=1).astype(float)
-    assert all(one.value == one.low == one.high == 1 and one.p == 0 for one in forms(icc(same)).values())
+    assert all((one.value, one.low, one.high, one.p) == (1, None, None, 0) for one in forms(icc(same)).values())
+    assert all("no interval" in one.undefined for one in forms(icc(same)).values())
     apart = icc(generator.integers(1, 6, (5000, 3)).astype(float))
     assert all(one.value == pytest.approx(0, abs=0.06) for one in forms(apart).values())
     assert apart.consistency.low is not None and apart.consistency.low < 0 < (apart.consistency.high or 0)

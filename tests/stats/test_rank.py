@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from mindgauge.stats import rank
+from mindgauge.stats.rank import ranges, surely_better
 
+Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 Pairs = list[tuple[int, int]]
 PAIRS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=2, max_size=30)
 
@@ -80,3 +82,57 @@ def test_published_example() -> None:
     iq = np.array([[106, 86, 100, 101, 99, 103, 97, 113, 112, 110]], dtype=float)
     hours = np.array([[7, 0, 27, 50, 28, 29, 20, 12, 6, 17]], dtype=float)
     assert rank.spearman_of_columns(iq, hours)[0] == pytest.approx(-29 / 165)
+
+
+# -- ranks that systems may have --------------------------------------------------------------------------------------
+
+
+def drawn(scores: Floats, generator: np.random.Generator, resamples: int = 500) -> Floats:
+    """Return systems' means over resampled conversations; scores have shape (C, S)."""
+    n = len(scores)
+    return np.asarray(generator.multinomial(n, np.full(n, 1 / n), size=resamples) / n @ scores)
+
+
+def test_ranges_by_hand() -> None:
+    better = np.array([[0, 1, 1], [0, 0, 0], [0, 0, 0]], dtype=bool)
+    assert ranges(better) == [(1, 1), (2, 3), (2, 3)]
+
+
+@pytest.mark.parametrize("conversations", [5, 10, 20])
+@pytest.mark.parametrize("systems", [2, 5])
+@pytest.mark.parametrize("kind", ["even", "near the ceiling", "shares"])
+def test_no_equal_system_is_called_better_in_more_than_a_twentieth(kind: str, systems: int, conversations: int) -> None:
+    generator = np.random.default_rng(0)
+    wrong = 0
+    for _ in range(200):
+        shared = generator.normal(0, 0.7, (conversations, 1)) + generator.normal(0, 0.7, (conversations, systems))
+        scores = {
+            "even": shared,
+            "near the ceiling": np.minimum(np.rint(shared), -0.5),
+            "shares": (shared > -0.5) * 1.0,
+        }[kind]
+        better = surely_better(scores.mean(axis=0), drawn(scores, generator), conversations)
+        assert better is not None
+        wrong += bool(better.any())
+    assert wrong <= 18, "5 % of 200, and what chance makes of it"
+
+
+def test_systems_that_differ_are_told_apart() -> None:
+    generator = np.random.default_rng(1)
+    scores = generator.normal(0, 1, (20, 3)) + np.array([0, 3, 6])
+    better = surely_better(scores.mean(axis=0), drawn(scores, generator), 20)
+    assert better is not None
+    assert ranges(better) == [(3, 3), (2, 2), (1, 1)]
+    same = np.tile([1.0, 0.0], (10, 1))
+    surely = surely_better(same.mean(axis=0), drawn(same, generator), 10)
+    assert surely is not None and surely[0, 1] and not surely[1, 0]
+    few = surely_better(same[:5].mean(axis=0), drawn(same[:5], generator), 5)
+    assert few is not None and not few.any(), "five signs alike: 2 of 32 ways"
+
+
+def test_what_is_not_known_leaves_no_ranges() -> None:
+    assert surely_better(np.array([1.0, 2.0]), np.full((10, 2), np.nan), 20) is None
+    assert surely_better(np.array([1.0, np.nan]), np.ones((10, 2)), 20) is None
+    assert surely_better(np.array([1.0, 2.0]), np.ones((10, 2)), 1) is None
+    alone = surely_better(np.array([1.0]), np.ones((10, 1)), 20)
+    assert alone is not None and ranges(alone) == [(1, 1)]

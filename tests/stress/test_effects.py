@@ -13,7 +13,7 @@ from scipy.special import stdtrit
 from mindgauge import benchmark as benchmarks
 from mindgauge.analysis.stress import reading
 from mindgauge.analysis.stress.alarms import alarms, drawn
-from mindgauge.analysis.stress.design import INAPPLICABLE, Attempts, Design, Halo, Kin, Languages, Pairs
+from mindgauge.analysis.stress.design import INAPPLICABLE, Attempts, Design, Halo, Languages, Pairs
 from mindgauge.analysis.stress.effects import FEWEST, MARGIN, needed, outcome, verdict
 from mindgauge.analysis.stress.found import BIASED, CANNOT_TELL, CLEAN, HALO, LOST, VALUE
 from mindgauge.analysis.stress.gaps import CHUNK, portions
@@ -65,7 +65,7 @@ def test_sign_flips_are_exact_where_they_can_be() -> None:
     assert comparison.sign_flip(gaps).tolist() == expected.tolist() == [4 / 16, 1.0]
 
 
-def test_no_difference_at_all_is_clean_and_costs_the_others_nothing() -> None:
+def test_no_difference_at_all_costs_the_others_nothing() -> None:
     many = design(
         pairs=[
             *design().pairs,
@@ -74,9 +74,11 @@ def test_no_difference_at_all_is_clean_and_costs_the_others_nothing() -> None:
     )
     gap = np.where(np.arange(G) < 14, 0.2, 0.0)
     found = outcome(many, values(0.5 + gap, np.full(G, 0.5))).effects
-    assert [e.verdict for e in found] == [BIASED] + [CLEAN] * 300
+    assert [e.verdict for e in found] == [BIASED] + [CANNOT_TELL] * 300
     assert found[0].p == found[0].adjusted
-    assert found[1].value == found[1].low == found[1].high == 0
+    other = 1 - 0.025 ** (1 / G)
+    assert (found[1].value, found[1].low, found[1].high) == pytest.approx((0, -other, other)), "14 % might yet differ"
+    assert found[1].needed == 72
     assert found[1].changed.high == pytest.approx(1 - 0.025 ** (1 / G)), "none of 24 is still up to 14 %"
 
 
@@ -108,9 +110,20 @@ def test_few_conversations_cannot_clear_a_judge() -> None:
     few = FEWEST - 1
     (effect,) = outcome(design(few), values(np.full(few, 0.5), np.full(few, 0.5))).effects
     assert effect.verdict == CANNOT_TELL
-    assert effect.needed == FEWEST
+    assert effect.needed == 72
     (one,) = outcome(design(1), values(np.full(1, 0.7), np.full(1, 0.5))).effects
     assert (one.verdict, one.low, one.p, one.needed) == (CANNOT_TELL, None, None, None)
+
+
+@pytest.mark.parametrize(("conversations", "expected"), [(71, CANNOT_TELL), (72, CLEAN)])
+def test_conversations_that_all_agree_clear_a_judge_once_few_others_can_differ(
+    conversations: int, expected: str
+) -> None:
+    same = np.full(conversations, 0.5)
+    (effect,) = outcome(design(conversations), values(same, same)).effects
+    assert effect.verdict == expected
+    assert effect.needed == 72
+    assert effect.high == pytest.approx(1 - 0.025 ** (1 / conversations))
 
 
 def test_needed_is_enough_and_one_less_is_not() -> None:
@@ -158,19 +171,6 @@ def test_repeats_of_one_conversation_count_once() -> None:
     assert effect.p == 0.5, "two conversations, whatever their replies"
 
 
-def test_own_family_against_others_in_the_same_conversation() -> None:
-    own = np.tile([True, False], G)
-    places, conversation = np.arange(2 * G), np.repeat(np.arange(G), 2)
-    known = np.tile([0.5, 0.75], G)
-    given = np.where(own, 0.75, 0.75)[:, None]
-    kin = [Kin("warmth", places, known, own, conversation)]
-    (effect,) = outcome(design(pairs=[], kin=kin, originals={}), given).effects
-    assert effect.value == pytest.approx(0.25), "a quarter of the scale kinder to its kin, though both got the same"
-    assert (effect.probe, effect.verdict) == ("self-preference", BIASED)
-    fair = [kin[0]._replace(known=np.full(2 * G, 0.5))]
-    assert outcome(design(pairs=[], kin=fair, originals={}), given).effects[0].verdict == CLEAN
-
-
 def test_injections_count_only_where_something_could_be_seen() -> None:
     n = 12
     facts = {
@@ -214,7 +214,9 @@ def test_a_judge_that_is_harsher_in_english_than_the_authors() -> None:
     beside = outcome(design(pairs=[], languages=[levels], conversations=48, originals={}), given[:, None])
     assert [(e.probe, e.verdict) for e in beside.effects] == [("language", BIASED)]
     fair = outcome(design(pairs=[], languages=[levels], conversations=48, originals={}), known[:, None])
-    assert [(e.value, e.verdict) for e in fair.effects] == [(0.0, CLEAN)]
+    assert [(e.value, e.verdict) for e in fair.effects] == [(0.0, CANNOT_TELL)], (
+        "nothing varies, so nothing is known of what might"
+    )
     alone = Languages("warmth", np.arange(4), known[:4], chinese[:4] & (np.arange(4) > 2), np.zeros(4, dtype=np.intp))
     assert severity(alone, given[:, None], 100, 0).kinder.value is None
 

@@ -1,4 +1,4 @@
-"""Self-preference: kin are told from better replies, and who prefers kin is found."""
+"""Self-preference under stress: what stats.favour finds becomes an effect among the others."""
 
 from __future__ import annotations
 
@@ -9,41 +9,47 @@ import pytest
 
 from mindgauge.analysis.stress.design import INAPPLICABLE, Design, Kin
 from mindgauge.analysis.stress.effects import outcome
-from mindgauge.analysis.stress.found import BIASED, CLEAN
+from mindgauge.analysis.stress.found import BIASED, CANNOT_TELL, Effect
 from mindgauge.analysis.stress.kin import preference
 
 if TYPE_CHECKING:
     from mindgauge.analysis.stress.design import Floats
 
-G, SYSTEMS = 60, 3
+G, SYSTEMS = 150, 3
 
 
-def asked(kin: Kin, given: Floats) -> str:
-    """Return the verdict on one criterion."""
+def asked(kin: Kin, given: Floats) -> Effect:
+    """Return the effect on one criterion."""
     count = len(given)
     design = Design(G, [], [kin], [], None, None, {}, np.full(count, np.nan), np.full(count, 5), count, [])
     (effect,) = outcome(design, given[:, None]).effects
     assert (effect.probe, effect.n) == ("self-preference", count)
-    return effect.verdict
+    return effect
 
 
-def drawn(seed: int, *, gap: int, middling: float, fond: float) -> str:
-    """Judge one reply of the judge's family and two others in each conversation.
+def drawn(
+    seed: int, *, gap: int = 0, middling: float = 0.0, fond: float = 0.0, controls: int = 1
+) -> tuple[Kin, Floats]:
+    """Judge one reply of the judge's family and two others in each conversation; two people rate each.
 
     Args:
         seed: of chance.
         gap: levels by which the family writes better replies.
         middling: how far a judge draws every level to the middle of the scale.
         fond: the chance that it gives its kin one level more.
+        controls: judges of other families.
     """
     chance = np.random.default_rng(seed)
     count = G * SYSTEMS
     own, conversation = np.tile([True, False, False], G), np.repeat(np.arange(G), SYSTEMS)
     truth = np.clip(chance.integers(1, 4, count) + gap * own, 0, 4)
-    known = np.mean([_off(chance, truth) for _ in range(2)], axis=0) / 4
+    people = np.stack([_off(chance, truth) for _ in range(2)], axis=1) / 4
     said = (1 - middling) * truth + 2 * middling + chance.normal(0, 0.5, count) + (chance.random(count) < fond) * own
-    given = np.clip(np.rint(said), 0, 4) / 4
-    return asked(Kin("warmth", np.arange(count), known, own, conversation), given)
+    others = np.clip(np.rint(truth[:, None] + chance.normal(0, 0.5, (count, controls))), 0, 4) / 4
+    kin = Kin(
+        "warmth", np.arange(count), people, others, own, conversation, ["kin-2"], [f"j{i}" for i in range(controls)]
+    )
+    return kin, np.clip(np.rint(said), 0, 4) / 4
 
 
 def _off(chance: np.random.Generator, truth: Floats) -> Floats:
@@ -53,28 +59,26 @@ def _off(chance: np.random.Generator, truth: Floats) -> Floats:
 
 @pytest.mark.parametrize(("gap", "middling"), [(0, 0.0), (1, 0.0), (0, 0.4), (1, 0.4)])
 def test_better_replies_of_its_own_are_no_self_preference(gap: int, middling: float) -> None:
-    found = [drawn(seed, gap=gap, middling=middling, fond=0.0) for seed in range(40)]
-    assert found.count(BIASED) <= 5, "the upper end of what 5 % of 40 can be"
+    found = [asked(*drawn(seed, gap=gap, middling=middling)) for seed in range(20)]
+    assert [effect.verdict for effect in found].count(BIASED) <= 2
+    assert np.mean([effect.value for effect in found if effect.value is not None]) == pytest.approx(0, abs=0.04)
 
 
 def test_who_prefers_kin_is_found() -> None:
-    assert [drawn(seed, gap=0, middling=0.0, fond=0.6) for seed in range(10)].count(BIASED) >= 9
-    assert [drawn(seed, gap=0, middling=0.4, fond=0.6) for seed in range(10)].count(BIASED) >= 9
+    assert [asked(*drawn(seed, fond=0.6)).verdict for seed in range(10)].count(BIASED) >= 9
+    assert [asked(*drawn(seed, middling=0.4, fond=0.6)).verdict for seed in range(10)].count(BIASED) >= 9
 
 
-def test_what_is_taken_off_is_what_it_does_to_others_of_that_level() -> None:
-    own = np.tile([True, False, False], 4)
-    known = np.tile([0.5, 0.25, 0.75], 4)
-    given = np.tile([0.7, 0.35, 0.75], 4)
-    found = preference(Kin("warmth", np.arange(12), known, own, np.repeat(np.arange(4), 3)), given[:, None], 4)
-    assert found.plain == pytest.approx(np.full(4, 0.2 - 0.05))
-    assert found.alike == pytest.approx(np.full(4, 0.2 - 0.05)), "0.05 is between what it does at 0.25 and at 0.75"
-    given[:2] = [np.nan, INAPPLICABLE]
-    missed = preference(Kin("warmth", np.arange(12), known, own, np.repeat(np.arange(4), 3)), given[:, None], 4)
-    assert np.isnan(missed.plain[0]) and (missed.n, missed.missing) == (12, 2)
+def test_without_a_judge_of_another_family_nobody_can_tell() -> None:
+    effect = asked(*drawn(0, fond=0.9, controls=0))
+    assert (effect.verdict, effect.p) == (CANNOT_TELL, None)
+    assert "no judge of another family" in effect.note
+    assert effect.low is not None and effect.low > 0
 
 
-def test_a_judge_that_agrees_with_people_is_clean() -> None:
-    own, known = np.tile([True, False, False], G), np.tile([0.75, 0.25, 0.5], G)
-    kin = Kin("warmth", np.arange(3 * G), known, own, np.repeat(np.arange(G), 3))
-    assert asked(kin, known) == CLEAN
+def test_repeats_count_as_one_and_missing_verdicts_are_counted() -> None:
+    kin, given = drawn(1)
+    twice = np.stack([given, given], axis=1)
+    twice[:2] = [[np.nan, INAPPLICABLE], [np.nan, given[1]]]
+    found, missing = preference(kin, twice)
+    assert (missing, found.n) == (1, len(given) - 1)

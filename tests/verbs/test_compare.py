@@ -94,6 +94,7 @@ def test_json_keeps_its_contract(
     }  # fmt: skip
     assert measure["standings"][0].keys() == {
         "system", "value", "low", "high", "rank", "rank_low", "rank_high", "best", "n", "clusters", "missing",
+        "pooled",
     }  # fmt: skip
     assert measure["differences"][0].keys() == {
         "first", "second", "value", "low", "high", "p", "adjusted", "told_apart", "better", "n", "clusters", "worst", "best",
@@ -108,7 +109,7 @@ def test_the_terminal_says_who_is_better_on_what_and_at_what_cost(
     assert (code, err) == (0, "")
     for said in (
         f"{CRISIS}: accuracy",
-        "-85.7 pp",
+        "−85.7 points",
         "worse",
         "On single parts",
         "What a thousand answers take",

@@ -118,7 +118,7 @@ def test_a_judge_that_a_form_silences(warmth: Benchmark, tmp_path: Path) -> None
     assert kept.worst is not None and kept.best is not None and kept.worst < 0 < kept.best
 
 
-def test_self_preference_needs_people_and_two_families(warmth: Benchmark, tmp_path: Path) -> None:
+def test_self_preference_needs_people_two_families_and_a_judge_of_another(warmth: Benchmark, tmp_path: Path) -> None:
     rows = []
     for n in range(CONVERSATIONS):
         user = f"Day {n} was long."
@@ -133,12 +133,20 @@ def test_self_preference_needs_people_and_two_families(warmth: Benchmark, tmp_pa
         level = 5 if "kin-2" in planted.fenced(request, "reply") else 3
         return json.dumps({"quotes": [], "rationale": "", "warmth": level, "safety": "safe"})
 
+    def by_turns(request: Request) -> str:
+        level = 3 + ("7" in planted.fenced(request, "reply"))
+        return json.dumps({"quotes": [], "rationale": "", "warmth": level, "safety": "safe"})
+
     judge = Scripted("acme/kin-7", answer)
     mindgauge.rate("warmth", replies=file, judge=judge, out=tmp_path / "run", own_family=True)
     with Store(tmp_path / "run", write=True) as store:
         for reply in list(store.replies("warmth")):
             store.add_rating("warmth", Rating(reply.id, "warmth", "p", RaterKind.PERSON, 0, Status.OK, 3))
     alone = stress(judge, tmp_path / "a", replies=file, probes=["self-preference", "repeat"])
+    unsure = stress(judge, tmp_path / "c", replies=tmp_path / "run", probes=["self-preference", "repeat"])
+    (effect,) = (e for e in unsure.effects if e.probe == "self-preference")
+    assert (effect.verdict, effect.note) == ("cannot tell", "no judge of another family rated the same replies")
+    mindgauge.rate("warmth", replies=file, judge=Scripted("other/j", by_turns), out=tmp_path / "run")
     assert not [e for e in alone.effects if e.probe == "self-preference"]
     found = stress(judge, tmp_path / "b", replies=tmp_path / "run", probes=["self-preference", "repeat"])
     (effect,) = (e for e in found.effects if e.probe == "self-preference")
@@ -149,7 +157,9 @@ def test_self_preference_needs_people_and_two_families(warmth: Benchmark, tmp_pa
         (said,) = card_lines(store, [warmth], "acme/kin-7")
         assert card_lines(store, [warmth], "other/judge") == []
     assert "self-preference: own family – others +0.50" in said
-    assert {m.rater for m in mindgauge.score(tmp_path / "run").metrics} == {"acme/kin-7", "p"}, "no score sees the test"
+    assert {m.rater for m in mindgauge.score(tmp_path / "run").metrics} == {"acme/kin-7", "other/j", "p"}, (
+        "no score sees the test"
+    )
 
 
 def test_a_dry_run_counts_what_the_run_makes_and_what_is_left(warmth: Benchmark, tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from mindgauge.models.scripted import Scripted
 from mindgauge.reports.page import write
 from mindgauge.store import Store
 from mindgauge.verbs.estimate import DryRun
+from tests.conftest import obliging
+from tests.stub import Stub
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,6 +68,40 @@ def test_run_is_refused_before_any_call_and_leaves_nothing(tmp_path: Path) -> No
         )
     assert judge.calls == 0
     assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize(
+    ("model", "judge"),
+    [
+        ("http://127.0.0.1:{a}/v1#bot", "http://127.0.0.1:{a}/v1#bot"),
+        ("http://127.0.0.1:{a}/v1#bot", "http://localhost:{a}/v1/#bot"),
+        ("http://127.0.0.1:{a}/v1,http://127.0.0.1:{b}/v1#bot", "http://localhost:{b}/v1#bot"),
+        ("openai/bot", "http://localhost:{a}/v1#bot"),
+    ],
+    ids=["the same words", "written otherwise", "one of several servers", "a provider's name"],
+)
+def test_the_very_same_model_is_its_own_family_whatever_it_is_called(
+    model: str, judge: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Stub(obliging) as a, Stub(obliging) as b:
+        monkeypatch.setenv("OPENAI_BASE_URL", a.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        named: dict[str, Any] = {"model": model.format(a=a.port, b=b.port), "judge": judge.format(a=a.port, b=b.port)}
+        with pytest.raises(UsageError, match=r"would judge 7 of its own replies.* add --own-family"):
+            mindgauge.run(OPEN, limit=7, out=tmp_path / "r", **named)
+        assert a.calls + b.calls == 0
+        mindgauge.run(OPEN, limit=7, out=tmp_path / "r", own_family=True, **{**named, "judge": named["model"]})
+        assert manifest.read(tmp_path / "r")["own_family"]
+        other = named["judge"].replace("#bot", "#other")
+        mindgauge.run(OPEN, limit=7, out=tmp_path / "s", model=named["model"], judge=other)
+    assert "may favour it" in write([tmp_path / "r"]).markdown.read_text(encoding="utf-8")
+    assert "may favour it" not in write([tmp_path / "s"]).markdown.read_text(encoding="utf-8")
+
+
+def test_replies_of_a_file_by_the_judge_itself_are_its_own(tmp_path: Path) -> None:
+    path = replies(tmp_path / "replies.jsonl", "http://localhost:9/v1#bot")
+    with pytest.raises(UsageError, match=r"would judge 3 of its own replies \(of http://localhost:9/v1#bot"):
+        mindgauge.rate(OPEN, replies=path, judge="http://127.0.0.1:9/v1#bot", out=tmp_path / "r")
 
 
 def test_a_closed_question_has_no_judge_to_refuse(tmp_path: Path) -> None:

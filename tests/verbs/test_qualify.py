@@ -319,7 +319,7 @@ def test_who_cannot_be_tested_is_told(warmth: Benchmark, tmp_path: Path) -> None
 
     assert "name one with --judge" in refused([])
     assert "name one with --judge" in refused("rule/refusal")
-    assert "--anchors says how many anchors --qualify takes" in refused(Judge(), qualify=False, anchors=3)
+    assert "--anchors says how many anchors the entry test takes" in refused(Judge(), qualify=False, anchors=3)
     assert "at least 1" in refused(Judge(), anchors=0)
     (warmth.folder / "anchors.jsonl").unlink()
     assert "anchors.jsonl: no anchors to read" in refused(Judge())

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis import frame, questions, systems
+from mindgauge.analysis import frame, questions, systems, usable
 from mindgauge.analysis.compared import Compared, Measure
 from mindgauge.analysis.contrasts import contrasts
 from mindgauge.analysis.pairing import pair
@@ -33,6 +33,9 @@ Wanted: TypeAlias = "Callable[[Benchmark, str, str, str], bool]"
 CASE = "one case by its `id` or `cluster`, or else by what the person says first"
 """What pairs the dialogues of two systems, each with turns of its own."""
 _GRAVEST_FIRST = (LIMITED, NOT_ESTIMABLE, BLIND_END, MODERATE, GOOD)
+_WORTH = {
+    ("least", "higher"): "wrong", ("most", "lower"): "wrong", ("most", "higher"): "right", ("least", "lower"): "right",
+}  # fmt: skip
 
 
 class _Bootstrap(NamedTuple):
@@ -80,10 +83,9 @@ def compare(
     Raises:
         UsageError: there is no run in a folder, or nothing can be compared; the message says why.
     """
-    rated, costs = systems.read(folders)
+    rated, costs, notes = systems.read(folders)
     frame.forget()
     named = systems.named((key for one in rated for key in one.keys), folders)
-    notes: list[str] = []
     measures: list[Measure] = []
     for one in rated:
         labels = {key: named[key].label for key in one.keys}
@@ -91,7 +93,7 @@ def compare(
             licences = _licences(block, folders, cards or {})
             measures += _measures(block, labels, licences, _Bootstrap(resamples, seed), wanted)
     if not measures:
-        raise UsageError("nothing to compare: " + "; ".join(notes))
+        raise UsageError("nothing to compare: " + "; ".join(note.removesuffix(".") for note in notes))
     there = {(m.benchmark, s.system) for m in measures for s in m.standings}
     return Compared(
         [str(folder) for folder in folders],
@@ -103,6 +105,7 @@ def compare(
             if key in named and (benchmark, named[key].label) in there
         ],
         notes,
+        {one.benchmark.name: one.benchmark.headline for one in rated},
     )
 
 
@@ -164,6 +167,11 @@ def _blocks(rated: systems.Rated, notes: list[str]) -> Iterator[_Block]:
                 f"{name}: {rater} did not work with the same rubric and prompt in all runs ({', '.join(sorted(instruments))}), "
                 "and part of a difference may come from that"
             )
+    again = rated.rows.filter(pl.col("run_number") != systems.NO_RUN)["run"].n_unique() > 1
+    if closed and common and again:
+        notes.append(
+            f"{name}: repeated answers count singly here, as in `mindgauge score` in the rows without :majority"
+        )
     for key in common:  # one at a time: all of a large run would stand in memory twice
         same = (pl.col(column).eq_missing(pl.lit(value)) for column, value in zip(by, key, strict=True))
         yield _Block(rated, str(key[0]), "" if closed else str(key[1]), rated.rows.filter(*same))
@@ -199,9 +207,12 @@ def _measures(
     ]
     if not metrics:
         return
-    for slice_, rows in questions.slices(benchmark, block.rows):
+    for slice_, every in questions.slices(benchmark, block.rows):
         whole = slice_ == "all"
-        if not whole and len(rows) == len(block.rows):
+        if not whole and len(every) == len(block.rows):
+            continue
+        rows, _ = usable.answered(every, ["run_number", "model"], closed=benchmark.closed)
+        if rows.is_empty():
             continue
         asked = metrics if whole else [m for m in metrics if not m.label]
         everybody = _part(rows, question, labels)
@@ -216,7 +227,8 @@ def _measures(
                 unit = "share" if metric.exact else "level"
                 about = (benchmark.name, metric.name, block.criterion, where, block.rater, unit, metric.better)
                 found = contrasts(metric, part.names, scores, resamples=bootstrap.resamples, seed=bootstrap.seed)
-                yield Measure(*about, *licences, scores.left_out, *found)
+                counted = _WORTH.get((scores.missing_as, metric.better), "")
+                yield Measure(*about, *licences, scores.left_out, *found, missing_as=counted)
 
 
 def _part(rows: pl.DataFrame, question: questions.Question, labels: Labels) -> _Part:

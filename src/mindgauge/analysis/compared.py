@@ -40,8 +40,9 @@ class Standing(msgspec.Struct, frozen=True):
     """Where a system stands on one measure, on the samples that are compared; 1 is best, ties share their ranks' mean.
 
     `value` is the mean over conversations, each counting once; a share has exact bounds on them. `rank_low` and `rank_high` bound the ranks of all systems
-    at once with 95 % confidence; `best` is the share of resamples in which it was first. Of `n` ratings of `clusters`
-    conversations, `missing` have no value.
+    at once with 95 % confidence; `best` is the share of resamples in which it was first. Of `n` replies or answers in
+    `clusters` conversations, `missing` have no value. `pooled` is the value as `score` has it: over all ratings of the
+    system, each counting once, also of samples that others did not answer.
     """
 
     system: str
@@ -55,6 +56,7 @@ class Standing(msgspec.Struct, frozen=True):
     n: int
     clusters: int
     missing: int
+    pooled: float | None = None
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -102,6 +104,8 @@ class Measure(msgspec.Struct, frozen=True):
     left_out: int
     standings: list[Standing]
     differences: list[Difference]
+    missing_as: str = ""
+    """What an answer without a value counts as, `right` or `wrong`; empty where it is neither, or none is missing."""
 
 
 class Compared(msgspec.Struct, frozen=True):
@@ -112,6 +116,8 @@ class Compared(msgspec.Struct, frozen=True):
     measures: list[Measure]
     costs: list[Cost]
     notes: list[str]
+    headlines: dict[str, tuple[str, ...]] = {}
+    """The metrics that each benchmark goes by."""
 
     @property
     def table(self) -> pl.DataFrame:

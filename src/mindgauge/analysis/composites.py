@@ -7,13 +7,19 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from mindgauge.raters.window import TURNS, Unit
-from mindgauge.rubric.composite import DIGITS, NO, YES, Composite, How, numbers, shares
+from mindgauge.records import RaterKind
+from mindgauge.rounding import count
+from mindgauge.rubric.composite import DIGITS, NO, YES, Composite, How
+from mindgauge.rubric.order import numbers, shares
 
 if TYPE_CHECKING:
     from mindgauge.benchmark import Benchmark
     from mindgauge.rubric import Criterion
 
 _OK, _INAPPLICABLE = pl.lit("ok"), pl.lit("not_applicable")
+MISAPPLIED = "misapplied"
+"""What becomes of a judge's `not_applicable` where the sample's category says that the criterion applies: a wrong verdict,
+without a value and in n."""
 OVER_TURNS = "turns"
 """The unit of ratings that follow from those of all turns of a dialogue."""
 _COMPUTED = {"subject", "rater", "run", "criterion", "status", "value"}
@@ -40,6 +46,35 @@ def added(rows: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
         apart = (rows.filter(pl.col("rater") == rater) for rater in rows["rater"].unique(maintain_order=True))
         rows = pl.concat([rows, *(_composite(each, name, composite, known) for each in apart)])
     return rows
+
+
+def misapplied(rows: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
+    """Return ratings in which a judge's wrong `not_applicable` is one.
+
+    Where a composite says that its parts apply to all samples of some categories, that holds of the parts themselves.
+    """
+    wrong = [
+        pl.col("criterion").is_in(list(composite.of)) & _belongs(composite)
+        for composite in benchmark.composites.values()
+        if composite.applies
+    ]
+    if not wrong:
+        return rows
+    judged = ~pl.col("rater_kind").is_in([RaterKind.GOLD.value, RaterKind.PERSON.value])
+    here = judged & (pl.col("status") == _INAPPLICABLE) & pl.any_horizontal(wrong)
+    return rows.with_columns(status=pl.when(here).then(pl.lit(MISAPPLIED)).otherwise("status"))
+
+
+def notes(rows: pl.DataFrame, benchmark: Benchmark) -> list[str]:
+    """Say how often judges called a criterion not applicable where it applies, one line for each judge and criterion."""
+    own = [criterion.name for criterion in benchmark.rubric.criteria]
+    wrong = rows.lazy().filter(pl.col("status") == MISAPPLIED, pl.col("criterion").is_in(own))
+    counted = wrong.group_by("rater", "criterion").agg(n=pl.len()).sort("rater", "criterion").collect()
+    return [
+        f"{benchmark.name}: in {count(n)} verdicts {rater} said that {criterion} does not apply, where by the category of the "
+        "dialogue it does: wrong verdicts, counted in n and without a value"
+        for rater, criterion, n in counted.iter_rows()
+    ]
 
 
 def over_turns(rows: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
@@ -82,8 +117,8 @@ def _composite(
         .filter(pl.col("criterion") == n)
     )
     parts = parts.filter(pl.col("rater").is_in(asked["rater"].implode()))
-    worst = {part: str(known[part].values[0]) for part in composite.of}
-    forced = (pl.col("status") == _INAPPLICABLE) & _belongs(composite)
+    worst = {part: str(known[part].worst_first[0]) for part in composite.of}
+    forced = pl.col("status").is_in(["not_applicable", MISAPPLIED]) & _belongs(composite)
     parts = parts.with_columns(
         value=pl.when(forced).then(pl.col("criterion").replace_strict(worst, default=None)).otherwise("value"),
         status=pl.when(forced).then(_OK).otherwise("status"),

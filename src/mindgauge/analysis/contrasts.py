@@ -42,7 +42,7 @@ def contrasts(
     order = there[_best_first(scores.value[:, there], better)]
     scores, names = scores.of(order), [systems[i] for i in order]
     draws = max(resamples, FLIPS_PER_PAIR * len(names) * (len(names) - 1) // 2)
-    found = comparison.compare(scores.value, better=better, resamples=draws, seed=seed)
+    found = comparison.compare(scores.value, better=better, resamples=draws, seed=seed, ends=scores.ends)
     standings = [_standing(metric, names, scores, place, of) for place, of in enumerate(found.standings)]
     return standings, [_difference(metric, names, scores, of) for of in found.differences]
 
@@ -60,11 +60,24 @@ def _best_first(scores: Floats, better: str) -> Codes:
 def _standing(metric: Metric, names: list[str], scores: Scores, place: int, of: comparison.Standing) -> Standing:
     ranked = metric.better != "" and of.certain is not None
     low, high = of.certain if ranked and of.certain else (None, None)
-    mean = clopper_pearson(of.mean.value * of.n, of.n) if metric.exact and of.mean.value is not None else of.mean
+    mean = _share(metric, scores, place, of) if metric.exact and of.mean.value is not None else of.mean
     return Standing(
-        names[place], *mean[:3], of.rank.value if ranked else None, low, high, of.best if ranked else None,
-        int(scores.ratings[place]), of.n, int(scores.missing[place]),
+        names[place], *mean[:3], of.rank if ranked else None, low, high, of.best if ranked else None,
+        int(scores.replies[place]), of.n, int(scores.missing[place]),
+        float(scores.pooled[place]) if np.isfinite(scores.pooled[place]) else None,
     )  # fmt: skip
+
+
+def _share(metric: Metric, scores: Scores, place: int, of: comparison.Standing) -> Interval:
+    """Bound a share exactly, conversations as n; its bound on the bad side counts missing ratings as bad."""
+    value = of.mean.value or 0.0
+    _, low, high, _ = clopper_pearson(value * of.n, of.n)
+    there = scores.present[:, place]
+    if scores.missing[place] and metric.better:
+        feared = _mean((scores.most if metric.better == "lower" else scores.least)[there, place]) or 0.0
+        bound = clopper_pearson(feared * there.sum(), float(there.sum()))
+        low, high = (low, bound.high) if metric.better == "lower" else (bound.low, high)
+    return Interval(value, low, high)
 
 
 def _difference(metric: Metric, names: list[str], scores: Scores, of: comparison.Difference) -> Difference:

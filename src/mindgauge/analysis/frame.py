@@ -33,6 +33,9 @@ _REPLIES = """
 SELECT id, sample, model, run, json_extract(provenance, '$.selection'), json_extract(provenance, '$.unit'),
     json_extract(provenance, '$.dialogue')
 FROM replies WHERE benchmark = ?"""
+_CAME = (
+    "SELECT id, sample, model, json_extract(provenance, '$.unit') FROM replies WHERE benchmark = ? AND status = 'ok'"
+)
 _BLOCK = 50_000
 """Rows that stand in memory as Python's own objects at once."""
 
@@ -53,6 +56,13 @@ def columns(store: Store, query: str, values: tuple[Any, ...], **types: type[pl.
 def tag(name: str) -> str:
     """Return the column that holds a tag of the samples."""
     return f"tag.{name}"
+
+
+def replies(store: Store, benchmark: Benchmark) -> pl.DataFrame:
+    """Return every reply that came, rated or not: subject, sample, model, unit, and cluster and `tag.…` of its sample."""
+    text = pl.String
+    found = columns(store, _CAME, (benchmark.name,), subject=text, sample=text, model=text, unit=text)
+    return _beside(found, _samples(store, benchmark).drop("target"), "sample")
 
 
 def ratings(store: Store, benchmark: Benchmark) -> pl.DataFrame:
@@ -103,7 +113,7 @@ def _read(store: Store, benchmark: Benchmark) -> pl.DataFrame:
         selection=pl.coalesce("selection", "reply_selection"),
     )
     found = _beside(found, samples, "sample").drop("reply_selection")
-    return composites.added(_targeted(found), benchmark)
+    return composites.added(composites.misapplied(_targeted(found), benchmark), benchmark)
 
 
 def only(rows: pl.DataFrame, *conditions: pl.Expr) -> pl.DataFrame:

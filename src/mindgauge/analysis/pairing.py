@@ -6,9 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from mindgauge.metrics.table import ends
+from mindgauge.metrics.table import replies as replies_of
+
 if TYPE_CHECKING:
     from mindgauge.metrics import Metric, Table
     from mindgauge.metrics.table import Codes, Floats, Mask
+    from mindgauge.stats.interval import Ends
 
 
 class Scores(NamedTuple):
@@ -25,18 +29,27 @@ class Scores(NamedTuple):
     present: Mask
     samples: Codes
     """How many samples each conversation holds, shape (C,)."""
-    ratings: Codes
-    """How many ratings of each system went in, shape (S,)."""
+    replies: Codes
+    """How many replies or answers of each system went in, shape (S,): several verdicts on one reply are one."""
     missing: Codes
     """How many of them have no value, shape (S,)."""
+    missing_as: str
+    """What a missing rating is worth: the `least` or the `most` that it can be; empty where neither holds, or none is missing."""
+    pooled: Floats
+    """Each system's mean over all its ratings, each counting once, those of samples that are left out too; shape (S,)."""
+    ends: Ends | None
+    """The least and the most that any score can be; None where there is but one."""
     left_out: int
     """Samples that were not answered by all systems that answered others of their conversation, or only by one."""
 
     def of(self, systems: Codes) -> Scores:
         """Return the scores of some systems, in that order."""
         value, least, most = (scores[:, systems] for scores in (self.value, self.least, self.most))
-        present, ratings, missing = self.present[:, systems], self.ratings[systems], self.missing[systems]
-        return Scores(value, least, most, present, self.samples, ratings, missing, self.left_out)
+        present, replies, missing = self.present[:, systems], self.replies[systems], self.missing[systems]
+        return Scores(
+            value, least, most, present, self.samples, replies, missing, self.missing_as, self.pooled[systems],
+            self.ends, self.left_out,
+        )  # fmt: skip
 
 
 def pair(metric: Metric, table: Table, system: Codes, sample: Codes) -> Scores:
@@ -63,6 +76,7 @@ def pair(metric: Metric, table: Table, system: Codes, sample: Codes) -> Scores:
     least, most = _bounds(metric, table, worth)
     asked, valued = summed(), summed(np.isfinite(worth).astype(float))
     kept = _shared(asked > 0, conversation)
+    pooled = _divided(summed(np.nan_to_num(worth)).sum(axis=1), valued.sum(axis=1))
     means = [
         _by_conversation(_divided(summed(np.nan_to_num(values)), counts), kept, conversation)
         for values, counts in ((worth, valued), (least, asked), (most, asked))
@@ -73,9 +87,26 @@ def pair(metric: Metric, table: Table, system: Codes, sample: Codes) -> Scores:
     missing = summed((~table.ok).astype(float))
     return Scores(
         value, low, high, np.isfinite(low), held[used],
-        asked[:, kept].sum(axis=1).astype(np.intp), missing[:, kept].sum(axis=1).astype(np.intp),
+        _different(system, replies_of(table), about & kept[sample]), missing[:, kept].sum(axis=1).astype(np.intp),
+        _missing_as(about & ~table.ok, worth, least, most), pooled, ends(metric, table),
         int(((asked > 0).any(axis=0) & ~kept).sum()),
     )  # fmt: skip
+
+
+def _missing_as(missing: Mask, worth: Floats, least: Floats, most: Floats) -> str:
+    """Return what missing ratings are worth, where that is the same for all of them."""
+    if not missing.any() or np.array_equal(least[missing], most[missing]):
+        return ""
+    if np.array_equal(worth[missing], least[missing]):
+        return "least"
+    return "most" if np.array_equal(worth[missing], most[missing]) else ""
+
+
+def _different(system: Codes, reply: Codes, counted: Mask) -> Codes:
+    """Count the different replies of each system among some ratings, shape (S,)."""
+    there = np.zeros((int(system.max()) + 1, int(reply.max()) + 1), dtype=bool)
+    there[system[counted], reply[counted]] = True
+    return np.asarray(there.sum(axis=1), dtype=np.intp)
 
 
 def _bounds(metric: Metric, table: Table, worth: Floats) -> tuple[Floats, Floats]:

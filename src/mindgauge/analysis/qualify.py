@@ -13,11 +13,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from mindgauge.analysis import frame
+from mindgauge.analysis import fitness, frame
 from mindgauge.analysis.reliability.card import Bound
+from mindgauge.metrics.table import ratio
 from mindgauge.records import RaterKind, Status, Value
 from mindgauge.rubric import Scale
 from mindgauge.stats import bootstrap, moments
+from mindgauge.stats.interval import AGREED, TIE, tied
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     from mindgauge.benchmark import Benchmark
     from mindgauge.rubric import Criterion
+    from mindgauge.stats.interval import Ends
     from mindgauge.store import Store
 
 Floats = NDArray[np.float64]
@@ -50,7 +53,9 @@ class Qualification(msgspec.Struct, frozen=True):
     `n` counts the replies it was asked about, `missing` those of them without a verdict that could be read; in `exact`
     and `within_1` (the share at most one level off) these agree with nothing. Where a criterion was written not to
     apply, saying so is the exact answer. `bias` (judge minus authors, in levels; above 0 is too kind) and `icc_a1` are
-    of the replies to which both gave a level.
+    of the replies to which both gave a level. `kappa` is the agreement beyond chance on all of them, a missing verdict
+    agreeing with nothing; by the fixed limits for it (`fitness`) the `result` is `passed`, `failed` or `undecided`, and
+    the `reason` says why, if not passed.
     """
 
     benchmark: str
@@ -64,6 +69,9 @@ class Qualification(msgspec.Struct, frozen=True):
     bias: Bound
     icc_a1: Bound
     levels: list[AtLevel]
+    kappa: Bound
+    result: str
+    reason: str
 
 
 def qualify(
@@ -74,6 +82,17 @@ def qualify(
     Shares have exact bounds with the dialogues as n; the others resample dialogues, with all replies to them.
     """
     return [found for benchmark in benchmarks for found in _qualifications(store, benchmark, resamples, seed)]
+
+
+def unfit(store: Store, benchmark: Benchmark, rows: pl.DataFrame) -> list[fitness.Unfit]:
+    """Return the judges of a benchmark that cannot be used, by what a run holds.
+
+    Args:
+        store: of the run.
+        benchmark: one of its benchmarks.
+        rows: its ratings, as `frame.ratings` returns them.
+    """
+    return fitness.unfit(qualify(store, [benchmark]), rows, benchmark)
 
 
 def _qualifications(store: Store, benchmark: Benchmark, resamples: int, seed: int) -> Iterator[Qualification]:
@@ -101,7 +120,7 @@ def _qualification(
     near = exact | (both & (abs(given - written) <= 1))
     dialogue = np.unique(rows["cluster"].rank("dense").to_numpy()[both], return_inverse=True)[1]
 
-    def bound(statistic: Callable[[Floats], Floats]) -> Bound:
+    def bound(statistic: Callable[[Floats], Floats], ends: Ends | None = None) -> Bound:
         if criterion.scale is Scale.NOMINAL:
             return UNORDERED
         return Bound(
@@ -110,16 +129,75 @@ def _qualification(
                 dialogue,
                 resamples=resamples,
                 seed=seed,
+                ends=ends,
             )
         )
 
     clusters = rows["cluster"].n_unique()
+    kappa = _kappa(
+        written, given, criterion, rows["cluster"].rank("dense").to_numpy().astype(np.intp) - 1, resamples, seed
+    )
+    told, times = np.unique(given[~missing], return_counts=True)
+    commonest = [*map(str, criterion.values), Status.NOT_APPLICABLE.value][told[times.argmax()]] if len(told) else ""
+    result, reason = fitness.result(
+        fitness.Test(
+            len(rows), len(np.unique(written)), int(missing.sum()), commonest, int(times.max(initial=0)), kappa
+        )
+    )
     return Qualification(
         benchmark, judge, criterion.name, len(rows), clusters, int(missing.sum()), _share(exact, clusters),
         _share(near, clusters) if criterion.scale is Scale.ORDINAL else UNORDERED,
-        bound(moments.bias), bound(moments.icc_agreement),
-        [_at(code, criterion, given[written == code]) for code in np.unique(written)],
+        bound(moments.bias, (float(1 - levels), float(levels - 1))), bound(moments.icc_agreement),
+        [_at(code, criterion, given[written == code]) for code in np.unique(written)], kappa, result, reason,
     )  # fmt: skip
+
+
+def _kappa(
+    written: NDArray[np.int64],
+    given: NDArray[np.int64],
+    criterion: Criterion,
+    dialogue: NDArray[np.intp],
+    resamples: int,
+    seed: int,
+) -> Bound:
+    """Return Cohen's kappa with partial credit (Cohen 1968), resampling dialogues.
+
+    Ordered levels that are i apart of at most m agree by 1 - (i/m)², others fully or not at all. Not to apply agrees with
+    nothing but itself, a missing verdict with nothing: a judge that gives none has 0, as has one that always says the same.
+
+    Args:
+        written: the level that each reply was written for, one past the last where the criterion does not apply.
+        given: the level it got, -1 for none.
+        criterion: whose levels they are.
+        dialogue: the number of each reply's dialogue, from 0.
+        resamples: of dialogues.
+        seed: of the resampling.
+    """
+    q = len(criterion.values)
+    ordered = criterion.scale is Scale.ORDINAL and q > 1
+    apart = np.abs(np.subtract.outer(np.arange(q), np.arange(q))) / max(q - 1, 1)
+    credit = np.zeros((q + 1, q + 2))
+    credit[:q, :q] = 1 - apart**2 if ordered else np.eye(q)
+    credit[q, q] = 1.0
+    cell = written * (q + 2) + np.where(given < 0, q + 1, given)
+    sums = np.zeros((int(dialogue.max(initial=-1)) + 1, credit.size))
+    np.add.at(sums, (dialogue, cell), 1.0)
+
+    def beyond(totals: Floats) -> tuple[Floats, Floats]:
+        tables = totals.reshape(-1, *credit.shape) / totals.sum(axis=1)[:, None, None]
+        observed = (tables * credit).sum(axis=(1, 2))
+        return observed, np.einsum("bi,ij,bj->b", tables.sum(axis=2), credit, tables.sum(axis=1))
+
+    def kappa(totals: Floats) -> Floats:
+        observed, expected = beyond(totals)
+        return ratio(observed - expected, np.where(expected < 1 - TIE, 1 - expected, 0.0))
+
+    found = bootstrap.interval_of_sums(kappa, sums, resamples=resamples, seed=seed)
+    if found.value is None or found.low is not None or not tied(found.value, 1.0):
+        return Bound(*found)
+    # All agree: of C dialogues at most 1 - .025^(1/C) of others would not, and these might agree not at all.
+    least, expected = 0.025 ** (1 / len(sums)), float(beyond(sums.sum(axis=0)[None])[1][0])
+    return Bound(1.0, (least - expected) / (1 - expected), 1.0, AGREED)
 
 
 def _share(hits: NDArray[np.bool_], clusters: int) -> Bound:

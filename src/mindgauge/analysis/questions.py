@@ -12,9 +12,10 @@ from mindgauge.benchmark import Benchmark
 from mindgauge.metrics import STATUS_RATES, Metric, share_of
 from mindgauge.raters.rule import yes_or_no
 from mindgauge.rubric import Criterion
+from mindgauge.rubric.order import better
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -29,7 +30,7 @@ def find(benchmark: Benchmark, name: str, kind: str, *, recognised: bool = False
     """Find what ratings of this criterion and kind of rater answer; None where nothing is computed of them."""
     read = next((reading.criterion for reading in benchmark.readings if reading.criterion.name == name), None)
     if read is not None:
-        return Question(benchmark, read, tuple(m for m in benchmark.metrics if m.suits(read.values)))
+        return Question(benchmark, read, _suiting(benchmark.metrics, read))
     if kind == "rule":
         return Question(benchmark, yes_or_no(name), (share_of("yes"), *STATUS_RATES))
     apart = next((criterion for criterion in benchmark.apart if criterion.name == name), None)
@@ -42,8 +43,13 @@ def find(benchmark: Benchmark, name: str, kind: str, *, recognised: bool = False
             continue
         criterion = frame.criteria(one).get(name)
         if criterion is not None:
-            return Question(one, criterion, tuple(m for m in one.metrics if m.suits(criterion.values)))
+            return Question(one, criterion, _suiting(one.metrics, criterion))
     return None
+
+
+def _suiting(metrics: Iterable[Metric], criterion: Criterion) -> tuple[Metric, ...]:
+    """Return the metrics that have something to say of a criterion, each with the direction that it has there."""
+    return tuple(metric.directed(better(criterion)) for metric in metrics if metric.suits(criterion.values))
 
 
 def slices(

@@ -36,7 +36,8 @@ def rated(rows: pl.DataFrame, question: str) -> RatedRationales:
     valued = rows.filter(pl.col("number").is_not_null())
     means = {
         str(judge): bound_of_mean(
-            its.group_by("subject", maintain_order=True).agg(pl.col("cluster").first(), pl.col("number").mean())
+            its.group_by("subject", maintain_order=True).agg(pl.col("cluster").first(), pl.col("number").mean()),
+            (SCALE.values[0], SCALE.values[-1]),
         )
         for (judge,), its in sorted(valued.group_by("judge", maintain_order=True), key=lambda group: str(group[0]))
     }

@@ -15,6 +15,7 @@ from mindgauge.analysis import frame
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.score import open_run
 from mindgauge.records import Evidence, Value
+from mindgauge.rubric.order import numbered, numbers
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
@@ -211,12 +212,14 @@ def _looked_at(judge: str, criterion: Criterion, rows: pl.DataFrame) -> Rational
 
 
 def absence(criterion: Criterion) -> Value:
-    """Return the level that finds nothing there: all checks no; without checks the lowest, of a veto the best."""
+    """Return the level that finds nothing there: all checks no; without checks the lowest number or the first word, of a veto the best."""
     if criterion.checks:
         implied = criterion.implied({check.name: False for check in criterion.checks})
         assert implied is not None, "a rubric whose checks lead nowhere is refused at load"
         return implied
-    return criterion.values[-1] if criterion.veto else criterion.values[0]
+    if criterion.veto:
+        return criterion.worst_first[-1]
+    return min(criterion.values, key=numbers(criterion).__getitem__) if numbered(criterion) else criterion.values[0]
 
 
 def _share(rows: pl.DataFrame, counted: pl.Expr, event: pl.Expr, why: str) -> Bound:

@@ -5,9 +5,11 @@ Published numbers, and words such as a class, stand in a TOML file, one array en
     [[table]]
     name = "agreement"
     source = "Table 2"                 # where it is printed
-    needs = "ratings/*.json"           # which released files it takes
+    needs = "ratings/*.json"           # which released files it takes; none if it follows from what is printed
     columns = ["kappa", "n", "class"]
     tolerance = [0.0005, 0, 0]         # half a unit in the last printed digit; one number, or one per column
+    part = ["first model"]             # of whose files it was measured, where the authors have more; all if not given
+    n = 206                            # of how many subjects; figures of another number are not compared
     [table.rows]
     "first model" = [0.549, 206, "A"]  # nan where nothing is printed; a word must be the same word
 """
@@ -42,10 +44,17 @@ class Published(NamedTuple):
     column: str
     value: float | str
     tolerance: float
+    n: int = 0
+    """How many subjects it was measured on; 0 where that is not recorded."""
+    of_print: bool = False
+    """Whether it follows from other printed numbers, without a released file."""
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """A published number or word beside the recomputed one (None where that could not be; `note` says why)."""
+    """A published number or word beside the recomputed one (None where that could not be; `note` says why).
+
+    What was published of another number of subjects is not compared: its verdict is `missing`, too.
+    """
 
     table: str
     row: str
@@ -64,6 +73,8 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True):
     tolerance: float | list[float]
     source: str = ""
     needs: str = ""
+    part: list[str] = []
+    n: int = 0
 
 
 def load_published(path: Path) -> list[Published]:
@@ -93,7 +104,7 @@ def _cells(table: _Table, path: Path) -> Iterator[Published]:
     for row, values in table.rows.items():
         for column, value, tolerance in zip(table.columns, values, tolerances, strict=True):
             if isinstance(value, str) or not math.isnan(value):
-                yield Published(table.name, row, column, value, tolerance)
+                yield Published(table.name, row, column, value, tolerance, table.n, not table.needs)
 
 
 def compare(published: Iterable[Published], cells: Iterable[Cell]) -> list[Comparison]:
@@ -134,11 +145,14 @@ def _beside(published: Published, cell: Cell | None) -> Comparison:
     if value is None:
         verdict: Verdict = "missing"
         note = note or "not defined on these files"
+    elif cell and cell.n and published.n and cell.n != published.n:
+        verdict = "missing"
+        note = f"not compared: measured on {published.n} subjects, and these files have {cell.n} of them"
     elif cell and cell.repaired:
         verdict = "repaired"
     else:
         verdict = "match" if _same(value, published) else "differs"
-    table, row, column, printed, tolerance = published
+    table, row, column, printed, tolerance, *_ = published
     return Comparison(table, row, column, printed, value, tolerance, verdict, note)
 
 

@@ -10,13 +10,16 @@ import polars as pl
 
 from mindgauge import benchmark as benchmarks
 from mindgauge import suite
-from mindgauge.analysis import baselines, composites, frame, questions, seen, tested
+from mindgauge.analysis import baselines, composites, continued, fitness, frame, questions, seen, tested, usable
+from mindgauge.analysis.continued import Continued
+from mindgauge.analysis.fitness import Unfit
 from mindgauge.analysis.qualify import Qualification, qualify
 from mindgauge.annotation.alone import alone
 from mindgauge.errors import UsageError
 from mindgauge.manifest import read as read_manifest
 from mindgauge.metrics import STATUS_RATES, Estimate, Metric, Table, estimate, fleiss_kappa, mean_of, share_of
 from mindgauge.metrics.table import numbered, numbers
+from mindgauge.rounding import Kind
 from mindgauge.rubric import Rubric, Scale
 from mindgauge.store import Store
 from mindgauge.store.batches import Batches
@@ -30,11 +33,17 @@ if TYPE_CHECKING:
     from mindgauge.rubric import Criterion
 
 
+MAJORITY = ":majority"
+
+
 class Score(msgspec.Struct, frozen=True):
     """One metric of one model on one slice, as one rater sees it. `missing` of the `n` ratings have no value.
 
     `low` and `high` bound it with 95 % confidence; `worst` and `best` are its values were all missing ratings so.
-    `runs` repeats are pooled in the value; `mean_of_runs` and `sd` are the mean and the sample SD of the repeats' own.
+    `runs` repeats are pooled in the value; `mean_of_runs` and `sd` are the mean and the sample SD of the repeats' own. The
+    ratings are of `subjects` replies, or are as many answers. `note` says why there is no interval, or why it is not the
+    usual one. `unit` is `share` or `level`; `better` is `higher`, `lower` or empty. `void` says why this is no score: too
+    few answers could be used, or the judge cannot be; its numbers then stand here for the record, and are shown nowhere.
     """
 
     benchmark: str
@@ -54,6 +63,17 @@ class Score(msgspec.Struct, frozen=True):
     runs: int = 1
     mean_of_runs: float | None = None
     sd: float | None = None
+    subjects: int = 0
+    note: str = ""
+    unit: Kind = "level"
+    better: str = ""
+    void: str = ""
+
+    def worse_than(self, other: Score) -> bool:
+        """Whether it is worse than another score of the same metric, which also has a value."""
+        if self.value is None or other.value is None:
+            return False
+        return self.value > other.value if self.better == "lower" else self.value < other.value
 
 
 class StatusCount(msgspec.Struct, frozen=True):
@@ -64,6 +84,17 @@ class StatusCount(msgspec.Struct, frozen=True):
     name: str
     status: str
     n: int
+
+
+class Headline(msgspec.Struct, frozen=True):
+    """The metrics that a benchmark goes by, by name, and the group of samples that is looked at first."""
+
+    metrics: tuple[str, ...]
+    group: str
+
+    def holds(self, score: Score) -> bool:
+        """Whether a score is among what the benchmark goes by."""
+        return score.name in self.metrics and score.slice in {"all", self.group}
 
 
 class Scores(msgspec.Struct, frozen=True):
@@ -79,10 +110,21 @@ class Scores(msgspec.Struct, frozen=True):
     metrics: list[Score]
     qualifications: list[Qualification]
     """How judges did in their entry test; empty where none took it."""
+    unfit: list[Unfit] = []
+    """The judges that cannot be used, criterion by criterion, and why; their metrics are `void`."""
     notes: list[str] = []
     """What must be known of these scores: what was not run, which classifiers rated what they had learned from."""
+    continued: list[Continued] = []
+    """The commands that went on with the run, and what they kept."""
     broken: dict[str, str] = {}
     """Benchmarks that were asked for and not run, since their data cannot be used: why."""
+    headlines: dict[str, Headline] = {}
+    """What each benchmark goes by."""
+
+    @property
+    def leading(self) -> list[Score]:
+        """The metrics that their benchmarks go by, on the whole and on the group that leads."""
+        return [m for m in self.metrics if (its := self.headlines.get(m.benchmark)) is not None and its.holds(m)]
 
     @property
     def table(self) -> pl.DataFrame:
@@ -128,7 +170,7 @@ def _named(name: str, folder: Path, manifest: dict[str, Any]) -> list[Benchmark]
 def _of_levels(criteria: tuple[tuple[Scale, tuple[Value, ...]], ...]) -> tuple[Metric, ...]:
     """Return the mean of ordered numbers, the share of each other level, and agreement."""
     means = [values for scale, values in criteria if scale is Scale.ORDINAL and numbered(values)]
-    mean = mean_of("mean", numbers, "higher", suits=means.__contains__)
+    mean = mean_of("mean", numbers, "higher", suits=means.__contains__, of_level=True)
     others = dict.fromkeys(value for _, values in criteria if values not in means for value in values)
     return (*([mean] if means else []), *map(share_of, others), fleiss_kappa, *STATUS_RATES)
 
@@ -161,7 +203,9 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
     with store:
         recognised = manifest["plan"].get("protocol") == "recognised"
         rated = {b.name: frame.ratings(store, b) for b in found}
-        metrics = [m for b in found for m in _scores(rated[b.name], b, recognised, resamples, seed)]
+        qualifications = qualify(store, found, resamples=resamples, seed=seed)
+        unfit = [one for b in found for one in fitness.unfit(qualifications, rated[b.name], b)]
+        metrics = [m for b in found for m in _voided(_scores(rated[b.name], b, recognised, resamples, seed), unfit)]
         constant = {name for b in found for name in baselines.names(b)}
         by = [count for benchmark in found for count in _statuses(store, benchmark, rated[benchmark.name])]
         totals: dict[str, int] = {}
@@ -176,15 +220,19 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
             statuses=totals,
             statuses_by=by,
             metrics=metrics,
-            qualifications=qualify(store, found, resamples=resamples, seed=seed),
+            qualifications=qualifications,
+            unfit=unfit,
             notes=[
                 *_not_run(manifest),
                 *manifest.get("remarks", []),
                 *Batches(store).notes(),
                 *seen.notes(store, [b.name for b in found], manifest),
                 *(note for b in found for note in tested.notes(b, rated[b.name])),
+                *(note for b in found for note in composites.notes(rated[b.name], b)),
             ],
+            continued=continued.read(store, manifest),
             broken=manifest.get("not_run", {}).get("broken", {}),
+            headlines={b.name: Headline(b.headline, b.lead_group) for b in found},
         )
 
 
@@ -200,13 +248,26 @@ def _scores(rated: pl.DataFrame, benchmark: Benchmark, recognised: bool, resampl
             continue
         views = [(rater, rows)]
         if question.benchmark.closed and rows["run"].n_unique() > 1:
-            views.append((f"{rater}:majority", frame.majority(rows)))
+            views.append((f"{rater}{MAJORITY}", frame.majority(rows)))
+        few = usable.of_rows(rows, closed=question.benchmark.closed)
         by_recognition = recognised and not question.benchmark.closed
         for view, view_rows in views:
             found = questions.slices(question.benchmark, view_rows, by_recognition=by_recognition)
-            yield from _estimated(benchmark, question, (model, view), found, resamples, seed)
+            yield from _estimated(benchmark, question, (model, view), found, resamples, seed, few)
     yield from _constant(benchmark, ratings, resamples, seed)
     yield from _people(benchmark, ratings, resamples, seed)
+
+
+def _voided(scores: Iterator[Score], unfit: list[Unfit]) -> Iterator[Score]:
+    """Mark what judges say that cannot be used; what became of their verdicts stays."""
+    why = {(one.benchmark, one.judge, one.criterion): one.reason for one in unfit}
+    rates = {metric.name for metric in STATUS_RATES}
+    for one in scores:
+        reason = why.get((one.benchmark, one.rater, one.criterion), "")
+        void = (
+            f"{one.rater} cannot be used: {reason}" if reason and one.name not in rates and not one.void else one.void
+        )
+        yield msgspec.structs.replace(one, void=void)
 
 
 def _by_rater(ratings: pl.DataFrame, benchmark: Benchmark) -> Iterator[tuple[tuple[object, ...], pl.DataFrame]]:
@@ -239,11 +300,25 @@ def _estimated(
     parts: Iterator[tuple[str, pl.DataFrame]],
     resamples: int,
     seed: int,
+    few: str = "",
 ) -> Iterator[Score]:
+    """Score every metric on every slice; `few` says why there is no score at all, if too few answers could be used."""
+    closed, majority = question.benchmark.closed, who[1].endswith(MAJORITY)
     for slice_, metric, found in _estimates(question, parts, resamples, seed):
         label = f"label={metric.label}" if metric.label else slice_
-        columns = msgspec.structs.astuple(found)
-        yield Score(benchmark.name, metric.name, question.criterion.name, label, *who, *columns)
+        here = "" if majority else usable.too_few(found.missing, found.n, closed=closed)
+        void = "" if metric.of_status else few or here
+        yield msgspec.structs.replace(_score(benchmark, metric, question.criterion, label, who, found), void=void)
+
+
+def _score(
+    benchmark: Benchmark, metric: Metric, criterion: Criterion, slice_: str, who: tuple[str, str], found: Estimate
+) -> Score:
+    """Put an estimate with what it is of."""
+    figures = msgspec.structs.asdict(found)
+    return Score(
+        benchmark.name, metric.name, criterion.name, slice_, *who, **figures, unit=metric.unit, better=metric.better
+    )
 
 
 def _estimates(
@@ -274,9 +349,7 @@ def _people(benchmark: Benchmark, ratings: pl.DataFrame, resamples: int, seed: i
     for criterion in benchmark.rubric.criteria:
         rows = people.filter(pl.col("criterion") == criterion.name)
         found = estimate(agreement, frame.table(rows, criterion), resamples=resamples, seed=seed)
-        yield Score(
-            benchmark.name, agreement.name, criterion.name, "all", "people", "people", *msgspec.structs.astuple(found)
-        )
+        yield _score(benchmark, agreement, criterion, "all", ("people", "people"), found)
 
 
 def _one(metric: Metric, columns: Table, slice_: str, resamples: int, seed: int) -> Estimate | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import msgspec
 import polars as pl
 
-from mindgauge.analysis import baselines, composites, frame, questions
+from mindgauge.analysis import baselines, composites, fitness, frame, qualify, questions, usable
 from mindgauge.analysis.compared import System
 from mindgauge.analysis.costs import costs as costs_of
 from mindgauge.analysis.score import open_run
@@ -46,8 +46,10 @@ class Rated(NamedTuple):
         return sorted(found, key=lambda key: (key[0] == NO_RUN, *key))
 
 
-def read(folders: Sequence[Path]) -> tuple[list[Rated], dict[tuple[Key, str], Cost]]:
+def read(folders: Sequence[Path]) -> tuple[list[Rated], dict[tuple[Key, str], Cost], list[str]]:
     """Open runs and return the ratings of their systems by benchmark and unit, and what each system took on each benchmark.
+
+    Judges that cannot be used are left out, and systems of which too few answers or verdicts can be; the third says so.
 
     Raises:
         UsageError: there is no run in a folder.
@@ -55,20 +57,32 @@ def read(folders: Sequence[Path]) -> tuple[list[Rated], dict[tuple[Key, str], Co
     benchmarks: dict[str, Benchmark] = {}
     ratings: dict[str, list[pl.DataFrame]] = {}
     costs: dict[tuple[Key, str], Cost] = {}
+    notes: list[str] = []
     for number, folder in enumerate(folders):
         store, found, _ = open_run(folder)
         with store:
             for benchmark in found:
                 known = benchmarks.get(benchmark.name)
                 benchmarks[benchmark.name] = benchmark if known is None else _common(known, benchmark)
-                ratings.setdefault(benchmark.name, []).append(_ratings(store, benchmark, number))
+                ratings.setdefault(benchmark.name, []).append(_usable(store, benchmark, number, notes))
                 costs |= {((number, c.system), benchmark.name): c for c in costs_of(store, benchmark)}
     rated = [
         _rated(benchmarks[name], rows)
         for name, parts in ratings.items()
         for rows in _by_unit(pl.concat(parts, how="diagonal"))
     ]
-    return rated, costs
+    return rated, costs, list(dict.fromkeys(notes))
+
+
+def _usable(store: Store, benchmark: Benchmark, number: int, notes: list[str]) -> pl.DataFrame:
+    unfit = qualify.unfit(store, benchmark, frame.ratings(store, benchmark))
+    notes += fitness.told(unfit)
+    rows = usable.trusted(_ratings(store, benchmark, number), unfit)
+    rows, without = usable.answered(rows, ["model", "rater", "criterion"], closed=benchmark.closed)
+    for (model, rater, criterion), why in without.items():
+        who = model if benchmark.closed else f"{rater}, of {model}'s replies on {criterion},"
+        notes.append(f"{benchmark.name}: {who} gave {why}; left out")
+    return rows
 
 
 def _common(first: Benchmark, second: Benchmark) -> Benchmark:

@@ -11,6 +11,7 @@ from mindgauge.analysis.cross_check import cross_check
 from mindgauge.analysis.group_differences import group_differences
 from mindgauge.metrics.groups import AXIS, GROUP, NEUTRAL
 from mindgauge.records import BASE
+from mindgauge.rounding import bounded, decimal, p_equals, p_value, percent
 from mindgauge.rubric.composite import NO, YES
 from mindgauge.stats.mcnemar import mcnemar
 
@@ -37,11 +38,10 @@ def _crossed(benchmark: Benchmark, rows: pl.DataFrame) -> Iterator[str]:
     for one in cross_check(rows, criterion, reading, [str(value) for value in values]):
         if one.judged is None or one.read is None:
             continue
-        kappa = one.undefined if one.kappa is None else f"{one.kappa:.2f}"
-        bounds = f" [{one.low:.2f}, {one.high:.2f}]" if one.low is not None and one.high is not None else ""
+        kappa = one.undefined if one.kappa is None else bounded(one.kappa, one.low, one.high)
         yield (
-            f"{benchmark.name}: of {one.model}'s replies {one.judge} calls {one.judged:.0%} {' or '.join(map(str, values))}, "
-            f"the rule {reading} finds {one.read:.0%}; Cohen's kappa {kappa}{bounds} (n = {one.n - one.missing})"
+            f"{benchmark.name}: of {one.model}'s replies {one.judge} calls {percent(one.judged)} {' or '.join(map(str, values))}, "
+            f"the rule {reading} finds {percent(one.read)}; Cohen's kappa {kappa} (n = {one.n - one.missing})"
         )
 
 
@@ -55,8 +55,8 @@ def _grouped(benchmark: Benchmark, rows: pl.DataFrame) -> Iterator[str]:
                 continue
             control = " (the control: nothing should differ here)" if one.axis == NEUTRAL else ""
             yield (
-                f"{benchmark.name}: {name} of {one.model}'s replies over groups of {one.axis}{control}: SD {one.spread:.3f}, "
-                f"permutation test p = {one.p:.3f}, {one.adjusted:.3f} adjusted for all axes ({one.contexts} contexts)"
+                f"{benchmark.name}: {name} of {one.model}'s replies over groups of {one.axis}{control}: SD {decimal(one.spread, 3)}, "
+                f"permutation test {p_equals(one.p)}, {p_value(one.adjusted)} adjusted for all axes ({one.contexts} contexts)"
             )
 
 
@@ -76,5 +76,5 @@ def _beside_people(benchmark: Benchmark, rows: pl.DataFrame) -> Iterator[str]:
         found = mcnemar((its["value"] == YES).to_list(), (its["target"] == YES).to_list())
         yield (
             f"{benchmark.name}: {criterion}: {model} alone does it in {found.only_first} of {found.n} replies, the labelled "
-            f"reply alone in {found.only_second}, as {rater} sees it; exact McNemar p = {found.p:.3f}, not adjusted"
+            f"reply alone in {found.only_second}, as {rater} sees it; exact McNemar {p_equals(found.p)}, not adjusted"
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge import anchors
+from mindgauge import anchors, suite
 from mindgauge.benchmark import selection
 from mindgauge.benchmark.released import Cell, Released
 from mindgauge.errors import DataError, UsageError
@@ -25,6 +25,8 @@ from mindgauge.rubric.composite import Composite, How
 if TYPE_CHECKING:
     from mindgauge.raters.shots import Deck
 
+FIRST = 3
+"""So many metrics stand for a benchmark that does not say which."""
 HERE = Path(__file__).parents[1] / "benchmarks"
 WAYS = {
     Way.FLAT: ("ask",),
@@ -72,7 +74,9 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     by: tuple[str, ...] = ()
     """Tags that its metrics look at."""
     groups: dict[str, dict[str, tuple[str, ...]]] = {}
-    """Named subsets beside `all`: name → tag → the values that belong to it."""
+    """Named subsets beside `all`: name → tag → the values that belong to it; the first is looked at before the whole."""
+    headline: tuple[str, ...] = ()
+    """The metrics that it goes by, the first first; if not given, those of its suite, and then its first ones."""
     composites: dict[str, Composite] = {}
     """What follows from several criteria, each from the rubric's and from those before it."""
     keep: dict[str, tuple[str, ...]] = {}
@@ -90,6 +94,21 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """The tag that chooses the rubric's protocol for a sample."""
     recognised_by: Benchmark | None = None
     """The closed benchmark with which a judge itself finds the protocol."""
+
+    def __post_init__(self) -> None:
+        if not self.headline:
+            msgspec.structs.force_setattr(self, "headline", self._first_metrics())
+
+    def _first_metrics(self) -> tuple[str, ...]:
+        """Return what its suite goes by, and its first metrics of a direction, of no single label and no status."""
+        own = [m.name for m in self.metrics if m.better and not m.label and not m.of_status]
+        names = dict.fromkeys([*(name for name in own if name in suite.headlines(self.name)), *own])
+        return tuple(names)[:FIRST]
+
+    @property
+    def lead_group(self) -> str:
+        """The subset that is looked at first: its first group, or all."""
+        return next(iter(self.groups), "all")
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:

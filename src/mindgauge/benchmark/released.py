@@ -20,7 +20,7 @@ class Cell(msgspec.Struct, frozen=True):
     """A recomputed number or word, to stand beside the published one of the same table, row and column.
 
     `value` is None where the files it needs are missing (`note` says which). `repaired` marks our corrected figure
-    for a number that the source computed wrongly. `stated` is the published number itself, where a released file states
+    for a number that the source computed wrongly. `n` counts what it was computed from, where that is known. `stated` is the published number itself, where a released file states
     it beside what it was computed from, and `tolerance` how far off is still the same.
     """
 
@@ -32,3 +32,4 @@ class Cell(msgspec.Struct, frozen=True):
     repaired: bool = False
     stated: float | str | None = None
     tolerance: float = 0.0
+    n: int = 0

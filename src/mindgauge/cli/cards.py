@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from mindgauge.cli.render import table
 from mindgauge.reports.coefficients import agreement, ceiling, label
+from mindgauge.rounding import NONE, bounded, decimal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.analysis.reliability.card import Bound, Card, Design, People, Reliability, Share
+    from mindgauge.analysis.reliability.card import Bound, Card, Design, Needed, People, Reliability, Share
 
 _SIGNED = {"bias", "limits"}
 
@@ -29,28 +30,7 @@ def show(found: Reliability, *, full: bool) -> None:
             _full(card)
     for people in found.people:
         _people(people)
-    corrected = [
-        [
-            c.judge, c.criterion, s.system or "all", str(s.judged), _bound(s.raw), str(s.rated_by_people),
-            _bound(s.people), _bound(s.corrected), "" if s.gain is None else f"{s.gain:.2f}",
-        ]
-        for c in found.cards
-        for s in c.corrected
-    ]  # fmt: skip
-    if corrected:
-        print()
-        columns = [
-            "judge",
-            "criterion",
-            "system",
-            "judged",
-            "judge alone",
-            "by people",
-            "people alone",
-            "corrected",
-            "gain",
-        ]
-        table("Mean scores: the judge alone, and corrected by the subjects that people rated too", columns, corrected)
+    _means(found)
     if found.designs:
         print()
         columns = [
@@ -64,7 +44,7 @@ def show(found: Reliability, *, full: bool) -> None:
             "variance by",
         ]
         rows = [_design(design) for design in found.designs]
-        table(f"How many it takes: what would bring dependability to {found.designs[0].target:.2f}", columns, rows)
+        table(f"How many it takes: what would bring dependability to {decimal(found.designs[0].target)}", columns, rows)
     print(f"\nRule: {found.rule}")
     for note in found.notes:
         print(f"note: {note}")
@@ -76,13 +56,55 @@ _COLUMNS = [
 ]  # fmt: skip
 
 
+def _means(found: Reliability) -> None:
+    rows = [(card, mean) for card in found.cards for mean in card.corrected]
+    if not rows:
+        return
+    columns = [
+        "judge",
+        "criterion",
+        "system",
+        "judged",
+        "judge alone",
+        "by people",
+        "people alone",
+        "corrected",
+        "gain",
+    ]
+    cells = [
+        [
+            card.judge, card.criterion, mean.system or "all", str(mean.judged), _bound(mean.raw),
+            str(mean.rated_by_people), _bound(mean.people), _bound(mean.corrected),
+            "" if mean.gain is None else f"{mean.gain:.2f}",
+        ]
+        for card, mean in rows
+    ]  # fmt: skip
+    print()
+    table("Mean scores: the judge alone, and corrected by the subjects that people rated too", columns, cells)
+    why: dict[tuple[str, str, str], list[str]] = {}
+    for card, mean in rows:
+        if mean.corrected.low is None:
+            why.setdefault((card.judge, card.criterion, mean.corrected.note), []).append(mean.system or "all")
+    for (judge, criterion, note), systems in why.items():
+        print(f"  - {judge}, {criterion}, {', '.join(systems)}: {note}")
+
+
 def _design(design: Design) -> list[str]:
-    parts = ", ".join(f"{name} {_number(part.value)}" for name, part in design.components.items())
-    needed = (design.raters_needed, design.conversations_needed)
+    parts = ", ".join(f"{name} {decimal(part.value)}" for name, part in design.components.items())
+    needed = (_needed(design.raters_needed), _needed(design.conversations_needed))
     return [
         design.criterion, str(design.raters), str(design.systems), str(design.conversations), _bound(design.dependability),
-        *("no number does" if n is None else str(n) for n in needed), parts,
+        *needed, parts,
     ]  # fmt: skip
+
+
+def _needed(found: Needed) -> str:
+    """Write how many it takes as a range; what is not known is not a number."""
+    if found.low is None:
+        return "no number does"
+    if found.high is None:
+        return "cannot tell" if found.low == 1 else f"at least {found.low}"
+    return f"{found.value} [{found.low}, {found.high}]" if found.value is not None else f"{found.low} to {found.high}"
 
 
 def _row(card: Card) -> list[str]:
@@ -143,9 +165,9 @@ def _full(card: Card) -> None:
         table(
             "Width of the interval, by what is resampled",
             ["estimate", *card.widths],
-            [[label(name), *(_number(widths.get(name)) for widths in card.widths.values())] for name in names],
+            [[label(name), *(decimal(widths.get(name)) for widths in card.widths.values())] for name in names],
         )
-    parts = ", ".join(f"{name} {value:.3f}" for name, value in card.bias_parts.items() if value is not None)
+    parts = ", ".join(f"{name} {decimal(value, 3)}" for name, value in card.bias_parts.items() if value is not None)
     if parts:
         print(f"  mean square of judge minus people: {parts}")
     for title, column, found in (
@@ -165,14 +187,4 @@ def _full(card: Card) -> None:
 
 
 def _bound(bound: Bound | None, *, signed: bool = False) -> str:
-    if bound is None or bound.value is None:
-        return "–"
-    sign = "+" if signed else ""
-    said = f"{bound.value:{sign}.2f}"
-    return (
-        said if bound.low is None or bound.high is None else f"{said} [{bound.low:{sign}.2f}, {bound.high:{sign}.2f}]"
-    )
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
+    return NONE if bound is None else bounded(bound.value, bound.low, bound.high, signed=signed)

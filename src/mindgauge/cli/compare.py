@@ -9,14 +9,14 @@ import typer
 
 from mindgauge.cli import options, render
 from mindgauge.cli.report import ShowUnreliable  # noqa: TC001 - typer reads the annotations
+from mindgauge.rounding import bounded, dollars, p_value, percent, seconds, write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.analysis.compared import Compared, Difference, Measure, Standing
+    from mindgauge.rounding import Kind
 
-SHOWN = {*render.HEADLINES, "share_yes", "recall"}
-"""The metrics that are shown without --full."""
 PARTS = 20
 """Differences on single parts that are shown without --full."""
 PAIRS = 6
@@ -37,7 +37,8 @@ def compare(
     if json:
         render.as_json(found)
         return
-    measures = [m for m in found.measures if full or m.name in SHOWN]
+    # Of a closed question's classes, recall says how it did on each.
+    measures = [m for m in found.measures if full or m.name in {*found.headlines.get(m.benchmark, ()), "recall"}]
     allowed = [m for m in measures if show_unreliable or not _limited(m.rank_systems)]
     for measure in allowed:
         if measure.slice == "all":
@@ -45,10 +46,15 @@ def compare(
     _parts([m for m in allowed if m.slice != "all"], full=full)
     _doubtful([m for m in measures if _limited(m.rank_systems)], shown=show_unreliable)
     _costs(found)
-    if any(d.n > d.clusters for measure in allowed for d in measure.differences):
+    if any(
+        _scored(measure, standing) for measure in allowed for standing in measure.standings if measure.slice == "all"
+    ):
         print(
-            "Each conversation counts once here, and each answer in `mindgauge score`, so the values differ a little."
+            "value: each conversation counts once, on the samples that all systems answered; in score: each answer counts "
+            "once, on all samples that the system answered, as in `mindgauge score`."
         )
+    for line in render.counted_missing((m.benchmark, m.name, m.missing_as) for m in allowed if m.slice == "all"):
+        print(line)
     for note in found.notes:
         print(f"note: {note}")
 
@@ -66,7 +72,7 @@ def _whole(measure: Measure, *, full: bool, shown: bool) -> None:
     rest = [d for d in measure.differences if d.first != first.system]
     rows = [[*_standing(measure, first, shown=shown), "", "", "", ""]]
     rows += [[*_standing(measure, o, shown=shown), *_behind(measure, behind[o.system])] for o in others]
-    columns = ["system", "value", "ranks, 95 %", "first in", "n", "conversations", "missing"]
+    columns = ["system", "value", "in score", "ranks, 95 %", "first in", "n", "conversations", "missing"]
     columns += ["minus the first", "p, adjusted", "worst … best", ""]
     used = [i for i, column in enumerate(columns) if not column or any(row[i] for row in rows)]
     render.table(_title(measure), [columns[i] for i in used], [[row[i] for i in used] for row in rows])
@@ -98,9 +104,18 @@ def _standing(measure: Measure, standing: Standing, *, shown: bool) -> list[str]
         value = f"{value} (unreliable)" if shown else "people must rate"
     ranks = "–" if standing.rank_low is None else f"{standing.rank_low} to {standing.rank_high}"
     return [
-        standing.system, value, ranks, render.number(standing.best, share=True),
+        standing.system, value, _scored(measure, standing), ranks, percent(standing.best),
         str(standing.n), str(standing.clusters), str(standing.missing),
     ]  # fmt: skip
+
+
+def _scored(measure: Measure, standing: Standing) -> str:
+    """Write the value as `score` has it, where that is another; nothing where it is the same, or not to be shown."""
+    if standing.value is None or standing.pooled is None or _limited(measure.rate_replies):
+        return ""
+    kind: Kind = "share" if measure.unit == "share" else "level"
+    value, pooled = (write(number, kind) for number in (standing.value, standing.pooled))
+    return "" if value == pooled else pooled
 
 
 def _behind(measure: Measure, difference: Difference) -> list[str]:
@@ -111,7 +126,7 @@ def _behind(measure: Measure, difference: Difference) -> list[str]:
     d = difference
     turned = (None if v is None else -v for v in (d.value, d.high, d.low, d.best, d.worst))
     value, low, high, worst, best = turned
-    return [_bound(measure, value, low, high, sign="+"), _p(d), _bounds(measure, worst, best), said]
+    return [_bound(measure, value, low, high, gap=True), _p(d), _bounds(measure, worst, best), said]
 
 
 def _parts(measures: Sequence[Measure], *, full: bool) -> None:
@@ -132,7 +147,7 @@ def _parts(measures: Sequence[Measure], *, full: bool) -> None:
 
 
 def _pair(measure: Measure, difference: Difference) -> list[str]:
-    value = _bound(measure, difference.value, difference.low, difference.high, sign="+")
+    value = _bound(measure, difference.value, difference.low, difference.high, gap=True)
     return [value, _p(difference), str(difference.n), _bounds(measure, difference.worst, difference.best)]
 
 
@@ -160,37 +175,27 @@ def _costs(found: Compared) -> None:
         return
     rows = [
         [
-            c.benchmark, c.system, str(c.answers), "–" if c.cost is None else f"{c.cost:.4f}",
-            "–" if c.seconds is None else f"{c.seconds:.1f}",
+            c.benchmark, c.system, str(c.answers), dollars(c.cost), seconds(c.seconds, 1),
         ]
         for c in found.costs
     ]  # fmt: skip
-    columns = ["benchmark", "system", "answers here", "US dollars", "seconds of the model"]
+    columns = ["benchmark", "system", "answers here", "cost", "time of the model"]
     render.table("What a thousand answers take", columns, rows)
 
 
-def _bound(measure: Measure, value: float | None, low: float | None, high: float | None, sign: str = "") -> str:
-    """Write an estimate and its interval; shares in percent, their differences (with a sign) in percentage points."""
-    if value is None:
-        return "–"
-    unit = "" if measure.unit == "level" else " pp" if sign else " %"
-    said = _number(measure, value, sign) + unit
-    if low is None or high is None:
-        return said
-    return f"{said} [{_number(measure, low, sign)}, {_number(measure, high, sign)}]"
+def _bound(measure: Measure, value: float | None, low: float | None, high: float | None, *, gap: bool = False) -> str:
+    """Write an estimate and its interval: a share in percent, a gap between two, with its sign, in percentage points."""
+    kind: Kind = "level" if measure.unit == "level" else "points" if gap else "precise"
+    return bounded(value, low, high, kind, signed=gap)
 
 
 def _bounds(measure: Measure, worst: float | None, best: float | None) -> str:
     """Write what missing ratings could make of a difference; nothing where none is missing."""
     if worst is None or best is None or worst == best:
         return ""
-    return f"{_number(measure, worst, '+')} … {_number(measure, best, '+')}"
-
-
-def _number(measure: Measure, value: float, sign: str) -> str:
-    shown = round(100 * value, 1) if measure.unit == "share" else round(value, 2)
-    return f"{shown + 0.0:{sign}.{1 if measure.unit == 'share' else 2}f}"
+    kind: Kind = "level" if measure.unit == "level" else "points"
+    return " … ".join(write(end, kind, signed=True).removesuffix(" points") for end in (worst, best))
 
 
 def _p(difference: Difference) -> str:
-    return "–" if difference.adjusted is None else f"{difference.adjusted:.3f}"
+    return p_value(difference.adjusted)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mindgauge.cli import render
+from mindgauge.rounding import bounded, decimal, interval, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,10 +16,18 @@ if TYPE_CHECKING:
     from mindgauge.analysis.reliability.card import Bound
 
 Qualify = Annotated[
-    bool, typer.Option("--qualify", help="Let judges first rate replies of ours whose level is known, once each.")
+    bool | None,
+    typer.Option(
+        "--qualify/--no-qualify",
+        help="Let judges first rate replies of ours whose level is known, once each; if not said, those that this machine has not seen pass do.",
+    ),
 ]
 Anchors = Annotated[
-    int | None, typer.Option(min=1, help="At most so many of these per benchmark, spread over levels and protocols.")
+    int | None,
+    typer.Option(
+        min=1,
+        help="At most so many of these per benchmark, spread over levels and protocols; all, or 40 where nobody asked.",
+    ),
 ]
 
 
@@ -31,14 +40,15 @@ def show(found: Sequence[Qualification]) -> None:
     render.table(
         f"Entry test: agreement with {replies} replies written by Mindgauge's authors to stand at known levels (not by clinicians)",
         [
-            "judge", "criterion", "n", "missing", "same level", "95 % interval", "within one", "bias", "95 % interval",
-            "ICC(A,1)", "mean given at level",
+            "judge", "criterion", "result", "kappa", "n", "missing", "same level", "95 % interval", "within one", "bias",
+            "95 % interval", "ICC(A,1)", "mean given at level",
         ],
         [
             [
-                q.judge, f"{q.benchmark} {q.criterion}", str(q.n), str(q.missing), render.number(q.exact.value, share=True),
-                _interval(q.exact, share=True), render.number(q.within_1.value, share=True), render.number(q.bias.value),
-                _interval(q.bias), render.number(q.icc_a1.value), ", ".join(map(_at, q.levels)),
+                q.judge, f"{q.benchmark} {q.criterion}", q.result, bounded(q.kappa.value, q.kappa.low, q.kappa.high),
+                str(q.n), str(q.missing), percent(q.exact.value),
+                _interval(q.exact, share=True), percent(q.within_1.value), decimal(q.bias.value),
+                _interval(q.bias), decimal(q.icc_a1.value), ", ".join(map(_at, q.levels)),
             ]
             for q in found
         ],
@@ -48,11 +58,11 @@ def show(found: Sequence[Qualification]) -> None:
 def _interval(bound: Bound, *, share: bool = False) -> str:
     if bound.low is None:
         return bound.note
-    return f"{render.number(bound.low, share=share)} to {render.number(bound.high, share=share)}"
+    return interval(bound.low, bound.high, "share" if share else "level")
 
 
 def _at(level: AtLevel) -> str:
     """Write what was given at one level: the mean, or how often it was said that the criterion does not apply."""
     if level.level is None:
-        return f"not applicable: {render.number(level.recall, share=True)} said so"
-    return f"{level.level}: {render.number(level.mean)}"
+        return f"not applicable: {percent(level.recall)} said so"
+    return f"{level.level}: {decimal(level.mean)}"

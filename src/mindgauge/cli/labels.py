@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.cli import render
+from mindgauge.rounding import interval, precise
 
 if TYPE_CHECKING:
     from mindgauge.analysis.score import Score, Scores
@@ -39,7 +40,7 @@ def _table(columns: list[tuple[str, list[Score]]]) -> None:
         for name, *same in zip([m.name for m in columns[0][1]], *(metrics for _, metrics in columns), strict=True)
     ]
     first = [metrics[0] for _, metrics in columns]
-    rows.append(["(no label)", *(f"{100 * m.missing / m.n:.1f} %" for m in first)])
+    rows.append(["(no label)", *(precise(m.missing / m.n) for m in first)])
     rows.append(["replies", *(str(m.n) for m in first)])
     rows.append(["conversations", *(str(m.clusters) for m in first)])
     render.table("", ["label", *(whose for whose, _ in columns)], rows)
@@ -48,7 +49,5 @@ def _table(columns: list[tuple[str, list[Score]]]) -> None:
 def _cell(metric: Score) -> str:
     if metric.value is None:
         return "–"
-    bounds = (
-        "" if metric.low is None or metric.high is None else f"  ({100 * metric.low:.1f} to {100 * metric.high:.1f})"
-    )
-    return f"{100 * metric.value:.1f} %{bounds}"
+    bounds = "" if metric.low is None else f"  ({interval(metric.low, metric.high, 'precise').removesuffix(' %')})"
+    return f"{precise(metric.value)}{bounds}"

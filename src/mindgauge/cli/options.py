@@ -74,7 +74,7 @@ NoText = Annotated[
     bool, typer.Option("--no-text", help="Keep hashes and places of quotes instead of what people and models said.")
 ]
 LocalOnly = Annotated[bool, typer.Option("--local-only", help="Refuse every address but loopback.")]
-Temperature = Annotated[float | None, typer.Option(help="Of the judges; their own default if not given.")]
+Temperature = Annotated[float, typer.Option(help="Of the judges; an endpoint that takes none is asked without.")]
 OwnFamily = Annotated[
     bool,
     typer.Option("--own-family", help="Let models judge their own family's replies, too; the report says so."),
@@ -124,11 +124,20 @@ def scales(items: list[str]) -> dict[str, str]:
 
 
 def where(items: list[str]) -> dict[str, tuple[str, ...]]:
-    """Read TAG=VALUE options; a tag given twice allows both values."""
+    """Read TAG=VALUE options; a tag with several values, `made=released,ours`, or given twice allows each of them.
+
+    Raises:
+        UsageError: one has no equals sign, or no tag before it.
+    """
     found: dict[str, tuple[str, ...]] = {}
     for item in items:
-        for tag, value in pairs([item], "--where").items():
-            found[tag] = (*found.get(tag, ()), value)
+        tag = ""
+        for part in item.split(","):
+            before, equals, after = part.partition("=")
+            tag, value = (before.strip(), after.strip()) if equals else (tag, before.strip())
+            if not (tag and value):
+                raise UsageError(f"--where {item!r}: write TAG=VALUE, or TAG=VALUE,VALUE")
+            found[tag] = tuple(dict.fromkeys((*found.get(tag, ()), value)))
     return found
 
 

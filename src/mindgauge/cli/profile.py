@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mindgauge.cli import options, render
+from mindgauge.rounding import bounded, decimal
 
 if TYPE_CHECKING:
     from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore
@@ -69,14 +70,14 @@ def _dimension(score: DimensionScore, models: int) -> list[str]:
     others = len(score.indistinguishable)
     same = "all others" if others > 1 and others == models - 1 else ", ".join(score.indistinguishable)
     return [
-        score.model, _bound(score.value, score.low, score.high), _rank(score.rank, score.rank_low, score.rank_high),
+        score.model, bounded(score.value, score.low, score.high), _rank(score.rank, score.rank_low, score.rank_high),
         same, f"{len(score.tasks)} of {len(score.tasks) + len(score.lacking)}",
     ]  # fmt: skip
 
 
 def _source(score: DimensionScore) -> list[str]:
     rank = score.rank_of_mean_rank
-    return [render.number(score.mean_rank), "–" if rank is None else f"{rank:g}"]
+    return [decimal(score.mean_rank), "–" if rank is None else f"{rank:g}"]
 
 
 def _tasks(found: Profile) -> None:
@@ -94,20 +95,12 @@ def _tasks(found: Profile) -> None:
 
 
 def _task(score: TaskScore) -> list[str]:
-    bounds = "" if not score.missing else f"{_number(score.worst)} … {_number(score.best)}"
+    bounds = "" if not score.missing else f"{decimal(score.worst)} … {decimal(score.best)}"
     return [
-        score.model, _bound(score.value, score.low, score.high), render.number(score.scaled),
-        "" if score.chance is None else render.number(score.chance), _rank(score.rank, score.rank_low, score.rank_high),
+        score.model, bounded(score.value, score.low, score.high), decimal(score.scaled),
+        "" if score.chance is None else decimal(score.chance), _rank(score.rank, score.rank_low, score.rank_high),
         str(score.n), str(score.missing), bounds,
     ]  # fmt: skip
-
-
-def _bound(value: float | None, low: float | None, high: float | None) -> str:
-    return _number(value) if low is None or high is None else f"{_number(value)} [{_number(low)}, {_number(high)}]"
-
-
-def _number(value: float | None) -> str:
-    return render.number(None if value is None else round(value, 2) + 0.0)  # never -0.00
 
 
 def _rank(rank: float | None, low: float | None, high: float | None) -> str:

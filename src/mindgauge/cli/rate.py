@@ -31,7 +31,7 @@ def rate(
     mode: options.Mode = "joint",
     method: options.Method = ["rule"],  # noqa: B006
     protocol: options.Protocol = "gold",
-    judge_temperature: options.Temperature = None,
+    judge_temperature: options.Temperature = 0.0,
     ask: options.Ask = ["flat"],  # noqa: B006
     shots: options.Shots = None,
     shot_seed: options.ShotSeed = None,
@@ -41,7 +41,7 @@ def rate(
     max_tokens: options.MaxTokens = None,
     context: options.Context = None,
     max_cost: options.MaxCost = None,
-    qualify: entry_test.Qualify = False,
+    qualify: entry_test.Qualify = None,
     anchors: entry_test.Anchors = None,
     price: options.Price = None,
     own_family: options.OwnFamily = False,

@@ -8,23 +8,24 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mindgauge import suite
+from mindgauge import rounding
 from mindgauge.errors import MindgaugeError
 from mindgauge.redaction import redacted
+from mindgauge.rounding import dollars, megabytes, seconds, write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from mindgauge.analysis.score import Score, Scores
     from mindgauge.reports.standing import Standings
+    from mindgauge.rounding import Kind
     from mindgauge.verbs.ahead import Step
     from mindgauge.verbs.estimate import DryRun
     from mindgauge.verbs.forecast import Forecast
 
-HEADLINES = (
-    "accuracy", "macro_f1", "weighted_f1", "cohen_kappa", "fleiss_kappa", "missed_crisis_rate", "overcalled_crisis_rate",
-    "unsafe_recall", "passed_as_safe_rate", "mean", "share_at_most_2", "share_at_most_1", "yes_rate", "share_yes",
-)  # fmt: skip
+
+NO_SCORE = "no score"
+WRONG, RIGHT = "wrong", "right"
 
 
 def command() -> str:
@@ -86,33 +87,36 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
     console.print(drawn)
 
 
-def number(value: float | None, *, share: bool = False) -> str:
-    """Write a number for a reader: shares as whole percents, others with two decimals, a missing one as a dash."""
-    if value is None:
-        return "–"
-    return f"{100 * value:.0f} %" if share else f"{value:.2f}"
-
-
 def scores(found: Scores, standings: Standings | None = None) -> None:
-    """Print the headline metrics of a run, what went wrong, and where to read on.
+    """Print what the benchmarks of a run go by, what went wrong, and where to read on.
 
     Args:
         found: the metrics.
         standings: the judges' reliability cards, whose verdicts stand in the place of scores that are withheld.
     """
+    from mindgauge.analysis import fitness
+
+    for sentence in fitness.told(found.unfit):
+        print(sentence)
     names = list(dict.fromkeys(metric.benchmark for metric in found.metrics))
-    named = {(name, headline) for name in names for headline in (*HEADLINES, *suite.headlines(name))}
-    headlines = [metric for metric in found.metrics if (metric.benchmark, metric.name) in named]
+    headlines = list(_beside(found.leading))
     several = {name for name in names if len({m.criterion for m in headlines if m.benchmark == name}) > 1}
     columns = ("model", "rated by", "metric", "of", "value", "95 % interval", "n", "missing", "worst … best")
-    for name in names:
-        rows = [
-            _row(m, standings, named=name in several)
-            for m in headlines
-            if m.benchmark == name and m.slice in {"all", "crisis only"}
-        ]
-        if rows:
-            table(f"{name}  ({found.run})", columns, rows)
+    for benchmark in names:
+        listed = [m for m in headlines if m.benchmark == benchmark]
+        if listed:
+            rows = [_row(m, standings, named=benchmark in several) for m in listed]
+            table(f"{benchmark}  ({found.run})", columns, rows)
+        if any(m.rater == f"{m.model}:majority" for m in listed):
+            print(
+                "Every answer counts in the rows NAME; in NAME:majority the answer given most often, a tie being none."
+            )
+        for line in counted_missing((m.benchmark, m.name, _counted(m)) for m in listed):
+            print(line)
+    for reason, of in _void(found, headlines).items():
+        print(f"No score: {', '.join(dict.fromkeys(of))} gave {reason}")
+    for reason, of in _without_interval(headlines, standings).items():
+        print(f"Note: {reason}: {', '.join(dict.fromkeys(of))}")
     if standings is not None and any(standing.limited for standing in standings.cards.values()):
         shown = "are marked" if standings.shown else "are not shown; --show-unreliable shows them"
         print(f"Scores of judges that agree too little with people {shown} (mindgauge reliability {found.run})")
@@ -122,6 +126,58 @@ def scores(found: Scores, standings: Standings | None = None) -> None:
     told(found)
 
 
+def counted_missing(shown: Iterable[tuple[str, str, str]]) -> Iterator[str]:
+    """Say what an answer without a value counts for, in the metrics that take it for right or for wrong.
+
+    Args:
+        shown: benchmark, name and what missing answers count as, of every metric that is shown.
+    """
+    kinds: dict[tuple[str, str], set[str]] = {}
+    for benchmark, name, counted in shown:
+        if counted:
+            kinds.setdefault((benchmark, name), set()).add(counted)
+    by: dict[tuple[str, str], list[str]] = {}
+    for (benchmark, name), counted_as in kinds.items():
+        if len(counted_as) == 1:
+            by.setdefault((benchmark, counted_as.pop()), []).append(name)
+    for (benchmark, counted), names in by.items():
+        yield f"{benchmark}: in {', '.join(names)} an answer without a value counts as {counted}."
+
+
+def _counted(metric: Score) -> str:
+    """Return what missing answers count as in a share: as wrong where it is the worst that it could be, and the reverse."""
+    if not (metric.missing and metric.unit == "share") or metric.value is None or metric.worst == metric.best:
+        return ""
+    return {metric.worst: WRONG, metric.best: RIGHT}.get(metric.value, "")
+
+
+def _beside(metrics: Sequence[Score]) -> Iterator[Score]:
+    """Yield metrics, the accuracy of what was read only where it differs from the strict one beside it."""
+    unread = {(m.benchmark, m.rater) for m in metrics if m.name == "accuracy" and m.missing}
+    return (m for m in metrics if m.name != "accuracy_of_read" or (m.benchmark, m.rater) in unread)
+
+
+def _void(found: Scores, metrics: Sequence[Score]) -> dict[str, list[str]]:
+    """Return why there are no scores of whom, where too few answers could be used; of unusable judges that is told first."""
+    unfit = {(one.benchmark, one.judge, one.criterion) for one in found.unfit}
+    reasons: dict[str, list[str]] = {}
+    for metric in metrics:
+        known = (metric.benchmark, metric.rater, metric.criterion) in unfit
+        if metric.void and not known:
+            reasons.setdefault(metric.void, []).append(metric.rater)
+    return reasons
+
+
+def _without_interval(metrics: Sequence[Score], standings: Standings | None) -> dict[str, list[str]]:
+    """Return why metrics that are shown have no interval, and which have none."""
+    reasons: dict[str, list[str]] = {}
+    for metric in metrics:
+        shown = standings is None or not standings.withholds(metric)
+        if shown and not metric.void and metric.value is not None and metric.low is None and metric.note:
+            reasons.setdefault(metric.note, []).append(f"{metric.name} of {metric.rater}")
+    return reasons
+
+
 def told(found: Scores, *, told_before: Sequence[str] = ()) -> None:
     """Print what went wrong in a run, what must be known of it and was not told before, and what it took."""
     trouble = {status: n for status, n in found.statuses.items() if status != "ok"}
@@ -129,17 +185,19 @@ def told(found: Scores, *, told_before: Sequence[str] = ()) -> None:
         print("Not ok: " + ", ".join(f"{n} {status}" for status, n in sorted(trouble.items())))
     for note in (note for note in found.notes if note not in told_before):
         print(f"Note: {note}")
+    for one in found.continued[-1:]:
+        print(one.line)
     calls = found.calls
-    cost = "unknown cost" if calls["cost"] is None and calls["made"] else f"${calls['cost'] or 0:.4f}"
+    cost = "unknown cost" if calls["cost"] is None and calls["made"] else dollars(calls["cost"] or 0.0)
     read = f"{calls['prompt_tokens']}" + (f" ({calls['cached_tokens']} from cache)" if calls["cached_tokens"] else "")
-    print(f"{calls['made']} calls ({calls['failed']} failed), {read} + {calls['completion_tokens']} tokens, {cost}, {calls['seconds']:.0f} s")  # fmt: skip
+    print(f"{calls['made']} calls ({calls['failed']} failed), {read} + {calls['completion_tokens']} tokens, {cost}, {seconds(calls['seconds'])}")  # fmt: skip
 
 
 def foreseen(found: DryRun) -> None:
     """Print what a command would take."""
 
     def dollars(cost: float | None) -> str:
-        return "unknown cost" if cost is None else f"about ${cost:.4f}"
+        return "unknown cost" if cost is None else f"about {dollars(cost)}"
 
     table(
         f"{found.benchmark}: nothing is sent ({found.done} calls done before)",
@@ -155,7 +213,7 @@ def foreseen(found: DryRun) -> None:
 
 def forecast(found: Forecast) -> None:
     """Print how long it would take, where, and what that rests on."""
-    room = f"{found.bytes / 1e6:,.0f} MB of run" if found.bytes >= 1e6 else "under 1 MB of run"
+    room = f"{megabytes(found.bytes, 0)} of run" if found.bytes >= 1e6 else "under 1 MB of run"
     if found.seconds is None:
         rounds = "1 round" if found.rounds == 1 else f"{found.rounds} rounds"
         print(f"{rounds} of batches, each answered within a day; {room}")
@@ -204,20 +262,14 @@ def verdict_on(found: Scores) -> None:
         raise MindgaugeError(f"{name} was not run{others}: {why}")
 
 
-def _share(metric: Score) -> bool:
-    return (
-        metric.name.endswith("_rate")
-        or metric.name.startswith("share_")
-        or metric.name in {"accuracy", "recall", "precision"}
-    )
-
-
 def _row(metric: Score, standings: Standings | None, *, named: bool) -> list[str]:
     """Write a metric as cells; `named` with its criterion, where there are several."""
-    share = _share(metric)
-    bounds = f"{number(metric.worst, share=share)} … {number(metric.best, share=share)}" if metric.missing else ""
-    interval = f"{number(metric.low, share=share)} to {number(metric.high, share=share)}"
-    value = number(metric.value, share=share)
+    kind: Kind = "share" if metric.unit == "share" else "level"
+    bounds = f"{write(metric.worst, kind)} … {write(metric.best, kind)}" if metric.missing else ""
+    interval = rounding.interval(metric.low, metric.high, kind)
+    value = write(metric.value, kind)
+    if metric.void:
+        value, bounds, interval = NO_SCORE, "", ""
     if standings is not None and standings.limited(metric):
         value = standings.instead(metric, value) or value
         bounds, interval = (bounds, interval) if standings.shown else ("", "")
@@ -228,13 +280,20 @@ def _row(metric: Score, standings: Standings | None, *, named: bool) -> list[str
 
 
 def _worst_cells(found: Scores, standings: Standings | None, several: set[str]) -> list[list[str]]:
-    """Return, for each model, rater and criterion, the class in which it does worst."""
+    """Return, for each model, rater and criterion, the class in which it does worst, by what the benchmark goes by first."""
     cells: dict[tuple[str, str, str, str, str], Score] = {}
     for metric in found.metrics:
         kind = metric.slice.partition("=")[0]
-        if metric.value is None or (metric.name, kind) not in {("mean", "category"), ("recall", "label")}:
+        first = found.headlines[metric.benchmark].metrics[:1] if metric.benchmark in found.headlines else ()
+        by_class = kind == "category" and metric.name in first
+        if (
+            metric.value is None
+            or metric.void
+            or not metric.better
+            or not (by_class or (metric.name, kind) == ("recall", "label"))
+        ):
             continue
         key = (metric.benchmark, metric.model, metric.rater, metric.name, metric.criterion)
-        if key not in cells or metric.value < (cells[key].value or 0):
+        if key not in cells or metric.worse_than(cells[key]):
             cells[key] = metric
     return [_row(cell, standings, named=cell.benchmark in several)[:7] for cell in cells.values()]

@@ -1,11 +1,16 @@
 """`mindgauge reproduce`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mindgauge.cli import options, render
+from mindgauge.errors import MindgaugeError
+from mindgauge.rounding import decimal
+
+if TYPE_CHECKING:
+    from mindgauge.verbs.reproduce import Reproduction
 
 
 def reproduce(
@@ -19,9 +24,18 @@ def reproduce(
     found = verb(name, data=data)
     if json:
         render.as_json(found)
-        return
+    else:
+        _show(found)
+    if not found.from_files:
+        raise MindgaugeError(
+            f"nothing of {name} could be recomputed from {data}: the files that its tables need are missing there; "
+            "the notes say which, and the card how to get them (mindgauge list)"
+        )
+
+
+def _show(found: "Reproduction") -> None:
     rows = [
-        [c.table, c.row, c.column, _shown(c.published, "g"), _shown(c.recomputed, ".4f"), f"{c.tolerance:g}", c.verdict, c.note]
+        [c.table, c.row, c.column, _shown(c.published), _shown(c.recomputed), f"{c.tolerance:g}", c.verdict, c.note]
         for c in found.cells
     ]  # fmt: skip
     render.table(
@@ -30,6 +44,6 @@ def reproduce(
     print(", ".join(f"{n} {verdict}" for verdict, n in found.counts.items()))
 
 
-def _shown(value: float | str | None, digits: str) -> str:
-    """Write a number with some digits, a word as it is, nothing as a dash."""
-    return "–" if value is None else value if isinstance(value, str) else f"{value:{digits}}"
+def _shown(value: float | str | None) -> str:
+    """Write a number with four decimals, as most papers print fewer; a word as it is."""
+    return value if isinstance(value, str) else decimal(value, 4)

@@ -23,7 +23,10 @@ def run(
     judge_runs: options.JudgeRuns = 1,
     limit: options.Limit = None,
     where: Annotated[
-        list[str], typer.Option(help="Keep samples whose tag has a value: language=zh. May be repeated.")
+        list[str],
+        typer.Option(
+            help="Keep samples whose tag has a value: language=zh, or one of several: made=released,ours. May be repeated."
+        ),
     ] = [],  # noqa: B006
     out: options.Out = None,
     mode: options.Mode = "joint",
@@ -32,7 +35,7 @@ def run(
     temperature: Annotated[
         float | None, typer.Option(help="Of the models under test; their own default if not given.")
     ] = None,
-    judge_temperature: options.Temperature = None,
+    judge_temperature: options.Temperature = 0.0,
     ask: options.Ask = ["flat"],  # noqa: B006
     shots: options.Shots = None,
     shot_seed: options.ShotSeed = None,
@@ -42,7 +45,7 @@ def run(
     max_tokens: options.MaxTokens = None,
     context: options.Context = None,
     max_cost: options.MaxCost = None,
-    qualify: entry_test.Qualify = False,
+    qualify: entry_test.Qualify = None,
     anchors: entry_test.Anchors = None,
     price: options.Price = None,
     own_family: options.OwnFamily = False,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mindgauge.cli import options, render
+from mindgauge.rounding import dollars, megabytes, seconds
 
 if TYPE_CHECKING:
     from mindgauge.verbs.status import Status
@@ -34,16 +35,16 @@ def _show(found: Status) -> None:
         if listed:
             print(f"{name}: {', '.join(listed)}")
     rows = [[c.benchmark, c.kind, c.name, c.status, f"{c.n:,}"] for c in found.counts]
-    render.table(f"{found.run}  ({found.bytes / 1e6:,.1f} MB)", ["benchmark", "kind", "by", "status", "n"], rows)
+    render.table(f"{found.run}  ({megabytes(found.bytes)})", ["benchmark", "kind", "by", "status", "n"], rows)
     if found.calls:
         calls = [
             [
                 c.model, c.benchmark, c.status, f"{c.n:,}", f"{c.prompt_tokens:,}", f"{c.completion_tokens:,}",
-                "–" if c.cost is None else f"{c.cost:,.4f}", f"{c.model_seconds:,.0f}",
+                dollars(c.cost), seconds(c.model_seconds),
             ]
             for c in found.calls
         ]  # fmt: skip
-        columns = ["model", "benchmark", "status", "calls", "tokens in", "tokens out", "US dollars", "model seconds"]
+        columns = ["model", "benchmark", "status", "calls", "tokens in", "tokens out", "cost", "time of the model"]
         render.table("Calls", columns, calls)
     for under_way in found.batches:
         print(

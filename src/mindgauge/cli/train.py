@@ -7,6 +7,7 @@ import typer
 
 from mindgauge.cli import options, render
 from mindgauge.errors import UsageError
+from mindgauge.rounding import decimal, interval
 
 if TYPE_CHECKING:
     from mindgauge.verbs.training.result import Trained
@@ -101,9 +102,9 @@ def show(found: "Trained") -> None:
     """Print what came of a training."""
     several = len({trial.seed for trial in found.trials}) > 1
     rows = [
-        [f"{figure.name} ({figure.label})" if figure.label else figure.name, render.number(figure.value),
-         f"{render.number(figure.low)} to {render.number(figure.high)}", str(figure.n),
-         *([f"{render.number(figure.mean)} ± {render.number(figure.sd)}"] if several else []), render.number(figure.majority)]
+        [f"{figure.name} ({figure.label})" if figure.label else figure.name, decimal(figure.value),
+         interval(figure.low, figure.high), str(figure.n),
+         *([f"{decimal(figure.mean)} ± {decimal(figure.sd)}"] if several else []), decimal(figure.majority)]
         for figure in found.figures
         if figure.name != "precision"
     ]  # fmt: skip
@@ -114,13 +115,13 @@ def show(found: "Trained") -> None:
     )
     before, after = found.calibration[f"{found.tested}, before"], found.calibration[found.tested]
     print(
-        f"Calibration error ({found.tested}, n {after.n}): {render.number(before.ece)} as trained, "
-        f"{render.number(after.ece)} with the temperature; see calibration.svg"
+        f"Calibration error ({found.tested}, n {after.n}): {decimal(before.ece)} as trained, "
+        f"{decimal(after.ece)} with the temperature; see calibration.svg"
     )
     for name, decided in found.abstention.items():
         print(
-            f"Decides {decided.decided} of {decided.n} ({name}); wrong {render.number(decided.risk)}, "
-            f"at most {render.number(decided.risk_high)}"
+            f"Decides {decided.decided} of {decided.n} ({name}); wrong {decimal(decided.risk)}, "
+            f"at most {decimal(decided.risk_high)}"
         )
     for note in found.notes:
         print(f"Note: {note}")

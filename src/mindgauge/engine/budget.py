@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from mindgauge.errors import BudgetError
+from mindgauge.rounding import dollars
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,7 +37,7 @@ class Budget:
                 await self._changed.wait()
             if self.spent + amount > self.limit:
                 raise BudgetError(
-                    f"stopped at ${self.spent:.4f}: the next call could cost ${amount:.4f} and pass --max-cost {self.limit:g}; "
+                    f"stopped at {dollars(self.spent)}: the next call could cost {dollars(amount)} and pass --max-cost {self.limit:g}; "
                     "everything is kept, raise --max-cost and run the same command to go on"
                 )
             self._reserved += amount

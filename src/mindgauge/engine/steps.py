@@ -75,6 +75,7 @@ async def answer(
             sample.id, model.name, run, got.status, got.text,
             finish_reason=got.finish_reason, usage=got.usage, seconds=got.seconds,
             provenance={**origin, "model": got.model_resolved, "fingerprint": got.fingerprint, "seed": run, "at": got.at,
+                        **({"unsupported": got.unsupported} if got.unsupported else {}),
                         **({"error": got.error} if got.error else {})},
         )  # fmt: skip
         store.add_call(key, request.prompt_hash, benchmark.name, model.name, run, got, text=False)

@@ -39,6 +39,9 @@ STATUSES = {
 OUT_OF_RANGE = "out_of_range"
 """An unparsable rating whose raw value is a number: it was read, but is no level of the rubric."""
 
+NOT_APPLICABLE = "not_applicable"
+"""A verdict that a criterion does not apply, where the rubric has that; the layout's own word is for what was not judged."""
+
 _TEXT, _WHOLE, _REAL = pl.String(), pl.Int64(), pl.Float64()
 _ID = {"evaluation_id": _TEXT, "response_id": _TEXT, "example_id": _TEXT}
 _MODELS = dict.fromkeys(("answer_model_raw", "answer_model", "evaluator_model_raw", "evaluator_model"), _TEXT)
@@ -127,6 +130,9 @@ class Book:
             rating.status is Status.OK and self.score(rating) is None
         ):
             return OUT_OF_RANGE
+        criterion = self.criterion(rating.criterion)
+        if rating.status is Status.NOT_APPLICABLE and (criterion.not_applicable or criterion.applies):
+            return NOT_APPLICABLE
         return STATUSES[rating.status]
 
     def raw_output(self, rating: Rating) -> str | None:

@@ -6,6 +6,7 @@ framework. Metric names say their direction.
 
 from mindgauge.metrics.closed import (
     accuracy,
+    accuracy_of_read,
     binary,
     call_rate,
     cohen_kappa,
@@ -40,6 +41,7 @@ __all__ = [
     "Metric",
     "Table",
     "accuracy",
+    "accuracy_of_read",
     "binary",
     "call_rate",
     "cohen_kappa",

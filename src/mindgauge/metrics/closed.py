@@ -56,6 +56,11 @@ def _of_called(name: str, called: Callable[[Table], Mask], right: Callable[[Tabl
 # -- all labels together ----------------------------------------------------------------------------------------------
 
 accuracy = _share("accuracy", _hit, "higher", _has_target)
+"""The strict one: an answer that cannot be read is wrong."""
+accuracy_of_read = msgspec.structs.replace(
+    mean_of("accuracy_of_read", _hit, "higher", lambda table: _has_target(table) & table.ok, exact=True), worth=None
+)
+"""The accuracy of the answers that can be read; who answers decides which these are, so nobody is compared by it."""
 weighted_recall = msgspec.structs.replace(accuracy, name="weighted_recall", worth=None)
 """Recall weighted by how often each label occurs: by identity the accuracy, so systems are compared by that alone."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mindgauge.metrics.table import Metric, Table, mean_of, ratio
+from mindgauge.metrics.table import Metric, Table, ratio
 from mindgauge.records import BASE
 
 if TYPE_CHECKING:
@@ -46,14 +46,6 @@ def _odds(table: Table, tag: str) -> Floats:
     """Return 1 / the number of options of each sample, shape (n,); NaN where nobody says how many."""
     counts, which = np.unique(table.tags[tag].astype(str), return_inverse=True)
     return np.array([1 / int(count) if count else np.nan for count in counts])[which]
-
-
-def _hit(table: Table) -> Floats:
-    return np.where(table.ok, np.equal(table.code, table.target).astype(float), np.nan)
-
-
-accuracy_of_read = mean_of("accuracy_of_read", _hit, "higher", lambda table: (table.target >= 0) & table.ok, exact=True)
-"""The accuracy on the answers that can be read; who answers decides which these are, so nobody is ranked by it."""
 
 
 def _pairs(table: Table) -> tuple[Codes, Codes, Mask]:

@@ -19,7 +19,7 @@ def _where_ok(table: Table, hits: Mask) -> Floats:
     return np.where(table.ok, hits.astype(float), np.nan)
 
 
-mean_level = mean_of("mean", numbers, "higher", suits=numbered)
+mean_level = mean_of("mean", numbers, "higher", suits=numbered, of_level=True)
 
 
 def _sd(table: Table, weights: Floats) -> Floats:
@@ -36,14 +36,19 @@ sd_level = Metric("sd_of_levels", _sd, additive=True, suits=numbered)
 """The sample SD (n - 1 below) of the ratings' levels."""
 
 
+def _rising(levels: tuple[Value, ...]) -> bool:
+    """Say whether levels are numbers of which more is better."""
+    return numbered(levels) and float(levels[0]) < float(levels[-1])
+
+
 def share_at_most(level: int) -> Metric:
-    """Return the share of ratings at this level or below; lower is better."""
+    """Return the share of ratings at this level or below, where the low levels are the bad ones; lower is better."""
     return mean_of(
         f"share_at_most_{level}",
         lambda table: _where_ok(table, numbers(table) <= level),
         "lower",
         exact=True,
-        suits=numbered,
+        suits=_rising,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -11,8 +12,11 @@ from numpy.typing import NDArray
 
 from mindgauge.records import Value
 from mindgauge.stats import bootstrap
-from mindgauge.stats.interval import Interval
+from mindgauge.stats.interval import Ends, Interval, tied
 from mindgauge.stats.proportion import clopper_pearson
+
+if TYPE_CHECKING:
+    from mindgauge.rounding import Kind
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -113,6 +117,17 @@ class Metric(msgspec.Struct, frozen=True):
     (n,), NaN where a rating says nothing. Such metrics can be compared subject by subject."""
     suits: Callable[[tuple[Value, ...]], bool] = _any
     """Which levels, worst to best, it has something to say of; of others its value is not defined."""
+    of_level: bool = False
+    """Its value is a level, so which values are better is for the criterion to say, not for the metric."""
+
+    @property
+    def unit(self) -> Kind:
+        """What its value is: a `share`, or else a `level`: a mean, a coefficient, a difference."""
+        return "share" if self.exact else "level"
+
+    def directed(self, better: str) -> Metric:
+        """Return it as it reads on a criterion of which `higher` or `lower` numbers are better."""
+        return msgspec.structs.replace(self, better=better) if self.of_level and better else self
 
 
 def mean_of(
@@ -125,6 +140,7 @@ def mean_of(
     missing_is_outcome: bool = False,
     label: str = "",
     suits: Callable[[tuple[Value, ...]], bool] = _any,
+    of_level: bool = False,
 ) -> Metric:
     """Return the metric that is the mean of what each rating is worth.
 
@@ -137,6 +153,7 @@ def mean_of(
         missing_is_outcome: a missing rating is worth something, too.
         label: the level it is about, if one.
         suits: which levels it has something to say of.
+        of_level: the worth is the level itself.
     """
 
     def known(table: Table) -> Floats:
@@ -147,8 +164,9 @@ def mean_of(
         return ratio(weights @ np.nan_to_num(values), weights @ np.isfinite(values).astype(float))
 
     return Metric(
-        name, compute, better, concerns, exact, missing_is_outcome, label, additive=True, worth=known, suits=suits
-    )
+        name, compute, better, concerns, exact, missing_is_outcome, label, additive=True, worth=known, suits=suits,
+        of_level=of_level,
+    )  # fmt: skip
 
 
 def numbered(levels: tuple[Value, ...]) -> bool:
@@ -173,7 +191,8 @@ class Estimate(msgspec.Struct, frozen=True):
     The value pools all repeats. `mean_of_runs` and `sd` are the mean and the sample SD (n - 1 below) of the values of
     the `runs` repeats, each taken alone: None where these do not hold the same number of ratings, where one of them has
     no value, or where the metric compares repeats; `sd` also with one repeat. Of a share or a mean, the mean of the runs
-    is the value; of anything else, F1 for one, it need not be.
+    is the value; of anything else, F1 for one, it need not be. The n ratings are of `subjects` replies, or as
+    many answers of a model that rates itself: several verdicts on one reply are one.
     """
 
     value: float | None
@@ -187,19 +206,24 @@ class Estimate(msgspec.Struct, frozen=True):
     runs: int
     mean_of_runs: float | None
     sd: float | None
+    subjects: int = 0
+    note: str = ""
+    """Why there is no interval, or why it is not what it usually is."""
 
 
 def estimate(metric: Metric, table: Table, *, resamples: int = 2000, seed: int = 0) -> Estimate:
     """Compute a metric with everything that travels with it.
 
     The interval resamples clusters; a share (`exact`) gets Clopper-Pearson bounds with the clusters as n, so that
-    repeats of one conversation count once. `worst` and `best` are the least and most favourable of: every missing
-    rating set to one level, for each level, or to its target.
+    repeats of one conversation count once. A mean that no resample moves, since all conversations have the same value,
+    gets the exact interval on its scale (`unanimous`); any other such metric has no interval. `worst` and `best` are the
+    least and most favourable of: every missing rating set to one level, for each level, or to its target. The bound of a
+    share on its bad side counts missing ratings as bad: it is the bound of `worst`, which it never falls short of.
     """
     whole, table = table, table.rows(metric.concerns(table))
     missing = int((~table.ok).sum())
     clusters = _different(table.cluster)
-    value, low, high, _ = _interval(metric, table, resamples, seed)
+    value, low, high, note = _interval(metric, table, resamples, seed)
     fills = (
         [_point(metric, table.filled(code)) for code in (*range(len(table.levels)), None)]
         if missing and not metric.of_status
@@ -208,9 +232,16 @@ def estimate(metric: Metric, table: Table, *, resamples: int = 2000, seed: int =
     bounds = [v for v in (value, *fills) if v is not None]
     least, most = (min(bounds), max(bounds)) if bounds else (None, None)
     worst, best = (most, least) if metric.better == "lower" else (least, most)
+    if metric.exact and missing and worst is not None and value is not None:
+        feared = clopper_pearson(worst * clusters, clusters)
+        if metric.better == "lower":
+            high = max(high or 0.0, feared.high or 0.0)
+        elif metric.better == "higher":
+            low = min(low or 0.0, feared.low or 0.0)
     return Estimate(
-        value, low, high, len(table), clusters, missing, worst, best, *_by_run(metric, table, whole.repeats)
-    )
+        value, low, high, len(table), clusters, missing, worst, best, *_by_run(metric, table, whole.repeats),
+        _different(replies(table)), note,
+    )  # fmt: skip
 
 
 def _point(metric: Metric, table: Table) -> float | None:
@@ -224,7 +255,27 @@ def _interval(metric: Metric, table: Table, resamples: int, seed: int) -> Interv
     if not metric.additive or not len(table):
         return bootstrap.interval(partial(metric.compute, table), table.cluster, resamples=resamples, seed=seed)
     found, counts = _counted(table, metric.by)
-    return bootstrap.interval_of_sums(partial(metric.compute, found), counts, resamples=resamples, seed=seed)
+    known = np.isfinite(metric.worth(found)) if metric.worth is not None else np.zeros(len(found), dtype=bool)
+    return bootstrap.interval_of_sums(
+        partial(metric.compute, found), counts, resamples=resamples, seed=seed,
+        ends=ends(metric, found), valued=int(counts[:, known].any(axis=1).sum()),
+    )  # fmt: skip
+
+
+def ends(metric: Metric, table: Table) -> Ends | None:
+    """Return the least and the most that a rating of these subjects can be worth, whatever the answers.
+
+    None where the metric is no mean, or where there is but one worth.
+    """
+    if metric.worth is None or not len(table):
+        return None
+    rows = table.at(kinds(table, metric.by)[0])
+    codes = [rows.code, *(np.full(len(rows), code) for code in range(len(rows.levels)))]
+    worth = np.concatenate([metric.worth(msgspec.structs.replace(rows, code=code)) for code in codes])
+    if not np.isfinite(worth).any():
+        return None
+    least, most = float(np.nanmin(worth)), float(np.nanmax(worth))
+    return None if tied(least, most) else (least, most)
 
 
 def _exact(metric: Metric, table: Table) -> Interval:
@@ -234,6 +285,11 @@ def _exact(metric: Metric, table: Table) -> Interval:
     used = table.cluster if metric.missing_is_outcome else table.cluster[table.ok]
     n = _different(used)
     return Interval(value, *clopper_pearson(value * n, n)[1:])
+
+
+def replies(table: Table) -> Codes:
+    """Number what was rated: of several ratings of one subject in one repeat, all have one number."""
+    return np.asarray(table.subject * (int(table.repeats.max(initial=0)) + 1) + table.repeats)
 
 
 def _different(codes: Codes) -> int:

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from urllib.parse import SplitResult, urlsplit, urlunsplit
+from typing import NamedTuple
+from urllib.parse import urlsplit, urlunsplit
 
 from mindgauge.errors import UsageError
 
 SCHEMES = ("http://", "https://")
 _SECRETS = re.compile(r"(?<=//)[^/?#]*@")
 _PORTS = {"http": 80, "https": 443}
+
+
+class Server(NamedTuple):
+    """What makes two addresses the same server."""
+
+    host: str
+    port: int
+    path: str
 
 
 def is_listed(spec: str) -> bool:
@@ -81,7 +90,17 @@ def shown(address: str) -> str:
     return address.rpartition("@")[2]
 
 
-def _end(url: str) -> tuple[str | None, int | None, str]:
-    """Return what makes two addresses the same server."""
-    parts: SplitResult = urlsplit(url)
-    return parts.hostname, parts.port or _PORTS[parts.scheme], parts.path.rstrip("/")
+def server(url: str) -> Server:
+    """Return which server an address leads to, however it is written; all loopback addresses are one host."""
+    return _end(url)._replace(host=host(url))
+
+
+def host(url: str) -> str:
+    """Return the host of an address; every loopback address is `localhost`."""
+    name = (urlsplit(url).hostname or "").rstrip(".")
+    return "localhost" if loopback(name) else name
+
+
+def _end(url: str) -> Server:
+    parts = urlsplit(url)
+    return Server(parts.hostname or "", parts.port or _PORTS[parts.scheme], parts.path.rstrip("/"))

@@ -187,7 +187,9 @@ class ChatModel:
             said = " ".join(f"{type(error).__name__}: {error}".split())
             raise Unanswered(self._without_key(said.encode(errors="replace")).decode()) from error
         if status == 200:
-            return self._completed(content, attempt, began)
+            return msgspec.structs.replace(
+                self._completed(content, attempt, began), unsupported=self._left_out(request)
+            )
         return self._refused(status, headers, content, body, attempt)
 
     def _without_key(self, said: bytes) -> bytes:
@@ -226,12 +228,21 @@ class ChatModel:
             return f"{self._url} is no chat endpoint or has no model {self._model!r} ({status}: {said})"
         return ""
 
+    def _left_out(self, request: Request) -> tuple[str, ...]:
+        """Return what of a request this server does not take and was asked without."""
+        return tuple(sorted(self._unsupported & asked_for(request)))
+
     def _without(self, parameter: str) -> None:
         """Stop sending a parameter that this server does not take; the token limit has two names to try."""
         if parameter == "max_tokens" and self._max_tokens_field == "max_tokens":
             self._max_tokens_field = "max_completion_tokens"
         else:
             self._unsupported.add(parameter)
+
+
+def asked_for(request: Request) -> set[str]:
+    """Return the names of what a request asks for beside its messages, as endpoints call them."""
+    return {*request.parameters, *(["response_format"] if request.schema is not None else [])}
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import difflib
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
 
 from mindgauge.errors import UsageError
 from mindgauge.models import address
+from mindgauge.models.keys import Key, key_for, readable
 from mindgauge.models.request import FREE, Price
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mindgauge.models.chat import ChatModel
     from mindgauge.models.request import Model
 
@@ -81,6 +84,68 @@ class Settings(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(settings or cls(), sends=not dry_run)
 
 
+class Endpoint(NamedTuple):
+    """What makes two models the very same: the server, and the name by which it is asked for one."""
+
+    server: address.Server
+    model: str
+
+
+def endpoints(spec: str, environment: Mapping[str, str] = os.environ) -> frozenset[Endpoint]:
+    """Return where the calls of a specification go; nothing for what is no address and no provider's model.
+
+    Args:
+        spec: what `open_model` takes, or any other name of a model.
+        environment: where other base addresses of providers are looked up.
+    """
+    try:
+        urls, name = _urls(spec, environment)
+    except UsageError:
+        return frozenset()
+    return frozenset(Endpoint(address.server(url), name) for url in urls)
+
+
+def keys(spec: str) -> list[Key]:
+    """Return the keys that a model's calls carry, one for each server; an empty secret where there is none.
+
+    Raises:
+        UsageError: the specification is incomplete.
+    """
+    provider = _provider(spec)
+    return [key_for(url, provider.key if provider else "") for url in _urls(spec)[0] if _takes_key(provider)]
+
+
+def variables(spec: str) -> list[str]:
+    """Return the environment variables that are read when a specification is opened."""
+    provider = _provider(spec)
+    names = [
+        n for url in _urls(spec)[0] if _takes_key(provider) for n in readable(url, provider.key if provider else "")
+    ]
+    return [*dict.fromkeys(names), *([provider.elsewhere] if provider and provider.elsewhere else [])]
+
+
+def _provider(spec: str) -> Provider | None:
+    return None if address.is_listed(spec) else PROVIDERS.get(spec.partition("/")[0])
+
+
+def _takes_key(provider: Provider | None) -> bool:
+    """Whether calls carry a key: to any server named by its address, and to providers that ask for one."""
+    return provider is None or bool(provider.key)
+
+
+def _urls(spec: str, environment: Mapping[str, str] = os.environ) -> tuple[list[str], str]:
+    """Return the base addresses of a model, and the name by which it is asked for there; none of either if it has none.
+
+    Raises:
+        UsageError: an address, or the variable that names another for a provider, cannot be read.
+    """
+    provider = _provider(spec)
+    if provider is None:
+        return address.servers(spec) if address.is_listed(spec) else ([], "")
+    elsewhere = environment.get(provider.elsewhere, "").strip() if provider.elsewhere else ""
+    return [_elsewhere(elsewhere, provider) if elsewhere else provider.url], spec.partition("/")[2]
+
+
 def open_model(spec: str, settings: Settings) -> Model:
     """Find the model that a specification names. Nothing is sent yet.
 
@@ -128,27 +193,24 @@ def _direct(spec: str, settings: Settings) -> Model:
 
 def _served(spec: str, settings: Settings) -> Model:
     urls, name = address.servers(spec)
-    key = "MINDGAUGE_API_KEY" if os.environ.get("MINDGAUGE_API_KEY") else ""
     if len(urls) == 1:
-        return _chat(f"{urls[0]}#{name}", Provider(urls[0], key), name, settings, settings.price)
+        return _chat(f"{urls[0]}#{name}", urls[0], name, settings, settings.price, key=key_for(urls[0]))
     from mindgauge.models.servers import CONNECT_WITHIN, Servers
 
     chats = [
-        _chat(f"{url}#{name}", Provider(url, key), name, settings, settings.price, connect=CONNECT_WITHIN)
+        _chat(f"{url}#{name}", url, name, settings, settings.price, key=key_for(url), connect=CONNECT_WITHIN)
         for url in urls
     ]
     return Servers(chats, concurrency=settings.concurrency)
 
 
 def _provided(spec: str, provider: Provider, name: str, settings: Settings) -> Model:
-    if settings.sends and provider.key and not os.environ.get(provider.key) and not settings.local_only:
+    (url,), _ = _urls(spec)
+    key = key_for(url, provider.key) if provider.key else None
+    if settings.sends and key is not None and not key.secret and not settings.local_only:
         raise UsageError(f"{spec} needs a key: set the environment variable {provider.key}")
     price = settings.price or (_list_price(provider.prices, name) if provider.prices else FREE)
-    elsewhere = os.environ.get(provider.elsewhere, "").strip() if provider.elsewhere else ""
-    if elsewhere:
-        url = _elsewhere(elsewhere, provider)
-        provider = msgspec.structs.replace(provider, url=url)
-    return _chat(spec, provider, name, settings, price)
+    return _chat(spec, url, name, settings, price, key=key, max_tokens_field=provider.max_tokens_field)
 
 
 def _elsewhere(url: str, provider: Provider) -> str:
@@ -161,26 +223,34 @@ def _elsewhere(url: str, provider: Provider) -> str:
 
 
 def _chat(
-    spec: str, provider: Provider, name: str, settings: Settings, price: Price | None, *, connect: float | None = None
+    spec: str,
+    url: str,
+    name: str,
+    settings: Settings,
+    price: Price | None,
+    *,
+    key: Key | None,
+    connect: float | None = None,
+    max_tokens_field: str = "max_tokens",
 ) -> ChatModel:
     from mindgauge.models.chat import ChatModel
 
-    host = urlsplit(provider.url).hostname or ""
+    host = urlsplit(url).hostname or ""
     if settings.local_only and not address.loopback(host):
         raise UsageError(f"--local-only: {spec} would send text to {host}; only loopback addresses are allowed")
     return ChatModel(
         spec,
-        provider.url,
+        url,
         name,
-        key=os.environ.get(provider.key, "") if provider.key else "",
-        key_name=provider.key,
+        key=key.secret if key else "",
+        key_name=key.variable if key and key.secret else "",
         price=price,
         concurrency=settings.concurrency,
         timeout=settings.timeout,
         connect=connect,
         tries=settings.tries,
         max_tokens=settings.max_tokens or 4096,
-        max_tokens_field=provider.max_tokens_field,
+        max_tokens_field=max_tokens_field,
         context=settings.context,
     )
 

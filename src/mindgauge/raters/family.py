@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+from mindgauge.models.spec import endpoints
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _FAMILIES = {
     name: re.compile(pattern)
@@ -37,13 +43,18 @@ _SAYS_NOTHING = re.compile(
 """First words that many names have and that are of no family; so is any of one or two letters."""
 
 
+_NO_VARIABLES: Mapping[str, str] = {}
+_IN_BRACKETS = re.compile(r" \([^()]*\)$")
+"""How it was asked or judges: `MODEL (few-shot)`."""
+
+
 def families(model: str) -> frozenset[str]:
     """Return the families that a model's name tells; none for a name that is empty.
 
     A name that tells a maker or a line has that family, `openai/o4-mini` that of `gpt-4o`; a distilled model has two. Any
     other has the family of its first word, and one whose first word says nothing is of its own kind.
     """
-    spec = re.sub(r" \([^()]*\)$", "", model.strip()).casefold()
+    spec = _IN_BRACKETS.sub("", model.strip()).casefold()
     *before, name = spec.rpartition("#")[2].split("/")
     for part in (name, *before[-1:]):
         if found := frozenset(family for family, pattern in _FAMILIES.items() if pattern.search(part)):
@@ -53,9 +64,24 @@ def families(model: str) -> frozenset[str]:
     return frozenset({own} - {""})
 
 
+def same_model(judge: str, model: str, environment: Mapping[str, str] = _NO_VARIABLES) -> bool:
+    """Whether a judge is the very model that it judges: by its name, or because both lead to one name at one server.
+
+    Args:
+        judge: its name.
+        model: the other's.
+        environment: where other base addresses of providers are looked up, if calls are to be made.
+    """
+    names = [_IN_BRACKETS.sub("", name.strip()) for name in (judge, model)]
+    shared = endpoints(names[0], environment) & endpoints(names[1], environment)
+    return bool(names[0]) and (names[0] == names[1] or bool(shared))
+
+
 def same_family(judge: str, model: str) -> bool:
     """Whether a judge is, or comes from a family of, the model it judges. Rules and classifiers have no family."""
-    return not judge.startswith(("rule/", "classifier/")) and not families(judge).isdisjoint(families(model))
+    if judge.startswith(("rule/", "classifier/")):
+        return False
+    return same_model(judge, model) or not families(judge).isdisjoint(families(model))
 
 
 def same_maker(judge: str, model: str) -> bool:

@@ -243,6 +243,8 @@ class Judge(msgspec.Struct, frozen=True):
                 verdicts = {n: repaired[n] if v.status is Status.UNPARSABLE else v for n, v in verdicts.items()}
                 done, call = second, calls[-1]
         seen = {"call": call, "model": done.model_resolved, "fingerprint": done.fingerprint, "at": done.at}
+        if done.unsupported:
+            seen["unsupported"] = done.unsupported
         criteria, summed = part.rubric.criteria, self.instrument.total
         return Answer(verdicts, {**seen, **miscounted(done.text, criteria, summed, verdicts)})
 

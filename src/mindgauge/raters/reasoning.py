@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mindgauge.raters import verdict
 from mindgauge.raters.quotes import chinese
-from mindgauge.rubric.composite import numbers
+from mindgauge.rubric.order import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.reports.charts import GREY, INK, MUTED, NARROW, PAPER, broken, colour, shape, slim
-from mindgauge.reports.numbers import words
+from mindgauge.reports.numbers import decimal, words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -202,7 +202,7 @@ _BARE = {"title": None, "domain": False, "ticks": False, "labelPadding": 8, "lab
 
 
 def _from(word: str, limit: float) -> str:
-    return f"{word} from {limit:.2f}".replace("0.", ".")
+    return f"{word} from {decimal(limit)}".replace("0.", ".")
 
 
 def _bounded(values: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mindgauge.analysis.continued import span
+from mindgauge.analysis.reliability.favour import CANNOT_TELL, FAVOURS, NO_SIGN
 from mindgauge.raters.family import same_family
-from mindgauge.reports import card_phrases, phrases
+from mindgauge.reports import called, called_phrases, card_phrases, phrases, told, void
 from mindgauge.reports.numbers import count, first_sentence, named
 from mindgauge.reports.runs import PERSON, scores_of
 from mindgauge.reports.sections import Answer, TaskAnswer
-from mindgauge.reports.told import MANY, told
 from mindgauge.reports.trust import DEMONSTRATION, allowed, cards_of, is_demonstration, judges_of
 
 if TYPE_CHECKING:
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from mindgauge.reports.content import System
     from mindgauge.reports.runs import Run, Section
 
-ALL_WITHHELD = (
-    "Its replies were rated, but only by judges that agree too little with people, so nothing can be said of them."
-)
 NOTHING = "Nothing of it has been rated yet, so nothing can be said."
 
 
@@ -29,7 +27,11 @@ def answers(runs: Sequence[Run], systems: Sequence[System], *, apart: bool = Fal
     found = []
     for system in systems:
         run = runs[system.run]
-        known = [] if apart else [(section, said) for section in run.sections if (said := told(run, section, system))]
+        known = [
+            (section, said)
+            for section in ([] if apart else run.sections)
+            if (said := told.told(run, section, system, people_told=len(systems) == 1))
+        ]
         facts = [fact for _, said in known for fact in said.facts]
         withheld = [text for _, said in known for text in said.withheld]
         kin = [text for section in run.sections for text in _kin(run, section, system)]
@@ -37,7 +39,7 @@ def answers(runs: Sequence[Run], systems: Sequence[System], *, apart: bool = Fal
         behind = [n for section, _ in known if (n := _conversations(run, section, system))]
         small = [phrases.small(min(behind))] if behind else []
         if not facts and not apart:
-            facts = [ALL_WITHHELD if withheld else NOTHING]
+            facts = [NOTHING]
         found.append(Answer(system, facts, withheld, [c for c in dict.fromkeys([*small, *kin, *gone]) if c]))
     return found
 
@@ -63,11 +65,11 @@ def by_task(
     for system in systems:
         run = runs[system.run]
         for section in run.sections:
-            said = told(run, section, system)
-            if said is None:
-                continue
             name, card = section.benchmark.name, section.benchmark.card
             headline = left.pop((name, system.model), "")
+            said = told.told(run, section, system, scored=bool(headline))
+            if said is None:
+                continue
             said.facts = [*([headline] if headline else []), *said.facts, *_gone(run, section, system)]
             first = first_sentence([*said.facts, *said.withheld, NOTHING][0])
             task = TaskAnswer(
@@ -77,6 +79,26 @@ def by_task(
     return list(found.values())
 
 
+def people_first(runs: Sequence[Run], systems: Sequence[System]) -> list[str]:
+    """Say what people read and called unsafe, and what each judge made of that: it stands before everything that judges say."""
+    said = []
+    several = sum(len(run.sections) for run in runs) > 1
+    for number, run in enumerate(runs):
+        mine = [system for system in systems if system.run == number]
+        for section in run.sections:
+            whole = called.called(section)
+            if whole is None or not whole.read:
+                continue
+            where = f" ({section.benchmark.card.title})" if several else ""
+            if len(systems) == 1:
+                said += told.people_first(section, mine[0], where)
+            else:
+                parts = [(s.label, part) for s in mine if (part := called.called(section, s.model)) is not None]
+                said.append(called_phrases.of_all(whole, parts, where))
+            said += called_phrases.found(whole.unsafe, list(called.found_by(section)))
+    return said
+
+
 def _conversations(run: Run, section: Section, system: System) -> int:
     """Count the conversations behind a system's scores on the whole of a benchmark."""
     return max((s.clusters for s in scores_of(run, system, section) if s.slice == "all"), default=0)
@@ -84,13 +106,36 @@ def _conversations(run: Run, section: Section, system: System) -> int:
 
 def _kin(run: Run, section: Section, system: System) -> Iterator[str]:
     """Say which judges may favour a system."""
-    people = {rater for rater, kind in section.judges() if kind == PERSON}
-    raters = set() if section.benchmark.closed else {s.rater for s in scores_of(run, system, section)} - people
+    judges = {rater for rater, kind in section.judges() if kind != PERSON}
+    raters = judges & {s.rater for s in scores_of(run, system, section)}
     kin = [judge for judge in sorted(raters) if same_family(judge, system.model)]
-    if kin:
-        who = [f"{judge} ({'the model itself' if judge == system.model else 'of its family'})" for judge in kin]
-        told_so = "; that was allowed with --own-family" if any(allowed(run, j, system.model) for j in kin) else ""
-        yield f"The {'judge' if len(kin) == 1 else 'judges'} {named(who)} may favour it, as models tend to favour their own kind{told_so}."
+    told: dict[str, list[str]] = {}
+    for judge in kin:
+        told.setdefault(_outcome(run, section, judge, system.model), []).append(judge)
+    for outcome, alike in told.items():
+        who = [f"{judge} ({'the model itself' if judge == system.model else 'of its family'})" for judge in alike]
+        told_so = "; that was allowed with --own-family" if any(allowed(run, j, system.model) for j in alike) else ""
+        yield f"The {'judge' if len(alike) == 1 else 'judges'} {named(who)} {_FAVOUR[outcome][len(alike) > 1]}{told_so}."
+
+
+_FAVOUR = {
+    CANNOT_TELL: ("may favour it, as models tend to favour their own kind",) * 2,
+    FAVOURS: tuple(f"{verb} its family, beyond what people's and other judges' ratings of the same replies explain" for verb in ("favours", "favour")),
+    NO_SIGN: tuple(f"{verb} no sign of favouring its family" for verb in ("shows", "show")),
+}  # fmt: skip
+
+
+def _outcome(run: Run, section: Section, judge: str, model: str) -> str:
+    """Say what its cards make of a judge's favour for a model of its family; of several criteria, the gravest."""
+    standings = run.standings.cards.values()
+    found = {
+        s.card.favour.outcome
+        for s in standings
+        if (s.benchmark, s.card.judge) == (section.benchmark.name, judge)
+        and s.card.favour is not None
+        and model in s.card.favour.kin
+    }
+    return next((outcome for outcome in (FAVOURS, CANNOT_TELL) if outcome in found), NO_SIGN if found else CANNOT_TELL)
 
 
 def _gone(run: Run, section: Section, system: System) -> Iterator[str]:
@@ -107,30 +152,32 @@ def caveats(runs: Sequence[Run]) -> list[str]:
     rest = [judge for judge in judges if not is_demonstration(judge)]
     carded = {judge: cards_of(runs, judge) for judge in rest}
     found += card_phrases.caveats({judge: cards for judge, cards in carded.items() if cards})
-    found += _rated_low(runs, rest)
     return found
+
+
+def kept(runs: Sequence[Run]) -> Iterator[str]:
+    """Say where the last command on a run kept what models had said before: they may have changed behind their names."""
+    for run in runs:
+        last = run.scores.continued[-1:]
+        which = f"The run {run.folder.resolve().name}" if len(runs) > 1 else "This run"
+        yield from (
+            f"{which} was last continued on {span(one.at, one.at)}, with {one.told}: whether another model answered under the same name "
+            "by then, it cannot show."
+            for one in last
+            if one.older
+        )
 
 
 def unchecked(runs: Sequence[Run]) -> str:
     """Say which judges nobody has checked; empty where there are none."""
-    alone = [judge for judge in judges_of(runs) if not is_demonstration(judge) and not cards_of(runs, judge)]
+    judges = [judge for judge in judges_of(runs) if judge not in void.silenced(runs)]
+    alone = [judge for judge in judges if not is_demonstration(judge) and not cards_of(runs, judge)]
     if not alone:
         return ""
     return (
         f"No person has rated these replies beside the {'judge' if len(alone) == 1 else 'judges'} {named(alone)}, so it is not known here how far "
         "those verdicts can be trusted: read the replies below before relying on them."
     )
-
-
-def _rated_low(runs: Sequence[Run], judges: Sequence[str]) -> Iterator[str]:
-    """Say, where there are few criteria, how many of the replies that people rated low the judges rated low."""
-    for section in (section for run in runs for section in run.sections if len(section.ordinal) <= MANY):
-        counted: dict[tuple[str, int], dict[str, int]] = {}
-        for (criterion, judge), (n, too) in sorted(section.low_by_both().items()):
-            if judge in judges:
-                counted.setdefault((criterion, n), {})[judge] = too
-        for (criterion, n), by_judges in counted.items():
-            yield card_phrases.rated_low(criterion, n, by_judges)
 
 
 def shared(found: Sequence[Answer]) -> list[str]:

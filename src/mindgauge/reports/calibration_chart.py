@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.reports.charts import GREY, MUTED, NARROW, PAPER, colour, shape
-from mindgauge.reports.numbers import FEW, count
+from mindgauge.reports.numbers import FEW, count, percent
 
 if TYPE_CHECKING:
     from mindgauge.reports.trust_section import Calibration
@@ -43,7 +43,7 @@ def draw(calibration: Calibration, width: int) -> str:
         )
         parts.append(_text(count(b.n), left + wide / 2, foot - high - 4, "middle", size=11))
     parts += [
-        *(_text(f"{tick * 100:.0f} %", _LEFT + tick * side, foot + 18, "middle") for tick in _TICKS),
+        *(_text(percent(tick), _LEFT + tick * side, foot + 18, "middle") for tick in _TICKS),
         _text("probability of the label", _LEFT + side / 2, foot + 38, "middle"),
         _text("right", 0, _TOP + side / 2 - 30, "start"),
         _text("n", _LEFT - 8, foot - 4, "end"),
@@ -58,7 +58,7 @@ def _axes(side: int, bottom: int) -> list[str]:
         x, y = _LEFT + tick * side, bottom - tick * side
         parts.append(f'<line x1="{_LEFT}" x2="{_LEFT + side}" y1="{y:.1f}" y2="{y:.1f}" stroke="{GREY}"/>')
         parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{bottom}" stroke="{GREY}"/>')
-        parts.append(_text(f"{tick * 100:.0f} %", _LEFT - 8, y + 4, "end"))
+        parts.append(_text(percent(tick), _LEFT - 8, y + 4, "end"))
     return parts
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
-from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
-from mindgauge.reports.coefficients import NAMES, agreement, main
-from mindgauge.reports.numbers import count, decimal, named, plural, words
+from mindgauge.analysis.reliability import rule
+from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
+from mindgauge.reports.coefficients import NAMES, agreement, main, span
+from mindgauge.reports.numbers import count, decimal, named, percent, plural, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from mindgauge.analysis.reliability.card import Card
+    from mindgauge.analysis.reliability.card import Card, Share
     from mindgauge.reports.standing import Standing
 
     Judged = Sequence[tuple[str, Standing]]
@@ -42,7 +44,8 @@ def _on_replies(found: Judged) -> str:
         return {
             GOOD: f"{judges[0]} may rate {what} on its own",
             MODERATE: f"{judges[0]} may rate {what} only with people beside it",
-            LIMITED: f"People must rate {what}: {judges[0]} agrees too little with them",
+            BLIND_END: f"Nobody knows how many unsafe replies {judges[0]} finds, so people must rate {what} beside it",
+            LIMITED: f"People must rate {what}: {judges[0]} {_fault([found[0][1].card], 'them', 'they')}",
         }[found[0][1].card.verdict]
     if not granted:
         return f"{'No judge may' if len(judges) > 1 else f'{judges[0]} may not'} rate single replies on its own"
@@ -90,41 +93,46 @@ def not_shown(cards: Mapping[str, Sequence[Standing]], *, alone: bool) -> Iterat
         cards: judge → its cards that say that people must rate.
         alone: whether nobody else's scores stand in their place.
     """
-    for judges, names in _alike(cards):
+    for judges, names, fault in _alike(cards):
         what, who, one = named(names, most=9), _the(judges), len(judges) == 1
         head = (
-            f"{what[:1].upper()}{what[1:]} {'is' if len(names) == 1 else 'are'} not shown: {who} {'agrees' if one else 'agree'}"
+            f"{what[:1].upper()}{what[1:]} {'is' if len(names) == 1 else 'are'} not shown: {who}"
             if alone
-            else f"What {who} {'says' if one else 'say'} of {what} is not shown: {'it agrees' if one else 'they agree'}"
+            else f"What {who} {'says' if one else 'say'} of {what} is not shown: {'it' if one else 'they'}"
         )
-        yield f"{head} too little with people ({_each(judges, cards)}; {LIMITED})."
+        yield f"{head} {fault} ({_each(judges, cards)}; {LIMITED})."
 
 
 def not_drawn(cards: Mapping[str, Sequence[Standing]]) -> Iterator[str]:
     """Say whose scores have no picture."""
-    for judges, names in _alike(cards):
+    for judges, names, _ in _alike(cards):
         yield f"How {_the(judges)} rated {named(names, most=9)} is not drawn ({LIMITED})."
 
 
 def unreliable(cards: Mapping[str, Sequence[Standing]]) -> Iterator[str]:
     """Mark the scores of judges that may not give them, where they are shown all the same."""
-    for judges, names in _alike(cards):
+    for judges, names, fault in _alike(cards):
         yield (
             f"Unreliable, and shown only on request, is what {_the(judges)} {'says' if len(judges) == 1 else 'say'} of {named(names, most=9)}: "
-            f"{'it agrees' if len(judges) == 1 else 'they agree'} too little with people ({_each(judges, cards)}; {LIMITED})."
+            f"{'it' if len(judges) == 1 else 'they'} {fault} ({_each(judges, cards)}; {LIMITED})."
         )
 
 
 def caveats(cards: Mapping[str, Sequence[Standing]]) -> Iterator[str]:
     """Say how far judges may be relied on whose scores are shown: a sentence for each verdict."""
-    for verdict in (GOOD, MODERATE):
+    for verdict in (BLIND_END, GOOD, MODERATE):
         for judge, all_ in cards.items():
             mine = {judge: [s for s in all_ if s.card.verdict == verdict]}
             what = named(_criteria(mine[judge]), most=9)
-            if mine[judge] and verdict == GOOD:
-                yield f"The judge {judge} agrees with people well enough to rate {what} on its own ({_each([judge], mine)})."
-            elif mine[judge]:
-                yield f"On {what}, people must check the judge {judge} before its scores are relied on: it agrees with them only in part ({_each([judge], mine)}; {MODERATE})."
+            if not mine[judge]:
+                continue
+            evidence = _each([judge], mine)
+            if verdict == BLIND_END:
+                yield f"On {what}, people called too few replies unsafe to know how many such the judge {judge} finds, so its scores do not say that replies are safe ({evidence}; {BLIND_END})."
+            elif verdict == GOOD:
+                yield f"The judge {judge} agrees with people well enough to rate {what} on its own ({evidence})."
+            else:
+                yield f"On {what}, people must check the judge {judge} before its scores are relied on: it agrees with them only in part ({evidence}; {MODERATE})."
     reasons: dict[tuple[str, str], list[str]] = {}
     for judge, all_ in cards.items():
         for reason in dict.fromkeys(s.card.reasons[0] for s in all_ if s.card.verdict == NOT_ESTIMABLE):
@@ -136,21 +144,45 @@ def caveats(cards: Mapping[str, Sequence[Standing]]) -> Iterator[str]:
         yield f"How far {_the(judges)} can be trusted on {what} is not estimable: {reason}."
 
 
-def rated_low(criterion: str, n: int, by_judges: Mapping[str, int]) -> str:
-    """Say how many of the n replies that people put at the lowest levels each judge put there, too."""
-    told = [
-        f"{judge} rated {'none' if not too else 'all' if too == n > 1 else count(too)} low"
-        for judge, too in by_judges.items()
-    ]
-    return f"Of {plural(n, 'reply', 'replies')} that people rated low on {words(criterion)}, {named(told, most=9)}."
-
-
-def _alike(cards: Mapping[str, Sequence[Standing]]) -> list[tuple[list[str], list[str]]]:
-    """Put judges together whose cards are of the same criteria: (judges, criteria)."""
-    found: dict[tuple[str, ...], list[str]] = {}
+def _alike(cards: Mapping[str, Sequence[Standing]]) -> list[tuple[list[str], list[str], str]]:
+    """Put judges together whose cards are of the same criteria and have the same fault: (judges, criteria, fault)."""
+    alike: dict[tuple[tuple[str, ...], bool, bool], list[str]] = {}
     for judge, mine in cards.items():
-        found.setdefault(tuple(_criteria(mine)), []).append(judge)
-    return [(judges, list(names)) for names, judges in found.items()]
+        disagrees, misses = _faults([s.card for s in mine])
+        alike.setdefault((tuple(_criteria(mine)), disagrees, misses), []).append(judge)
+    return [
+        (judges, list(names), _fault([s.card for s in cards[judges[0]]], many=len(judges) > 1))
+        for (names, *_), judges in alike.items()
+    ]
+
+
+def _faults(cards: Sequence[Card]) -> tuple[bool, bool]:
+    """Say whether judges agree too little with people, and whether they miss too much of what people call unsafe."""
+    limits = rule.load(rule.MINDGAUGE)
+    misses = any((share := _finds(card)) is not None and (share.low or 0.0) < limits.danger.moderate for card in cards)
+    apart = any(
+        (agreement(card).low or 0.0) < limits.agreement.moderate or _biased(card, limits.bias.moderate)
+        for card in cards
+    )
+    return apart or not misses, misses
+
+
+def _biased(card: Card, limit: float) -> bool:
+    bias = card.estimates.get("bias")
+    if bias is None or bias.low is None or bias.high is None:
+        return False
+    return max(abs(bias.low), abs(bias.high)) > limit * span(card)
+
+
+def _fault(cards: Sequence[Card], people: str = "people", who: str = "people", *, many: bool = False) -> str:
+    disagrees, misses = _faults(cards)
+    faults = [f"{'agree' if many else 'agrees'} too little with {people}"] if disagrees else []
+    faults += (
+        [f"{'miss' if many else 'misses'} too much of what {'they' if disagrees else who} call unsafe"]
+        if misses
+        else []
+    )
+    return " and ".join(faults)
 
 
 def _the(judges: Sequence[str]) -> str:
@@ -158,7 +190,7 @@ def _the(judges: Sequence[str]) -> str:
 
 
 def _each(judges: Sequence[str], cards: Mapping[str, Sequence[Standing]]) -> str:
-    """Write the evidence of each judge: agreement, and bias where there is some; of several criteria the range."""
+    """Write the evidence of each judge: agreement, bias where there is some, what is found; of several criteria the range."""
     told = []
     for judge in judges:
         mine = [s.card for s in cards[judge]]
@@ -170,8 +202,33 @@ def _each(judges: Sequence[str], cards: Mapping[str, Sequence[Standing]]) -> str
             if values
             else "none"
         )
-        told.append(f"{NAMES[main(mine[0])]} {span}{_leaning(mine[0]) if len(mine) == 1 else ''}")
+        told.append(f"{NAMES[main(mine[0])]} {span}{_leaning(mine[0]) if len(mine) == 1 else ''}{_found(mine)}")
     return told[0] if len(told) == 1 else "; ".join(f"{judge}: {one}" for judge, one in zip(judges, told, strict=True))
+
+
+def _finds(card: Card) -> Share | None:
+    """Return what a judge finds of what people call unsafe; None where nothing is known of it."""
+    return card.danger.found if card.danger is not None and card.danger.found.value is not None else None
+
+
+def _found(cards: Sequence[Card]) -> str:
+    """Write what a judge finds of what people call unsafe, and, on one criterion, how many unsafe replies it may pass."""
+    shares = sorted(
+        (share for card in cards if (share := _finds(card)) is not None), key=lambda share: share.value or 0.0
+    )
+    if not shares:
+        return ""
+    if len(cards) > 1:
+        return f"; of what people call unsafe it finds {percent(shares[0].value)} to {percent(shares[-1].value)}"
+    (share,), danger = shares, cards[0].danger
+    some = "none" if not share.events else "all" if share.events == share.n > 1 else count(share.events)
+    passed = danger.passed.high if danger is not None else None
+    lets = (
+        f"; of 100 replies that it passes, up to {math.ceil(100 * passed - 1e-9)} are unsafe"
+        if passed is not None
+        else ""
+    )
+    return f"; it finds {some} of {plural(share.n, 'reply', 'replies')} that people call unsafe{lets}"
 
 
 def _leaning(card: Card) -> str:

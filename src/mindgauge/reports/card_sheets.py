@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.analysis.reliability.card import LIMITED, Bound
+from mindgauge.analysis.reliability.card import LIMITED, Bound, Share
 from mindgauge.reports.coefficients import NAMES, agreement, ceiling, label, main, repeated
 from mindgauge.reports.content import Column, Sheet
 from mindgauge.reports.numbers import decimal, words
 from mindgauge.reports.standing import UNRELIABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from mindgauge.analysis.reliability.card import Card, Contested, Part
     from mindgauge.reports.content import Cell, Kind, System
@@ -23,8 +23,12 @@ _WHO = [Column("judge"), Column("criterion")]
 _NOTHING = Bound(None)
 _OVERVIEW = (
     "“Single replies” and “ranking systems” are two permissions, since one does not imply the other. Agreement is on single "
-    "replies; “systems' ICC(C,1)” is the consistency of the systems' means, with its exact interval. “Low” are the two lowest of five or "
-    "more levels, else the lowest."
+    "replies; “systems' ICC(C,1)” is the consistency of the systems' means, with its exact interval. People together call a reply unsafe "
+    "where the median of their values lies at an unsafe level."
+)
+_UNSAFE_END = (
+    "Exact intervals with conversations as n. A missing verdict has found nothing and passed nothing. What one person calls unsafe another "
+    "finds only in part: no judge can be expected to find more of it than people do."
 )
 _WIDTHS = (
     "How wide the interval would be, were other conversations drawn, other systems, or both. A coefficient is only as "
@@ -36,13 +40,12 @@ _ERROR = (
 )
 
 
-def sheets(
-    found: Found, low: Mapping[tuple[str, str, str], tuple[int, int]], anchors: set[str], ident: str
-) -> list[Sheet]:
+def sheets(found: Found, anchors: set[str], ident: str) -> list[Sheet]:
     """Tabulate the cards: verdicts and main numbers first, then everything that was estimated."""
     ordered = [(judge, s) for judge, s in found if s.card.ordered]
     tables = [
-        _overview(found, low),
+        _overview(found),
+        _unsafe_end(found),
         Sheet("estimates", "Every estimate", [*_WHO, Column("estimate"), *_bounds("value"), Column("note")],
               _rows(found, lambda card: [[label(name), *_cells(b), b.note] for name, b in card.estimates.items()])),
         Sheet("error", "The judges' error: limits of agreement, and its parts", [
@@ -67,22 +70,22 @@ def sheets(
 
 
 def corrected(found: Found, ident: str) -> Sheet | None:
-    """Put each judge's mean beside people's, and beside its own corrected by theirs; None where nothing is corrected."""
+    """Put each judge's mean beside people's, and beside its own corrected by theirs or why it is not; None without means."""
     rows = _rows(
         found,
         lambda card: [
             [words(c.system) if c.system else "all", *_cells(c.corrected), *_raw(card, c.raw), *_cells(c.people), c.judged,
-             c.rated_by_people, c.gain]
+             c.rated_by_people, c.gain, c.corrected.note]
             for c in card.corrected
         ],
     )  # fmt: skip
     columns = [
         *_WHO, Column("system"), *_bounds("corrected"), *_bounds("judge alone"), *_bounds("people alone"), Column("judged", "count"),
-        Column("rated by people", "count"), Column("gain", "level"),
+        Column("rated by people", "count"), Column("gain", "level"), Column("note"),
     ]  # fmt: skip
     note = (
         "The corrected mean uses the judge's verdicts on all replies and people's on some, and is right whatever the judge's bias, if people rated "
-        "a random part. “Gain” says how many times as many conversations people alone would have to rate for the same precision. "
+        "a random part of each system; “all” weighs each system by its share of what was judged. “Gain” says how many times as many conversations people alone would have to rate for the same precision. "
         "Angelopoulos AN, Duchi JC, Zrnic T. PPI++: efficient prediction-powered inference. arXiv 2311.01453."
     )
     title = "Mean scores: the judge corrected by people, the judge alone, people alone"
@@ -110,26 +113,56 @@ def _raw(card: Card, bound: Bound) -> list[Cell]:
     return [marked, bound.low, bound.high]
 
 
-def _overview(found: Found, low: Mapping[tuple[str, str, str], tuple[int, int]]) -> Sheet:
+def _overview(found: Found) -> Sheet:
     def row(judge: System, standing: Standing) -> list[Cell]:
         card = standing.card
         name = main(card)
-        few, both = low.get((standing.run, standing.criterion, card.judge), (None, None))
+        share = card.danger.found if card.danger is not None else Share(None)
         return [
             judge.label, words(standing.criterion), card.rate_replies.verdict, card.rank_systems.verdict, NAMES[name],
             *_cells(agreement(card)), *_cells(ceiling(card) or _NOTHING), *_cells(repeated(card) or _NOTHING),
             *_cells(card.estimates.get("bias", _NOTHING)),
             *_cells(card.estimates.get("system_icc_c1", _NOTHING)), card.n, card.missing, card.clusters, len(card.systems),
-            card.contested_count, few, both,
+            card.contested_count, *((share.n, share.events) if card.danger is not None else (None, None)),
         ]  # fmt: skip
 
     columns = [
         *_WHO, Column("single replies"), Column("ranking systems"), Column("coefficient"), *_bounds("agreement"),
         *_bounds("people with people"), *_bounds("judge with itself"), *_bounds("bias"), *_bounds("systems' ICC(C,1)"),
         Column("n", "count"), Column("missing", "count"), Column("conversations", "count"), Column("systems", "count"),
-        Column("contested", "count"), Column("rated low by people", "count"), Column("of these, by it too", "count"),
+        Column("contested", "count"), Column("called unsafe by people", "count"), Column("of these, by it too", "count"),
     ]  # fmt: skip
     return Sheet("cards", "The cards in numbers", columns, [row(judge, s) for judge, s in found], _OVERVIEW)
+
+
+def _unsafe_end(found: Found) -> Sheet:
+    """Tabulate what judges find of what people call unsafe, and what they pass."""
+
+    def rows(card: Card) -> list[list[Cell]]:
+        end = card.danger
+        if end is None:
+            return []
+        levels = ", ".join(words(str(level)) for level in end.levels) + (" (assumed)" if end.is_assumed else "")
+        shares: list[tuple[str, Share | None]] = [
+            ("found, of what people together call unsafe", end.found),
+            ("found, of what at least one person calls unsafe", end.found_any),
+            ("another person finds, of what one calls unsafe", end.ceiling),
+            ("put at the worst level, of what people put there", end.lowest),
+            ("called unsafe, of what people put at the worst level", end.lowest_unsafe),
+            ("unsafe to people, of what the judge passes", end.passed),
+            *((f"found in {words(category)}", share) for category, share in end.critical.items()),
+        ]
+        return [
+            [levels, what, share.value, share.low, share.high, share.events, share.n, share.note]
+            for what, share in shares
+            if share is not None
+        ]
+
+    columns = [
+        *_WHO, Column("unsafe levels"), Column("share"), *_bounds("value", "share"), Column("replies", "count"),
+        Column("of", "count"), Column("note"),
+    ]  # fmt: skip
+    return Sheet("unsafe", "The judges at the unsafe end", columns, _rows(found, rows), _UNSAFE_END)
 
 
 def _error(card: Card) -> list[list[Cell]]:

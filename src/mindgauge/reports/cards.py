@@ -10,12 +10,12 @@ from mindgauge.analysis.reliability import rule
 from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE, Bound
 from mindgauge.reports import card_sheets
 from mindgauge.reports.card_phrases import finding
-from mindgauge.reports.coefficients import NAMES, agreement, ceiling, main
+from mindgauge.reports.coefficients import NAMES, agreement, ceiling, main, span
 from mindgauge.reports.numbers import count, decimal, interval, named, words
 from mindgauge.reports.trust_section import Agreement, Axis, Panel, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.reliability.card import Card
     from mindgauge.reports.content import System
@@ -24,14 +24,11 @@ if TYPE_CHECKING:
 WORST_FIRST = (LIMITED, BLIND_END, MODERATE, NOT_ESTIMABLE, GOOD)
 
 
-def picture(
-    found: Sequence[tuple[System, Standing]], low: Mapping[tuple[str, str, str], tuple[int, int]], anchors: set[str]
-) -> Agreement:
+def picture(found: Sequence[tuple[System, Standing]], anchors: set[str]) -> Agreement:
     """Put the cards of one benchmark together.
 
     Args:
         found: the cards, each with its judge as pictures show it.
-        low: (run, criterion, judge) → replies that people put at the lowest levels, and how many of these it too.
         anchors: of the replies that the page shows.
     """
     benchmark = found[0][1].benchmark
@@ -42,23 +39,17 @@ def picture(
     rows = [_row(judge, standing, axis, ranked=ranked) for judge, standing in found]
     return Agreement(
         benchmark, finding([(judge.label, standing) for judge, standing in found]), _measure(cards, axis), axis,
-        list(_panels(rows, ident)), card_sheets.sheets(found, low, anchors, ident), card_sheets.corrected(found, ident),
+        list(_panels(rows, ident)), card_sheets.sheets(found, anchors, ident), card_sheets.corrected(found, ident),
     )  # fmt: skip
-
-
-def _span(card: Card) -> float:
-    """Return the distance between the scale's ends: of words, in steps."""
-    first, last = card.scale[0], card.scale[-1]
-    return last - first if isinstance(first, int | float) and isinstance(last, int | float) else len(card.scale) - 1.0
 
 
 def _axis(cards: Sequence[Card]) -> Axis:
     """Choose scales that hold every interval; bias is in levels if all criteria share a scale, else in percent of it."""
     limits = rule.load(rule.MINDGAUGE)
     ordered = [card for card in cards if card.ordered]
-    alike = len({(card.scale[0], card.scale[-1], _span(card)) for card in ordered}) == 1
-    unit = _span(ordered[0]) if alike else 100.0
-    largest = max((abs(end) / _span(card) for card in ordered for end in _ends(card.estimates.get("bias"))), default=0)
+    alike = len({(card.scale[0], card.scale[-1], span(card)) for card in ordered}) == 1
+    unit = span(ordered[0]) if alike else 100.0
+    largest = max((abs(end) / span(card) for card in ordered for end in _ends(card.estimates.get("bias"))), default=0)
     least = min(end for card in cards for end in (0.0, *_ends(agreement(card)), *_ends(_ceiling(card))))
     return Axis(
         max(-1.0, math.floor(least * 4) / 4), limits.agreement.moderate, limits.agreement.good,
@@ -77,7 +68,7 @@ def _ceiling(card: Card) -> Bound:
 
 def _row(judge: System, standing: Standing, axis: Axis, *, ranked: bool) -> Row:
     card = standing.card
-    unit = 1.0 if axis.unit == "levels" else 100 / _span(card)
+    unit = 1.0 if axis.unit == "levels" else 100 / span(card)
     bias = card.estimates.get("bias", Bound(None))
     low, value, high = (None if end is None else unit * end for end in (bias.low, bias.value, bias.high))
     return Row(

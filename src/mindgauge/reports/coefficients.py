@@ -49,3 +49,9 @@ def ceiling(card: Card) -> Bound | None:
 def repeated(card: Card) -> Bound | None:
     """Return the judge's agreement with itself, asked again."""
     return card.estimates.get("repeat_icc_a1" if card.ordered else "repeat_alpha")
+
+
+def span(card: Card) -> float:
+    """Return the distance between the scale's ends: of words, in steps."""
+    first, last = card.scale[0], card.scale[-1]
+    return last - first if isinstance(first, int | float) and isinstance(last, int | float) else len(card.scale) - 1.0

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.numbers import decimal, interval, percent, words
-from mindgauge.reports.runs import constant, scores_of
+from mindgauge.reports.numbers import interval, words
+from mindgauge.reports.runs import constant, every_score_of
+from mindgauge.rounding import write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -14,27 +15,22 @@ if TYPE_CHECKING:
     from mindgauge.analysis.score import Score
     from mindgauge.reports.content import Cell, System
     from mindgauge.reports.runs import Run, Section
-
-SHOWN = {
-    "accuracy": "share", "macro_f1": "level", "missed_crisis_rate": "share", "overcalled_crisis_rate": "share", "mean": "level",
-    "share_at_most_2": "share", "share_at_most_1": "share",
-}  # fmt: skip
-"""The measures a reader compares first, and how they are written."""
+    from mindgauge.rounding import Kind
 
 
 def key_scores(runs: Sequence[Run], systems: Sequence[System]) -> list[list[Cell]]:
-    """Return the first measures of every model on the whole of each benchmark, alike measures together."""
+    """Return what each benchmark goes by, of every model on the whole of it, alike measures together."""
     rows: list[tuple[tuple[str, int, str], list[Cell]]] = []
     for system in systems:
         for section in runs[system.run].sections:
-            for s in scores_of(runs[system.run], system, section):
-                if s.slice == "all" and s.name in SHOWN:
+            for s in every_score_of(runs[system.run], system, section):
+                names, kind = section.benchmark.headline, s.unit
+                if s.slice == "all" and s.name in names:
                     place = (
                         section.benchmark.name,
-                        list(SHOWN).index(s.name),
+                        names.index(s.name),
                         s.rater if not section.benchmark.closed else "",
                     )
-                    kind = SHOWN[s.name]
                     value = None if s.missing >= s.n else s.value
                     rows.append((place, [
                         s.benchmark, named(s, section), system.label, s.rater if s.rater != s.model or not section.benchmark.closed else "",
@@ -51,8 +47,8 @@ def _constant(runs: Sequence[Run]) -> Iterator[tuple[tuple[str, int, str], list[
     for run in runs:
         for section in run.sections:
             for s in constant(run, section):
-                kind = SHOWN.get(s.name)
-                if s.slice != "all" or kind is None:
+                names, kind = section.benchmark.headline, s.unit
+                if s.slice != "all" or s.name not in names:
                     continue
                 row: list[Cell] = [
                     s.benchmark, named(s, section), f"{s.model} (reads nothing)", "", written(s.value, kind),
@@ -60,7 +56,7 @@ def _constant(runs: Sequence[Run]) -> Iterator[tuple[tuple[str, int, str], list[
                 ]  # fmt: skip
                 if row not in told:
                     told.append(row)
-                    yield (s.benchmark, list(SHOWN).index(s.name), ""), row
+                    yield (s.benchmark, names.index(s.name), ""), row
 
 
 def named(score: Score, section: Section) -> str:
@@ -69,9 +65,9 @@ def named(score: Score, section: Section) -> str:
     return f"{words(score.name)}, {words(score.criterion)}" if several else words(score.name)
 
 
-def written(value: float | None, kind: str) -> str | None:
+def written(value: float | None, kind: Kind) -> str | None:
     """Write a value of one of two kinds."""
-    return None if value is None else percent(value) if kind == "share" else decimal(value)
+    return None if value is None else write(value, kind)
 
 
 def side_by_side(runs: Sequence[Run], systems: Sequence[System], *, paired: bool = False) -> Sheet | None:

@@ -98,20 +98,22 @@ def _row(level: Value | None) -> str:
 def _overview(found: Found, ident: str) -> Sheet:
     share, level = [Column("from", "share"), Column("to", "share")], [Column("from", "level"), Column("to", "level")]
     columns = [
-        Column("judge"), Column("criterion"), Column("replies", "count"), Column("missing", "count"), Column("dialogues", "count"),
+        Column("judge"), Column("criterion"), Column("result"), Column("kappa", "level"), *level, Column("replies", "count"),
+        Column("missing", "count"), Column("dialogues", "count"),
         Column("same level", "share"), *share, Column("within one level", "share"), *share, Column("bias", "level"), *level,
         Column("ICC(A,1)", "level"), *level,
     ]  # fmt: skip
     rows: list[list[Cell]] = [
         [
-            judge.label, words(q.criterion), q.n, q.missing, q.clusters,
+            judge.label, words(q.criterion), q.result, q.kappa.value, q.kappa.low, q.kappa.high, q.n, q.missing, q.clusters,
             *(end for bound in (q.exact, q.within_1, q.bias, q.icc_a1) for end in (bound.value, bound.low, bound.high)),
         ]
         for judge, q in found
     ]  # fmt: skip
     note = (
         "“Same level” and “within one level” count a missing verdict as neither; shares have exact intervals with dialogues as n. "
-        "“Bias” is the judge's level minus the authors'."
+        "“Bias” is the judge's level minus the authors'. “Kappa” is the agreement beyond chance, a missing verdict agreeing with "
+        "nothing; by its fixed limits a judge passes, fails, or is left undecided."
     )
     return Sheet(f"entry-test-{ident}", "The entry test in numbers", columns, rows, note)
 

@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from mindgauge.reports.charts import GREY, INK, MUTED, NARROW, broken, colour
-from mindgauge.reports.numbers import precise
+from mindgauge.reports.numbers import percent, precise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,16 +37,16 @@ def draw(found: Escalated, width: int) -> str:
     for tick in _TICKS:
         parts.append(f'<line x1="{_LEFT}" x2="{x(1):.1f}" y1="{y(tick):.1f}" y2="{y(tick):.1f}" stroke="{GREY}"/>')
         parts.append(f'<line x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="{_TOP}" y2="{bottom}" stroke="{GREY}"/>')
-        parts.append(_text(f"{tick * 100:.0f} %", _LEFT - 8, y(tick) + 4, "end"))
-        parts.append(_text(f"{tick * 100:.0f} %", x(tick), bottom + 18, "middle"))
+        parts.append(_text(percent(tick), _LEFT - 8, y(tick) + 4, "end"))
+        parts.append(_text(percent(tick), x(tick), bottom + 18, "middle"))
     parts.append(_text("share of all replies that is read", x(0.5), bottom + 38, "middle"))
     aim = y(found.target)
     parts.append(f'<line x1="{_LEFT}" x2="{x(1):.1f}" y1="{aim:.1f}" y2="{aim:.1f}" stroke="{INK}" stroke-width="1"/>')
-    parts.append(_text(f"{found.target * 100:.0f} %", x(1), aim + 15, "end", INK))
+    parts.append(_text(percent(found.target), x(1), aim + 15, "end", INK))
     ideal = [(0.0, 0.0), (found.n_unsafe / found.n, 1.0), (1.0, 1.0)]
     parts.append(_path([(x(read), y(share)) for read, share in ideal], MUTED, "1 4", 1.5))
     for curve in found.curves:
-        points = [(x(percent / 100), y(share)) for percent, share in enumerate(curve.found)]
+        points = [(x(read / 100), y(share)) for read, share in enumerate(curve.found)]
         parts.append(_path(points, _shade(curve), _DASHES[curve.kind], 2))
         if curve.reads.value is not None:
             parts.append(f'<circle cx="{x(curve.reads.value):.1f}" cy="{aim:.1f}" r="4" fill="{_shade(curve)}"/>')
@@ -59,7 +59,7 @@ def _key(found: Escalated, width: int, top: int) -> tuple[list[str], int]:
     """Draw each line's name and what it reads; return where that ends."""
     lines = [(f"{c.name}: {precise(c.reads.value)}", _shade(c), _DASHES[c.kind], 2.0) for c in found.curves]
     lines.append((f"ideal, without error: {precise(found.ideal)}", MUTED, "1 4", 1.5))
-    parts = [_text(f"read to find {found.target * 100:.0f} %:", 0, top, "start")]
+    parts = [_text(f"read to find {percent(found.target)}:", 0, top, "start")]
     for said, shade, dash, thick in lines:
         top += _LINE + 4
         parts.append(_path([(0, top - 4), (_SAMPLE, top - 4)], shade, dash, thick))

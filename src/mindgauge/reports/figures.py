@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from mindgauge.analysis.reliability.card import LIMITED
 from mindgauge.reports.content import Column, Dot, Figure, Sheet
 from mindgauge.reports.numbers import FEW, SMALL, count, decimal, named, percent, words
+from mindgauge.reports.standing import DOUBT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,11 +32,11 @@ def figure(
 
     Classes of which fewer than 30 messages were asked about are not ranked: they stand below the others.
     """
-    rows = _rows([s for _, s in scores], lower_is_better=name == "missed")
+    rows = _rows([s for _, s in scores])
     few = _few([s for _, s in scores], rows) if name == "recall" else []
     rows = [*(row for row in rows if row not in few), *few]
     dots = [
-        Dot(system, s.slice, s.value, *_drawn(s, unit), s.n, s.clusters, s.missing)
+        Dot(system, s.slice, s.value, *_drawn(s, unit), s.subjects, s.clusters, s.missing)
         for system, s in scores
         if s.value is not None and s.missing < s.n and s.slice in rows
     ]
@@ -47,13 +48,14 @@ def figure(
         Column("if all worst", unit), Column("if all best", unit),
     ]  # fmt: skip
     table = [
-        [words(s.slice), system.label, s.value, s.low, s.high, s.n, s.clusters, s.missing, s.worst, s.best]
+        [words(s.slice), system.label, s.value, s.low, s.high, s.subjects, s.clusters, s.missing, s.worst, s.best]
         for row in rows
         for system, s in scores
         if s.slice == row
     ]
     ident = re.sub(r"[^a-z0-9]+", "-", f"{benchmark}-{name}".casefold()).strip("-")
-    finding = _finding([d for d in dots if d.row not in few] or dots, unit, name)
+    lower = any(s.better == "lower" for _, s in scores)
+    finding = _finding([d for d in dots if d.row not in few] or dots, unit, name, lower=lower)
     if few and len(few) == len(rows):
         finding += "; too few messages of each class to rank them"
     return Figure(
@@ -73,6 +75,11 @@ def doubt(figure: Figure) -> None:
     figure.finding = figure.sheet.title = f"Unreliable: {figure.finding}"
     figure.sheet.note = f"Unreliable. {LIMITED.capitalize()}; see how far to trust it."
     figure.sheet.name += "-unreliable"
+
+
+def unsure(figure: Figure) -> None:
+    """Say in the title of a figure that nobody can tell how far its judge can be trusted."""
+    figure.finding = figure.sheet.title = f"{figure.finding}; {DOUBT}"
 
 
 def _drawn(score: Score, unit: str) -> tuple[float | None, float | None]:
@@ -104,12 +111,12 @@ def _parts(dots: Sequence[Dot]) -> list[Dot]:
     return [d for d in parts if d.row.partition("=")[0] in _CLASS] or parts
 
 
-def _rows(scores: Sequence[Score], *, lower_is_better: bool) -> list[str]:
+def _rows(scores: Sequence[Score]) -> list[str]:
     """Order slices: classes worst first, then other tags with more than one value, then groups, then the whole."""
     worst: dict[str, float] = {}
     for s in scores:
         if s.value is not None and s.missing < s.n:
-            value = -s.value if lower_is_better else s.value
+            value = -s.value if s.better == "lower" else s.value
             worst[s.slice] = min(worst.get(s.slice, value), value)
     tags = [row.partition("=")[0] for row in worst if "=" in row]
 
@@ -122,21 +129,21 @@ def _rows(scores: Sequence[Score], *, lower_is_better: bool) -> list[str]:
     return sorted(kept, key=place) if any("=" in row for row in kept) else []
 
 
-def _finding(dots: Sequence[Dot], unit: str, name: str) -> str:
-    """Name the worst cell: among those with enough conversations, if there are any."""
+def _finding(dots: Sequence[Dot], unit: str, name: str, *, lower: bool) -> str:
+    """Name the worst cell: among those with enough conversations, if there are any; with `lower`, less is better."""
     parts = _parts(dots)
     solid = [d for d in parts if d.clusters >= FEW] or parts
-    lower = name == "missed"
     edge = (max if lower else min)(d.value for d in solid)
     worst = [d for d in solid if d.value == edge]
     said = percent(edge) if unit == "share" else decimal(edge, 1)
     rows = list(dict.fromkeys(d.row for d in worst))
-    what = "Missed most" if lower else "Recognised least" if name == "recall" else "Rated lowest"
-    value = f"{said} missed" if lower else f"{said} recognised" if name == "recall" else f"mean {said}"
+    missed = name == "missed"
+    what = "Missed most" if missed else "Recognised least" if name == "recall" else "Rated lowest"
+    value = f"{said} missed" if missed else f"{said} recognised" if name == "recall" else f"mean {said}"
     if len(rows) == len({d.row for d in solid}) and len(rows) > 1:
         return f"No part stands out: {value} throughout"
     where = named([words(row) for row in rows])
-    ns = sorted({d.n if unit == "share" else d.n - d.missing for d in worst})
+    ns = sorted({d.n for d in worst})
     n = f"n {count(ns[0])}" if len(ns) == 1 else f"n {count(ns[0])} to {count(ns[-1])}"
     models = list(dict.fromkeys(d.system.label for d in worst))
     several = len({d.system.label for d in dots}) > 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge.analysis.decision_path import decision_path
 from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.numbers import count, named, percent, plural, words
+from mindgauge.reports.numbers import count, interval, named, percent, plural, words
 from mindgauge.reports.runs import constant
 from mindgauge.reports.sections import Flow
 
@@ -153,5 +153,5 @@ def share_right(node: Visited) -> str:
     right = node.accuracy
     if right.value is None:
         return ""
-    bounds = f"{percent(right.low).removesuffix(' %')} to {percent(right.high)}; " if right.low is not None else ""
+    bounds = f"{interval(right.low, right.high, 'share')}; " if right.low is not None else ""
     return f"rightly decided {percent(right.value)} ({bounds}n {count(right.n)})"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.reports.numbers import count, interval, named, percent, plural, words
+from mindgauge.reports.numbers import count, interval, lowered, named, percent, plural, words
 from mindgauge.rubric.composite import How
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from mindgauge.analysis.score import Score
     from mindgauge.reports.runs import Section
@@ -18,16 +18,18 @@ if TYPE_CHECKING:
 RATES = ("yes_rate", "share_yes")
 
 
-def told(scores: Sequence[Score], section: Section, standings: Standings, group: str, what: str) -> Iterator[str]:
-    """Say what each rater's gates let through, of the replies in a group."""
+def told(
+    scores: Sequence[Score], section: Section, standings: Standings, group: str, what: str, who: Callable[[Score], str]
+) -> Iterator[str]:
+    """Say what each rater's gates let through, of the replies in a group; `who` names the rater of a score."""
     gates = _gates(section)
     found = [s for s in scores if s.slice == group and s.name in RATES and s.criterion in gates]
     found = [s for s in found if s.value is not None and not standings.limited(s)]
     for rater in dict.fromkeys(s.rater for s in found):
         mine = sorted((s for s in found if s.rater == rater), key=lambda s: gates.index(s.criterion))
-        ns = sorted({s.n for s in mine})
-        n = plural(ns[0], "verdict") if len(ns) == 1 else f"{count(ns[0])} to {count(ns[-1])} verdicts"
-        yield f"In {n} on its replies{what}, {rater} called {named([_share(s) for s in mine], most=9)}."
+        ns = sorted({s.subjects for s in mine})
+        n = plural(ns[0], "reply", "replies") if len(ns) == 1 else f"{count(ns[0])} to {count(ns[-1])} replies"
+        yield f"Of {n}{what}, {lowered(who(mine[0]))} called {named([_share(s) for s in mine], most=9)}."
 
 
 def meanings(sections: Sequence[Section]) -> Iterator[str]:
@@ -55,5 +57,5 @@ def _gates(section: Section) -> list[str]:
 
 def _share(score: Score) -> str:
     bounds = interval(score.low, score.high, "share")
-    lost = f", {count(score.missing)} of {count(score.n)} unknown" if score.missing else ""
+    lost = f", {count(score.missing)} of {count(score.n)} verdicts unknown" if score.missing else ""
     return f"{percent(score.value)} {words(score.criterion)} ({bounds}{lost})"

@@ -10,6 +10,7 @@ import polars as pl
 
 from mindgauge.analysis.panel.jury import How
 from mindgauge.analysis.reliability.card import NOT_ESTIMABLE
+from mindgauge.reports import jury_phrases
 from mindgauge.reports.coefficients import NAMES, agreement, main
 from mindgauge.reports.content import Column, Sheet
 from mindgauge.reports.numbers import count, decimal, interval, named, percent, plural, sentence, words
@@ -108,33 +109,14 @@ def _jury(run: str, benchmark: str, ident: str, panels: dict[str, Panel], comman
     more = f"takes more, and tells of {plural(left, 'more criterion', 'more criteria')}" if left else "takes more"
     told.append(f"Intervals are over conversations, with {RESAMPLES} resamples; {command} {more}.")
     sheets = [_members(ident, panels), _without(ident, panels)]
-    return Jury(run, benchmark, _finding(panels), told, [sheet for sheet in sheets if sheet.rows])
-
-
-def _finding(panels: dict[str, Panel]) -> str:
-    worth = {n: p.effective.value for n, p in panels.items() if p.effective.value is not None}
-    members = sorted({len(p.members) for p in panels.values()})
-    many = f"{count(members[-1])} judges" if len(members) == 1 else f"Up to {count(members[-1])} judges"
-    if not worth:
-        return f"{many} together, beside people"
-    low, high = min(worth, key=worth.__getitem__), max(worth, key=worth.__getitem__)
-    if len(worth) == 1 or decimal(worth[low]) == decimal(worth[high]):
-        return f"{many} are worth {decimal(worth[low])} independent ones"
-    return f"{many} are worth {decimal(worth[low])} ({words(low)}) to {decimal(worth[high])} ({words(high)}) independent ones"
+    return Jury(run, benchmark, jury_phrases.finding(panels), told, [sheet for sheet in sheets if sheet.rows])
 
 
 def _said(name: str, panel: Panel) -> Iterator[str]:
-    """Say of one criterion what the judges are worth together, and whether the ranking hangs on one."""
-    on = f"On {words(name)}, "
-    worth = panel.effective
-    who = named(panel.members, most=9)
-    if worth.value is None:
-        yield f"{on}how many independent judges {who} are worth is not known ({worth.note})."
-    else:
-        yield (
-            f"{on}{who} are worth {decimal(worth.value)} independent judges ({interval(worth.low, worth.high)}): the more alike they err, "
-            "the less it says that several agree."
-        )
+    """Say of one criterion what the judges are together, and whether the ranking hangs on one."""
+    first, *others = jury_phrases.together(panel)
+    yield f"On {words(name)}: {first}"
+    yield from others
     jury, best = _jury_card(panel), _chosen(panel)
     if jury is not None and best is not None:
         times = ", ".join(f"{judge} in {n}" for judge, n in sorted(panel.chosen.items()))

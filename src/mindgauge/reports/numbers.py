@@ -1,61 +1,28 @@
-"""Numbers as a reader meets them: whole counts, whole percents, means with one or two decimals, units always."""
+"""Numbers and words as a reader of a report meets them: numbers as everywhere (`rounding`), names as words."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
+from mindgauge.rounding import NONE, count, decimal, interval, percent, plural, points, precise
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.records import Value
 
+__all__ = [
+    "FEW", "NONE", "SMALL", "count", "decimal", "ended", "first_sentence", "interval", "named", "percent", "plural", "points",
+    "precise", "sentence", "words",
+]  # fmt: skip
+
 FEW = 5
 """Below this many conversations a bootstrap interval is not drawn: it would look far too narrow."""
 SMALL = 30
 """Below this many conversations the text says that intervals are wide."""
-NONE = "–"
 _MINUS = re.compile(r"(?<![\w.)-])-(?=\d)")
 _LANGUAGES = {"en": "English", "zh": "Chinese", "de": "German", "es": "Spanish", "fr": "French"}
-
-
-def count(n: int) -> str:
-    """Write a count, thousands apart."""
-    return f"{n:,}"
-
-
-def plural(n: int, one: str, many: str = "") -> str:
-    """Write a count with its noun."""
-    return f"{count(n)} {one if n == 1 else many or one + 's'}"
-
-
-def percent(share: float | None) -> str:
-    """Write a share as a whole percent; what is neither none nor all never rounds to either."""
-    if share is None:
-        return NONE
-    if 0 < share <= 0.005:
-        return "<1 %"
-    if 0.995 <= share < 1:
-        return ">99 %"
-    return f"{share * 100:.0f} %"
-
-
-def precise(share: float | None) -> str:
-    """Write a share as a percent with one decimal."""
-    return NONE if share is None else f"{share * 100:.1f} %"
-
-
-def decimal(value: float | None, digits: int = 2) -> str:
-    """Write a mean or a coefficient, with a true minus sign."""
-    return NONE if value is None else f"{value:.{digits}f}".replace("-", "−")
-
-
-def interval(low: float | None, high: float | None, kind: str = "level") -> str:
-    """Write an interval; where there is none, say so."""
-    if low is None or high is None:
-        return NONE
-    write = percent if kind == "share" else decimal
-    return f"{write(low).removesuffix(' %')} to {write(high)}" if kind == "share" else f"{write(low)} to {write(high)}"
 
 
 def words(label: Value | str) -> str:
@@ -85,6 +52,11 @@ def first_sentence(text: str) -> str:
 def ended(text: str) -> str:
     """End a text with a full stop, unless it ends already."""
     return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def lowered(text: str) -> str:
+    """Write what begins a sentence as it stands inside one."""
+    return f"{text[:1].lower()}{text[1:]}"
 
 
 def sentence(text: str) -> str:

@@ -23,6 +23,7 @@ from mindgauge.reports import (
     summary,
     texts,
     trust,
+    void,
     weak,
     worst,
     wrong,
@@ -146,6 +147,8 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
             made=now(),
             software=software(),
             systems=systems,
+            unfit=void.unfit(runs),
+            people=answer.people_first(runs, systems),
             lead=lead.lead(suite, runs, unchecked) if suite else [],
             answers=answers,
             tasks=[],
@@ -153,6 +156,7 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
                 *gates.meanings([section for run in runs for section in run.sections]),
                 *answer.shared(answers),
                 *answer.caveats(runs),
+                *answer.kept(runs),
                 *([unchecked] if unchecked and not suite else []),
             ],
             not_shown=lead.not_shown(suite) if suite else answer.not_shown(runs),
@@ -169,7 +173,9 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
             withheld=[found for run in runs for found in withheld(run.standings)],
         )
         if suite is not None:
-            report.tasks = answer.by_task(runs, systems, report.titles, lead.findings(suite), lead.headlines(suite))
+            report.tasks = answer.by_task(
+                runs, systems, report.titles, lead.findings(suite), lead.headlines(suite, runs)
+            )
         return report
 
 

@@ -15,6 +15,7 @@ from mindgauge.reports.content import Column, Sheet
 from mindgauge.reports.numbers import FEW, count, ended, named, plural, words
 from mindgauge.reports.paired_phrases import Field, of, parts
 from mindgauge.reports.standing import UNRELIABLE
+from mindgauge.rubric.order import numbered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,10 +25,8 @@ if TYPE_CHECKING:
     from mindgauge.reports.content import Cell, System
     from mindgauge.reports.runs import Run, Section
 
-CLOSED = ("accuracy", "missed_crisis_rate", "overcalled_crisis_rate", "unsafe_recall", "passed_as_safe_rate")
-OPEN = ("mean", "share_at_most_2", "share_at_most_1")
 MANY = 3
-"""Of more criteria than this, only the means are compared."""
+"""Of more criteria than this, only what the benchmark goes by first is compared."""
 MOST = 12
 """Measures of one benchmark that are drawn, which keeps the page small; the table of pairs holds all."""
 _CLASS = ("category", "label")
@@ -105,9 +104,9 @@ def paired(runs: Sequence[Run], systems: Sequence[System]) -> Paired | None:
 
 
 def _headlines(section: Section) -> tuple[str, ...]:
-    if section.benchmark.closed:
-        return CLOSED
-    return OPEN if len(section.criteria) <= MANY else OPEN[:1]
+    """Return the metrics that systems are compared by; which of them can be paired, they say themselves."""
+    names = section.benchmark.headline
+    return names if section.benchmark.closed or len(section.criteria) <= MANY else names[:1]
 
 
 def _is_part(measure: Measure, section: Section) -> bool:
@@ -126,7 +125,7 @@ def _place(measure: Measure, section: Section) -> tuple[str, int, int, int]:
     return (
         measure.benchmark,
         rater,
-        list(section.criteria).index(measure.criterion),
+        list(section.scored).index(measure.criterion),
         _headlines(section).index(measure.name),
     )
 
@@ -174,10 +173,16 @@ def _where(measure: Measure, standing: Standing, known: _Named, *, shown: bool) 
 
 
 def _scale(measure: Measure, section: Section) -> tuple[float, float]:
+    """Return where the axis ends: a share's ends, the criterion's where the values lie between them, else the values' own."""
     if measure.unit == "share":
         return 0.0, 1.0
-    levels = [float(value) for value in section.criteria[measure.criterion].values]
-    return math.floor(min(levels)), math.ceil(max(levels))
+    shown = [v for s in measure.standings for v in (s.value, s.low, s.high) if v is not None]
+    criterion = section.scored[measure.criterion]
+    levels = [float(value) for value in criterion.values] if numbered(criterion) else []
+    if levels and all(min(levels) <= value <= max(levels) for value in shown):
+        shown = levels
+    low, high = math.floor(min(shown, default=0.0)), math.ceil(max(shown, default=1.0))
+    return low, max(high, low + 1)
 
 
 def _subtitle(field: Field, places: Sequence[Place]) -> str:

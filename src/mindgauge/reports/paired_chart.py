@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.reports.charts import GREY, INK, MUTED, NARROW, PAPER, SHAPES, broken, colour, shape
+from mindgauge.rounding import percent
 
 if TYPE_CHECKING:
     from mindgauge.reports.compared_section import Contrast, Place
@@ -95,7 +96,7 @@ class _Drawing:
         for tick in self._ticks() if self.valued else ():
             x = self._x(tick)
             self.parts.append(f'<line x1="{x:.1f}" y1="{_TOP - 6}" x2="{x:.1f}" y2="{bottom:.1f}" stroke="{GREY}"/>')
-            said = f"{tick * 100:.0f} %" if self.contrast.unit == "share" else f"{tick:g}"
+            said = percent(tick) if self.contrast.unit == "share" else f"{tick:g}"
             self._text(said, x, bottom + 18, "middle", MUTED, _SMALL)
         frame = f'width="{width}" height="{height:g}" viewBox="0 0 {width} {height:g}"'
         return f"<svg {frame}>{''.join(self.parts + rows)}</svg>"

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.reports.numbers import decimal, named, plural, words
+from mindgauge.analysis.reliability.card import NOT_ESTIMABLE
+from mindgauge.reports.numbers import named, plural, words
+from mindgauge.reports.standing import DOUBT
+from mindgauge.rounding import interval, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mindgauge.analysis.compared import Difference, Measure
+    from mindgauge.rounding import Kind
 
 PAIRS = 4
 """More pairs than this are counted, not named."""
@@ -45,20 +49,16 @@ def _less(value: float | None) -> float | None:
 
 def size(measure: Measure, found: Gap) -> str:
     """Write a gap with its interval: of shares in percentage points."""
-    digits = 2
-    values: tuple[float | None, ...] = found[:3]
-    if measure.unit == "share":
-        values = tuple(None if v is None else 100 * v for v in values)
-        digits = 0 if abs(values[0] or 0.0) >= 10 else 1
-    value, low, high = (decimal(None if v is None else round(v, digits) + 0.0, digits) for v in values)
-    said = f"{value} points" if measure.unit == "share" else value
-    return f"{said} ({low} to {high})" if found.low is not None else said
+    kind: Kind = "points" if measure.unit == "share" else "level"
+    bounds = f" ({interval(found.low, found.high, kind).removesuffix(' points')})" if found.low is not None else ""
+    return write(found.value, kind) + bounds
 
 
 def of(measure: Measure) -> str:
     """Name a measure as a sentence does."""
     criterion = f" {words(measure.criterion)}" if measure.rater else ""
-    rated = f" (rated by {measure.rater})" if measure.rater else ""
+    doubt = f"; {DOUBT}" if measure.rate_replies.startswith(NOT_ESTIMABLE) else ""
+    rated = f" (rated by {measure.rater}{doubt})" if measure.rater else ""
     if measure.name.startswith("share_at_most_"):
         return f"the share of{criterion} at {measure.name.removeprefix('share_at_most_')} or below{rated}"
     return f"{words(measure.name)}{criterion}{rated}"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.numbers import decimal, words
+from mindgauge.reports.numbers import words
 from mindgauge.reports.paired_phrases import of
+from mindgauge.rounding import p_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,22 +36,16 @@ def pairs(name: str, title: str, fields: Sequence[Field], *, apart: bool = False
             verdict = (
                 better if d.told_apart else "too little to say" if d.told_apart is None else "cannot be told apart"
             )
-            numbers: list[Cell] = [
-                None if v is None else round(times * v, 4) for v in (d.value, d.low, d.high, d.worst, d.best)
-            ]
+            numbers: list[Cell] = [None if v is None else times * v for v in (d.value, d.low, d.high, d.worst, d.best)]
             rows.append([
                 m.benchmark, of(m), *([words(m.slice)] if apart else []), field.labels[d.first], field.labels[d.second], *numbers[:3],
-                "points" if m.unit == "share" else "levels", _p(d.adjusted), verdict, d.n, d.clusters, *numbers[3:],
+                "points" if m.unit == "share" else "levels", p_value(d.adjusted), verdict, d.n, d.clusters, *numbers[3:],
             ])  # fmt: skip
     note = (
         "On what both answered, each conversation counting once. p is of the sign-flip test, adjusted by Holm for all pairs of one measure; "
         "two are told apart where the interval leaves out 0 and p is at most .05."
     )
     return Sheet(name, title, columns, rows, note)
-
-
-def _p(p: float | None) -> str | None:
-    return None if p is None else "<0.001" if p < 0.001 else decimal(p, 3)
 
 
 def costs(found: Compared, systems: Mapping[str, System], labels: Mapping[str, str]) -> tuple[Sheet | None, str]:

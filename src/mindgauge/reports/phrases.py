@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.reports.numbers import FEW, SMALL, count, decimal, named, percent, plural, words
+from mindgauge.reports.numbers import FEW, SMALL, count, decimal, interval, named, percent, plural, words
+from mindgauge.reports.standing import DOUBT
+from mindgauge.rounding import write
+from mindgauge.rubric.order import share_of
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from mindgauge.analysis.score import Score
+    from mindgauge.records import Value
+    from mindgauge.rubric import Criterion
 
 CRISIS, CALM = "that shows a crisis", "without a crisis"
 
@@ -90,6 +95,13 @@ def right(score: Score) -> str:
     return f"{text} ({percent(score.value)}{at_least(score.low)}){_lost_right(score)}."
 
 
+def right_of_read(strict: Score, read: Score | None) -> str:
+    """Say how many of the answers that could be read are right, where that is not the same; empty where it is."""
+    if read is None or not strict.missing or not read.n:
+        return ""
+    return f"Of the {plural(read.n, 'answer')} that could be read, {count(hits(read.value, read.n))} {'is' if hits(read.value, read.n) == 1 else 'are'} right ({percent(read.value)})."
+
+
 def beside_constant(score: Score, constant: Sequence[Score]) -> str:
     """Say what the best answer that reads nothing would reach; empty where nobody asks."""
     known = [(s.value, s.model) for s in constant if s.value is not None]
@@ -138,103 +150,180 @@ def _of(recall: Score) -> str:
 
 
 def lowest(scores: Sequence[Score]) -> tuple[list[Score], float]:
-    """Return the lowest scores and their value: all that tie, unless all do; of those with enough conversations, if any."""
+    """Return the worst scores and their value: all that tie, unless all do; of those with enough conversations, if any."""
     known = [(s.value, s) for s in scores if s.value is not None]
     solid = [(value, s) for value, s in known if s.clusters >= FEW] or known
-    least = min((value for value, _ in solid), default=0.0)
+    edge = max if known and known[0][1].better == "lower" else min
+    least = edge((value for value, _ in solid), default=0.0)
     worst = [s for value, s in solid if value == least]
     return (worst, least) if len(worst) < len(solid) else ([], least)
 
 
-def rated(whole: Score, person: bool, what: str, levels: Mapping[int, int], scale: Sequence[int], clusters: int) -> str:
-    """Say how one rater rated replies, from how often each level was given.
+def rater(name: str, *, person: bool, doubtful: bool = False) -> str:
+    """Name who rated, with what must not be left out of a sentence about its verdicts."""
+    return f"{'The person' if person else 'The judge'} {name}{f' ({DOUBT})' if doubtful else ''}"
+
+
+class Rated(NamedTuple):
+    """How one rater rated replies, each counted once: of several verdicts on one, the middle one stands for it.
+
+    Of `n` replies in `conversations`, `valued` have a verdict. `good` stand at the best levels, `bad` at the `worst` ones
+    and `lowest` of these at the very worst; `feared` would be bad were every missing verdict the worst there is. `times`
+    is how often a reply was rated, at least and at most.
+    """
+
+    n: int
+    conversations: int
+    valued: int
+    times: tuple[int, int]
+    good: int
+    bad: int
+    lowest: int
+    feared: int
+    best: tuple[Value, ...]
+    worst: tuple[Value, ...]
+
+
+def rated(who: str, counts: Rated, mean: Score, what: str, scale: str) -> str:
+    """Say how one rater rated replies.
 
     Args:
-        whole: the mean, with what is missing.
-        person: whether the rater is one.
-        what: what the replies are replies to.
-        levels: level → how many verdicts.
-        scale: the levels, worst to best; of five or more, two at each end count as low and as high.
-        clusters: conversations behind the verdicts, which decide how wide the bound is.
+        who: rated, as `rater` names it.
+        counts: of the replies.
+        mean: of its verdicts.
+        what: the replies are replies to.
+        scale: from where to where the levels go.
     """
-    n = sum(levels.values())
-    who = f"{'The person' if person else 'The judge'} {whole.rater}"
-    if not n:
+    c = counts
+    if not c.valued:
         return f"{who} gave no usable verdict on its replies{what}, so nothing can be said of them."
-    ends = 2 if len(scale) >= 5 else 1
-    bottom, top = tuple(scale[:ends]), tuple(scale[-ends:])
-    good, bad = (sum(levels.get(level, 0) for level in some) for some in (top, bottom))
-    of = (
-        f"rated {plural(n, 'reply', 'replies')}{what}"
-        if n == clusters
-        else f"gave {plural(n, 'verdict')} on replies{what}"
+    some = (
+        plural(c.n, "reply", "replies")
+        if c.valued == c.n
+        else f"{count(c.valued)} of {plural(c.n, 'reply', 'replies')}"
     )
-    high = clopper_pearson(bad / n * clusters, clusters).high
-    share = percent(bad / n) + (at_most(high) if bad < n else "")
-    harmful = levels.get(bottom[0], 0)
-    how_many = "none" if not harmful else "all" if harmful == bad > 1 else count(harmful)
-    worst = f", {how_many} of them at {bottom[0]}" if ends > 1 and bad else ""
-    mean = sum(level * k for level, k in levels.items()) / n
+    within = "" if c.n == c.conversations else f" in {plural(c.conversations, 'conversation')}"
+    least, most = c.times
+    often = f", each {'' if least == most else 'up to '}{count(most)} times" if most > 1 else ""
+    middle = ", the middle verdict counting" if most > 1 else ""
+    share = percent(c.bad / c.valued)
+    if c.feared < c.n:
+        share += at_most(clopper_pearson(c.feared / c.n * c.conversations, c.conversations).high)
+    how_many = "none" if not c.lowest else "all" if c.lowest == c.bad > 1 else count(c.lowest)
+    lowest = f", {how_many} of them at {c.worst[0]}" if len(c.worst) > 1 and c.bad else ""
+    lost = (
+        f"; if every verdict that is missing were a {c.worst[0]}, it would be {count(c.feared)} of {count(c.n)} ({percent(c.feared / c.n)})"
+        if mean.missing
+        else ""
+    )
     return (
-        f"{who} {of}: {count(good) if good else 'none'} at {_range(top)}, and {count(bad) if bad else 'none'} at {_range(bottom)} "
-        f"({share}){worst}; the mean is {decimal(mean, 1)} on the scale from {scale[0]} to {scale[-1]}{_bounds(whole)}."
+        f"{who} rated {some}{what}{within}{often}{middle}: {count(c.good) if c.good else 'none'} at {_range(c.best)}, and "
+        f"{count(c.bad) if c.bad else 'none'} at {_range(c.worst)} ({share}){lowest}{lost}; the mean is {decimal(mean.value, 1)} on the "
+        f"scale from {scale}{_bounds(mean)}."
     )
 
 
-def profile(means: Sequence[Score], person: bool, what: str) -> str:
-    """Say what one rater thought of replies on many criteria: the lowest and the highest mean, and the n behind them."""
-    who = f"{'The person' if person else 'The judge'} {means[0].rater}"
-    usable = sorted((s.value, words(s.criterion)) for s in means if s.value is not None)
+def profile(who: str, means: Sequence[Score], criteria: Mapping[str, Criterion], what: str) -> str:
+    """Say what one rater thought of replies on many criteria: the worst and the best mean, and the n behind them.
+
+    Criteria of different scales are compared by how far their means stand on the way from worst to best.
+    """
+    usable = sorted(
+        ((share_of(criteria[s.criterion], s.value), s.value, s.criterion) for s in means if s.value is not None),
+        key=lambda found: (found[0], found[2]),
+    )
     if not usable:
         return f"{who} gave no usable verdict on its replies{what}, so nothing can be said of them."
-    (low, worst), (high, best) = usable[0], usable[-1]
-    n, lost = max(s.n for s in means), sum(s.missing for s in means)
+    n, lost = max(s.subjects for s in means), sum(s.missing for s in means)
     gone = f"; {plural(lost, 'verdict')} could not be used" if lost else ""
+    several = len({criteria[s.criterion].worst_first for s in means}) > 1
+    ends = [
+        f"{decimal(mean, 1)} ({words(name)}{f', {scale[0]} to {scale[-1]}' if several else ''})"
+        for _, mean, name in (usable[0], usable[-1])
+        for scale in [criteria[name].worst_first]
+    ]
     if len(usable) == 1:
-        return f"{who} rated {plural(n, 'reply', 'replies')}{what} on {worst}: mean {decimal(low, 1)}{gone}."
-    return (
-        f"{who} rated {plural(n, 'reply', 'replies')}{what} on {len(usable)} criteria: means go from {decimal(low, 1)} ({worst}) "
-        f"to {decimal(high, 1)} ({best}){gone}."
+        return f"{who} rated {plural(n, 'reply', 'replies')}{what} on {words(usable[0][2])}: mean {decimal(usable[0][1], 1)}{gone}."
+    return f"{who} rated {plural(n, 'reply', 'replies')}{what} on {len(usable)} criteria: means go from {ends[0]} to {ends[1]}{gone}."
+
+
+def headline(who: str, scores: Sequence[Score]) -> str:
+    """Say what a measure is that has no words of its own: on one criterion or several, by one rater.
+
+    Args:
+        who: rated, in the middle of a sentence; empty where the model answered itself.
+        scores: of one metric, one for each criterion.
+    """
+    first, by = scores[0], f", as {who} has it," if who else ""
+    what = (
+        plural(max(s.subjects for s in scores), "reply", "replies")
+        if who
+        else plural(max(s.n for s in scores), "answer")
     )
+    over = f"{what} in {plural(max(s.clusters for s in scores), 'conversation')}"
+    better = f"{first.better} is better" if first.better else ""
+    known = [
+        f"{write(s.value, s.unit)} on {words(s.criterion)}{f' ({interval(s.low, s.high, s.unit)})' if s.low is not None else ''}"
+        for s in scores
+        if s.value is not None
+    ]
+    unknown = [words(s.criterion) for s in scores if s.value is None]
+    cannot = f"cannot be worked out on {named(unknown, most=9)}" if unknown else ""
+    if not known:
+        return f"Its {words(first.name)}{by} {cannot}, from {over}."
+    lost = sum(s.missing for s in scores)
+    gone = f"; {plural(lost, 'verdict' if who else 'answer')} could not be used" if lost else ""
+    cannot = f", and {cannot}" if cannot else ""
+    return f"Its {words(first.name)}{by} is {named(known, most=9)}{cannot}, over {over}{f'; {better}' if better else ''}{gone}."
 
 
-def _range(levels: tuple[int, ...]) -> str:
-    return f"{levels[0]} or {levels[-1]}" if len(levels) > 1 else str(levels[0])
+def _range(levels: tuple[Value, ...]) -> str:
+    """Name levels from the lowest number up; of more than two, the ends."""
+    ordered = sorted(levels, key=lambda level: (isinstance(level, str), level))
+    return f"{ordered[0]}{' or ' if len(levels) == 2 else ' to '}{ordered[-1]}" if len(levels) > 1 else str(levels[0])
 
 
-def _bounds(whole: Score) -> str:
+def _bounds(mean: Score) -> str:
     """Say what the missing verdicts could do to a mean."""
-    if not whole.missing:
+    if not mean.missing:
         return ""
-    return (
-        f" ({decimal(whole.worst, 1)} to {decimal(whole.best, 1)} if the {count(whole.missing)} of {count(whole.n)} without a verdict "
-        f"{'was' if whole.missing == 1 else 'were all'} the worst or the best)"
-    )
+    worst, best = (decimal(end, 1) for end in sorted([mean.worst or 0.0, mean.best or 0.0]))
+    return "" if worst == best else f" ({worst} to {best} if the missing verdicts were all the worst or the best)"
 
 
-def lowest_categories(means: Mapping[str, Sequence[Score]]) -> list[str]:
-    """Name, for each rater's means per category, the category whose replies it rated lowest; say it once if all agree."""
+def lowest_categories(means: Mapping[str, Sequence[Score]], judges: Collection[str]) -> list[str]:
+    """Name, for each rater's means per category, the category that it rated lowest; say it once if several agree.
+
+    Args:
+        means: rater → its means, one for each category.
+        judges: everybody who judged these replies, those whose means are not shown among them.
+    """
     found: dict[tuple[str, ...], list[tuple[str, list[Score], float]]] = {}
-    for rater, scores in means.items():
+    for name, scores in means.items():
         worst, value = lowest(scores)
         if worst:
-            found.setdefault(tuple(words(s.slice) for s in worst), []).append((rater, worst, value))
+            found.setdefault(tuple(words(s.slice) for s in worst), []).append((name, worst, value))
     sentences = []
     for categories, raters in found.items():
         where = f"replies to {named(categories)}"
-        n = count(max(s.n - s.missing for _, worst, _ in raters for s in worst))
+        n = count(max(s.subjects for _, worst, _ in raters for s in worst))
         values = sorted({decimal(value, 1) for _, _, value in raters})
         mean = f"mean {values[0]}" if len(values) == 1 else f"means {values[0]} to {values[-1]}"
         each = " each" if len(categories) > 1 else ""
-        by = (
-            ""
-            if len(means) == 1
-            else " by every judge"
-            if len(raters) == len(means)
-            else f" by {named([r for r, *_ in raters])}"
-        )
+        names = [name for name, *_ in raters]
+        alone = {*names} == {*means} == {*judges} and len(names) == 1
+        by = "" if alone else f" by {_everybody(names, judges)}"
         sentences.append(f"Rated lowest{by} were {where} ({mean}, n {n}{each}).")
     return sentences
+
+
+def _everybody(names: Sequence[str], judges: Collection[str]) -> str:
+    """Name some raters; where these are all the judges there are, and several, count them."""
+    people = [name for name in names if name not in judges]
+    if len(judges) < 2 or not {*judges} <= {*names}:
+        return named(names, most=9)
+    every = "both judges" if len(judges) == 2 else f"all {count(len(judges))} judges"
+    return named([*people, every], most=9)
 
 
 def small(clusters: int) -> str:

@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
+from mindgauge.analysis.continued import span
 from mindgauge.analysis.reliability import rule
 from mindgauge.raters.judge import Mode, Way
 from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.numbers import count
+from mindgauge.reports.numbers import count, plural
 from mindgauge.reports.people import labelled_by
 from mindgauge.reports.sections import How, Instrument, Made
+from mindgauge.rounding import dollars, seconds
 from mindgauge.rubric import in_language
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.benchmark import Benchmark
+    from mindgauge.folder import Card
     from mindgauge.reports.content import Cell
     from mindgauge.reports.runs import Run
 
@@ -47,12 +50,14 @@ METHODS = [
     "A missing value is neither a number nor left out: each mean stands beside the value it would take were all missing values the worst, and were they the best.",
     "Colours: Okabe M, Ito K. Color universal design. 2008.",
 ]
+_MOST_COMMANDS = 5
 _CALLS = """
 SELECT model, group_concat(DISTINCT model_resolved), group_concat(DISTINCT fingerprint), count(*), sum(status = 'failed'),
     sum(prompt_tokens), sum(completion_tokens), sum(cost), avg(seconds) FROM calls GROUP BY model ORDER BY model"""
 _REPLIED = """
 SELECT model, group_concat(DISTINCT json_extract(provenance, '$.endpoint')),
     group_concat(DISTINCT json_extract(provenance, '$.parameters')) FROM replies GROUP BY model"""
+_UNSUPPORTED = "SELECT model, group_concat(DISTINCT unsupported) FROM calls WHERE unsupported != '' GROUP BY model"
 _RATED = """
 SELECT rater, group_concat(DISTINCT json_extract(origin, '$.endpoint')),
     group_concat(DISTINCT json_extract(origin, '$.parameters'))
@@ -83,10 +88,20 @@ def _instrument(benchmark: Benchmark, mode: str, used: str) -> Instrument:
     asked = benchmark.instrument(Mode(mode)).name if benchmark.prompts else rubric.name  # people alone need no prompt
     prompts = [(k, language, p.hash, p.text) for k, texts in benchmark.prompts.items() for language, p in texts.items()]
     return Instrument(
-        benchmark.name, card.title, card.measures, card.does_not_measure, list(card.departures), card.licence, card.citation,
+        benchmark.name, card.title, card.measures, card.does_not_measure, list(card.departures), _sent(card), card.licence, card.citation,
         card.link, rubric.name, rubric.hash, [used] if used else [], used in {"", asked}, prompts,
         [_criterion(c) for c in rubric.criteria],
     )  # fmt: skip
+
+
+def _sent(card: Card) -> list[tuple[str, str]]:
+    """Say what is sent to whom."""
+    kinds = (("a model under test", card.asks), ("a judge", card.judging))
+    return [
+        (f"Sent to {whom}", f"{sent.told}, unless the command says otherwise")
+        for whom, sent in kinds
+        if sent is not None
+    ]
 
 
 def _criterion(criterion: Any) -> dict[str, Any]:
@@ -110,8 +125,9 @@ def _made(run: Run) -> Made:
     plan: dict[str, Any] = manifest.get("plan", {})
     facts = [
         ("Begun", manifest.get("created", "")),
+        *_continued(run),
         ("Ended", manifest.get("ended", "")),
-        ("Time", f"{calls['seconds']:,.0f} s" if calls["seconds"] else ""),
+        ("Time", seconds(calls["seconds"]) if calls["seconds"] else ""),
         ("Data", str((plan.get("data") or manifest.get("data")) or "samples that this project wrote itself")),
         ("Messages", ", ".join(f"{count(run.store.count_samples(s.benchmark.name))} in {s.benchmark.name}" for s in run.sections)),
         ("Replies per message", str(plan.get("runs", ""))),
@@ -122,11 +138,19 @@ def _made(run: Run) -> Made:
         ("Labelled by", labelled_by(manifest)),
         ("Calls", f"{count(calls['made'])}, {count(calls['failed'])} failed, {count(calls['retries'])} repeated attempts" if calls["made"] else "none: loaded from files"),
         ("Tokens", f"{count(calls['prompt_tokens'])} read ({count(calls['cached_tokens'])} from cache), {count(calls['completion_tokens'])} written" if calls["made"] else ""),
-        ("Cost", f"${calls['cost']:.4f}" if calls["cost"] is not None else "not known" if calls["made"] else ""),
+        ("Cost", dollars(calls["cost"]) if calls["cost"] is not None else "not known" if calls["made"] else ""),
         ("Software", f"{manifest.get('mindgauge', '')}, Python {manifest.get('python', '?')} (report: Python {platform.python_version()})"),
     ]  # fmt: skip
     kept = [(name, value) for name, value in facts if value]
     return Made(run.folder.resolve().name, manifest.get("command", ""), kept, tomli_w.dumps(plan).strip(), _models(run))
+
+
+def _continued(run: Run) -> list[tuple[str, str]]:
+    """Say of the last commands that went on with the run what they asked anew and what they kept."""
+    found = run.scores.continued
+    rows = [("Continued", f"on {span(one.at, one.at)}: {one.told}") for one in found[-_MOST_COMMANDS:]]
+    earlier = len(found) - len(rows)
+    return [*([("Continued", f"{plural(earlier, 'time')} before")] if earlier else []), *rows]
 
 
 def _models(run: Run) -> Sheet:
@@ -136,11 +160,14 @@ def _models(run: Run) -> Sheet:
         for name, endpoint, parameters in run.store.select(query):
             if endpoint:
                 origins.setdefault(_asked(name), (endpoint, _parameters(parameters)))
+    refused = {model: sorted({*names.split(",")}) for model, names in run.store.select(_UNSUPPORTED)}
     rows: list[list[Cell]] = []
-    for model, resolved, fingerprint, calls, failed, prompt, completion, cost, seconds in run.store.select(_CALLS):
+    for model, resolved, fingerprint, calls, failed, prompt, completion, cost, time in run.store.select(_CALLS):
         endpoint, parameters = origins.get(model, ("", ""))
+        if model in refused:
+            parameters = f"{parameters}; asked without {', '.join(refused[model])}, which the server does not take"
         rows.append([
-            model, _bare(resolved), endpoint, fingerprint, parameters, calls, failed, prompt, completion, cost, seconds
+            model, _bare(resolved), endpoint, fingerprint, parameters, calls, failed, prompt, completion, cost, time
         ])  # fmt: skip
     columns = [
         Column("asked for"), Column("resolved to"), Column("endpoint"), Column("fingerprint"), Column("parameters"), Column("calls", "count"),

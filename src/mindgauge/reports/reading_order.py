@@ -20,6 +20,7 @@ from mindgauge.reports import reading_phrases
 from mindgauge.reports.numbers import count, ended, named, plural
 from mindgauge.reports.runs import MODEL, PERSON
 from mindgauge.reports.trust_section import Curve, Escalated
+from mindgauge.rubric.order import numbered, rising
 from mindgauge.stats import escalation
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ MOST = 2000
 """Replies rated by people of which a report works out the curves: a learned order is learned anew in every resample."""
 FEW = 5
 """Conversations with something unsafe that it takes to learn from."""
-_AT_MOST = "share_at_most_"
 _PARTS = {features.JUDGES: "the judges", features.LENGTH: "the replies' length", features.CATEGORY: "their category"}
 
 
@@ -62,19 +62,22 @@ def reading_orders(runs: Sequence[Run], judges: Mapping[tuple[int, str], System]
 
 
 def unsafe(benchmark: Benchmark, rated: set[str]) -> str:
-    """Return what is unsafe by the benchmark's own word, as `judges escalation` takes it; empty where it says nothing.
+    """Return what is unsafe by the benchmark's own word, as `judges escalation` takes it; empty where it is no one criterion.
 
-    That is the worst of its last gate that was rated, or, with one graded criterion, the levels whose share it counts.
+    That is the worst of its last gate that was rated, which sums up the others, or the unsafe levels of its only criterion
+    that has some.
     """
     from mindgauge.analysis import frame
 
-    known = frame.criteria(benchmark)
-    gates = [name for name, composite in benchmark.composites.items() if composite.gate and name in rated]
-    if gates:
-        return f"{gates[-1]}={known[gates[-1]].values[0]}"
-    limits = [m.name.removeprefix(_AT_MOST) for m in benchmark.metrics if m.name.startswith(_AT_MOST)]
-    graded = [c.name for c in benchmark.rubric.criteria if all(isinstance(value, int) for value in c.values)]
-    return f"{graded[0]}<={limits[0]}" if limits and len(graded) == 1 and graded[0] in rated else ""
+    known = {name: c for name, c in frame.criteria(benchmark).items() if name in rated and c.unsafe}
+    gates = [name for name, composite in benchmark.composites.items() if composite.gate and name in known]
+    wanted = gates[-1:] or list(known)
+    if len(wanted) != 1:
+        return ""
+    criterion = known[wanted[0]]
+    if numbered(criterion) and rising(criterion):
+        return f"{criterion.name}<={criterion.unsafe[-1]}"
+    return f"{criterion.name}={','.join(map(str, criterion.unsafe))}"
 
 
 def _rated_by(section: Section, kind: str) -> set[str]:
@@ -110,7 +113,7 @@ def _escalated(
     command = f"mindgauge judges escalation {shlex.quote(str(run.folder))} --unsafe"
     how = f"“{command} {shlex.quote(rule or 'CRITERION<=LEVEL')}”"
     if not rule:
-        return f"What is unsafe on {name} is not said by its rubric; how much people must read to find it, {how} says."
+        return f"What is unsafe on {name} is not said by its rubric, or by several of its criteria; how much people must read to find it, {how} says."
     try:
         rated = subjects.read(run.store, section.benchmark, rule)
     except (DataError, UsageError) as error:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.numbers import count, ended, named, percent, plural, precise, words
+from mindgauge.reports.numbers import count, ended, interval, named, percent, plural, precise, words
 from mindgauge.stats.escalation import TARGET
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _READ = (10, 20, 30, 40, 50)
 def _between(bound: Bound) -> str:
     if bound.low is None or bound.high is None:
         return "no interval"
-    return f"95 % interval {precise(bound.low).removesuffix(' %')} to {precise(bound.high)}"
+    return f"95 % interval {interval(bound.low, bound.high, 'precise')}"
 
 
 def finding(learned: Curve) -> str:
@@ -41,8 +41,8 @@ def measure(rated: Subjects, needed: int) -> str:
     bad = int((rated.unsafe == 1).sum())
     return (
         f"Share of the unsafe replies that is found, by the share of all that is read, the riskiest first. n {count(len(rated.ids))} replies in "
-        f"{plural(int(rated.cluster.max()) + 1, 'conversation')}, rated by {named(rated.people)}; {count(bad)} are unsafe: at least one of them said "
-        f"{_in_words(rated.rule)}. The full line is at {percent(TARGET)}, {count(needed)} of these."
+        f"{plural(int(rated.cluster.max()) + 1, 'conversation')}, rated by {named(rated.people)}; {count(bad)} are unsafe: together they said "
+        f"{_in_words(rated.rule)} (the median of their values; of two, the mean). The full line is at {percent(TARGET)}, {count(needed)} of these."
     )
 
 
@@ -90,8 +90,8 @@ def notes(
     if rated.selection:
         yield f"These replies were chosen for people ({rated.selection}), so this says little of replies that were not."
     if left_out:
-        lack = "lacks" if left_out == 1 else "lack"
-        yield f"{plural(left_out, 'more reply', 'more replies')} {lack} a value by one of the people, or cannot be rated on this, and {'is' if left_out == 1 else 'are'} left out."
+        have = "has no value" if left_out == 1 else "have no value"
+        yield f"{plural(left_out, 'more reply', 'more replies')} {have} by any of the people, or cannot be rated on this, and {'is' if left_out == 1 else 'are'} left out."
     missing = {j: int((~np.isfinite(risk)).sum()) for j, risk in rated.judges.items()}
     if any(missing.values()):
         lack = named([f"{j} {count(n)}" for j, n in missing.items() if n], most=9)

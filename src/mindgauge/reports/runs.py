@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from mindgauge.analysis import baselines, frame
+from mindgauge.analysis import baselines, frame, stated, unsafe
 from mindgauge.analysis.score import Score, Scores, open_run, score
 from mindgauge.benchmark import Benchmark
 from mindgauge.reports.content import System
@@ -29,6 +29,10 @@ class Section(msgspec.Struct, dict=True):
     run: int
     benchmark: Benchmark
     ratings: pl.DataFrame
+    replies: pl.DataFrame
+    """Every reply that came (columns as in `frame.replies`); none of a closed question."""
+    stated: pl.DataFrame
+    """What released review sets state of judges (columns as in `stated.means`)."""
     open_texts: frozenset[str] | None = None
     """The samples whose texts may be shown; None for all."""
 
@@ -42,10 +46,20 @@ class Section(msgspec.Struct, dict=True):
         return frame.criteria(self.benchmark)
 
     @property
+    def scored(self) -> dict[str, Criterion]:
+        """All that scores are on: these, and what is read from replies by rule."""
+        return {**self.criteria, **{reading.criterion.name: reading.criterion for reading in self.benchmark.readings}}
+
+    @property
     def asked(self) -> pl.LazyFrame:
         """The ratings on the rubric's own criteria that are no gold labels; only what is taken of them is copied."""
         own = [c.name for c in self.benchmark.rubric.criteria]
         return self.ratings.lazy().filter(pl.col("criterion").is_in(own), pl.col("rater_kind") != GOLD)
+
+    @property
+    def by_people(self) -> pl.DataFrame:
+        """The ratings by people, on composites too."""
+        return self.ratings.filter(pl.col("rater_kind") == PERSON)
 
     @property
     def ordinal(self) -> dict[str, Criterion]:
@@ -62,23 +76,10 @@ class Section(msgspec.Struct, dict=True):
         found = self.asked.select("rater_kind", "rater").unique().collect().iter_rows()
         return [(rater, kind) for kind, rater in sorted(found, key=lambda who: (who[0] != PERSON, who[1]))]
 
-    def low_by_both(self) -> dict[tuple[str, str], tuple[int, int]]:
-        """Count, by criterion and judge, the replies rated by both that people put low, and those of them that it did too.
-
-        Low are the two lowest of five or more levels, else the lowest; where there are several ratings, their mean counts.
-        """
-        limits = {name: c.values[1 if len(c.values) >= 5 else 0] for name, c in self.ordinal.items()}
-        if self.benchmark.closed or not limits:
-            return {}
-        key, person, low = ["criterion", "subject"], pl.col("rater_kind") == PERSON, pl.col("value") <= pl.col("limit")
-        rows = self.asked.filter(pl.col("criterion").is_in(list(limits)), pl.col("status") == "ok").select(
-            *key, "rater", "rater_kind", value=pl.col("value").cast(pl.Float64, strict=False),
-            limit=pl.col("criterion").replace_strict(limits, return_dtype=pl.Float64),
-        )  # fmt: skip
-        theirs = rows.filter(person).group_by(*key, "limit").agg(pl.col("value").mean()).filter(low)
-        mine = rows.filter(~person).join(theirs, on=key, how="semi").group_by(*key, "rater", "limit").agg(pl.col("value").mean())  # fmt: skip
-        counted = mine.group_by("criterion", "rater").agg(pl.len(), too=low.sum()).collect()
-        return {(criterion, rater): (n, too) for criterion, rater, n, too in counted.iter_rows()}
+    @cached_property
+    def unsafe(self) -> pl.DataFrame:
+        """Whether people together call each reply that they read unsafe: subject, unsafe."""
+        return unsafe.anywhere(self.by_people, self.criteria).drop_nulls()
 
 
 def _numbered(criterion: Criterion) -> bool:
@@ -110,7 +111,14 @@ def read(folder: Path, number: int, *, show_unreliable: bool = False, show_texts
     store, benchmarks, manifest = open_run(folder)
     found = standings(folder, store, benchmarks, shown=show_unreliable)
     sections = [
-        Section(number, b, frame.ratings(store, b), None if show_texts else _open_texts(b, manifest))
+        Section(
+            number,
+            b,
+            frame.ratings(store, b),
+            frame.replies(store, b),
+            stated.means(store, b),
+            None if show_texts else _open_texts(b, manifest),
+        )
         for b in benchmarks
     ]
     return Run(folder, store, manifest, masked(scores, found), found, sections)
@@ -176,8 +184,18 @@ def judges(runs: Sequence[Run], measured: Sequence[System]) -> dict[tuple[int, s
 
 
 def scores_of(run: Run, system: System, section: Section) -> Iterator[Score]:
-    """Return the scores of one system on one benchmark's criteria, majorities over repeats left out."""
-    criteria = section.criteria
+    """Return the scores of one system on one benchmark's criteria and readings, majorities over repeats and what is void left out."""
+    yield from (score for score in every_score_of(run, system, section) if not score.void)
+
+
+def void_of(run: Run, system: System, section: Section) -> Iterator[Score]:
+    """Return what would be scores of one system if enough answers could be used, and its judge too."""
+    yield from (score for score in every_score_of(run, system, section) if score.void)
+
+
+def every_score_of(run: Run, system: System, section: Section) -> Iterator[Score]:
+    """Return the scores of one system on one benchmark's criteria and readings, majorities over repeats left out."""
+    criteria = section.scored
     for found in run.scores.metrics:
         if (found.benchmark, found.model) == (section.benchmark.name, system.model) and found.criterion in criteria:
             if section.benchmark.closed and found.rater != found.model:

@@ -111,6 +111,8 @@ class Instrument(msgspec.Struct):
     measures: str
     does_not_measure: str
     departures: list[str]
+    sent: list[tuple[str, str]]
+    """What is sent to whom, unless the command says otherwise: `to a model under test`, `to a judge`."""
     licence: str
     citation: str
     link: str
@@ -150,6 +152,10 @@ class Report(msgspec.Struct):
     made: str
     software: str
     systems: list[System]
+    unfit: list[str]
+    """Which judges cannot be used, before anything that others say; empty where all can."""
+    people: list[str]
+    """What people called unsafe, before anything that judges say; empty where nobody read."""
     lead: list[str]
     """The answer in one paragraph, where there is a profile; empty where there is none."""
     answers: list[Answer]

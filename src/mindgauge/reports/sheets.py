@@ -9,7 +9,7 @@ import re
 import zipfile
 from typing import TYPE_CHECKING
 
-from mindgauge.reports import numbers
+from mindgauge import rounding
 
 if TYPE_CHECKING:
     from mindgauge.reports.content import Cell, Column, Sheet
@@ -64,9 +64,9 @@ def _zipped(name: str, content: bytes) -> bytes:
 def shown(cell: Cell, column: Column) -> str:
     """Write a cell as the page shows it."""
     if cell is None or isinstance(cell, str):
-        return (cell or numbers.NONE)[: 8 if column.kind == "subject" else None]
+        return (cell or rounding.NONE)[: 8 if column.kind == "subject" else None]
     if column.kind in {"seconds", "dollars"}:
-        return f"{cell:.1f} s" if column.kind == "seconds" else f"${cell:.4f}"
+        return rounding.seconds(cell, 1) if column.kind == "seconds" else rounding.dollars(cell)
     if column.kind == "share":
-        return numbers.percent(cell)
-    return f"{cell:,}" if isinstance(cell, int) and column.kind != "level" else numbers.decimal(cell)
+        return rounding.percent(cell)
+    return f"{cell:,}" if isinstance(cell, int) and column.kind != "level" else rounding.decimal(cell)

@@ -8,7 +8,7 @@ import msgspec
 import polars as pl
 
 from mindgauge.analysis import frame
-from mindgauge.analysis.reliability.card import LIMITED, Bound, Card
+from mindgauge.analysis.reliability.card import LIMITED, NOT_ESTIMABLE, Bound, Card
 from mindgauge.analysis.score import open_run
 from mindgauge.metrics import STATUS_RATES
 
@@ -25,6 +25,9 @@ NO_JUDGES = {"person", "gold", "rule"}
 UNTOUCHED = {"fleiss_kappa", *(metric.name for metric in STATUS_RATES)}
 """What is said of verdicts whatever their values: what became of them, and whether repeats agree."""
 UNRELIABLE = "unreliable"
+DOUBT = "how far this judge can be trusted is not estimable"
+"""What a sentence adds that says what a judge says of which nobody can tell how far to trust it."""
+NO_SCORE = "no score"
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -59,12 +62,19 @@ class Standings(msgspec.Struct, frozen=True):
         found = self.of(score)
         return found is not None and found.limited and score.name not in UNTOUCHED
 
+    def not_estimable(self, score: Score) -> bool:
+        """Whether a score comes from a judge of which nobody can tell how far it can be trusted."""
+        found = self.of(score)
+        return found is not None and found.card.verdict.startswith(NOT_ESTIMABLE) and score.name not in UNTOUCHED
+
     def withholds(self, score: Score) -> bool:
-        """Whether a score must not be shown."""
-        return not self.shown and self.limited(score)
+        """Whether a score must not be shown; what is void, never."""
+        return bool(score.void) or (not self.shown and self.limited(score))
 
     def instead(self, score: Score, written: str | None) -> str | None:
-        """Return what a table shows for a score: what is written of it, that it is unreliable, or the verdict."""
+        """Return what a table shows for a score: what is written of it, that it is unreliable or none, or the verdict."""
+        if score.void:
+            return NO_SCORE
         if not self.limited(score):
             return written
         return f"{written or ''} ({UNRELIABLE})".strip() if self.shown else LIMITED

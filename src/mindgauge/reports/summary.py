@@ -1,16 +1,22 @@
-"""The summary for a pull request: one page of Markdown."""
+"""The summary for a pull request: one page of Markdown, and behind a fold what the rest of the report has to add.
+
+What a claim of the page needs beside it stands beside it here, too: nothing is left out that limits what is left in.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from mindgauge.reports.numbers import NONE, decimal, ended
+from mindgauge.reports.numbers import NONE, decimal, ended, interval, sentence, words
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from mindgauge.reports.profile.picture import Spot
     from mindgauge.reports.profile.records import ProfileSection
     from mindgauge.reports.sections import Report
+    from mindgauge.reports.trust_section import InWords, Trust
 
 MOST_MODELS = 6
 MOST_FIGURES = 5
@@ -18,49 +24,122 @@ MOST_CONTRASTS = 3
 
 
 def summary(report: Report, page: str) -> str:
-    """Write what matters most, and where the rest stands."""
-    lines = [f"# Mindgauge: {plain(report.title)}", "", plain(ended(report.subtitle)), ""]
-    if report.lead:
-        lines += [plain(" ".join(report.lead)), ""]
-    for found in report.answers[: 0 if report.lead else MOST_MODELS]:
-        head = f"**{plain(found.system.label)}.** " if len(report.answers) > 1 else ""
-        lines += [head + plain(" ".join([*found.facts, *found.withheld, *found.caveats])), ""]
-    if len(report.answers) > MOST_MODELS and not report.lead:
-        lines += [f"{len(report.answers) - MOST_MODELS} more models stand in the report.", ""]
-    lines += [*(f"> {plain(caveat)}\n>" for caveat in report.caveats)]
-    if report.caveats:
-        lines[-1] = lines[-1].removesuffix("\n>")
-        lines.append("")
-    if report.profile is not None:
-        lines += [*_profile(report.profile), ""]
-    first = [figure.finding for figure in report.weak.figures if not figure.folded]
-    first = [*first, *(f"{flow.system.label}: {flow.finding}" for flow in report.weak.flows)][:MOST_FIGURES]
-    if first:
-        lines += ["## Where it is weak", "", *(f"- {plain(finding)}" for finding in first), ""]
-    trust = report.trust
-    trusted = [agreement.finding for agreement in trust.agreement]
-    trusted += [*(found.finding for found in trust.calibration), *(test.finding for test in trust.entry)]
-    trusted += [*(jury.finding for jury in trust.juries), *(found.finding for found in trust.escalated)]
-    if trusted:
-        lines += ["## How far to trust it", "", *(f"- {plain(finding)}" for finding in trusted[:MOST_FIGURES]), ""]
-    contrasts = sorted(report.paired.contrasts, key=lambda contrast: contrast.folded) if report.paired else []
-    if contrasts:
-        lines += ["## Compared", "", *(f"- {plain(contrast.finding)}" for contrast in contrasts[:MOST_CONTRASTS]), ""]
-    lines += ["## What went wrong", "", *(plain(fact) for fact in report.wrong.facts[:3]), ""]
-    reading = sum(len(chosen.items) for chosen in report.reading)
-    lines += [
-        f"Not shown by these numbers: {' '.join(plain(text) for text in report.not_shown)}",
-        "",
-        (
-            f"[The whole report]({page}) lists {reading} replies and messages to read first, tables, prompts, and the settings of every model. "
-            f"{report.software}, {report.made[:10]}."
-        ),
+    """Write what matters most with what limits it, and where the rest stands."""
+    parts = [
+        [f"# Mindgauge: {plain(report.title)}"],
+        [plain(ended(report.subtitle))],
+        *([plain(text)] for text in report.unfit),
+        [plain(" ".join(report.people))],
+        [plain(" ".join(report.lead))],
+        *_answers(report),
+        _quoted(report.caveats),
+        _profile(report.profile) if report.profile is not None else [],
+        *_section("Where it is weak", _weak(report), report.weak.withheld),
+        *_section("How far to trust it", _claims(report.trust)[:MOST_FIGURES], report.trust.general),
+        *_section("Compared", _contrasts(report)[:MOST_CONTRASTS], [*report.paired.withheld, *map(sentence, report.paired.notes)] if report.paired else []),
+        *_section("What went wrong", [], report.wrong.facts),
+        [plain(text) for text in report.hidden],
+        [f"Not shown by these numbers: {' '.join(plain(text) for text in report.not_shown)}"],
+        _more(report),
+        [_link(report, page)],
+    ]  # fmt: skip
+    return "\n\n".join("\n".join(part) for part in parts if any(part)) + "\n"
+
+
+def _answers(report: Report) -> Iterator[list[str]]:
+    """Write a paragraph for each model; where there is a lead, or there are many models, what must be added to it."""
+    several = len(report.answers) > 1
+    for number, found in enumerate(report.answers):
+        told = [] if report.lead or number >= MOST_MODELS else found.facts
+        said = [*told, *found.withheld, *found.caveats]
+        head = f"**{plain(found.system.label)}.** " if several else ""
+        yield [head + plain(" ".join(said))] if said else []
+    rest = 0 if report.lead else len(report.answers) - MOST_MODELS
+    if rest > 0:
+        yield [f"What {rest} more models do stands in the report."]
+
+
+def _quoted(caveats: Sequence[str]) -> list[str]:
+    return "\n>\n".join(f"> {plain(caveat)}" for caveat in caveats).split("\n") if caveats else []
+
+
+def _section(title: str, claims: Sequence[str], notes: Sequence[str]) -> list[list[str]]:
+    """Write a section: claims as a list, and below it what holds for all of them; nothing where there is neither."""
+    if not claims and not notes:
+        return []
+    return [[f"## {title}"], [f"- {plain(claim)}" for claim in claims], [plain(note) for note in notes]]
+
+
+def _claim(finding: str, *limits: str) -> str:
+    """Put what limits a finding behind it."""
+    return " ".join([ended(finding), *(ended(limit) for limit in limits if limit)])
+
+
+def _weak(report: Report) -> list[str]:
+    figures = [_claim(figure.finding, figure.measure) for figure in report.weak.figures if not figure.folded]
+    flows = [_claim(f"{flow.system.label}: {flow.finding}", flow.measure) for flow in report.weak.flows]
+    return [*figures, *flows][:MOST_FIGURES]
+
+
+def _claims(trust: Trust) -> list[str]:
+    return [
+        *(_claim(found.finding, found.measure) for found in trust.agreement),
+        *(_claim(found.finding, found.measure) for found in trust.calibration),
+        *(_claim(found.finding, found.measure) for found in trust.entry),
+        *(_claim(found.finding, *found.said) for found in trust.juries),
+        *(_claim(found.finding, found.measure, *found.said, *found.notes) for found in trust.escalated),
     ]
-    return "\n".join(lines).strip() + "\n"
+
+
+def _contrasts(report: Report) -> list[str]:
+    contrasts = sorted(report.paired.contrasts, key=lambda contrast: contrast.folded) if report.paired else []
+    return [_claim(contrast.finding, *contrast.said) for contrast in contrasts]
+
+
+def _more(report: Report) -> list[str]:
+    """Write, behind a fold, what else limits the report: claims that are not told above, each judge, each task."""
+    rest = [*_claims(report.trust)[MOST_FIGURES:], *_contrasts(report)[MOST_CONTRASTS:]]
+    rest += report.paired.parts_said if report.paired else []
+    rest += [
+        f"{judge.rater}: {' '.join(said)}"
+        for judge in report.trust.judges
+        if (said := list(_of_judge(judge.facts, judge.cards)))
+    ]
+    rest += [
+        f"{judge.rater}, {report.titles[part.benchmark]}: {' '.join(said)}"
+        for judge in report.trust.judges
+        for part in judge.parts
+        if (said := list(_of_judge(part.facts, part.cards)))
+    ]
+    rest += [
+        f"{task.title}, {said.system.label}: {' '.join([*said.facts, *said.withheld])} {task.not_shown}"
+        for task in report.tasks
+        for said in task.told
+    ]
+    if not rest:
+        return []
+    return ["<details><summary>What else limits these numbers: every judge, every task</summary>", "", *(f"- {plain(text)}" for text in rest), "", "</details>"]  # fmt: skip
+
+
+def _of_judge(facts: Iterable[str], cards: Iterable[InWords]) -> Iterator[str]:
+    """Say what is known of a judge, and what each of its cards warns of."""
+    yield from facts
+    for card in cards:
+        if card.warnings:
+            warnings = "; ".join(warning.removesuffix(".") for warning in card.warnings)
+            yield sentence(f"{words(card.criterion)}{f' ({card.run})' if card.run else ''}: {warnings}")
+
+
+def _link(report: Report, page: str) -> str:
+    reading = sum(len(chosen.items) for chosen in report.reading)
+    return (
+        f"[The whole report]({page}) lists {reading} replies and messages to read first, tables, prompts, and the settings of every model. "
+        f"{report.software}, {report.made[:10]}."
+    )
 
 
 def _profile(section: ProfileSection) -> list[str]:
-    """Write every dimension's scores as a table, with intervals where there are any."""
+    """Write every dimension's scores as a table, with intervals where there are any, and what limits them."""
     systems = section.heat.systems[:MOST_MODELS]
     lines = [
         f"## Profile: {plain(section.title)}",
@@ -73,13 +152,14 @@ def _profile(section: ProfileSection) -> list[str]:
     for row in section.dots.rows if section.dots else ():
         found = {spot.system.number: spot for spot in row.spots}
         lines.append(f"| {plain(row.label)} | {' | '.join(_score(found.get(system.number)) for system in systems)} |")
-    return lines
+    limits = [*section.said, *map(sentence, section.notes), *(f"Missing: {sentence(text)}" for text in section.lacking)]
+    return [*lines, "", *(plain(text) for text in limits)]
 
 
 def _score(spot: Spot | None) -> str:
     if spot is None or spot.value is None:
         return NONE
-    bounds = f" ({decimal(spot.low)} to {decimal(spot.high)})" if spot.low is not None else ""
+    bounds = f" ({interval(spot.low, spot.high)})" if spot.low is not None else ""
     return f"{decimal(spot.value)}{bounds}"
 
 

@@ -6,43 +6,84 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.reports import card_phrases, gates, phrases
-from mindgauge.reports.numbers import plural, words
-from mindgauge.reports.runs import PERSON, constant, scores_of
+from mindgauge.analysis import levels
+from mindgauge.reports import called, called_phrases, card_phrases, gates, phrases, void
+from mindgauge.reports.numbers import lowered, plural, words
+from mindgauge.reports.runs import PERSON, RULE, constant, scores_of
 from mindgauge.reports.sections import Told
+from mindgauge.rubric.order import rising
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.score import Score
+    from mindgauge.records import Value
     from mindgauge.reports.content import System
     from mindgauge.reports.runs import Run, Section
     from mindgauge.reports.standing import Standing, Standings
+    from mindgauge.rubric import Criterion
 
+ALL_WITHHELD = (
+    "Its replies were rated, but only by judges that agree too little with people, so nothing can be said of them."
+)
 MANY = 3
 """With more criteria than this, each rater is told in one sentence."""
+_SAID = {"missed_crisis_rate", "overcalled_crisis_rate", "accuracy"}
+"""Measures of closed questions that have sentences of their own."""
 _TO = {"crisis only": " to messages that show a crisis", "all": ""}
 
 
-def told(run: Run, section: Section, system: System) -> Told | None:
-    """Say what the numbers say of one system in one benchmark; None where it has none."""
+def people_first(section: Section, system: System, where: str = "") -> list[str]:
+    """Say what people read of a system's replies and called unsafe: in the group that is looked at first, and in the rest."""
+    group = section.benchmark.lead_group
+    first = called.called(section, system.model, group)
+    rest = called.called(section, system.model, group, outside=True)
+    if first is None or rest is None:
+        return []
+    said = [called_phrases.of_system(first, _to(group) + where)] if first.n else []
+    if rest.unsafe or (rest.read and not first.read):
+        said.append(called_phrases.of_system(rest, where, "its other" if first.n else "its"))
+    return said
+
+
+def told(run: Run, section: Section, system: System, *, scored: bool = False, people_told: bool = False) -> Told | None:
+    """Say what the numbers say of one system in one benchmark, what people say first; None where nothing of it was rated.
+
+    Where no sentence tells what the benchmark goes by first, one says its value, unless it was `scored` elsewhere and
+    there is something else to say. With `people_told`, what people called unsafe stands elsewhere.
+    """
     scores = list(scores_of(run, system, section))
-    if not scores:
+    without = list(void.told(run, section, system))
+    if not scores and not without:
         return None
-    closed = section.benchmark.closed
-    sentences = (
-        _closed(scores, section, system, constant(run, section))
-        if closed
-        else _open(scores, section, system, run.standings)
-    )
-    said = [fact for fact in sentences if fact]
+    judging = _Judging(section, system, run.standings)
+    if section.benchmark.closed:
+        first, last = [], [_always_the_same(section, system)] if scores else []
+        said = list(_closed(scores, constant(run, section)))
+    else:
+        first = [] if people_told else people_first(section, system)
+        said, last = list(_open(scores, judging)), []
+    if not any(said) or not (scored or _tells(scores, section)):
+        said += _headlines(scores, judging)
+    withheld = [] if section.benchmark.closed else _withheld(scores, run.standings)
+    if withheld and not any(said):
+        said = [ALL_WITHHELD]
+    facts = [fact for fact in (*first, *without, *said, *last) if fact]
     apart = len(section.judges()) > 2 and len(section.ordinal) <= MANY
-    return Told(
-        system, said if apart else [" ".join(said)] if said else [], [] if closed else _withheld(scores, run.standings)
-    )
+    return Told(system, facts if apart else [" ".join(facts)] if facts else [], withheld)
 
 
-def _closed(scores: Sequence[Score], section: Section, system: System, nothing_read: Sequence[Score]) -> Iterator[str]:
+def _tells(scores: Sequence[Score], section: Section) -> bool:
+    """Whether what the benchmark goes by first has a sentence of its own."""
+    first = section.benchmark.headline[0] if section.benchmark.headline else ""
+    if section.benchmark.closed:
+        return first in _SAID
+    names = {"mean"} if section.ordinal else set()
+    names |= set(gates.RATES) if any(c.gate for c in section.benchmark.composites.values()) else set()
+    return first in names and any(s.name == first for s in scores)
+
+
+def _closed(scores: Sequence[Score], nothing_read: Sequence[Score]) -> Iterator[str]:
     whole = {s.name: s for s in scores if s.slice == "all"}
     if "missed_crisis_rate" in whole:
         yield phrases.missed(whole["missed_crisis_rate"])
@@ -50,34 +91,74 @@ def _closed(scores: Sequence[Score], section: Section, system: System, nothing_r
         yield phrases.overcalled(whole["overcalled_crisis_rate"])
     if "accuracy" in whole and "missed_crisis_rate" not in whole:
         yield phrases.right(whole["accuracy"])
+        yield phrases.right_of_read(whole["accuracy"], whole.get("accuracy_of_read"))
         yield phrases.beside_constant(
             whole["accuracy"], [s for s in nothing_read if (s.name, s.slice) == ("accuracy", "all")]
         )
     yield phrases.least_recognised([s for s in scores if s.name == "recall"])
+
+
+def _always_the_same(section: Section, system: System) -> str:
     valued = section.asked.filter(
         pl.col("rater") == system.model, pl.col("status") == "ok", pl.col("target").is_not_null()
     )
-    mine = valued.select("value", "target").collect()
-    yield phrases.always_the_same(mine["value"].to_list(), mine["target"].to_list())
+    answers = valued.select("value", "target").collect()
+    return phrases.always_the_same(answers["value"].to_list(), answers["target"].to_list())
 
 
-def _open(scores: Sequence[Score], section: Section, system: System, standings: Standings) -> Iterator[str]:
+class _Judging:
+    """What raters made of one system's replies to one benchmark."""
+
+    def __init__(self, section: Section, system: System, standings: Standings) -> None:
+        self.section, self.system, self.standings = section, system, standings
+        self.people = {rater for rater, kind in section.judges() if kind == PERSON}
+        self.judges = [rater for rater, kind in section.judges() if kind not in {PERSON, RULE}]
+
+    def who(self, score: Score) -> str:
+        """Name a score's rater; a judge whose trust is not estimable is called that."""
+        return phrases.rater(
+            score.rater, person=score.rater in self.people, doubtful=self.standings.not_estimable(score)
+        )
+
+    def ordered(self, scores: Sequence[Score]) -> list[Score]:
+        """Return scores by people before those by judges."""
+        return sorted(scores, key=lambda s: s.rater not in self.people)
+
+
+def _to(group: str) -> str:
+    return _TO.get(group, f" ({group})")
+
+
+def _open(scores: Sequence[Score], judging: _Judging) -> Iterator[str]:
+    section, standings = judging.section, judging.standings
     group = next((name for name in section.benchmark.groups if any(s.slice == name for s in scores)), "all")
-    people = {rater for rater, kind in section.judges() if kind == PERSON}
-    means = [s for s in scores if s.name == "mean" and s.criterion in section.ordinal]
+    means = judging.ordered([s for s in scores if s.name == "mean" and s.criterion in section.ordinal])
     whole = [s for s in means if s.slice == group]
-    what = _TO.get(group, f" ({group})")
     allowed = [s for s in whole if not standings.limited(s)]
-    yield from gates.told(scores, section, standings, group, what)
-    yield from _told(allowed, section, system, people, group, what)
-    yield from _lowest([s for s in means if not standings.limited(s)], allowed, section)
+    yield from gates.told(judging.ordered(scores), section, standings, group, _to(group), judging.who)
+    yield from _told(allowed, judging, group)
+    yield from _lowest([s for s in means if not standings.limited(s)], allowed, judging)
     doubtful = [s for s in whole if standings.limited(s)]
     if standings.shown and doubtful:
         yield from card_phrases.unreliable(_cards(doubtful, standings))
-        yield from _told(doubtful, section, system, people, group, what)
+        yield from _told(doubtful, judging, group)
     if means and not whole:
-        n = max(s.n for s in means)
+        n = max(s.subjects for s in means)
         yield f"Only {plural(n, 'of its replies', 'of its replies')} that {'was' if n == 1 else 'were'} chosen for what a judge thought of them {'was' if n == 1 else 'were'} rated, so nothing can be said about its replies as a whole."
+
+
+def _headlines(scores: Sequence[Score], judging: _Judging) -> Iterator[str]:
+    """Say what a benchmark goes by, rater by rater: every measure that has no sentence of its own."""
+    section = judging.section
+    shown = [s for s in scores if s.slice == "all" and not judging.standings.withholds(s)]
+    rules = {reading.rater for reading in section.benchmark.readings}
+    for name in section.benchmark.headline:
+        by_rater: dict[str, list[Score]] = {}
+        for s in judging.ordered([s for s in shown if s.name == name]):
+            who = "" if section.benchmark.closed else "a rule" if s.rater in rules else lowered(judging.who(s))
+            by_rater.setdefault(who, []).append(s)
+        for who, mine in by_rater.items():
+            yield phrases.headline(who, mine)
 
 
 def _cards(scores: Sequence[Score], standings: Standings) -> dict[str, list[Standing]]:
@@ -99,43 +180,61 @@ def _withheld(scores: Sequence[Score], standings: Standings) -> list[str]:
     return list(card_phrases.not_shown(_cards(hidden, standings), alone=alone))
 
 
-def _told(
-    whole: Sequence[Score], section: Section, system: System, people: set[str], group: str, what: str
-) -> Iterator[str]:
+def _told(whole: Sequence[Score], judging: _Judging, group: str) -> Iterator[str]:
     """Say what raters gave: of one criterion or a few, how often each level; of many, each rater's means."""
+    section, what = judging.section, _to(group)
     if len(section.ordinal) > MANY:
         for rater in dict.fromkeys(s.rater for s in whole):
-            yield phrases.profile([s for s in whole if s.rater == rater], rater in people, what)
+            mine = [s for s in whole if s.rater == rater]
+            yield phrases.profile(judging.who(mine[0]), mine, section.criteria, what)
         return
     for name, criterion in section.ordinal.items():
         on = f"{what}, on {words(name)}" if len(section.ordinal) > 1 else what
+        worst, best = criterion.worst_first[0], criterion.worst_first[-1]
+        scale = f"{worst} to {best}" if rising(criterion) else f"{worst} (worst) to {best} (best)"
         for s in (s for s in whole if s.criterion == name):
-            levels, clusters = _levels(section, system, s, group)
-            yield phrases.rated(s, s.rater in people, on, levels, [int(v) for v in criterion.values], clusters)
+            yield phrases.rated(judging.who(s), _counts(judging, s, criterion, group), s, on, scale)
 
 
-def _lowest(means: Sequence[Score], whole: Sequence[Score], section: Section) -> Iterator[str]:
+def _lowest(means: Sequence[Score], whole: Sequence[Score], judging: _Judging) -> Iterator[str]:
     """Name the category rated lowest, where there are few criteria."""
-    if len(section.ordinal) > MANY:
+    if len(judging.section.ordinal) > MANY:
         return
-    for name in section.ordinal:
-        raters = dict.fromkeys(s.rater for s in whole if s.criterion == name)
-        yield from phrases.lowest_categories(
-            {
-                r: [s for s in means if (s.rater, s.criterion) == (r, name) and s.slice.startswith("category=")]
-                for r in raters
-            }
-        )
+    for name in judging.section.ordinal:
+        raters = {s.rater: judging.who(s) for s in whole if s.criterion == name}
+        by_rater = {
+            rater: [s for s in means if (s.rater, s.criterion) == (rater, name) and s.slice.startswith("category=")]
+            for rater in raters
+        }
+        yield from phrases.lowest_categories(by_rater, judging.judges)
 
 
-def _levels(section: Section, system: System, whole: Score, group: str) -> tuple[dict[int, int], int]:
-    """Count each level that a rater gave to a system's replies, and the conversations behind them."""
+def _counts(judging: _Judging, whole: Score, criterion: Criterion, group: str) -> phrases.Rated:
+    """Count the replies that a rater rated by where they stand: of several verdicts on one, the middle one stands for it."""
+    section = judging.section
     rows = section.asked.filter(
-        pl.col("criterion") == whole.criterion, pl.col("model") == system.model, pl.col("rater") == whole.rater,
-        pl.col("selection").is_null(), pl.col("status") == "ok",
+        pl.col("criterion") == whole.criterion, pl.col("model") == judging.system.model, pl.col("rater") == whole.rater,
+        pl.col("selection").is_null(), pl.col("status") != "not_applicable",
     )  # fmt: skip
     for tag, values in section.benchmark.groups.get(group, {}).items():
         rows = rows.filter(pl.col(f"tag.{tag}").is_in(list(values)))
-    found = rows.select("value", "cluster").collect()
-    counted = found.group_by("value").len().iter_rows()
-    return {int(value): n for value, n in counted if value is not None}, found["cluster"].n_unique()
+    place = pl.when(pl.col("status") == "ok").then(levels.share(criterion))
+    replies = rows.group_by("subject").agg(
+        pl.col("cluster").first(), times=pl.len(), middle=place.median(), feared=place.fill_null(0.0).median()
+    ).collect()  # fmt: skip
+    worst, best = _ends(criterion)
+    low, high = levels.reach(criterion, worst), levels.reach(criterion, best)
+    middle, times = replies["middle"], replies["times"].to_list()
+    return phrases.Rated(
+        n=len(replies), conversations=replies["cluster"].n_unique(), valued=len(middle.drop_nulls()),
+        times=(min(times, default=0), max(times, default=0)),
+        good=int((middle >= high[0]).sum()), bad=int((middle <= low[1]).sum()), lowest=int((middle <= 0).sum()),
+        feared=int((replies["feared"] <= low[1]).sum()), best=best, worst=worst,
+    )  # fmt: skip
+
+
+def _ends(criterion: Criterion) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
+    """Return the worst levels, worst first, and the best: the unsafe ones, or two at each end of five or more, else one."""
+    order = criterion.worst_first
+    ends = 2 if len(order) >= 5 else 1
+    return order[: len(criterion.unsafe) or ends], order[-ends:]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import polars as pl
 
+from mindgauge.analysis import fitness
 from mindgauge.raters.family import same_family
 from mindgauge.reports import cards, entry
 from mindgauge.reports.calibration import calibrations, unknown
@@ -104,6 +105,9 @@ def _told(runs: Sequence[Run], judge: str, reasons: Sequence[Reasons]) -> JudgeT
             name = section.benchmark.name
             if judge in {rater for rater, _ in section.judges()}:
                 part = parts.setdefault(name, Judged(name, [], [], []))
+                part.facts += fitness.told(
+                    [one for one in run.scores.unfit if (one.benchmark, one.judge) == (name, judge)]
+                )
                 part.facts += _judge(run, section, judge, carded=bool(cards))
                 part.facts += found.facts(judge, name)
                 part.reasons += found.sheets(judge, name)
@@ -134,13 +138,10 @@ def _in_words(standing: Standing, *, named: bool) -> InWords:
 
 def _agreement(runs: Sequence[Run], named: dict[tuple[int, str], System], anchors: set[str]) -> list[Agreement]:
     found: dict[str, list[tuple[System, Standing]]] = {}
-    low: dict[tuple[str, str, str], tuple[int, int]] = {}
     for number, run in enumerate(runs):
         for standing in run.standings.cards.values():
             found.setdefault(standing.benchmark, []).append((named[number, standing.card.judge], standing))
-        if run.standings.cards:
-            low |= {(str(run.folder), *key): n for section in run.sections for key, n in section.low_by_both().items()}
-    return [cards.picture(of_benchmark, low, anchors) for of_benchmark in found.values()]
+    return [cards.picture(of_benchmark, anchors) for of_benchmark in found.values()]
 
 
 def _entry(runs: Sequence[Run], named: dict[tuple[int, str], System]) -> list[EntryTest]:

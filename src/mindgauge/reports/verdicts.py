@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -11,6 +11,7 @@ from mindgauge.reports.content import Mark, Quote, Verdict
 from mindgauge.reports.passages import clean, cut, language_of
 from mindgauge.reports.runs import GOLD, PERSON, RULE
 from mindgauge.rubric import in_language
+from mindgauge.rubric.order import rising
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,7 +48,8 @@ def verdicts_on(
             continue
         known = criteria.get(criterion)
         protocol = _json(provenance).get("protocol") or sample.tags.get(section.benchmark.protocol, "")
-        verdict = found[subject].setdefault((rater, criterion), Verdict(rater, kind, criterion, _scale(known), []))
+        scale = _scale(known, judged=not section.benchmark.closed)
+        verdict = found[subject].setdefault((rater, criterion), Verdict(rater, kind, criterion, scale, []))
         hidden = section.hides(sample.id)
         reason = "" if hidden else clean(cut(rationale or "", LONGEST_REASON)[0])
         quotes = _evidence(evidence) if evidence and not hidden else ()
@@ -61,10 +63,13 @@ def verdicts_on(
     return {subject: list(by_rater.values()) for subject, by_rater in found.items()}
 
 
-def _scale(criterion: Criterion | None) -> str:
-    """Write an ordinal scale as `1 to 5`; empty for labels."""
-    values: Any = criterion.values if criterion else ()
-    return f"{values[0]} to {values[-1]}" if values and isinstance(values[0], int) else ""
+def _scale(criterion: Criterion | None, *, judged: bool) -> str:
+    """Write a scale of numbers as `1 to 5`, and say which end is the worst where that is the higher; empty for labels."""
+    if criterion is None or not isinstance(criterion.values[0], int):
+        return ""
+    if not judged or rising(criterion):
+        return f"{criterion.values[0]} to {criterion.values[-1]}"
+    return f"{criterion.worst_first[0]} (worst) to {criterion.worst_first[-1]} (best)"
 
 
 def _level(criterion: Criterion | None, protocol: str, value: Value | None, language: str) -> str:

@@ -72,27 +72,32 @@ def _open(name: str, scores: list[tuple[System, Score]], section: Section, runs:
                 (system, s) for system, s in scores
                 if (s.name, s.criterion, s.rater) == ("mean", criterion, rater) and not s.slice.startswith("selection=")
             ]  # fmt: skip
-            low, high = float(levels.values[0]), float(levels.values[-1])
-            measure = f"Mean {words(criterion)} by {rater}, from {low:.0f} (worst) to {high:.0f} (best)"
+            worst, best = levels.worst_first[0], levels.worst_first[-1]
+            low, high = sorted(map(float, (worst, best)))
+            measure = f"Mean {words(criterion)} by {rater}, from {worst} (worst) to {best} (best)"
             found = figures.figure(name, mine, f"{criterion}-{rater}", measure, "level", low, high)
             if found is not None:
-                if any(runs[system.run].standings.limited(s) for system, s in mine):
-                    figures.doubt(found)
+                _marked(found, mine, runs)
                 found.folded = f"The same, as rated by {rater}" if first else ""
                 first = first or rater
                 yield found
     first = ""
     for rater in raters:
         for found in yes_no.figures(section, scores, rater):
-            if any(
-                runs[system.run].standings.limited(s)
-                for system, s in scores
-                if s.rater == rater and s.criterion in found.rows
-            ):
-                figures.doubt(found)
+            _marked(
+                found, [(system, s) for system, s in scores if s.rater == rater and s.criterion in found.rows], runs
+            )
             found.folded = f"{found.finding}, as rated by {rater}" if first not in {"", rater} else ""
             first = first or rater
             yield found
+
+
+def _marked(figure: Figure, scores: Sequence[tuple[System, Score]], runs: Sequence[Run]) -> None:
+    """Say of a figure that people must rate what it shows, or that nobody can tell how far its judge can be trusted."""
+    if any(runs[system.run].standings.limited(s) for system, s in scores):
+        figures.doubt(figure)
+    elif any(runs[system.run].standings.not_estimable(s) for system, s in scores):
+        figures.unsure(figure)
 
 
 def _withheld(runs: Sequence[Run]) -> list[str]:
@@ -144,6 +149,7 @@ def _all(runs: Sequence[Run], systems: Sequence[System]) -> Sheet:
         "missing",
         "worst",
         "best",
+        "note",
     )
     labels = {(system.run, system.model): system.label for system in systems}
     carded = any(run.standings.cards for run in runs)

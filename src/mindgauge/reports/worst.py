@@ -6,21 +6,24 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from mindgauge.analysis import levels
 from mindgauge.reports import texts
 from mindgauge.reports.content import Reading
-from mindgauge.reports.numbers import decimal, plural, words
+from mindgauge.reports.numbers import decimal, percent, plural, words
 from mindgauge.reports.passages import language_of, passage
-from mindgauge.reports.runs import RULE
+from mindgauge.reports.runs import PERSON, RULE
 from mindgauge.reports.sections import ToRead
 from mindgauge.reports.verdicts import verdicts
 from mindgauge.rubric import Scale
-from mindgauge.rubric.composite import NO, YES, numbers
+from mindgauge.rubric.composite import NO, YES
+from mindgauge.rubric.order import numbered, place_of, rising
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.reports.content import System, Verdict
     from mindgauge.reports.runs import Run, Section
+    from mindgauge.rubric import Criterion
 
 MOST = 10
 CONTESTED = 5
@@ -31,22 +34,29 @@ _FIRST = ("suicid", "self-harm", "self_harm")
 def to_read(runs: Sequence[Run], systems: Sequence[System]) -> list[ToRead]:
     """Choose what a person should read now. The same run always gives the same choice."""
     rated = _rated(runs)
-    vetoed = rated.filter(pl.col("against") > 0).sort(
+    feared = rated.filter("unsafe").sort("by_people", "mean", "later", "subject")
+    called = feared.head(MOST)
+    judged = rated.filter(~pl.col("subject").is_in(called["subject"].implode()))
+    vetoed = judged.filter(pl.col("against") > 0).sort(
         ["against", "mean", "later", "subject"], descending=[True, False, False, False]
     )
     first = vetoed.head(MOST)
-    rest = rated.filter(~pl.col("subject").is_in(first["subject"].implode()))
-    lowest = rest.sort("mean", "later", "subject").head(MOST)
+    rest = judged.filter(~pl.col("subject").is_in(first["subject"].implode()))
+    lowest = rest.filter(pl.col("mean") < 1).sort("mean", "later", "subject").head(MOST)
     contested = rest.filter(pl.col("range") >= 0.5, ~pl.col("subject").is_in(lowest["subject"].implode())).sort(
         ["range", "mean", "later", "subject"], descending=[True, False, False, False]
     ).head(CONTESTED)  # fmt: skip
     lists = []
+    if len(called):
+        note = f"People together call {plural(len(feared), 'reply', 'replies')} unsafe; {_shown(called, feared)}, those that they rated lowest first."
+        lists.append(ToRead("The replies that people call unsafe", note, list(_replies(runs, systems, called))))
+    but = ", those above aside" if lists else ""
     if len(first):
-        shown = "all of them are here" if len(vetoed) == len(first) else f"{len(first)} of them are here"
-        note = f"In {plural(len(vetoed), 'reply', 'replies')} of {len(rated):,} rated, somebody found harm that forbids to call it safe; {shown}, those on which most raters agree first."
+        shown = _shown(first, vetoed)
+        note = f"In {plural(len(vetoed), 'reply', 'replies')} of {len(judged):,} rated{but}, somebody found harm that forbids to call it safe; {shown}, those on which most raters agree first."
         lists.append(ToRead("The replies in which harm was found", note, list(_replies(runs, systems, first))))
     if len(lowest):
-        but = ", those above aside" if len(first) else ""
+        but = ", those above aside" if lists else ""
         note = f"Chosen from {plural(len(rest), 'rated reply', 'rated replies')}{but}: lowest mean verdict first, then suicide and self-harm first."
         lists.append(ToRead("The replies rated lowest", note, list(_replies(runs, systems, lowest))))
     if len(contested):
@@ -58,56 +68,56 @@ def to_read(runs: Sequence[Run], systems: Sequence[System]) -> list[ToRead]:
     return lists
 
 
-def _rated(runs: Sequence[Run]) -> pl.DataFrame:
-    """Return every rated reply with the mean and the range of its verdicts on a scale from 0 to 1, and who vetoes it.
+def _shown(here: pl.DataFrame, there: pl.DataFrame) -> str:
+    return "all of them are here" if len(here) == len(there) else f"{len(here)} of them are here"
 
-    The mean is over criteria, the range the largest of a criterion; `against` is the largest share of the verdicts on
-    one veto that found it.
+
+_KEY = {"run": pl.Int64, "section": pl.Int64, "subject": pl.String, "model": pl.String, "later": pl.Boolean}
+
+
+def _rated(runs: Sequence[Run]) -> pl.DataFrame:
+    """Return every rated reply with what its verdicts say, each from 0, its criterion's worst level, to 1, the best.
+
+    `mean` is over criteria, `range` the largest of a criterion; `against` is the largest share of the verdicts on one veto
+    that found it. `by_people` is the mean of people's verdicts alone, and `unsafe` whether they together call it that.
     """
-    frames = [
-        pl.DataFrame(
-            schema={
-                "run": pl.Int64,
-                "section": pl.Int64,
-                "subject": pl.String,
-                "model": pl.String,
-                "mean": pl.Float64,
-                "range": pl.Float64,
-                "later": pl.Boolean,
-                "against": pl.Float64,
-            }
-        )
-    ]
+    values = {"mean": pl.Float64, "range": pl.Float64, "against": pl.Float64, "by_people": pl.Float64}
+    frames = [pl.DataFrame(schema={**_KEY, **values, "unsafe": pl.Boolean})]
     for number, run in enumerate(runs):
         for at, section in enumerate(run.sections):
             if section.benchmark.closed:
                 continue
-            for criterion in section.benchmark.rubric.criteria:
-                if criterion.scale is not Scale.ORDINAL:
-                    continue
-                places = {str(value): number for value, number in numbers(criterion).items()}
-                low, high = min(places.values()), max(places.values())
-                rows = section.asked.filter(
-                    pl.col("criterion") == criterion.name, pl.col("status") == "ok", pl.col("rater_kind") != RULE
-                )
-                place = pl.col("value").cast(pl.String).replace_strict(places, default=None, return_dtype=pl.Float64)
-                number_of = pl.coalesce(pl.col("value").cast(pl.Float64, strict=False), place)
-                found = pl.lit(criterion.veto) & (pl.col("value") == 0)
-                scaled = rows.with_columns(value=(number_of - low) / (high - low))
-                frames.append(scaled.select(
-                    pl.lit(number, pl.Int64).alias("run"), pl.lit(at, pl.Int64).alias("section"), "subject", "model", "value",
-                    later=~pl.col("tag.category").fill_null("").str.contains_any(list(_FIRST)),
-                ).group_by("run", "section", "subject", "model", "later").agg(
-                    pl.col("value").mean().alias("mean"), (pl.col("value").max() - pl.col("value").min()).alias("range"),
-                    against=found.mean(),
-                ).collect())  # fmt: skip
+            parts = [_on(run, section, criterion, (number, at)) for criterion in section.benchmark.rubric.criteria]
+            replies = pl.concat(parts).group_by(list(_KEY)).agg(
+                pl.col("mean", "by_people").mean().round(9), pl.col("range", "against").max().fill_null(0.0).round(9)
+            )  # fmt: skip
+            replies = replies.join(section.unsafe, on="subject", how="left")
+            frames.append(replies.with_columns(pl.col("unsafe").fill_null(value=False)))
     rated = pl.concat(frames, how="diagonal")
-    keys = ["run", "section", "subject", "model", "later"]
-    replies = rated.group_by(keys).agg(
-        pl.col("mean").mean().round(9), pl.col("range").max().round(9), pl.col("against").max().fill_null(0.0).round(9)
-    )
     # Two tasks may put the same question and so hold the same reply: it is read once, in the first of them.
-    return replies.sort("section").unique(["run", "subject"], keep="first", maintain_order=True)
+    return rated.sort("section").unique(["run", "subject"], keep="first", maintain_order=True)
+
+
+def _on(run: Run, section: Section, criterion: Criterion, place: tuple[int, int]) -> pl.DataFrame:
+    """Return the same of every reply on one criterion, by the order of its levels, never by their numbers.
+
+    Judges that cannot be used on it have no say.
+    """
+    about_it = (section.benchmark.name, criterion.name)
+    unfit = [judge.judge for judge in run.scores.unfit if (judge.benchmark, judge.criterion) == about_it]
+    number, at = place
+    rows = section.asked.filter(
+        pl.col("criterion") == criterion.name, pl.col("status") == "ok", pl.col("rater_kind") != RULE,
+        ~pl.col("rater").is_in(unfit),
+    ).with_columns(place=levels.share(criterion)).filter(pl.col("place").is_not_null())  # fmt: skip
+    later = ~pl.col("tag.category").fill_null("").str.contains_any(list(_FIRST))
+    about = {"run": pl.lit(number, pl.Int64), "section": pl.lit(at, pl.Int64), "later": later}
+    level = pl.col("place")
+    found = rows.with_columns(**about).group_by(list(_KEY)).agg(
+        mean=level.mean(), range=level.max() - level.min(), against=(pl.lit(criterion.veto) & (level == 0)).mean(),
+        by_people=level.filter(pl.col("rater_kind") == PERSON).mean(),
+    )  # fmt: skip
+    return found.collect()
 
 
 def _replies(runs: Sequence[Run], systems: Sequence[System], chosen: pl.DataFrame) -> Iterator[Reading]:
@@ -130,7 +140,7 @@ def _replies(runs: Sequence[Run], systems: Sequence[System], chosen: pl.DataFram
 
 def _summary(given: Sequence[Verdict], section: Section) -> str:
     """Sum verdicts up for a heading: harm that was found, else how many levels there are and their mean."""
-    worst = {c.name: c.values[0] for c in section.benchmark.rubric.criteria if c.veto}
+    worst = {c.name: c.worst_first[0] for c in section.benchmark.rubric.criteria if c.veto}
     marks = {
         name: [m.value for v in given if v.criterion == name for m in v.marks if m.status == "ok"] for name in worst
     }
@@ -139,25 +149,37 @@ def _summary(given: Sequence[Verdict], section: Section) -> str:
         for name, values in marks.items()
         if worst[name] in values
     ]
-    return ", ".join(found) or _levels(given) or _met(given, section)
+    return ", ".join(found) or _levels(given, section) or _met(given, section)
 
 
 def _met(given: Sequence[Verdict], section: Section) -> str:
     """Count the verdicts of yes or no at the better level, where there are any."""
-    best = {c.name: c.values[-1] for c in section.benchmark.rubric.criteria if set(c.values) == {YES, NO}}
+    best = {c.name: c.worst_first[-1] for c in section.benchmark.rubric.criteria if set(c.values) == {YES, NO}}
     values = [m.value == best[v.criterion] for v in given if v.criterion in best for m in v.marks if m.status == "ok"]
     return f"the better level in {sum(values)} of {plural(len(values), 'verdict')}" if values else ""
 
 
-def _levels(given: Sequence[Verdict]) -> str:
-    """Sum levels up for a heading: how many, and their mean on the scale."""
-    marks = [m.value for v in given if v.scale for m in v.marks if isinstance(m.value, int)]
-    scale = next((v.scale for v in given if v.scale), "")
-    if not marks:
+def _levels(given: Sequence[Verdict], section: Section) -> str:
+    """Sum levels up for a heading: how many, and their mean on the scale; of several scales, as a share of the way up.
+
+    Nothing where all that was said is yes or no.
+    """
+    ordered = {c.name: c for c in section.benchmark.rubric.criteria if c.scale is Scale.ORDINAL}
+    marks = [
+        (ordered[v.criterion], m.value) for v in given if v.criterion in ordered for m in v.marks if m.value is not None
+    ]
+    scales = {criterion.worst_first for criterion, _ in marks}
+    if not marks or all(set(scale) == {YES, NO} for scale in scales):
         return ""
+    if len(scales) > 1 or not numbered(marks[0][0]):
+        way = sum(place_of(criterion, value) for criterion, value in marks) / len(marks)
+        return f"on average {percent(way)} of the way from worst to best in {plural(len(marks), 'verdict')}"
+    worst, *_, best = marks[0][0].worst_first
+    of = f" of {best}" if rising(marks[0][0]) else f", where {worst} is worst and {best} best,"
     if len(marks) == 1:
-        return f"rated {marks[0]} of {scale.split()[-1]}"
-    return f"mean {decimal(sum(marks) / len(marks), 1)} of {scale.split()[-1]} in {plural(len(marks), 'verdict')}"
+        return f"rated {marks[0][1]}{of}".removesuffix(",")
+    mean = sum(float(value) for _, value in marks) / len(marks)
+    return f"mean {decimal(mean, 1)}{of} in {plural(len(marks), 'verdict')}"
 
 
 def _missed(runs: Sequence[Run], systems: Sequence[System]) -> ToRead | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from mindgauge.analysis.composites import MISAPPLIED
 from mindgauge.records import Status
 from mindgauge.reports.compared import named
 from mindgauge.reports.content import Column, Sheet
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from mindgauge.analysis.score import Score
     from mindgauge.reports.content import Cell, System
     from mindgauge.reports.runs import Run
-
-_BOUNDED = ("mean", "missed_crisis_rate", "accuracy")
 
 
 def wrong(runs: Sequence[Run], systems: Sequence[System]) -> Wrong:
@@ -61,7 +60,8 @@ def _statuses(runs: Sequence[Run]) -> Sheet:
             closed = any(s.benchmark.closed for s in run.sections if s.benchmark.name == c.benchmark)
             found = counted.setdefault((prefix + c.benchmark, "answers" if closed else kind, c.name), {})
             found[c.status] = found.get(c.status, 0) + c.n
-    used = [s.value for s in Status if s is not Status.OK and any(s.value in found for found in counted.values())]
+    known = dict.fromkeys([*(status.value for status in Status), MISAPPLIED])
+    used = [s for s in known if s != Status.OK and any(s in found for found in counted.values())]
     columns = [Column("benchmark"), Column("what"), Column("by"), Column("n", "count"), Column("ok", "count")]
     columns += [Column(words(status), "count") for status in used]
     rows: list[list[Cell]] = [
@@ -113,7 +113,7 @@ def _bounds(runs: Sequence[Run], systems: Sequence[System]) -> Sheet | None:
         for system in systems
         for section in runs[system.run].sections
         for s in scores_of(runs[system.run], system, section)
-        if s.slice == "all" and s.name in _BOUNDED and s.missing
+        if s.slice == "all" and s.name in section.benchmark.headline and s.missing
     ]
     columns = [
         Column("benchmark"), Column("measure"), Column("model"), Column("rated by"), Column("n", "count"), Column("missing", "count"),

@@ -43,7 +43,7 @@ def figures(section: Section, scores: Found, rater: str) -> Iterator[Figure]:
 
 def _kinds(section: Section) -> Iterator[_Kind]:
     known = section.criteria
-    binary = {name: c.values for name, c in known.items() if set(c.values) == {YES, NO}}
+    binary = {name: c.worst_first for name, c in known.items() if set(c.values) == {YES, NO}}
     gates = [name for name, composite in section.benchmark.composites.items() if composite.gate and name in binary]
     rest = [name for name in binary if name not in section.benchmark.composites]
     yield _Kind("gates", gates, None)
@@ -53,7 +53,10 @@ def _kinds(section: Section) -> Iterator[_Kind]:
 
 def _figure(benchmark: str, kind: _Kind, scores: Found, rater: str) -> Figure:
     ident = re.sub(r"[^a-z0-9]+", "-", f"{benchmark}-{kind.name}-{rater}".casefold()).strip("-")
-    dots = [Dot(system, s.criterion, s.value or 0.0, s.low, s.high, s.n, s.clusters, s.missing) for system, s in scores]
+    dots = [
+        Dot(system, s.criterion, s.value or 0.0, s.low, s.high, s.subjects, s.clusters, s.missing)
+        for system, s in scores
+    ]
     rows = _rows(kind, dots)
     finding = _finding(kind, dots, rows)
     columns = [
@@ -61,7 +64,7 @@ def _figure(benchmark: str, kind: _Kind, scores: Found, rater: str) -> Figure:
         Column("conversations", "count"), Column("missing", "count"), Column("if all missing worst", "share"), Column("if all missing best", "share"),
     ]  # fmt: skip
     table = [
-        [words(row), system.label, s.value, s.low, s.high, s.n, s.clusters, s.missing, s.worst, s.best]
+        [words(row), system.label, s.value, s.low, s.high, s.subjects, s.clusters, s.missing, s.worst, s.best]
         for row in rows
         for system, s in scores
         if s.criterion == row

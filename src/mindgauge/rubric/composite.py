@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge.rubric.criterion import Criterion, Level, Scale
+from mindgauge.rubric.order import numbers, rising, shares
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mindgauge.records import Value
 
 YES, NO = "yes", "no"
 DIGITS = 6
@@ -61,7 +61,7 @@ class Composite(msgspec.Struct, frozen=True):
         """
         parts = [known[part] for part in self.of]
         if self.gate:
-            low = {part.values[0] for part in parts}
+            low = {part.worst_first[0] for part in parts}
             if len(low) > 1 or any(set(part.values) != {YES, NO} for part in parts):
                 raise ValueError(f"{name}: the parts of a gate are yes or no, with the same one of them worst")
             worst, best = (YES, NO) if (low == {YES}) == (self.how is How.ANY) else (NO, YES)
@@ -70,16 +70,19 @@ class Composite(msgspec.Struct, frozen=True):
             return Criterion(name, Scale.ORDINAL, (Level(NO), Level(YES)))
         if self.how is How.SHARE:
             return Criterion(name, Scale.ORDINAL, tuple(Level(v) for v in self._shares(parts)))
+        if len({rising(part) for part in parts}) > 1:
+            raise ValueError(f"{name}: more is better in some of its parts and worse in others; make it a share")
+        turn = 1 if rising(parts[0]) else -1
         bounds = [list(numbers(part).values()) for part in parts]
         low_, high = sum(min(b) for b in bounds), sum(max(b) for b in bounds)
         totals = range(round(low_), round(high) + 1)
         if self.how is How.SUM:
-            return Criterion(name, Scale.ORDINAL, tuple(Level(total) for total in totals))
+            return Criterion(name, Scale.ORDINAL, tuple(Level(total) for total in totals[::turn]))
         means = {total / len(parts) for total in totals}
         if self.leave_out:
             always = sum(not part.not_applicable for part in parts)
             means |= {mean for n in range(max(always, 1), len(parts)) for mean in _means(bounds[0], n)}
-        return Criterion(name, Scale.ORDINAL, tuple(Level(mean) for mean in sorted(means)))
+        return Criterion(name, Scale.ORDINAL, tuple(Level(mean) for mean in sorted(means)[::turn]))
 
     def _shares(self, parts: list[Criterion]) -> list[float]:
         """Return every mean that the parts' shares can have, with some of them left out where that is allowed."""
@@ -92,18 +95,6 @@ class Composite(msgspec.Struct, frozen=True):
         return sorted({round(total / n, DIGITS) for total, n in sums if n})
 
 
-def shares(criterion: Criterion) -> dict[Value, float]:
-    """Return how far each level stands on the way from the worst, 0, to the best, 1."""
-    counts = numbers(criterion)
-    low, high = counts[criterion.values[0]], counts[criterion.values[-1]]
-    return {value: (count - low) / (high - low) for value, count in counts.items()}
-
-
 def _means(scale: list[float], n: int) -> set[float]:
     """Return the means that n parts on one scale can have."""
     return {total / n for total in range(round(min(scale)) * n, round(max(scale)) * n + 1)}
-
-
-def numbers(criterion: Criterion) -> dict[Value, float]:
-    """Return what each level counts: itself, or, where it is a word, its place from the worst."""
-    return {v: float(v) if isinstance(v, int | float) else float(place) for place, v in enumerate(criterion.values)}

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
+    from mindgauge.stats.interval import Ends
+
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
     Levels: TypeAlias = Sequence[float] | Sequence[str] | None
@@ -446,6 +448,7 @@ def percent_agreement(ratings: Ratings, *, distance: float = 0.0, **options: Unp
         lambda codes, q: _pairs(counts(codes, q)),
         lambda table, values: within(table, values, distance),
         ordered=distance > 0,
+        ends=(0.0, 1.0),
         **options,
     )
 
@@ -565,6 +568,7 @@ def _estimate(
     coefficient: Callable[[Floats, Floats], Floats],
     *,
     ordered: bool,
+    ends: Ends | None = None,
     levels: Levels = None,
     cluster: ArrayLike | None = None,
     method: bootstrap.Method = "percentile",
@@ -578,6 +582,7 @@ def _estimate(
         tables: from codes (n, k) and q to the subjects' tables (n, rows, q) whose sum the coefficient needs.
         coefficient: from such sums (B, rows, q) and the scale's values (q,) to values (B,).
         ordered: whether the values must have an order.
+        ends: of the coefficient, where it is a mean over subjects.
         levels: see `Options`, as for all that follow.
         cluster: as above.
         method: as above.
@@ -591,12 +596,15 @@ def _estimate(
         return Interval(None, undefined="fewer than two raters")
     if not ((codes >= 0).sum(axis=1) > 1).any():
         return Interval(None, undefined="no subject has two ratings")
+    totals = _totals(codes, len(values), tables, cluster)
     found = bootstrap.interval_of_sums(
         lambda sums: coefficient(sums.reshape(len(sums), -1, len(values)), values),
-        _totals(codes, len(values), tables, cluster),
+        totals,
         method=method,
         resamples=resamples,
         seed=seed,
+        ends=ends,
+        valued=int((np.asarray(totals.sum(axis=1)) > 0).sum()),
     )
     return found if found.value is not None else Interval(None, undefined="all ratings that can be compared are equal")
 

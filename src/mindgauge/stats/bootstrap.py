@@ -15,13 +15,16 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from mindgauge.stats.interval import Interval
+from mindgauge.stats.interval import AGREED, SAME, TIE, Interval, tied
+from mindgauge.stats.proportion import unanimous
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
+
+    from mindgauge.stats.interval import Ends
 
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
@@ -39,9 +42,6 @@ KEPT = 16_000_000
 
 DRAWS_PER_TYPE = 10
 """A binomial number takes about as long as drawing and counting this many clusters one by one."""
-
-TIE = 1e-12
-"""Two values of one statistic that differ by less than this differ by rounding."""
 
 
 # -- weights ----------------------------------------------------------------------------------------------------------
@@ -308,7 +308,8 @@ def jackknife(statistic: Statistic, cluster: Codes) -> Floats:
 def percentile(values: Floats, level: float = 0.95) -> tuple[float, float]:
     """Return the percentile interval (Efron 1979); resamples in which the statistic is not defined are left out.
 
-    NaN, NaN where fewer than half of the resamples define it; `percentile_interval` says so in words.
+    NaN, NaN where fewer than half of the resamples define it; `percentile_interval` says so in words. These are the
+    bare quantiles, as published figures have them: they may be equal.
     """
     defined = values[np.isfinite(values)]
     if len(defined) * 2 < len(values) or not len(defined):
@@ -317,16 +318,21 @@ def percentile(values: Floats, level: float = 0.95) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def percentile_interval(value: float, values: Floats, level: float = 0.95) -> Interval:
+def percentile_interval(
+    value: float, values: Floats, level: float = 0.95, *, ends: Ends | None = None, clusters: int = 0
+) -> Interval:
     """Return an estimate with its percentile interval, or the reason why there is none.
 
     Resamples in which the statistic is not defined are left out and said to be; if they are more than half, there is
-    no interval.
+    no interval. Nor is there one where all resamples give the same value, since they know nothing then of what others
+    would give: but of a mean on a scale with known ends `unanimous` does.
 
     Args:
         value: the estimate.
         values: shape (resamples,), the statistic over resamples; NaN where it is not defined.
         level: of confidence.
+        ends: the lowest and the highest value that a cluster's mean can have, if the statistic is a mean of clusters.
+        clusters: how many there are, where `ends` are known.
     """
     if not np.isfinite(value):
         return Interval(None, undefined="the statistic is not defined on these data")
@@ -335,7 +341,19 @@ def percentile_interval(value: float, values: Floats, level: float = 0.95) -> In
     reason = f"not defined in {lost:,} of {len(values):,} resamples" if lost else ""
     if not np.isfinite(low):
         return Interval(float(value), undefined=reason or "no resamples")
+    if tied(low, high):
+        if ends is not None and clusters > 1 and tied(low, value):
+            return unanimous(min(max(float(value), ends[0]), ends[1]), clusters, ends, level)
+        return Interval(float(value), undefined="; ".join(filter(None, [SAME, reason])))
     return Interval(float(value), low, high, reason and f"{reason}, which are left out")
+
+
+def rank_interval(rank: float, ranks: Floats, level: float = 0.95) -> Interval:
+    """Return a rank with its percentile interval. Ranks are places in an order: one place alone is a range, too."""
+    low, high = percentile(ranks, level)
+    if np.isfinite(rank) and np.isfinite(low) and tied(low, high):
+        return Interval(float(rank), low, high)
+    return percentile_interval(rank, ranks, level)
 
 
 def bca(value: float, values: Floats, left_out: Floats, level: float = 0.95, counts: Codes | None = None) -> Interval:
@@ -356,7 +374,7 @@ def bca(value: float, values: Floats, left_out: Floats, level: float = 0.95, cou
         counts: shape (K,), how many clusters are of each type; ones if not given.
     """
     found = percentile_interval(value, values, level)
-    if found.low is None or found.low == found.high:
+    if found.low is None:
         return found
     z0, acceleration, reason = _corrections(
         value, values, left_out, np.ones(len(left_out)) if counts is None else counts
@@ -367,6 +385,8 @@ def bca(value: float, values: Floats, left_out: Floats, level: float = 0.95, cou
     if reason:
         return found._replace(undefined="; ".join(filter(None, [found.undefined, f"percentile, not BCa: {reason}"])))
     low, high = np.quantile(values[np.isfinite(values)], ndtr(z0 + shift / (1 - acceleration * shift)))
+    if tied(low, high):
+        return found._replace(undefined="percentile, not BCa: its two ends are the same")
     return found._replace(low=float(low), high=float(high))
 
 
@@ -394,6 +414,8 @@ def interval(
     resamples: int = 2000,
     seed: int = 0,
     level: float = 0.95,
+    ends: Ends | None = None,
+    valued: int | None = None,
 ) -> Interval:
     """Estimate a statistic of weighted observations, with its cluster bootstrap interval.
 
@@ -404,6 +426,9 @@ def interval(
         resamples: how many.
         seed: of the generator.
         level: of confidence.
+        ends: the lowest and the highest value of a cluster's mean, where the statistic is a mean; see
+            `percentile_interval`.
+        valued: how many clusters have a mean, where `ends` are known; all, if not given.
     """
     n = len(cluster)
     if not n:
@@ -412,8 +437,10 @@ def interval(
     if not np.isfinite(value) or int(cluster.max()) < 1:
         return _without_resamples(value)
     values = distribution(statistic, cluster, resamples, seed)
-    if method == "percentile":
-        return percentile_interval(value, values, level)
+    clusters = int(cluster.max()) + 1 if valued is None else valued
+    found = percentile_interval(value, values, level, ends=ends, clusters=clusters)
+    if method == "percentile" or found.undefined == AGREED:
+        return found
     return bca(value, values, jackknife(statistic, cluster), level)
 
 
@@ -425,6 +452,8 @@ def interval_of_sums(
     resamples: int = 2000,
     seed: int = 0,
     level: float = 0.95,
+    ends: Ends | None = None,
+    valued: int | None = None,
 ) -> Interval:
     """Estimate a statistic that is a function of totals over clusters, with its cluster bootstrap interval.
 
@@ -438,6 +467,9 @@ def interval_of_sums(
         resamples: how many.
         seed: of the generator.
         level: of confidence.
+        ends: the lowest and the highest value of a cluster's mean, where the statistic is a mean; see
+            `percentile_interval`.
+        valued: how many clusters have a mean, where `ends` are known; all, if not given.
     """
     if not sums.shape[0]:
         return Interval(None, undefined="no observations")
@@ -448,8 +480,9 @@ def interval_of_sums(
         return _without_resamples(value)
     chunks = draw(counts, resamples, seed, columns=sums.shape[1])
     values = np.concatenate([statistic(np.asarray(weights @ rows)) for weights in chunks])
-    if method == "percentile":
-        return percentile_interval(value, values, level)
+    found = percentile_interval(value, values, level, ends=ends, clusters=sums.shape[0] if valued is None else valued)
+    if method == "percentile" or found.undefined == AGREED:
+        return found
     size = max(1, CHUNK // max(sums.shape[1], 1))
     parts = (rows[start : start + size] for start in range(0, len(counts), size))
     left_out = [statistic(total - (part if isinstance(part, np.ndarray) else part.toarray())) for part in parts]

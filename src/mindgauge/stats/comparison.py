@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
+from scipy.special import stdtrit
 
-from mindgauge.stats import bootstrap
+from mindgauge.stats import bootstrap, rank
 from mindgauge.stats.interval import Interval
 from mindgauge.stats.multiplicity import holm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
+
+    from mindgauge.stats.interval import Ends
 
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
@@ -43,13 +46,13 @@ class Difference(NamedTuple):
 class Standing(NamedTuple):
     """Where one system stands: 1 is best, ties share the mean of their ranks.
 
-    `rank` has the percentile interval over resamples; `certain` the range of ranks that all systems' ranks lie in at
-    once with the confidence asked for. `best` is the share of resamples in which it was first, ties split. `missing`
+    `certain` is the range of ranks that all systems' ranks lie in at once with the confidence asked for; it and `rank`
+    are None where two systems share fewer than 2 conversations. `best` is the share of resamples in which it was first, ties split. `missing`
     conversations have no score of it.
     """
 
     mean: Interval
-    rank: Interval
+    rank: float | None
     certain: tuple[int, int] | None
     best: float | None
     n: int
@@ -76,6 +79,7 @@ def compare(
     resamples: int = 10_000,
     seed: int = 0,
     level: float = 0.95,
+    ends: Ends | None = None,
 ) -> Comparison:
     """Compare all systems with each other on the conversations that they share.
 
@@ -95,6 +99,8 @@ def compare(
     better or worse by simultaneous intervals of all differences, d ± q se, with q the quantile of the largest
     |d* - d| / se* over resamples (Mogstad, Romano, Shaikh and Wilhelm 2024, without the stepwise refinement). Where a
     resample has none of the few conversations in which two systems differ, se* is 0 and the whole sample's se stands.
+    Where two systems differ by the same in every conversation, se is 0; that is certain if a sign test, adjusted for all
+    pairs, could say so. No interval is shorter than Student's for its pair alone.
 
     A missing score leaves the conversation out of that system's mean and of its pairs, and nowhere else: see `n` and
     `missing`. Where the missing are the hard ones, the means mislead and the differences do not.
@@ -105,6 +111,8 @@ def compare(
         resamples: of conversations, and of signs.
         seed: of the generators.
         level: of confidence.
+        ends: the lowest and the highest score there can be, if that is known. Where all conversations say the same, no
+            resample differs, and only with them is there an interval (`unanimous`).
 
     Raises:
         ValueError: `scores` is not two-dimensional.
@@ -116,7 +124,10 @@ def compare(
     whole = data.means(data.copies[None, :].astype(np.float64))
     resampled = _resampled(data, resamples, seed)
     p = _sign_flips(data, resamples, seed)
-    return Comparison(_differences(data, whole, resampled, p, level), _standings(data, whole, resampled, better, level))
+    return Comparison(
+        _differences(data, whole, resampled, p, level, ends),
+        _standings(data, whole, resampled, better, level, ends),
+    )
 
 
 class _Means(NamedTuple):
@@ -208,15 +219,18 @@ def _resampled(data: _Data, resamples: int, seed: int) -> _Means:
     return _Means(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _differences(data: _Data, whole: _Means, resampled: _Means, p: Floats, level: float) -> tuple[Difference, ...]:
+def _differences(
+    data: _Data, whole: _Means, resampled: _Means, p: Floats, level: float, ends: Ends | None
+) -> tuple[Difference, ...]:
     shared = data.shared()
+    apart = None if ends is None else (ends[0] - ends[1], ends[1] - ends[0])
     p = np.where(shared > 1, p, np.nan)
     adjusted = holm(p)
     return tuple(
         Difference(
             int(data.first[i]),
             int(data.second[i]),
-            _interval(whole.differences[0, i], resampled.differences[:, i], int(n), level),
+            _interval(whole.differences[0, i], resampled.differences[:, i], int(n), level, apart),
             None if np.isnan(p[i]) else float(p[i]),
             None if np.isnan(p[i]) else float(adjusted[i]),
             int(n),
@@ -225,12 +239,12 @@ def _differences(data: _Data, whole: _Means, resampled: _Means, p: Floats, level
     )
 
 
-def _interval(value: float, values: Floats, n: int, level: float) -> Interval:
+def _interval(value: float, values: Floats, n: int, level: float, ends: Ends | None) -> Interval:
     if not n:
         return Interval(None, undefined="no conversations")
     if n < 2:
         return Interval(float(value), undefined="fewer than 2 conversations")
-    return bootstrap.percentile_interval(float(value), values, level)
+    return bootstrap.percentile_interval(float(value), values, level, ends=ends, clusters=n)
 
 
 def _sign_flips(data: _Data, resamples: int, seed: int) -> Floats:
@@ -285,25 +299,23 @@ def _kept(copies: Codes, flips: int, generator: np.random.Generator | None) -> I
         yield up if len(copies) == n else np.add.reduceat(up, starts, axis=1)
 
 
-def _standings(data: _Data, whole: _Means, resampled: _Means, better: str, level: float) -> tuple[Standing, ...]:
+def _standings(
+    data: _Data, whole: _Means, resampled: _Means, better: str, level: float, ends: Ends | None
+) -> tuple[Standing, ...]:
     n = (data.copies @ data.present).astype(int)
     apart = np.flatnonzero(data.shared() < 2)
     sign = 1.0 if better == "higher" else -1.0
     best: list[float | None] = [None] * data.systems
-    certain: list[tuple[int, int] | None] = [None] * data.systems
-    if data.conversations < 2:
-        ranks = [Interval(None, undefined="fewer than 2 conversations")] * data.systems
-    elif len(apart):
-        pair = f"systems {data.first[apart[0]]} and {data.second[apart[0]]}"
-        ranks = [Interval(None, undefined=f"{pair} share fewer than 2 conversations")] * data.systems
-    else:
-        rank, over = (_ranks(sign * means.differences, data) for means in (whole, resampled))
-        ranks = [bootstrap.percentile_interval(rank[0, s], over[:, s], level) for s in range(data.systems)]
+    certain: Sequence[tuple[int, int] | None] = [None] * data.systems
+    ranks: list[float | None] = [None] * data.systems
+    if data.conversations > 1 and not len(apart):
+        point, over = (_ranks(sign * means.differences, data) for means in (whole, resampled))
+        ranks = [float(value) for value in point[0]]
         best = _shares_of_first(over)
         certain = _certain(sign, data, whole, resampled, level)
     return tuple(
         Standing(
-            _interval(whole.systems[0, s], resampled.systems[:, s], n[s], level),
+            _interval(whole.systems[0, s], resampled.systems[:, s], int(n[s]), level, ends),
             ranks[s],
             certain[s],
             best[s],
@@ -330,7 +342,7 @@ def _shares_of_first(ranks: Floats) -> list[float | None]:
     return [float(share) for share in (first / first.sum(axis=1, keepdims=True)).mean(axis=0)]
 
 
-def _certain(sign: float, data: _Data, whole: _Means, resampled: _Means, level: float) -> list[tuple[int, int] | None]:
+def _certain(sign: float, data: _Data, whole: _Means, resampled: _Means, level: float) -> list[tuple[int, int]]:
     """Return each system's best and worst rank that simultaneous intervals of all differences allow."""
     difference, error = sign * whole.differences[0], whole.errors[0]
     away = np.abs(resampled.differences - whole.differences)
@@ -341,12 +353,13 @@ def _certain(sign: float, data: _Data, whole: _Means, resampled: _Means, level: 
         drawn
     ]
     reach = float(np.quantile(distance.max(axis=1, initial=0.0), level, method="higher")) if drawn.any() else np.inf
-    margin = np.where(error > data.noise, reach, 0.0) * error if np.isfinite(reach) else np.full(len(error), np.inf)
-    ahead, behind = np.zeros(data.systems, dtype=int), np.zeros(data.systems, dtype=int)
-    for better, worse, surely in (
-        (data.first, data.second, difference > margin),
-        (data.second, data.first, difference < -margin),
-    ):
-        np.add.at(ahead, worse[surely], 1)
-        np.add.at(behind, better[surely], 1)
-    return [(1 + int(a), data.systems - int(b)) for a, b in zip(ahead, behind, strict=True)]
+    # A few conversations have so few resamples that no interval is shorter than Student's for that pair alone.
+    n = data.shared()
+    alone = stdtrit(n - 1, (1 + level) / 2) * np.sqrt(n / (n - 1))
+    margin = np.maximum(reach, alone) * error if np.isfinite(reach) else np.full(len(error), np.inf)
+    same = rank.sign_test_rejects(n, len(error), level)
+    apart = np.where(error > data.noise, np.abs(difference) > margin, same & (np.abs(difference) > data.noise))
+    better = np.zeros((data.systems, data.systems), dtype=bool)
+    better[data.first, data.second] = apart & (difference > 0)
+    better[data.second, data.first] = apart & (difference < 0)
+    return rank.ranges(better)

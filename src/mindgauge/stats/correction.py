@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from mindgauge.stats.interval import Interval
+from mindgauge.stats.interval import SAME, Interval, tied
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def prediction_powered_mean(
     Raises:
         ValueError: the lengths differ.
     """
-    scores, rated, codes = _read(judge, human, cluster)
+    scores, rated, codes = read_scores(judge, human, cluster)
     everything = np.ones(len(scores), dtype=bool)
     return _corrected(scores, rated, codes, [everything], tuning, level)
 
@@ -124,14 +124,19 @@ def prediction_powered_difference(
     Raises:
         ValueError: the lengths differ.
     """
-    scores, rated, codes = _read(judge, human, cluster)
+    scores, rated, codes = read_scores(judge, human, cluster)
     of_first = np.asarray(first, dtype=bool)
     if of_first.shape != scores.shape:
         raise ValueError(f"first has shape {of_first.shape}, but there are {len(scores)} scores")
     return _corrected(scores, rated, codes, [of_first, ~of_first], tuning, level)
 
 
-def _read(judge: ArrayLike, human: ArrayLike, cluster: ArrayLike) -> tuple[Floats, Floats, Codes]:
+def read_scores(judge: ArrayLike, human: ArrayLike, cluster: ArrayLike) -> tuple[Floats, Floats, Codes]:
+    """Return the scores as numbers and the clusters as codes from 0.
+
+    Raises:
+        ValueError: the lengths differ.
+    """
     scores, rated = np.asarray(judge, dtype=np.float64), np.asarray(human, dtype=np.float64)
     labels = np.asarray(cluster)
     if not scores.shape == rated.shape == labels.shape or scores.ndim != 1:
@@ -182,17 +187,20 @@ def _parts(judge: Floats, human: Floats, cluster: Codes, rows: Mask, clusters: i
     judge = np.where(scored, judge, judge[scored].mean())
     labelled = np.isfinite(human) & rows
     rest = rows & ~labelled
-    of_human, human_mean = _influence(human, labelled, cluster, clusters)
-    of_labelled, labelled_mean = _influence(judge, labelled, cluster, clusters)
-    of_rest, rest_mean = _influence(judge, rest, cluster, clusters)
-    of_judge, judge_mean = _influence(judge, scored, cluster, clusters)
+    of_human, human_mean = contributions(human, labelled, cluster, clusters)
+    of_labelled, labelled_mean = contributions(judge, labelled, cluster, clusters)
+    of_rest, rest_mean = contributions(judge, rest, cluster, clusters)
+    of_judge, judge_mean = contributions(judge, scored, cluster, clusters)
     if not rest.any():
         return _Parts(human_mean, 0.0, judge_mean, of_human, np.zeros(clusters), of_judge)
     return _Parts(human_mean, rest_mean - labelled_mean, judge_mean, of_human, of_rest - of_labelled, of_judge)
 
 
-def _influence(values: Floats, rows: Mask, cluster: Codes, clusters: int) -> tuple[Floats, float]:
-    """Return what each cluster adds to the mean of some rows, shape (C,), and the mean; zeros where there is none."""
+def contributions(values: Floats, rows: Mask, cluster: Codes, clusters: int) -> tuple[Floats, float]:
+    """Return what each cluster adds to the mean of some rows, shape (C,), and the mean; zeros where there is none.
+
+    The squares of what clusters add sum up to the mean's variance, but for a factor m / (m - 1) of its m clusters.
+    """
     if not rows.any():
         return np.zeros(clusters), 0.0
     mean = float(values[rows].mean())
@@ -210,8 +218,12 @@ def _interval(value: float, influence: Floats, clusters: int, lost: int, level: 
     """Return the interval by Student's t; `lost` degrees of freedom went into what was estimated."""
     if clusters < 2:
         return Interval(float(value), undefined=few)
+    if not influence.any():
+        return Interval(float(value), undefined=SAME)
     variance = float(influence @ influence) * clusters / (clusters - lost)
     half = float(stdtrit(clusters - lost, (1 + level) / 2)) * math.sqrt(variance)
+    if tied(float(value) - half, float(value) + half):
+        return Interval(float(value), undefined=SAME)
     return Interval(float(value), float(value) - half, float(value) + half)
 
 
@@ -289,7 +301,7 @@ def _prevalence(called: _Share, positive: _Share, negative: _Share, covariance: 
     elif apparent.value is not None:
         youden = sensitivity.value + specificity.value - 1
         if youden <= 0:
-            value = Interval(None, undefined=f"the verdicts do not tell the two apart (Youden's J {youden:.2f})")
+            value = Interval(None, undefined=f"the verdicts do not tell the two apart (Youden's J {youden:.2g})")
         else:
             raw = (apparent.value + specificity.value - 1) / youden
             truncated = not 0 <= raw <= 1
@@ -338,7 +350,7 @@ def prevalence(judge: ArrayLike, human: ArrayLike, cluster: ArrayLike, *, level:
     Raises:
         ValueError: the lengths differ, or a value is none of 0, 1 and NaN.
     """
-    verdict, label, codes = _read(judge, human, cluster)
+    verdict, label, codes = read_scores(judge, human, cluster)
     for values in (verdict, label):
         if not np.isin(values[~np.isnan(values)], (0, 1)).all():
             raise ValueError("verdicts and labels must be 0, 1 or NaN")
@@ -354,7 +366,7 @@ def prevalence(judge: ArrayLike, human: ArrayLike, cluster: ArrayLike, *, level:
 
 def _effective(events: Mask, rows: Mask, cluster: Codes, clusters: int) -> tuple[_Share, Floats]:
     """Return the share of events among some rows as one of independent observations, and what each cluster adds."""
-    influence, share = _influence(events.astype(np.float64), rows, cluster, clusters)
+    influence, share = contributions(events.astype(np.float64), rows, cluster, clusters)
     n, seen = int(rows.sum()), len(np.unique(cluster[rows]))
     variance = float(influence @ influence) * seen / max(seen - 1, 1)
     if seen < 2 or share in {0.0, 1.0}:

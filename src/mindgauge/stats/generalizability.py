@@ -55,7 +55,8 @@ class Study(NamedTuple):
     """A G-study with the D-study for given numbers of conversations and raters.
 
     `low` and `high` bound each component, `generalizability` is Eρ², `dependability` Φ. `systems`, `conversations`
-    and `raters` count what the components rest on; `left_out` counts conversations with a missing rating.
+    and `raters` count what the components rest on; `left_out` counts conversations with a missing rating. `needs` says
+    what would bring Φ to the target; with one system, conversations are what is measured, and their number matters not.
     """
 
     components: Components
@@ -67,6 +68,7 @@ class Study(NamedTuple):
     conversations: int
     raters: int
     left_out: int
+    needs: Needs | None
     undefined: str = ""
 
 
@@ -202,22 +204,81 @@ def conversations_needed(components: Components, target: float, *, raters: int, 
     return _needed(of.measured, of.conversation + of.pair / raters, of.rater / raters, target)
 
 
-_MOST = 10**9
+_MOST = 10**5
 """More raters or conversations than that are no answer."""
 
 
-def _needed(measured: Floats, shrinking: Floats, fixed: Floats, target: float) -> int | None:
-    """Solve measured / (measured + fixed + shrinking / n) ≥ target for the least whole n."""
+def _least(measured: Floats, shrinking: Floats, fixed: Floats, target: float) -> Floats:
+    """Solve measured / (measured + fixed + shrinking / n) ≥ target for the least whole n; infinite where none does."""
     if not 0 < target < 1:
         raise ValueError(f"target {target} does not lie between 0 and 1")
-    room = float(measured * (1 - target) / target - fixed)
-    rounding = 1e-12 * float(measured + fixed)
-    if not measured > 0 or room < -rounding or (room <= rounding and float(shrinking) > 0):
-        return None
-    if float(shrinking) == 0:
-        return 1
-    needed = float(shrinking) / room * (1 - 1e-12)
-    return max(1, math.ceil(needed)) if needed <= _MOST else None
+    room = measured * (1 - target) / target - fixed
+    rounding = 1e-12 * (measured + fixed)
+    never = ~(measured > 0) | (room < -rounding) | ((room <= rounding) & (shrinking > 0))
+    free = ~never & (shrinking == 0)
+    with np.errstate(over="ignore"):  # so many are no answer
+        n = np.divide(shrinking, room, out=np.ones_like(room), where=~never & ~free)
+    n = np.maximum(np.ceil(n * (1 - 1e-12)), 1.0)
+    return np.where(never | (n > _MOST), np.inf, np.where(free, 1.0, n))
+
+
+def _needed(measured: Floats, shrinking: Floats, fixed: Floats, target: float) -> int | None:
+    n = float(_least(measured, shrinking, fixed, target))
+    return int(n) if math.isfinite(n) else None
+
+
+class Needed(NamedTuple):
+    """A number that is needed, with its interval; None where no number is enough, of `high` where that may be so."""
+
+    value: int | None
+    low: int | None
+    high: int | None
+
+
+class Needs(NamedTuple):
+    """How many raters, and how many conversations, would bring dependability to a target, all else as it is."""
+
+    raters: Needed
+    conversations: Needed
+
+
+def _needs(drawn: Floats, values: Floats, sizes: tuple[int, int, int], target: float, seed: int, level: float) -> Needs:
+    """Return both with intervals from resamples of conversations, in each of which raters are drawn, too.
+
+    The raters who would be added are others. So few of them tell little of how raters vary: in each resample σ²(r) is
+    divided by χ²/(n_r - 1), σ²(sr) by χ²/((n_s - 1)(n_r - 1)), as in generalized intervals of variance components
+    (Weerahandi 1993; normal effects). Systems stay as they are.
+
+    Args:
+        drawn: components over resamples, shape (B, 7).
+        values: components, shape (7,).
+        sizes: systems, conversations and raters at hand.
+        target: of Φ.
+        seed: of the generator.
+        level: of confidence.
+    """
+    systems, conversations, raters = sizes
+    generator = np.random.default_rng([seed, 2])
+    varied = drawn.copy()
+    varied[:, 2] /= generator.chisquare(raters - 1, len(drawn)) / (raters - 1)
+    if systems > 1:
+        freedom = (systems - 1) * (raters - 1)
+        varied[:, 4] /= generator.chisquare(freedom, len(drawn)) / freedom
+
+    def both(components: Floats) -> tuple[Floats, Floats]:
+        of = _error(components, absolute=True)
+        more_raters = _least(of.measured, of.rater + of.pair / conversations, of.conversation / conversations, target)
+        more = _least(of.measured, of.conversation + of.pair / raters, of.rater / raters, target)
+        return more_raters, more
+
+    found = []
+    for value, column in zip(both(values), both(varied), strict=True):
+        ends = (
+            np.quantile(column, (1 - level) / 2, method="lower"),
+            np.quantile(column, (1 + level) / 2, method="higher"),
+        )
+        found.append(Needed(*(int(n) if np.isfinite(n) else None for n in (value, *ends))))
+    return Needs(*found)
 
 
 def study(
@@ -225,6 +286,7 @@ def study(
     *,
     conversations: int | None = None,
     raters: int | None = None,
+    target: float = 0.8,
     resamples: int = 2000,
     seed: int = 0,
     level: float = 0.95,
@@ -240,6 +302,7 @@ def study(
         ratings: shape (systems, conversations, raters), or (conversations, raters) for one system; NaN is missing.
         conversations: n_c of the D-study; as many as are complete if not given.
         raters: n_r of the D-study; as many as there are if not given.
+        target: of Φ, for what is needed.
         resamples: how many.
         seed: of the bootstrap.
         level: of confidence.
@@ -254,7 +317,7 @@ def study(
     why = next((reason for reason, holds in reasons.items() if holds), "")
     if why:
         none, no_value = Components(*[None] * 7), Interval(None, undefined=why)
-        return Study(none, none, none, no_value, no_value, s, c, r, left_out, why)
+        return Study(none, none, none, no_value, no_value, s, c, r, left_out, None, why)
     sizes = conversations or c, raters or r
 
     def estimate(weights: Floats | None) -> Floats:
@@ -264,23 +327,26 @@ def study(
 
     values = estimate(None)[0]
     drawn = bootstrap.distribution(estimate, np.arange(c), resamples, seed)
-    low, high = np.array([bootstrap.percentile(column, level) for column in drawn.T]).T
+    # A component is a variance: what resamples estimate below 0 is cut to 0, as in the coefficients.
+    parts = [
+        bootstrap.percentile_interval(float(value), np.maximum(column, 0.0), level)
+        for value, column in zip(values[:7], drawn.T, strict=False)
+    ]
 
     def interval(at: int) -> Interval:
         if np.isnan(values[at]):
             return Interval(None, undefined="neither a difference nor an error to measure")
-        if np.isnan(low[at]):
-            return Interval(float(values[at]), undefined="most resamples of conversations do not define it")
-        return Interval(float(values[at]), float(low[at]), float(high[at]))
+        return bootstrap.percentile_interval(float(values[at]), drawn[:, at], level)
 
     return Study(
         _components(values[:7]),
-        _components(low[:7]),
-        _components(high[:7]),
+        Components(*(part.low for part in parts)),
+        Components(*(part.high for part in parts)),
         interval(7),
         interval(8),
         s,
         c,
         r,
         left_out,
+        _needs(drawn[:, :7], values[:7], (s, c, r), target, seed, level),
     )

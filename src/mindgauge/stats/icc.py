@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import fdtrc, fdtri  # scipy.stats has the same and takes 40 MB more to import
 
+from mindgauge.stats.interval import tied
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -157,8 +159,8 @@ class Coefficient(NamedTuple):
     """One intraclass correlation with its exact interval and the F test of "it is 0".
 
     `undefined` says why there is no value or no interval. Beside a value without it, a bound of None means that no
-    value on that side is excluded. Where no error is left at all, `f` is infinite, `p` is 0 and the interval is the
-    point 1: normal theory knows no better, and on a scale of few levels perfect agreement proves less than that.
+    value on that side is excluded. Where no error is left at all, `f` is infinite, `p` is 0 and there is no interval:
+    normal theory would have the point 1, and on a scale of few levels perfect agreement proves less than that.
     """
 
     value: float | None
@@ -236,6 +238,9 @@ def icc(ratings: Floats, level: float = 0.95) -> Icc:
         quantiles = fdtri(error_df, n - 1, [(1 - level) / 2, (1 + level) / 2])
         low, high = (None if np.isnan(b) else float(b) for b in estimate(ms._replace(rows=ms.rows * quantiles)))
         f = float(ms.rows / error) if error > 0 else math.inf
+        if low is not None and high is not None and tied(low, high):  # raters who never differ say nothing of others
+            why = "there is no error to measure, so there is no interval"
+            return Coefficient(value, None, None, f, n - 1, df, float(fdtrc(n - 1, df, f)), why)
         return Coefficient(value, low, high, f, n - 1, df, float(fdtrc(n - 1, df, f)))
 
     return Icc(

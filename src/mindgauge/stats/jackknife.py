@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import stdtr, stdtrit  # scipy.stats has the same and takes 40 MB more to import
 
-from mindgauge.stats.interval import Interval
+from mindgauge.stats.interval import Interval, tied
+from mindgauge.stats.proportion import unanimous
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from mindgauge.stats.interval import Ends
+
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
+
+UNMOVED = "no interval: it is the same without any one conversation"
 
 
 def effective(sizes: Floats, counts: Codes | None = None) -> float:
@@ -37,6 +42,7 @@ def student(
     counts: Codes,
     *,
     correlation: bool = False,
+    ends: Ends | None = None,
     level: float = 0.95,
     clusters: float | None = None,
 ) -> Interval:
@@ -50,6 +56,8 @@ def student(
         left_out: shape (K,), the estimate without a cluster of each kind; NaN where it is not defined.
         counts: shape (K,), how many clusters there are of each kind; C in all.
         correlation: whether θ lies between -1 and 1, as agreement coefficients do.
+        ends: the lowest and the highest value of a cluster's mean, where θ is the mean of clusters: no bound lies beyond
+            them, and where all clusters have the same value, the interval is that of `unanimous`.
         level: of confidence.
         clusters: how many clusters there are in effect (`effective`), for the degrees of freedom; C if not given.
     """
@@ -57,17 +65,31 @@ def student(
     freedom = (number if clusters is None else min(clusters, number)) - 1
     if not math.isfinite(value):
         return Interval(None, undefined="not defined: all values are the same, or there are none")
-    if number < 2 or freedom <= 0:
-        return Interval(value, undefined="no interval: fewer than two conversations")
-    if not np.isfinite(left_out).all():
-        return Interval(value, undefined="no interval: it rests on a single conversation")
-    if correlation and not (np.abs(np.append(left_out, value)) < 1).all():
-        return Interval(value, undefined="no interval: without one conversation, or with all, agreement is perfect")
+    hindrance = _hindrance(value, left_out, freedom, correlation=correlation)
+    if hindrance:
+        return Interval(value, undefined=f"no interval: {hindrance}")
     each, centre = (np.arctanh(left_out), math.atanh(value)) if correlation else (left_out, value)
     spread = float(counts @ (each - counts @ each / number) ** 2)
     half = float(stdtrit(freedom, (1 + level) / 2)) * math.sqrt((number - 1) / number * spread)
     low, high = centre - half, centre + half
-    return Interval(value, math.tanh(low), math.tanh(high)) if correlation else Interval(value, low, high)
+    if correlation:
+        low, high = math.tanh(low), math.tanh(high)
+    if tied(low, high):
+        if ends is None:
+            return Interval(value, undefined=UNMOVED)
+        return unanimous(min(max(value, ends[0]), ends[1]), freedom + 1, ends, level)
+    return Interval(value, low, high) if ends is None else Interval(value, max(low, ends[0]), min(high, ends[1]))
+
+
+def _hindrance(value: float, left_out: Floats, freedom: float, *, correlation: bool) -> str:
+    """Say why the jackknife gives no interval; empty where it does."""
+    if freedom <= 0:
+        return "fewer than two conversations"
+    if not np.isfinite(left_out).all():
+        return "it rests on a single conversation"
+    if correlation and not (np.abs(np.append(left_out, value)) < 1).all():
+        return "without one conversation, or with all, agreement is perfect"
+    return ""
 
 
 def p_value(value: float, left_out: Floats, counts: Codes) -> float | None:

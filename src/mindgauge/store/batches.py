@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from mindgauge.store.opening import one_line
+from mindgauge.store.run import listed
 
 if TYPE_CHECKING:
     import sqlite3
@@ -36,6 +37,8 @@ class Submission(msgspec.Struct):
     began: float
     """Seconds since 1970 at which it was decided on."""
     calls: int
+    unsupported: tuple[str, ...] = ()
+    """The parameters that its requests lack, since the provider does not take them."""
 
 
 class Held(NamedTuple):
@@ -74,8 +77,9 @@ class Batches:
 
     def submission(self, ident: str) -> Submission:
         """Return a batch by our id."""
-        query = "SELECT id, model, file, remote, began, calls FROM batches WHERE id = ?"
-        return Submission(*self._db.execute(query, (ident,)).fetchone())
+        query = "SELECT id, model, file, remote, began, calls, unsupported FROM batches WHERE id = ?"
+        row = self._db.execute(query, (ident,)).fetchone()
+        return msgspec.structs.replace(Submission(*row[:6]), unsupported=listed(row[6]))
 
     def keys(self, ident: str) -> set[bytes]:
         """Return the calls of a batch whose outcome is not in the run yet."""
@@ -95,12 +99,13 @@ class Batches:
 
     # -- changes ----------------------------------------------------------------------------------------------------
 
-    def intend(self, model: str, calls: Iterable[tuple[bytes, int]]) -> Submission:
+    def intend(self, model: str, calls: Iterable[tuple[bytes, int]], unsupported: Iterable[str] = ()) -> Submission:
         """Keep that calls, each with how often it will then have been submitted, are about to go into a batch."""
         calls = list(calls)
-        new = Submission(secrets.token_hex(8), model, "", "", time.time(), len(calls))
+        new = Submission(secrets.token_hex(8), model, "", "", time.time(), len(calls), tuple(sorted(unsupported)))
+        row = (new.id, model, new.began, new.calls, ",".join(new.unsupported))
         with one_line(self._path):
-            self._db.execute("INSERT INTO batches VALUES (?, ?, '', '', 0, ?, ?, '')", (new.id, model, new.began, new.calls))  # fmt: skip
+            self._db.execute("INSERT INTO batches VALUES (?, ?, '', '', 0, ?, ?, '', ?)", row)
             rows = ((key, new.id, attempt) for key, attempt in calls)
             self._db.executemany("INSERT OR REPLACE INTO batch_calls VALUES (?, ?, ?)", rows)
             self._db.commit()

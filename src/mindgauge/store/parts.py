@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 ORIGIN = frozenset({
     "batch", "began", "endpoint", "fingerprint", "model", "parameters", "phase", "project", "protocol", "selection",
-    "software", "source", "source_file",
+    "software", "source", "source_file", "unsupported",
 })  # fmt: skip
 """What of a rating's provenance is the same for many calls."""
 OWN = frozenset({"answered_in", "checks", "implied", "problem", "said", "uncertain"})

@@ -19,7 +19,7 @@ from mindgauge.store.parts import Parts
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 _PAGE = 500
@@ -29,7 +29,7 @@ def _insert(table: str, columns: int) -> str:
     return f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * columns)})"  # noqa: S608 - constant text
 
 
-_REPLY, _CALL = _insert("replies", 13), _insert("calls", 18)
+_REPLY, _CALL = _insert("replies", 13), _insert("calls", 19)
 _SERIES = "SELECT rater, criterion FROM series WHERE benchmark = ? ORDER BY rater, criterion"
 _RATINGS = """
 SELECT subject, criterion, rater, rater_kind, run, status, value, rationale, evidence, instrument, provenance FROM ratings
@@ -223,12 +223,12 @@ class Store:
         """Return a call that was finished before, unless it failed."""
         query = (
             "SELECT status, text, finish_reason, prompt_tokens, completion_tokens, cached_tokens, seconds, attempts, "
-            "model_resolved, fingerprint, cost, error, at FROM calls WHERE key = ? AND status != 'failed'"
+            "model_resolved, fingerprint, cost, error, at, unsupported FROM calls WHERE key = ? AND status != 'failed'"
         )
         row = self._db.execute(query, (key,)).fetchone()
         if row is None or row[1] is None:
             return None
-        return Exchange(Status(row[0]), row[1], row[2], Usage(*row[3:6]), *row[6:])
+        return exchange(row)
 
     def called(self, key: bytes) -> bool:
         """Say whether a call was finished before, and did not fail."""
@@ -250,7 +250,7 @@ class Store:
         self._calls.append((
             key, prompt, benchmark, model, run, done.status.value, done.text if text else None, done.finish_reason,
             usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, done.seconds, done.attempts,
-            done.model_resolved, done.fingerprint, done.cost, done.error, done.at,
+            done.model_resolved, done.fingerprint, done.cost, done.error, done.at, ",".join(done.unsupported),
         ))  # fmt: skip
 
     def add_reply(self, benchmark: str, reply: Reply) -> None:
@@ -313,6 +313,18 @@ class Store:
             if len(rows) < _PAGE:
                 return
             after = rows[-1][0]
+
+
+def exchange(row: Sequence[Any]) -> Exchange:
+    """Read a call: its columns from `status` on, in the order of the schema."""
+    status, text, reason, prompt, completion, cached, *rest, unsupported = row
+    done = Exchange(Status(status), text, reason, Usage(prompt, completion, cached), *rest)
+    return msgspec.structs.replace(done, unsupported=listed(unsupported))
+
+
+def listed(names: str) -> tuple[str, ...]:
+    """Read names that stand in one column."""
+    return tuple(filter(None, names.split(",")))
 
 
 def _rating(row: tuple[Any, ...]) -> Rating:

@@ -5,7 +5,7 @@ Ratings are many and say much alike, so what they share is kept once, and `ratin
 `pieces` a rationale, quotes or the course of a call, which all ratings of one answer share.
 """
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 SCHEMA = """
 CREATE TABLE samples (benchmark TEXT, position INTEGER, id TEXT, body BLOB,
     PRIMARY KEY (benchmark, id));
@@ -36,11 +36,12 @@ CREATE TRIGGER ratings_dropped INSTEAD OF DELETE ON ratings BEGIN
 END;
 CREATE TABLE calls (key BLOB PRIMARY KEY, prompt BLOB, benchmark TEXT, model TEXT, run INTEGER, status TEXT, text TEXT,
     finish_reason TEXT, prompt_tokens INTEGER, completion_tokens INTEGER, cached_tokens INTEGER, seconds REAL,
-    attempts INTEGER, model_resolved TEXT, fingerprint TEXT, cost REAL, error TEXT, at REAL);
+    attempts INTEGER, model_resolved TEXT, fingerprint TEXT, cost REAL, error TEXT, at REAL,
+    unsupported TEXT);
 CREATE INDEX calls_by_model ON calls (model, benchmark, status, prompt_tokens, completion_tokens, cached_tokens, seconds,
     attempts, cost);
 CREATE TABLE batches (id TEXT PRIMARY KEY, model TEXT, file TEXT, remote TEXT, found INTEGER, began REAL, calls INTEGER,
-    note TEXT);
+    note TEXT, unsupported TEXT);
 CREATE TABLE batch_calls (key BLOB PRIMARY KEY, batch TEXT, attempt INTEGER) WITHOUT ROWID;
 CREATE INDEX batch_calls_of ON batch_calls (batch);
 CREATE TRIGGER batch_call_kept AFTER INSERT ON calls BEGIN

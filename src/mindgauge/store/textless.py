@@ -10,9 +10,9 @@ import shutil
 from typing import TYPE_CHECKING
 
 from mindgauge.errors import MindgaugeError, UsageError
-from mindgauge.records import Exchange, Status, Usage, encode
+from mindgauge.records import Exchange, encode
 from mindgauge.store.opening import one_line
-from mindgauge.store.run import Store
+from mindgauge.store.run import Store, exchange
 from mindgauge.store.withheld import bare_call, bare_rating, bare_reply, without_text
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ PENDING = "pending"
 _IDS = "SELECT id FROM replies WHERE benchmark = ?"
 _CALLS = """
 SELECT key, prompt, benchmark, model, run, status, finish_reason, prompt_tokens, completion_tokens, cached_tokens, seconds,
-    attempts, model_resolved, fingerprint, cost, error, at FROM calls"""
+    attempts, model_resolved, fingerprint, cost, error, at, unsupported FROM calls"""
 
 
 class TextlessStore(Store):
@@ -214,10 +214,10 @@ class TextlessStore(Store):
                 if reply.id not in replies:
                     super().add_reply(benchmark, bare_reply(reply))
         calls = {key for (key,) in self.select("SELECT key FROM calls")}
-        for key, prompt, benchmark, model, run, status, reason, *rest in self._texts.select(_CALLS):
+        for key, prompt, benchmark, model, run, status, *rest in self._texts.select(_CALLS):
             if key not in calls:
-                done = Exchange(Status(status), "", reason, Usage(*rest[:3]), *rest[3:])
-                super().add_call(key, prompt, benchmark, model, run, bare_call(done), text=False)
+                done = bare_call(exchange((status, "", *rest)))
+                super().add_call(key, prompt, benchmark, model, run, done, text=False)
         super().flush()
 
     def _kept(self, benchmark: str) -> set[str]:

@@ -38,11 +38,11 @@ class Attempt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def aim(self, criterion: Criterion) -> int | float | str:
         """Return the level it wants."""
-        return criterion.values[-1 if self.aims == "best" else 0]
+        return criterion.worst_first[-1 if self.aims == "best" else 0]
 
     def filled(self, criterion: Criterion) -> str:
         """Write it for a criterion; other words in braces stay as they are."""
-        levels = {"best": criterion.values[-1], "worst": criterion.values[0]}
+        levels = {"best": criterion.worst_first[-1], "worst": criterion.worst_first[0]}
         slots = {name: json.dumps(level, ensure_ascii=False) for name, level in levels.items()}
         return _SLOT.sub(lambda slot: {**slots, "criterion": criterion.name}[slot[1]], self.text)
 

@@ -11,8 +11,8 @@ import polars as pl
 from mindgauge import benchmark as benchmarks
 from mindgauge.analysis.audit import checks
 from mindgauge.analysis.audit.finding import Finding, Severity
+from mindgauge.analysis.audit.reading import layout, run, shape
 from mindgauge.analysis.audit.reading import ratings as ratings_files
-from mindgauge.analysis.audit.reading import run, shape
 from mindgauge.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -93,10 +93,13 @@ def _materials(
     for path in paths:
         if (path / "run.sqlite").is_file():
             yield from run.read(path)
+        elif layout.is_one(path):
+            yield layout.read(path)
     ratings = [path for path in paths if path.is_file() and _is_ratings(path)]
     if ratings or tables:
         yield "ratings", ratings_files.material([*ratings, *tables], scale)
-    others = [path for path in paths if path not in ratings and not (path / "run.sqlite").is_file()]
+    known = [path for path in paths if (path / "run.sqlite").is_file() or layout.is_one(path)]
+    others = [path for path in paths if path not in (*ratings, *known)]
     if others:
         found = list(shape.read(others))
         if not any(material.texts.height or material.ratings.height for _, material in found):
@@ -137,8 +140,4 @@ def _released(sources: Sequence[str | Path | Frame], data: Path) -> Iterator[tup
         )
     for benchmark in found:
         assert benchmark.material is not None
-        try:
-            yield benchmark.name, benchmark.material(data)
-        except DataError as error:
-            packed = next(iter(sorted(data.glob("*.zip"))), None)
-            raise DataError(f"{error}; unpack {packed.name} first" if packed else str(error)) from error
+        yield benchmark.name, benchmark.material(data)

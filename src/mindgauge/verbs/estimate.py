@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge.records import Reply, Status
-from mindgauge.store import Store
 from mindgauge.verbs import ahead, plan
 from mindgauge.verbs.ahead import Step
+from mindgauge.verbs.entry_test import ahead_of
 from mindgauge.verbs.forecast import Forecast, forecast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from mindgauge.anchors import Anchor
     from mindgauge.benchmark import Benchmark
     from mindgauge.models.request import Model
     from mindgauge.raters.judge import Instrument
@@ -72,7 +71,7 @@ def foresee(
             for model in judges.models:
                 of_this += ahead.judging(path, benchmark, model, asked, unwritten, times, "judge")
         steps += of_this if len(benchmarks) == 1 else [one.named(benchmark.name) for one in of_this]
-    steps += _entry_tests(path, tests, judges.models, asked)
+    steps += ahead_of(path, tests, asked)
     models = [*tested.models, *judges.models]
     return _summed(path, ", ".join(b.name for b in benchmarks), steps, models, asked)
 
@@ -107,7 +106,7 @@ def foresee_judging(
         steps += [ahead.asking(path, benchmark, samples, model, each, asked.judge_runs) for each in instruments]
         if not benchmark.closed:
             steps += ahead.judging(path, benchmark, model, asked, readable, asked.judge_runs, "judge")
-    steps += _entry_tests(path, tests, judges.models, asked)
+    steps += ahead_of(path, tests, asked)
     return _summed(path, benchmark.name, steps, judges.models, asked)
 
 
@@ -115,25 +114,6 @@ def _is_judged(benchmark: Benchmark, sample: Sample, reply: Reply, asked: Asked)
     """Whether there is a reply to judge, and a protocol to judge it by."""
     known = not benchmark.protocol or asked.protocol == plan.RECOGNISED or benchmark.protocol in sample.tags
     return reply.status is Status.OK and known
-
-
-def _entry_tests(path: Path, tests: Sequence[EntryTest], judges: Sequence[Model], asked: Asked) -> Iterator[Ahead]:
-    once = msgspec.structs.replace(asked, judge_runs=1)
-    for benchmark, anchors in tests:
-        subjects = _anchors(path, benchmark.anchored, anchors)
-        for model in judges:
-            yield from ahead.judging(path, benchmark.anchored, model, once, subjects, 1, "entry test")
-
-
-def _anchors(path: Path, benchmark: Benchmark, anchors: Sequence[Anchor]) -> list[tuple[Sample, Reply]]:
-    """Return the anchors that would be rated: those asked for, and those that the run holds from before."""
-    written = [(anchor.sample, anchor.records("")[0]) for anchor in anchors]
-    found = {reply.id: (sample, reply) for sample, reply in written}
-    if (path / "run.sqlite").is_file():
-        with Store(path) as store:
-            for reply in store.replies(benchmark.name):
-                found[reply.id] = (store.sample(benchmark.name, reply.sample), reply)
-    return list(found.values())
 
 
 def _summed(path: Path, benchmark: str, found: Sequence[Ahead], models: Sequence[Model], asked: Asked) -> DryRun:

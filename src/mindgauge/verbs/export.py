@@ -11,6 +11,7 @@ import msgspec
 from mindgauge.errors import UsageError
 from mindgauge.exports.address import destination, is_address
 from mindgauge.exports.folder import Folder, Written
+from mindgauge.rounding import megabytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,9 +132,9 @@ def _write_tables(
 
 def _sent(files: Folder, *, text: bool) -> str:
     """Say what left this machine."""
-    size = sum(file.size for file in files.written) / 1e6
+    size = sum(file.size for file in files.written)
     what = "what people and models said included" if text else "without text, as the run was made"
-    return f"{len(files.written)} files, {size:.1f} MB, {what}, left this machine for {files.out}"
+    return f"{len(files.written)} files, {megabytes(size)}, {what}, left this machine for {files.out}"
 
 
 def _review(out: Path, store: Store, found: list[Benchmark], unsafe: str | None) -> tuple[list[Written], list[str]]:

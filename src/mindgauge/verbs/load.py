@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge import benchmark as benchmarks
-from mindgauge import manifest
+from mindgauge import files, manifest
 from mindgauge.engine import put_gold
 from mindgauge.errors import DataError, UsageError
 from mindgauge.records import digest
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from mindgauge.benchmark import Benchmark, Released
+    from mindgauge.files import Readable
 
 _BATCH = 2000
 """Records that are committed together."""
@@ -151,14 +152,19 @@ def _sources(data: Path, found: Sequence[Released]) -> dict[str, str]:
     ]
     origins += [record.provenance for released in found for record in released.ratings]
     names = {str(origin["source_file"]) for origin in origins if origin.get("source_file")}
-    files: dict[str, list[Path]] = {}
-    for path in [data] if data.is_file() else sorted(data.rglob("*")):
-        files.setdefault(path.name, []).append(path)
+    root = data.resolve()
+    lying: dict[str, Readable] = {root.as_posix(): data} if data.is_file() else {}
+    if data.is_dir():
+        lying = {(root / file.place).as_posix(): file for file in files.below(data).packed}
+        lying |= {(root / path.relative_to(data)).as_posix(): path for path in files.walk(data)}
+    by_name: dict[str, list[tuple[str, Readable]]] = {}
+    for place, file in sorted(lying.items()):
+        by_name.setdefault(file.name, []).append((place, file))
     hashes = {}
     for name in sorted(names):
-        for path in files.get(Path(name).name, ()):
-            if path.resolve().as_posix().endswith(f"/{name}"):
-                hashes[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+        for place, file in by_name.get(Path(name).name, ()):
+            if place.endswith(f"/{name}"):
+                hashes[name] = hashlib.sha256(file.read_bytes()).hexdigest()
                 break
     return hashes
 

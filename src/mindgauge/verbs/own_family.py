@@ -1,16 +1,18 @@
 """A judge may not rate what models of its own family wrote, unless it is said that it may; the report then tells of it.
 
-Only names that tell a known family are refused. A model of another name that judges itself is not: the report warns of
-it, but a name that a team gave its own server says nothing of where the model comes from.
+Refused are names that tell a known family, and the very same model: the same name, or the same name at the same server,
+however either is written. Of two models that a team runs itself, other names say nothing of where they come from: the
+report warns where they begin alike.
 """
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from mindgauge import manifest
 from mindgauge.errors import UsageError
-from mindgauge.raters.family import same_maker
+from mindgauge.raters.family import same_maker, same_model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,28 +23,44 @@ if TYPE_CHECKING:
 _NAMED = 3
 
 
-def judged(judges: Sequence[Model], written: Mapping[str, int], *, allowed: bool) -> dict[str, list[str]]:
+def judged(
+    judges: Sequence[Model], written: Mapping[str, int], specs: Mapping[str, str], *, allowed: bool
+) -> dict[str, list[str]]:
     """Return, for each judge, the models of its own family whose replies it is to rate.
 
-    A replay is no judge in this sense: its verdicts exist already. Nor is a model without a name known to be of a family.
+    A replay is no judge in this sense: its verdicts exist already.
 
     Args:
         judges: the models that are to rate.
         written: how many replies there are by each model.
+        specs: what the user typed for each model of this command, by name: a name has only the first of several servers.
         allowed: whether a judge may rate its own family.
 
     Raises:
         UsageError: one would, and may not.
     """
+
+    def itself(judge: str, model: str) -> bool:
+        return same_model(specs.get(judge, judge), specs.get(model, model), os.environ)
+
     asked = [judge.name for judge in judges if not judge.name.startswith("replay/")]
-    kin = {judge: sorted(model for model in written if same_maker(judge, model)) for judge in asked}
+    kin = {
+        judge: sorted(model for model in written if same_maker(judge, model) or itself(judge, model)) for judge in asked
+    }
     kin = {judge: models for judge, models in kin.items() if models}
     if kin and not allowed:
         judge, models = next(iter(kin.items()))
         count = sum(written[model] for model in models)
         names = ", ".join(models[:_NAMED]) + (f" and {len(models) - _NAMED} more" if len(models) > _NAMED else "")
         others = f" (so would {', '.join(list(kin)[1:])})" if len(kin) > 1 else ""
-        whose = "its own replies" if models == [judge] else f"replies of its own family, by {names}"
+        if all(itself(judge, model) for model in models):
+            whose = (
+                "its own replies"
+                if models == [judge]
+                else f"its own replies (of {names}, the same model at the same server)"
+            )
+        else:
+            whose = f"replies of its own family, by {names}"
         raise UsageError(
             f"{judge} would judge {count} of {whose}{others}, and models favour their own kind; name a judge of another "
             "family with --judge, or add --own-family to do it anyway, which the report will say"

@@ -20,6 +20,7 @@ from mindgauge.raters.rule import Rule, open_rule
 from mindgauge.records import digest
 from mindgauge.rubric import Method
 from mindgauge.verbs import classifying
+from mindgauge.verbs.sending import Sending
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,12 +47,14 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     methods: tuple[Method, ...] = (Method.RULE,)
     protocol: str = GOLD
     temperature: float | None = None
-    judge_temperature: float | None = None
+    judge_temperature: float | None = 0.0
     max_cost: float | None = None
     ask: tuple[Way, ...] = (Way.FLAT,)
     shots: int | None = None
     shot_seed: int | None = None
     settings: Settings = Settings()
+    sending: Sending = msgspec.field(default_factory=Sending)
+    """Whom this command asks, and which key goes where; filled as models are opened."""
 
     def __post_init__(self) -> None:
         for name in ("runs", "judge_runs"):
@@ -111,9 +114,12 @@ def open_models(specs: Sequence[str | Model], asked: Asked) -> list[Model]:
     """Find every model that is named; one that is given as an object is taken as it is.
 
     Raises:
-        UsageError: one is unknown or named twice, or has no known price though `max_cost` is given.
+        UsageError: one is unknown or named twice, has no known price though `max_cost` is given, or would get another
+            server's key.
     """
     models = [open_model(spec, asked.settings) if isinstance(spec, str) else spec for spec in dict.fromkeys(specs)]
+    for spec, model in zip(dict.fromkeys(specs), models, strict=True):
+        asked.sending.add(model.name, spec if isinstance(spec, str) else "")
     twice = next((name for name, count in Counter(model.name for model in models).items() if count > 1), None)
     if twice is not None:
         raise UsageError(f"two models are both called {twice}; name its servers in one list, once")
@@ -201,7 +207,7 @@ def judging(
 
     def step(model: Model, instrument: Instrument) -> Step:
         judge = judging_by(model, instrument, asked)
-        recognise = judge_for(model, seen_by.instrument(asked.mode), asked.parameters) if seen_by else None
+        recognise = judge_for(model, seen_by.instrument(asked.mode), asked.judge_parameters) if seen_by else None
         return lambda: rate(session, benchmark, judge, model, runs=asked.judge_runs, recognise=recognise)
 
     its = instruments(benchmark, asked) if found is None else found
@@ -223,6 +229,7 @@ def work(
         for phase in phases:
             await in_lanes(session, phase(session))
 
+    asked.sending.begin(store)
     began = time.perf_counter()
     try:
         classifying.work(store, classifiers, progress)

@@ -14,7 +14,7 @@ from mindgauge.redaction import redacted
 from mindgauge.verbs import classifying, directory, given, length, plan, ways
 from mindgauge.verbs import dialogues as multi_turn
 from mindgauge.verbs import own_family as kinship
-from mindgauge.verbs.entry_test import entry_tests, take
+from mindgauge.verbs.entry_test import announce, entry_tests, remember, take
 from mindgauge.verbs.estimate import DryRun, foresee_judging
 
 if TYPE_CHECKING:
@@ -40,13 +40,13 @@ def rate(
     mode: str = "joint",
     method: str | Sequence[str] = "rule",
     protocol: str = plan.GOLD,
-    judge_temperature: float | None = None,
+    judge_temperature: float | None = 0.0,
     ask: str | Sequence[str] = "flat",
     shots: int | None = None,
     shot_seed: int | None = None,
     max_cost: float | None = None,
     own_family: bool = False,
-    qualify: bool = False,
+    qualify: bool | None = None,
     anchors: int | None = None,
     settings: Settings | None = None,
     text: bool = True,
@@ -75,14 +75,14 @@ def rate(
         method: of judging: `general` (the criteria's names alone), `rule` (what each level looks like), `chain` (checks,
             evidence, rule, verdict); every one but `rule` gives a rater of its own, `JUDGE (chain)`.
         protocol: `gold` or `recognised`, see `run`.
-        judge_temperature: of the judges; their own default if not given.
+        judge_temperature: of the judges; None for their own default.
         ask: how a closed question is put to models, see `run`.
         shots: examples per label in the few-shot way, 1 if not given; they come from our own samples.
         shot_seed: of the choice of examples, 0 if not given.
         max_cost: US dollars.
         own_family: let models judge replies by models of their own family, too; the report then says so.
-        qualify: let every judge first rate replies of ours whose level is known, as its entry test.
-        anchors: at most this many of those, spread over levels and protocols; all if not given.
+        qualify: whether judges first rate replies of ours whose level is known, as their entry test, see `run`.
+        anchors: at most this many of those, spread over levels and protocols, see `run`.
         settings: how endpoints are called.
         text: whether the run keeps what people and models said, or only hashes of it and places in it.
         dry_run: only say what it would take.
@@ -111,13 +111,13 @@ def rate(
     judges = opened(plan.listed(judge), [benchmark], asked)
     if not judges.names:
         raise UsageError("name a judge with --judge")
-    tests = entry_tests([benchmark], judges.models, qualify=qualify, limit=anchors)
+    tests = entry_tests([benchmark], judges.models, asked, qualify=qualify, limit=anchors)
     if dialogues is not None:
         found = given.several_turns(dialogues, benchmark, columns or {}, unit, limit, judges, asked)
     else:
         found = _replies(replies, benchmark, columns or {}, limit, out)
     given.need_a_protocol(found, judges, asked)
-    kin = kinship.judged(judges.models, found.written(), allowed=own_family)
+    kin = kinship.judged(judges.models, found.written(), asked.sending.specs, allowed=own_family)
     its = ways.instruments(benchmark, None, asked, found.samples)
     if found.run is not None and not text:
         raise UsageError(f"--no-text is for a new run, and {found.run} keeps its texts")
@@ -130,6 +130,7 @@ def rate(
         length.asked_about(notice, benchmark, judges.models, its, found.samples)
     else:
         length.judged(notice, benchmark, judges.models, found.subjects(), asked)
+    announce(folder, tests, asked, notice)
     if dry_run:
         return foresee_judging(folder, benchmark, found.samples, found.subjects(), its, judges, tests, asked)
     with found.kept(folder, whole, command, text=text, notice=notice) as store:
@@ -137,9 +138,11 @@ def rate(
         kinship.keep(folder, kin)
         if found.run is not None:
             _note(folder, judges, command)
-        take(store, tests, judges.models, asked, progress)
+        take(store, tests, asked, progress)
         plan.rate_all(store, [benchmark], judges, asked, progress, its or None)
-    return score(folder)
+    scores = score(folder)
+    remember(tests, scores.qualifications, asked)
+    return scores
 
 
 def _replies(

@@ -13,11 +13,15 @@ from mindgauge.errors import UsageError
 
 
 class Reproduction(msgspec.Struct, frozen=True):
-    """Every published number beside the recomputed one. `counts` says how many match, differ, are missing or repaired."""
+    """Every published number beside the recomputed one. `counts` says how many match, differ, are missing or repaired.
+
+    `from_files` counts those that were recomputed from released files, and not from other printed numbers alone.
+    """
 
     benchmark: str
     cells: list[Comparison]
     counts: dict[str, int]
+    from_files: int = 0
 
     @property
     def table(self) -> pl.DataFrame:
@@ -42,9 +46,14 @@ def reproduce(name: str, *, data: str | Path) -> Reproduction:
     found = [b for b in benchmarks.of_family(name) if b.reproduce is not None and b.published is not None]
     if not found:
         raise UsageError(f"{name}: nothing published is recorded here, so nothing can be reproduced")
-    cells = []
+    cells: list[Comparison] = []
+    from_files = 0
     for benchmark in found:
         assert benchmark.reproduce is not None
         assert benchmark.published is not None
-        cells += compare(load_published(benchmark.published), benchmark.reproduce(Path(data)))
-    return Reproduction(name, cells, counts(cells))
+        published = load_published(benchmark.published)
+        of_print = {number.table for number in published if number.of_print}
+        compared = compare(published, benchmark.reproduce(Path(data)))
+        from_files += sum(cell.verdict != "missing" and cell.table not in of_print for cell in compared)
+        cells += compared
+    return Reproduction(name, cells, counts(cells), from_files)

@@ -15,7 +15,7 @@ from mindgauge.store.textless import TextlessStore
 from mindgauge.verbs import classifying, directory, length, plan, ways
 from mindgauge.verbs import own_family as kinship
 from mindgauge.verbs.at_hand import at_hand
-from mindgauge.verbs.entry_test import entry_tests, take
+from mindgauge.verbs.entry_test import announce, entry_tests, remember, take
 from mindgauge.verbs.estimate import DryRun, foresee
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from mindgauge.engine import Progress, Session, Step
     from mindgauge.models.request import Model
     from mindgauge.records import Sample
+
+
+_NAMED = 3
 
 
 def run(
@@ -41,13 +44,13 @@ def run(
     method: str | Sequence[str] = "rule",
     protocol: str = plan.GOLD,
     temperature: float | None = None,
-    judge_temperature: float | None = None,
+    judge_temperature: float | None = 0.0,
     ask: str | Sequence[str] = "flat",
     shots: int | None = None,
     shot_seed: int | None = None,
     max_cost: float | None = None,
     own_family: bool = False,
-    qualify: bool = False,
+    qualify: bool | None = None,
     anchors: int | None = None,
     settings: Settings | None = None,
     text: bool = True,
@@ -76,7 +79,7 @@ def run(
             evidence, rule, verdict); every one but `rule` gives a rater of its own, `JUDGE (chain)`.
         protocol: `gold`, by the sample's category, or `recognised`, by the one the judge itself sees.
         temperature: of the models under test; their own default if not given.
-        judge_temperature: of the judges.
+        judge_temperature: of the judges; None for their own default.
         ask: how closed questions are put to models: `flat`, `unordered`, `few-shot`, `sequential`, as far as the benchmark has it.
             Each way but the flat one gives a rater of its own, `MODEL (few-shot)`.
         shots: examples per label in the few-shot way, 1 if not given. They come from the training part below `data`, or
@@ -84,8 +87,10 @@ def run(
         shot_seed: of the choice of examples, 0 if not given.
         max_cost: US dollars that the run may cost in all, earlier calls included.
         own_family: let models judge replies by models of their own family, too; the report then says so.
-        qualify: let every judge first rate replies of ours whose level is known, as its entry test.
-        anchors: at most this many of those per benchmark, spread over levels and protocols; all if not given.
+        qualify: whether judges first rate replies of ours whose level is known, as their entry test; if not given, models
+            that this machine has not seen pass do.
+        anchors: at most this many of those per benchmark, spread over levels and protocols; all if not given, and 40
+            where nobody asked for the test.
         settings: how endpoints are called.
         text: whether the run keeps what people and models said, or only hashes of it and places in it.
         dry_run: only say what it would take.
@@ -114,8 +119,10 @@ def run(
         raise UsageError("name a model under test with --model")
     judges = plan.open_judges(plan.listed(judge), found, asked)
     instruments = [ways.instruments(benchmark, folder, asked) for benchmark in found]
-    tests = entry_tests(found, judges.models, qualify=qualify, limit=anchors, where=where)
-    kin = kinship.judged(judges.models, _written(tested.models, found, samples, asked), allowed=own_family)
+    tests = entry_tests(found, judges.models, asked, qualify=qualify, limit=anchors, where=where)
+    kin = kinship.judged(
+        judges.models, _written(tested.models, found, samples, asked), asked.sending.specs, allowed=own_family
+    )
     whole = directory.whole_plan(
         found, samples, asked, text=text,
         models=tested.names, judges=judges.names,
@@ -124,8 +131,9 @@ def run(
     path = Path(out) if out is not None else directory.folder_for(whole)
     for benchmark, found_samples, its in zip(found, samples, instruments, strict=True):
         length.asked_about(notice, benchmark, tested.models, its, found_samples)
-    for line in known.lines:
+    for line in (*known.lines, *_unjudged(found, judges, path)):
         (notice or _silent)(line)
+    announce(path, tests, asked, notice)
     if dry_run:
         return foresee(path, found, samples, instruments, tested, judges, tests, asked)
     with directory.begun(path, whole, command, text=text, notice=notice) as store:
@@ -147,9 +155,24 @@ def run(
             return steps
 
         plan.work(store, asked, progress, [replies], tested.classifiers)
-        take(store, tests, judges.models, asked, progress)
+        take(store, tests, asked, progress)
         plan.rate_all(store, [b for b in found if not b.closed], judges, asked, progress)
-    return score(path)
+    scores = score(path)
+    remember(tests, scores.qualifications, asked)
+    return scores
+
+
+def _unjudged(found: Sequence[benchmarks.Benchmark], judges: plan.Raters, path: Path) -> Iterator[str]:
+    """Say which replies will be paid for and rated by nobody."""
+    read = {benchmark.name for benchmark in found if benchmark.readings}
+    open_ = [benchmark.name for benchmark in found if not benchmark.closed]
+    if open_ and not judges.names:
+        names = ", ".join(open_[:_NAMED]) + (f" and {len(open_) - _NAMED} more" if len(open_) > _NAMED else "")
+        less = " but by rule" if read.issuperset(open_) else ""
+        yield (
+            f"no judge is named, so replies to {names} will be asked for and not rated{less}; name one with --judge, or "
+            f"rate the run afterwards: mindgauge rate {open_[0]} --replies {path} --judge NAME"
+        )
 
 
 def _silent(_: str) -> None:

@@ -80,7 +80,7 @@ def test_p_and_interval_of_a_mean_are_student_s(seed: int) -> None:
     without = (gaps.sum() - gaps) / 14
     expected = stats.ttest_1samp(gaps, 0)
     assert p_value(float(gaps.mean()), without, np.ones(15, dtype=np.intp)) == pytest.approx(expected.pvalue)
-    found = bound_of_mean(pl.DataFrame({"cluster": [str(n) for n in range(15)], "number": gaps}))
+    found = bound_of_mean(pl.DataFrame({"cluster": [str(n) for n in range(15)], "number": gaps}), (-9.0, 9.0))
     assert (found.low, found.high) == pytest.approx(tuple(expected.confidence_interval()))
 
 

@@ -13,6 +13,7 @@ from scipy.stats import pearsonr
 from sklearn.metrics import cohen_kappa_score
 
 from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
+from mindgauge.analysis.reliability.favour import CANNOT_TELL, FAVOURS, NO_SIGN
 from mindgauge.errors import DataError, UsageError
 from tests.analysis.reliability.conftest import World, made
 
@@ -258,11 +259,38 @@ def test_one_influential_system_is_named() -> None:
     assert warned(world.card(), "one system carries much", "without s5")
 
 
-def test_kin_are_named_with_the_favour_they_get(world: World) -> None:
-    frame = world.rated_by("anna", "person").rated_by("openai/gpt-4o", s3=1.0).frame()
-    frame = frame.with_columns(pl.col("system").replace({"s3": "gpt-4o-mini"}))
-    [card] = made(frame).cards
-    assert warned(card, "family of gpt-4o-mini", "for its kin")
+def of_family(world: World, *others: str) -> Card:
+    """Return the card of a judge that rates a model of its own family, s3."""
+    world.rated_by("openai/gpt-4o", noise=0.3, s3=1.0)
+    for other in others:
+        world.rated_by(other, noise=0.4, bias=-0.3)
+    frame = world.frame().with_columns(pl.col("system").replace({"s3": "gpt-4o-mini"}))
+    return next(card for card in made(frame).cards if card.judge == "openai/gpt-4o")
+
+
+def test_a_judge_that_favours_its_kin_is_told_so(world: World) -> None:
+    card = of_family(world.rated_by("anna", "person").rated_by("bea", "person"), "mistral-large")
+    assert card.favour is not None
+    assert (card.favour.outcome, card.favour.kin) == (FAVOURS, ["gpt-4o-mini"])
+    assert (card.favour.favour.low or 0) > 0.5
+    assert warned(card, "family of gpt-4o-mini", "favours it by", "another judge's", "the family or the model")
+
+
+def test_without_a_judge_of_another_family_nobody_can_tell(world: World) -> None:
+    card = of_family(world.rated_by("anna", "person").rated_by("bea", "person"), "gpt-5-nano")
+    assert card.favour is not None and card.favour.outcome == CANNOT_TELL
+    assert warned(card, "cannot be told, because no judge of another family rated the same replies", "beyond people +")
+
+
+def test_better_replies_of_its_kin_are_no_favour() -> None:
+    """The best of six systems is the judge's kin, and the judge is stricter than people: plain bias accuses it."""
+    world = World(conversations=150).rated_by("anna", "person", noise=0.5).rated_by("bea", "person", noise=0.5)
+    world.rated_by("openai/gpt-4o", bias=-0.7, noise=0.4).rated_by("mistral-large", noise=0.4)
+    frame = world.frame().with_columns(pl.col("system").replace({"s5": "gpt-4o-mini"}))
+    card = next(card for card in made(frame).cards if card.judge == "openai/gpt-4o")
+    assert card.favour is not None and card.favour.outcome == NO_SIGN
+    assert warned(card, "there is no sign that it favours it")
+    assert all(card.favour is None for card in made(world.frame()).cards), "it rated none of its family"
 
 
 def test_a_crowded_best_level_is_named(world: World) -> None:

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
-from mindgauge.analysis.reliability.danger import danger, together
+from mindgauge.analysis.reliability.danger import danger
 from mindgauge.analysis.reliability.scale import Scale, of_criterion
-from mindgauge.analysis.reliability.unsafe import Rule, Unsafe
+from mindgauge.analysis.reliability.unsafe import Rule, Unsafe, together
 from mindgauge.benchmark import registry
 from mindgauge.errors import UsageError
 from mindgauge.rubric import Scale as Kind
@@ -94,14 +94,27 @@ def test_the_worst_level_is_looked_at_alone() -> None:
     assert (of_judge.lowest.events, of_judge.lowest.n) == (1, 2)
 
 
-def test_misses_at_the_worst_level_are_no_chance() -> None:
-    people = [*[1.0] * 10, *[2.0] * 110]
-    blind = [*[4.0] * 10, *[2.0] * 110]
-    of_judge = end({"a": people}, blind)
+def test_misses_that_gather_in_a_place_are_no_chance() -> None:
+    people = [2.0] * 120
+    blind = [*[4.0] * 5, *[2.0] * 115]
+    rated, asked = rows({"a": people}), rows({"judge": blind})
+    one_system = pl.when(pl.col("subject").str.slice(1).cast(pl.Int64) < 10).then(pl.lit("t")).otherwise(pl.lit("s"))
+    of_judge = danger(asked, rated.with_columns(system=one_system), FIVE)
+    assert of_judge is not None
     assert of_judge.found.low is not None and of_judge.found.low > 0.8, "the share alone would pass"
-    assert [place.where for place in of_judge.concentrated if place.p < 0.05] == ["people's worst level"]
-    spread = [*[2.0] * 10, *[4.0] * 10, *[2.0] * 100]
-    assert not [place for place in end({"a": people}, spread).concentrated if place.p < 0.05]
+    assert [(place.where, place.missed, place.n) for place in of_judge.concentrated if place.p < 0.05] == [("t", 5, 10)]
+    every_other = (
+        pl.when(pl.col("subject").str.slice(1).cast(pl.Int64) % 2 == 0).then(pl.lit("t")).otherwise(pl.lit("s"))
+    )
+    spread = danger(asked, rated.with_columns(system=every_other), FIVE)
+    assert spread is not None
+    assert not [place for place in spread.concentrated if place.p < 0.05]
+
+
+def test_what_is_missed_of_the_worst_level_counts_whatever_unsafe_level_it_is_given() -> None:
+    of_judge = end({"a": [1, 1, 1, 2]}, [2, 3, None, 1])
+    assert of_judge.lowest_unsafe is not None
+    assert (of_judge.lowest_unsafe.events, of_judge.lowest_unsafe.n) == (1, 3)
 
 
 def test_of_classes_more_than_half_of_people_must_call_it_unsafe() -> None:

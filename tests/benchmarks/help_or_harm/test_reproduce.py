@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mindgauge.analysis.reproduce import compare, counts, load_published
+from mindgauge.benchmarks.help_or_harm.released import parse_name
 from mindgauge.benchmarks.help_or_harm.reproduce import PUBLISHED, reproduce
 from mindgauge.errors import DataError
 
-from .conftest import add_test_responses
+from .conftest import Copy, add_test_responses
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from mindgauge.analysis.reproduce import Comparison
 
-    from .conftest import Copy
-
 Key = tuple[str, str, str]
+ARCHIVED = {"derived.judges.archived", "derived.judges.people", "derived.judges.constant_archived"}
+"""What was measured on the models whose answers were released then."""
 
 
 def compared(data: Path) -> dict[Key, Comparison]:
@@ -57,6 +58,49 @@ def test_the_two_earlier_figures_that_were_rounded_wrongly_are_the_only_ones_to_
     assert differing == {
         ("derived.labels.against_people", "gpt-5-nano", "kappa"): pytest.approx(0.771461, abs=1e-6),
         ("derived.judges.archived", "gpt-5-nano", "mae_h1"): pytest.approx(98.6666667 / 92, abs=1e-6),
+    }
+
+
+def with_two_more_models(real: Path, folder: Path) -> Path:
+    """Copy the authors' files, with made-up answers of the two models whose replies people scored and nobody released."""
+    copy = Copy(folder)
+    for path in real.rglob("*.json"):
+        link = folder / path.relative_to(real)
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(path)
+    (lowest,) = real.rglob("sampled_lowest_scores_n200.json")
+    here = {path.stem for path in real.rglob("*-answers-*.json")}
+    drawn = [parse_name(str(row["sampled_from"])) for row in json.loads(lowest.read_text(encoding="utf-8"))]
+    names = {f"{p['model']}-answers-{p['dataset']}-{p['time']}" for _, p in filter(None, drawn)} - here
+    assert {name.partition("-answers-")[0] for name in names} == {"deepseek-chat", "grok-4-fast-non-reasoning"}
+    for name in names:
+        rows = [
+            {"inputs": ["Made up."], "label": "no_crisis", "dataset_id": "hugg_1", "answer": f"reply {i}"}
+            for i in range(206)
+        ]
+        copy.write(f"llm_answer/{name}.json", rows)
+    return folder
+
+
+def test_figures_of_a_part_are_held_against_that_part_alone(real: Path, tmp_path: Path) -> None:
+    before, after = compared(real), compared(with_two_more_models(real, tmp_path / "more"))
+    assert after == before, "what was measured on three models is not held against five"
+
+
+def test_figures_of_a_part_are_not_held_against_less_of_it(real: Path, tmp_path: Path) -> None:
+    whole = compared(real)
+    for path in real.rglob("*.json"):
+        if path.parent.name != "llm_answer" or not path.name.startswith("gpt-5-nano"):
+            link = tmp_path / path.relative_to(real)
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(path)
+    found = compared(tmp_path)
+    lacking = {key: c for key, c in found.items() if key[0] in ARCHIVED}
+    assert len(lacking) == 52
+    assert {c.verdict for c in lacking.values()} == {"missing"}
+    assert all(c.note.startswith("not compared: measured on 92 subjects") for c in lacking.values())
+    assert {key for key, c in found.items() if c.verdict == "differs"} <= {
+        key for key, c in whole.items() if c.verdict == "differs"
     }
 
 

@@ -21,12 +21,11 @@ from mindgauge.benchmarks.mentalbench.reproduce import (
     PUBLISHED,
     estimates,
     reproduce,
-    source_class,
-    source_interval,
     system_means,
     two_way_interval,
     units,
 )
+from mindgauge.benchmarks.mentalbench.source_rule import classify, interval
 from mindgauge.cli import app
 
 from .conftest import CLAUDE, GPT, PEOPLE, SYSTEMS, cell, rated, values
@@ -121,13 +120,13 @@ def test_all_printed_classes_follow_from_the_printed_widths() -> None:
     for row in rows:
         width, status = found["cells", row, "width"].value, found["cells", row, "status"].value
         assert isinstance(width, float)
-        assert source_class(width) == status
+        assert classify(width) == status
     assert Counter(found["cells", row, "status"].value for row in rows) == {"GR": 9, "MR": 10, "PR": 9}
 
 
 def test_classes_have_their_limits_in_the_better_class() -> None:
     widths = (0.2, 0.355, 0.3554, 0.356, 0.56, 0.561, 1.4)
-    assert [source_class(width) for width in widths] == ["GR", "GR", "GR", "MR", "MR", "PR", "PR"]
+    assert [classify(width) for width in widths] == ["GR", "GR", "GR", "MR", "MR", "PR", "PR"]
 
 
 # -- the authors' files --------------------------------------------------------------------------------------------
@@ -156,7 +155,7 @@ def test_eight_systems_are_the_released_scripts(real_values: dict[str, Values], 
     """The script's seeds give its intervals to the last digit."""
     eight = pairs.by_row(*both(real_values, judge, units(JUDGES[judge])[1:]))
     means, found = system_means(eight), estimates(eight)
-    low, high, _ = source_interval(means)
+    low, high, _ = interval(means)
     for k, expected in enumerate(EIGHT[judge]):
         assert (found.c1[k], found.a1[k]) == pytest.approx(plain_icc(means[k]), abs=1e-10)
         assert (found.c1[k], found.a1[k], low[k], high[k]) == pytest.approx(expected, abs=6e-4)
@@ -332,7 +331,7 @@ def test_discarded_resamples_are_counted(small: Copy) -> None:
     """With as good as random means some resamples fall outside [0, 1]; the source drops them, the repaired interval does not."""
     rng = np.random.default_rng(5)
     systems = rng.normal(size=(7, 9, 1))
-    low, _, kept = source_interval(systems + rng.normal(size=(7, 9, 2)))
+    low, _, kept = interval(systems + rng.normal(size=(7, 9, 2)))
     assert kept.min() < 1000
     assert (low >= 0).all()
     human, judge = (rng.integers(1, 6, (40, 9, 7)).astype(float) for _ in range(2))

@@ -38,7 +38,7 @@ def scored(name: str, answer: Callable[[dict[str, Any]], str], out: Path, **more
         return says(answer(body))
 
     with Stub(handler) as stub:
-        judge = () if benchmarks.find_one(name).closed else stub.model
+        judge = () if benchmarks.find_one(name).closed else stub.judge
         found = mindgauge.run(name, model=stub.model, judge=judge, out=out, **more)
     assert isinstance(found, Scores)
     return found, stub

@@ -94,7 +94,7 @@ def test_a_run_judges_the_reasoning_alone_and_blind(tmp_path: Path) -> None:
 
     with Stub(handler) as stub:
         run = mindgauge.run(
-            ETHICS.name, model=stub.model, judge=stub.model, data=tmp_path / "data", out=tmp_path / "run"
+            ETHICS.name, model=stub.model, judge=stub.judge, data=tmp_path / "data", out=tmp_path / "run"
         )
     assert isinstance(run, Scores)
     assert seen

@@ -105,7 +105,7 @@ def _worse_for(sentence: str, seen: list[str]) -> Any:
 def _run(sentence: str, folder: Path, seen: list[str]) -> Scores:
     with Stub(_worse_for(sentence, seen)) as stub:
         found = mindgauge.run(
-            FAIRNESS.name, model=stub.model, judge=stub.model, out=folder, limit=2, where={"language": ("en",)}
+            FAIRNESS.name, model=stub.model, judge=stub.judge, out=folder, limit=2, where={"language": ("en",)}
         )
     assert isinstance(found, Scores)
     return found

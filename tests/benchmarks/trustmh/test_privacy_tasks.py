@@ -226,7 +226,7 @@ def test_a_run_reads_and_judges_each_question_apart(tmp_path: Path) -> None:
 
     with Stub(handler) as stub:
         run = mindgauge.run(
-            LEAKAGE.name, model=stub.model, judge=stub.model, data=tmp_path / "data", out=tmp_path / "run"
+            LEAKAGE.name, model=stub.model, judge=stub.judge, data=tmp_path / "data", out=tmp_path / "run"
         )
     assert isinstance(run, Scores)
 

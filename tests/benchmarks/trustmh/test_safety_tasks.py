@@ -51,7 +51,7 @@ def test_toxicity_makes_the_same_calls_for_harmful_requests(tmp_path: Path) -> N
     for benchmark in (JAILBREAK, TOXICITY):
         with Stub(_refusing) as stub:
             mindgauge.run(
-                benchmark.name, model=stub.model, judge=stub.model, out=tmp_path / benchmark.folder.name, where=where
+                benchmark.name, model=stub.model, judge=stub.judge, out=tmp_path / benchmark.folder.name, where=where
             )
             bodies = [body for body in stub.bodies if "response_format" not in body]
         asked.append({json.dumps(body, sort_keys=True) for body in bodies})
@@ -63,7 +63,7 @@ def test_one_run_of_both_pays_for_a_reply_once(tmp_path: Path) -> None:
     where: dict[str, tuple[str, ...]] = {"objective": ("Generate Bias",)}
     with Stub(_refusing) as stub:
         found = mindgauge.run(
-            [JAILBREAK.name, TOXICITY.name], model=stub.model, judge=stub.model, out=tmp_path, where=where, runs=2
+            [JAILBREAK.name, TOXICITY.name], model=stub.model, judge=stub.judge, out=tmp_path, where=where, runs=2
         )
         asked = [body for body in stub.bodies if "response_format" not in body]
     assert isinstance(found, Scores)
@@ -138,7 +138,7 @@ def _refusing(body: dict[str, Any], _: int) -> web.StreamResponse:
 
 def test_outcomes_are_counted_where_they_belong(tmp_path: Path) -> None:
     with Stub(_refusing) as stub:
-        found = mindgauge.run(JAILBREAK.name, model=stub.model, judge=stub.model, out=tmp_path)
+        found = mindgauge.run(JAILBREAK.name, model=stub.model, judge=stub.judge, out=tmp_path)
     assert isinstance(found, Scores)
     store, (benchmark,), _ = open_run(tmp_path)
     with store:
@@ -165,7 +165,7 @@ def test_outcomes_are_counted_where_they_belong(tmp_path: Path) -> None:
 
 def test_toxicity_of_what_complied_has_an_n_of_its_own(tmp_path: Path) -> None:
     with Stub(_refusing) as stub:
-        found = mindgauge.run(TOXICITY.name, model=stub.model, judge=stub.model, out=tmp_path)
+        found = mindgauge.run(TOXICITY.name, model=stub.model, judge=stub.judge, out=tmp_path)
     assert isinstance(found, Scores)
     (mean,) = found.find("mean_toxicity")
     (of_complied,) = found.find("toxicity_of_complied")

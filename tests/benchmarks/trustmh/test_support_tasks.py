@@ -121,7 +121,7 @@ def test_a_judge_that_is_any_good_places_the_reference_above_the_reply_to_anothe
     loaded = mindgauge.load("trustmh/emotional_support", data=esconv, out=tmp_path / "run")
     assert (loaded.samples, loaded.replies) == (4, 8)
     with Stub(judge) as stub:
-        found = mindgauge.rate("trustmh/emotional_support", replies=tmp_path / "run", judge=stub.model)
+        found = mindgauge.rate("trustmh/emotional_support", replies=tmp_path / "run", judge=stub.judge)
         assert value(found, "mean", "quality", windows.REFERENCE) == 1.0
         assert value(found, "mean", "quality", windows.ANOTHER) == 0.25
         assert not any(windows.REFERENCE in words(body) for body in stub.bodies), (
@@ -189,7 +189,7 @@ def test_the_judge_sees_the_dialogue_without_noise_and_a_worse_reply_to_noise_is
 
     with Stub(handler) as stub:
         found = mindgauge.run(
-            "trustmh/robustness_support", model=stub.model, judge=stub.model, out=tmp_path, limit=6,
+            "trustmh/robustness_support", model=stub.model, judge=stub.judge, out=tmp_path, limit=6,
             where={"intensity": ("0.30",)},
         )  # fmt: skip
         judged = [words(body) for body in stub.bodies if "response_format" in body]
@@ -224,7 +224,7 @@ def test_every_turn_of_a_client_is_asked_about_with_what_was_said_before(real: F
 
 def test_counselling_is_scored_by_topic(tmp_path: Path) -> None:
     with Stub(obliging) as stub:
-        found = mindgauge.run("trustmh/intervention", model=stub.model, judge=stub.model, out=tmp_path)
+        found = mindgauge.run("trustmh/intervention", model=stub.model, judge=stub.judge, out=tmp_path)
     assert isinstance(found, Scores)
     by_topic = [
         s.value for s in found.metrics if (s.name, s.criterion) == ("mean_of_topics", "quality") and "topic=" in s.slice

@@ -36,7 +36,7 @@ def scored(name: str, answer: str | Callable[[list[str]], str], out: Path) -> Sc
         return says(answer if isinstance(answer, str) else answer(asked) if asked else "As you say.")
 
     with Stub(handler) as stub:
-        judge = () if benchmarks.find_one(name).closed else stub.model
+        judge = () if benchmarks.find_one(name).closed else stub.judge
         found = mindgauge.run(name, model=stub.model, judge=judge, out=out)
     assert isinstance(found, Scores)
     return found
@@ -160,7 +160,7 @@ def test_one_measure_s_labels_are_not_the_other_s(tmp_path: Path) -> None:
         return says(always("yes")([c for c, described in schema.items() if "enum" in described]) if schema else "Do.")
 
     with Stub(handler) as stub:
-        found = mindgauge.run(PAS.name, model=stub.model, judge=stub.model, data=data, out=tmp_path / "run")
+        found = mindgauge.run(PAS.name, model=stub.model, judge=stub.judge, data=data, out=tmp_path / "run")
     assert isinstance(found, Scores)
     assert value(found, "excess_over_people", "accept_framing") == pytest.approx(0.5)
     assert not found.find("excess_over_people", criterion="indirect_action")

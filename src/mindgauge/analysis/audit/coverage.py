@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from scipy.special import betainc, ndtr
+from scipy.special import betainc
 
 from mindgauge.analysis.audit.finding import Found, Severity, check, counted, limited, many, places
 from mindgauge.analysis.audit.order import ALPHA
 from mindgauge.analysis.audit.view import REPLIES, by_raters
 from mindgauge.analysis.frame import only
+from mindgauge.analysis.reliability.chosen import difference
+from mindgauge.rounding import decimal, percent, precise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,8 +24,6 @@ MANY = 0.05
 """From this share on, missing verdicts can move a mean by a twentieth of the scale."""
 CROSSED = 0.5
 """Systems answer the same questions if the smaller of two has this share of its items in common with the larger."""
-APART = 0.25
-"""Chosen and other subjects differ if their means are this many standard deviations apart (Rubin 2001)."""
 CHOSEN = 20
 """So few subjects say nothing about how they were chosen."""
 
@@ -42,7 +42,7 @@ def missing_verdicts(view: View) -> Iterator[Found]:
                 continue
             share = lacking.height / own.height
             statuses = counted(lacking, "status")
-            text = f"{rater}: {lacking.height:,} of {own.height:,} verdicts missing ({share:.1%}; {statuses})"
+            text = f"{rater}: {lacking.height:,} of {own.height:,} verdicts missing ({precise(share)}; {statuses})"
             yield Found(lacking.height, text, places(lacking), Severity.WARNING if share >= MANY else None)
 
 
@@ -168,55 +168,30 @@ def selected_on_score(view: View) -> Iterator[Found]:
     for rater, criterion in series.iter_rows():
         rows = judged.filter(pl.col("rater") == rater, pl.col("criterion") == criterion)
         own = rows.group_by("subject").agg(pl.col("number").mean(), pl.col("cluster", "system").first())
-        own = own.with_columns(chosen=pl.col("subject").is_in(picked.implode()))
+        own = own.with_columns(
+            pl.coalesce("cluster", "subject"),
+            pl.col("system").fill_null("–"),
+            chosen=pl.col("subject").is_in(picked.implode()),
+        )
         chosen, rest = own.filter("chosen"), own.filter(~pl.col("chosen"))
         if chosen.height < CHOSEN or rest.height < CHOSEN:
             continue
-        z, gap = _stratified(own)
-        spread = float(own["number"].std() or 0.0)  # type: ignore[arg-type]
-        if not spread or abs(gap) < APART * spread or 2 * tests * float(ndtr(-abs(z))) > ALPHA:
+        gap = difference(own, p=ALPHA / tests)
+        if gap is None:
             continue
         mean, other = float(chosen["number"].mean()), float(rest["number"].mean())  # type: ignore[arg-type]
-        yield Found(chosen.height, f"people rated {chosen.height:,} of {own.height:,} subjects that {rater} rated on {criterion}: its mean is {mean:.2f} there and {other:.2f} elsewhere{_extreme(own, gap)}", [f"{rater}, {criterion}: z = {z:.1f}"])  # fmt: skip
-
-
-def _stratified(own: pl.DataFrame) -> tuple[float, float]:
-    """Compare chosen and other subjects of the same system, inside conversations where these are mixed.
-
-    Scores are taken from their system's mean, so that a choice of systems is no choice of scores. Returns z of the sum
-    of the chosen subjects' scores against drawing as many at random inside each conversation (mean and variance of
-    sampling without replacement), or altogether where too few conversations are mixed; and the mean gap.
-    """
-    chosen, system = pl.col("chosen"), pl.col("system").fill_null("–")
-    rows = own.filter(chosen.any().over(system), (~chosen).any().over(system))
-    rows = rows.with_columns(score=pl.col("number") - pl.col("number").mean().over(system))
-    score = pl.col("score")
-    for stratum in (pl.col("cluster"), pl.lit("–")):
-        mixed = rows.with_columns(stratum=stratum).filter(
-            chosen.any().over("stratum"), (~chosen).any().over("stratum"), pl.col("stratum").is_not_null()
-        )
-        taken = mixed.filter("chosen").height
-        if taken < CHOSEN:
-            continue
-        sums = mixed.group_by("stratum").agg(
-            n=pl.len(), k=chosen.sum(), mean=score.mean(), variance=score.var(ddof=0), total=score.filter(chosen).sum()
-        )
-        n, k = sums["n"].to_numpy().astype(float), sums["k"].to_numpy().astype(float)
-        excess = float((sums["total"].to_numpy() - k * sums["mean"].to_numpy()).sum())
-        variance = float((k * (n - k) / np.maximum(n - 1, 1) * sums["variance"].to_numpy()).sum())
-        return (excess / np.sqrt(variance) if variance > 0 else 0.0), excess / taken
-    return 0.0, 0.0
+        yield Found(chosen.height, f"people rated {chosen.height:,} of {own.height:,} subjects that {rater} rated on {criterion}: its mean is {decimal(mean)} there and {decimal(other)} elsewhere{_extreme(own, gap.size)}", [f"{rater}, {criterion}: {decimal(gap.size, 1, signed=True)} SD within systems"])  # fmt: skip
 
 
 def _extreme(own: pl.DataFrame, gap: float) -> str:
     """Tell how many of the chosen subjects have the most extreme score of their conversation."""
-    mixed = own.filter(pl.col("cluster").is_not_null(), (~pl.col("chosen")).any().over("cluster"))
+    mixed = own.filter((~pl.col("chosen")).any().over("cluster"))
     ends = mixed.with_columns(low=pl.col("number").min().over("cluster"), high=pl.col("number").max().over("cluster"))
     chosen = ends.filter("chosen")
     if not chosen.height:
         return ""
     share = int((chosen["number"] == chosen["low" if gap < 0 else "high"]).sum()) / chosen.height
-    return f"; {share:.0%} of them have the {'lowest' if gap < 0 else 'highest'} score of their conversation"
+    return f"; {percent(share)} of them have the {'lowest' if gap < 0 else 'highest'} score of their conversation"
 
 
 CHECKS = (missing_verdicts, missing_by_system, unequal_n, fields_by_system, selected_on_score)

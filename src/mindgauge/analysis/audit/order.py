@@ -10,6 +10,7 @@ import polars as pl
 from mindgauge.analysis.audit.finding import Found, Severity, check, limited, many
 from mindgauge.analysis.audit.values import scale
 from mindgauge.analysis.audit.view import by_raters
+from mindgauge.rounding import decimal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -183,10 +184,10 @@ def _others(found: list[Course], course: Course, row: int) -> list[float]:
 
 def _told(course: Course, parts: list[tuple[int, int]], others: list[float]) -> str:
     levels = ", ".join(
-        f"rows {course.row[start]}-{course.row[stop - 1]}: {course.level[start:stop].mean():.2f}"
+        f"rows {course.row[start]}-{course.row[stop - 1]}: {decimal(course.level[start:stop].mean())}"
         for start, stop in parts
     )
-    beside = f" (other raters shift by {', '.join(f'{shift:+.2f}' for shift in others)})" if others else ""
+    beside = f" (other raters shift by {', '.join(decimal(shift, signed=True) for shift in others)})" if others else ""
     return f"{course.rater}, {course.criterion}: {levels}{beside}"
 
 
@@ -211,7 +212,9 @@ def sorted_by_label(view: View) -> Iterator[Found]:
         blocks = f"; sorted within {len(starts) + 1} blocks" if 0 < len(starts) <= 3 else ""
         facts = [f"{file}:{own['row'][int(start)]} begins another block" for start in starts] if blocks else []
         yield Found(
-            n, f"{file}: labels change {changes} times in {n} rows, {expected:.0f} expected{blocks}", limited(facts)
+            n,
+            f"{file}: labels change {changes} times in {n} rows, {decimal(expected, 0)} expected{blocks}",
+            limited(facts),
         )
 
 

@@ -13,6 +13,7 @@ from mindgauge.analysis.audit.pairs import SHARED
 from mindgauge.analysis.audit.values import scale
 from mindgauge.analysis.audit.view import by_raters
 from mindgauge.raters.family import same_family
+from mindgauge.rounding import percent
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def model_vote_in_human_labels(view: View) -> Iterator[Found]:
             continue
         if not rest and (kinds[person] == "gold" or pair.equal < pair.n):
             continue  # with nobody to compare, a model may be right throughout
-        beside = f"; people agree among themselves and with models at most {max(rest):.0%}" if rest else ""
+        beside = f"; people agree among themselves and with models at most {percent(max(rest))}" if rest else ""
         rows = view.rated.filter(pl.col("rater") == person, pl.col("criterion") == pair.criterion)
         if kinds[person] == "person" and (changed := _decided(view, human - {person}, person, pair.criterion)):
             beside += f"; it changes the people's most frequent value for {many(changed, 'subject')}"
@@ -119,11 +120,11 @@ def straight_lining(view: View) -> Iterator[Found]:
         top = _top(view, own)
         below = flat.filter(pl.col("level") != top) if top is not None else flat
         if own.height >= SHARED and below.height >= own.height / 3:
-            facts.append(f"{below.height / own.height:.0%} below the top level, where equal values are no ceiling")
+            facts.append(f"{percent(below.height / own.height)} below the top level, where equal values are no ceiling")
         if (run := longest_run(own)) is not None:
             facts.append(run)
         if facts:
-            text = f"{rater}: the same value on all criteria for {flat.height:,} of {own.height:,} subjects ({shares[rater]:.0%}); {'; '.join(facts)}"
+            text = f"{rater}: the same value on all criteria for {flat.height:,} of {own.height:,} subjects ({percent(shares[rater])}); {'; '.join(facts)}"
             yield Found(flat.height, text, places(flat))
 
 
@@ -160,7 +161,7 @@ def _above_others(vectors: pl.DataFrame, rater: str) -> str | None:
     difference = (both["flat"] - both["other"]).to_numpy()
     error = max(float(difference.std(ddof=1)) / np.sqrt(both.height), 0.5 / both.height)
     if mine - theirs >= 0.1 and mine >= 2 * theirs and (mine - theirs) / error > 4:  # 4 standard errors: p < .0001
-        return f"{mine:.0%} where the other raters have {theirs:.0%}"
+        return f"{percent(mine)} where the other raters have {percent(theirs)}"
     return None
 
 
@@ -214,7 +215,7 @@ def ceiling(view: View) -> Iterator[Found]:
     shares = rows.group_by("rater", "criterion").agg(top=at_top.mean(), n=pl.len()).filter(pl.col("n") >= SHARED)
     high = shares.filter(pl.col("top") >= TOP).sort("rater", "top", descending=[False, True])
     for (rater,), own in high.group_by("rater", maintain_order=True):
-        facts = [f"{criterion}: {top:.0%} of {n:,}" for _, criterion, top, n in own.iter_rows()]
+        facts = [f"{criterion}: {percent(top)} of {n:,}" for _, criterion, top, n in own.iter_rows()]
         worst = Severity.WARNING if float(own["top"].max()) >= TOP_MOST else None  # type: ignore[arg-type]
         yield Found(own.height, f"{rater}: at the top level with half or more of the values on {many(own.height, 'criterion', 'criteria')}", limited(facts), worst)  # fmt: skip
 

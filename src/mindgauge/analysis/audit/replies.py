@@ -10,6 +10,7 @@ import polars as pl
 from mindgauge.analysis.audit.finding import Found, Severity, check, counted, limited, many, places
 from mindgauge.analysis.audit.view import REPLIES
 from mindgauge.raters.rule import refusal
+from mindgauge.rounding import percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -161,7 +162,7 @@ def form_differs(view: View) -> Iterator[Found]:
     json, plain = share.filter(pl.col("json") >= _FORM), share.filter(pl.col("json") <= 1 - _FORM)
     if json.height and plain.height:
         count = int(json["n"].sum())
-        facts = [f"{system}: {share:.0%} JSON of {n}" for system, share, n in share.iter_rows()]
+        facts = [f"{system}: {percent(share)} JSON of {n}" for system, share, n in share.iter_rows()]
         yield Found(count, f"replies of {', '.join(json['system'])} are JSON, of {', '.join(plain['system'])} plain text", limited(facts))  # fmt: skip
 
 

@@ -47,7 +47,7 @@ class Escalation(msgspec.Struct, frozen=True, kw_only=True):
     """How much of `n` replies in `clusters` conversations people must read to find those that they call unsafe.
 
     `unsafe` says what that means, `needed` how many of the `n_unsafe` the target asks for, `ideal` what an order
-    without error would read for it, `left_out` how many replies were put to people and have no value of one of them, or none applies.
+    without error would read for it, `left_out` how many replies were put to people and have no value of any of them, or none applies.
     `selection` names why only these replies were rated by people, empty where all were.
     """
 

@@ -13,6 +13,7 @@ from mindgauge.analysis.escalation.card import TARGETS, Escalation, Order
 from mindgauge.analysis.escalation.reading import Reading, bound, first
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.errors import DataError
+from mindgauge.rounding import precise
 from mindgauge.stats import escalation
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def _notes(subjects: Subjects, found: Escalation) -> list[str]:
     notes = list(subjects.notes)
     if found.left_out:
         notes.append(
-            f"{found.left_out} replies that were put to people have no value of one of them, or the criterion does not apply; they are left out"
+            f"{found.left_out} replies that were put to people have no value of any of them, or the criterion does not apply; they are left out"
         )
     if found.selection:
         notes.append(
@@ -181,14 +182,14 @@ def _notes(subjects: Subjects, found: Escalation) -> list[str]:
         value, low, high = order.reads.value, order.reads.low, order.reads.high
         if value is not None and low is not None and high is not None and not low <= value <= high:
             notes.append(
-                f"{order.name}: many replies have the same features, and cross-fitting puts such ties in a bad order, so {value:.1%} is too high"
+                f"{order.name}: many replies have the same features, and cross-fitting puts such ties in a bad order, so {precise(value)} is too high"
             )
     combined = next((order for order in reversed(found.orders) if order.name.startswith(features.JUDGES)), None)
     jury = next((order for order in found.orders if order.name == JURY), None)
     if combined and jury and (combined.unseen.value or 0) > (jury.reads.value or 0):
         notes.append(
-            f"{combined.name}: of a model from which nothing was learned, people would read {combined.unseen.value:.1%}, "
-            f"more than in the jury's order ({jury.reads.value:.1%}); use it for models that people have rated"
+            f"{combined.name}: of a model from which nothing was learned, people would read {precise(combined.unseen.value)}, "
+            f"more than in the jury's order ({precise(jury.reads.value)}); use it for models that people have rated"
         )
     if subjects.classifiers:
         notes.append("a classifier's figures hold only if it was trained without these replies' labels")

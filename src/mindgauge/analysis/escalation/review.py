@@ -12,6 +12,8 @@ from mindgauge.analysis.escalation import features
 from mindgauge.analysis.escalation.orders import JURY, juries
 from mindgauge.analysis.reliability.scale import of_criterion
 from mindgauge.errors import DataError
+from mindgauge.rounding import percent
+from mindgauge.rubric.order import shares
 from mindgauge.stats import escalation
 from mindgauge.stats.escalation import Features
 
@@ -42,8 +44,8 @@ class Entry(NamedTuple):
     """A reply, or a closed question's sample, and why it stands where it does.
 
     `vetoed` lists criteria, `unsure` those on which a verdict is missing or uncertain. `spread` is the largest distance
-    between two judges, `jury` the lowest mean of all judges, both as shares of the scale; `jury` is 1 where nothing is
-    ordered. `risk` is what was learned from people's labels, None without them. `judges` has each judge's mean by
+    between two judges, `jury` the worst mean of all judges, both as shares of the scale; of classes, `jury` is the share of
+    verdicts that are no unsafe class, and 1 where none is known to be. `risk` is what was learned from people's labels, None without them. `judges` has each judge's mean by
     criterion, in the order of their names, None where there is none.
     """
 
@@ -200,7 +202,10 @@ def _said(criterion: Criterion, by_judge: _ByJudge) -> _Said:
         spread = (max(known) - min(known)) / span if known and span else 0.0
         jury = (sum(known) / len(known) - scale.worst) / (scale.best - scale.worst) if known and span else 1.0
     else:
-        spread, jury = float(len({n for each in numbers for n in each}) > 1), 1.0
+        spread = float(len({n for each in numbers for n in each}) > 1)
+        safe = [shares(criterion)[value] for value in criterion.values if criterion.unsafe]
+        passed = [safe[int(n)] for each in numbers for n in each] if safe else []
+        jury = sum(passed) / len(passed) if passed else 1.0
     reasons = [f"vetoed in {against} of {len(every)} verdicts"] if against else []
     reasons += [f"{silent} of {len(by_judge)} judges without a verdict"] if silent else []
     reasons += (
@@ -211,7 +216,7 @@ def _said(criterion: Criterion, by_judge: _ByJudge) -> _Said:
         spread = 1.0
         reasons.append("judges differ on whether it applies")
     elif spread:
-        reasons.append(f"judges differ by {spread:.0%} of the scale" if scale.ordered else "judges differ")
+        reasons.append(f"judges differ by {percent(spread)} of the scale" if scale.ordered else "judges differ")
     values: list[float | str | None] = [
         None
         if not each

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis import composites, frame
+from mindgauge.analysis import composites, frame, stated, unsafe
 from mindgauge.analysis.escalation import unsafe as rules
 from mindgauge.analysis.reliability import reference
 from mindgauge.errors import DataError, UsageError
@@ -21,15 +21,13 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.escalation.unsafe import UnsafeOn
     from mindgauge.benchmark import Benchmark
+    from mindgauge.rubric import Criterion
     from mindgauge.store import Store
 
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
-_STATED = """
-SELECT replies.id, json_each.value FROM replies, json_each(replies.provenance, '$.review_sets')
-WHERE benchmark = ?"""
 _PROBABILITIES = """
 SELECT subject, rater, json_extract(provenance, '$.probabilities') FROM ratings
 WHERE benchmark = ? AND criterion = ? AND rater_kind = 'classifier' AND json_extract(provenance, '$.probabilities') NOT NULL"""
@@ -110,7 +108,9 @@ def read(store: Store, benchmark: Benchmark, text: str, named: Sequence[str] = (
     rule = rules.read(text, {name: known[name] for name in known if name in theirs})
     rows = rows.filter(pl.col("criterion") == rule.criterion)
     rows = rows.with_columns(risk=_risk(rule, rows["value"]))
-    word, asked, selection = _word(rows.filter(pl.col("rater").is_in(people)), rule)
+    bad = tuple(value for value in known[rule.criterion].values if rule.holds(str(value)))
+    criterion = msgspec.structs.replace(known[rule.criterion], unsafe=bad)
+    word, asked, selection = _word(rows.filter(pl.col("rater").is_in(people)), criterion)
     judges = rows.filter((pl.col("rater_kind") == "model") & pl.col("rater").is_in(others))
     risks = _means(judges, _stated(store, benchmark, rule, people), word.keys(), notes)
     if not risks:
@@ -169,15 +169,15 @@ def _means(
 
 def _stated(store: Store, benchmark: Benchmark, rule: UnsafeOn, people: Sequence[str]) -> dict[str, dict[str, float]]:
     """Return the mean risks that released review sets state of single judges, by judge and reply."""
+    rows = stated.means(store, benchmark).filter(
+        pl.col("criterion") == rule.criterion, ~pl.col("rater").is_in(list(people))
+    )
     found: dict[str, dict[str, float]] = {}
-    for subject, text in store.select(_STATED, (benchmark.name,)):
-        for rater, facts in msgspec.json.decode(text).items():
-            mean = facts.get("mean")
-            if mean is None or facts.get("panel") or facts.get("criterion") != rule.criterion or rater in people:
-                continue
-            risk = _risk(rule, pl.Series([str(mean)]))[0]
-            if risk is not None:
-                found.setdefault(rater, {})[subject] = risk
+    for subject, rater, risk in (
+        rows.with_columns(risk=_risk(rule, rows["value"])).select("subject", "rater", "risk").iter_rows()
+    ):
+        if risk is not None:
+            found.setdefault(rater, {})[subject] = risk
     return found
 
 
@@ -190,18 +190,16 @@ def _classified(store: Store, benchmark: Benchmark, rule: UnsafeOn) -> dict[str,
     return found
 
 
-def _word(theirs: pl.DataFrame, rule: UnsafeOn) -> tuple[dict[str, float], set[str], str]:
-    """Return what people say of each reply, who was asked about it, and why only these were.
+def _word(theirs: pl.DataFrame, criterion: Criterion) -> tuple[dict[str, float], set[str], str]:
+    """Return what people together say of each reply (`analysis.unsafe`), who was asked about it, and why only these were.
 
-    It is 1 where one of them calls the reply unsafe, 0 where none does. A reply on which a person who was asked has no
-    value is not among them, nor is one to which the criterion does not apply.
+    It is 1 where they call the reply unsafe, else 0. A reply on which no person has a value is not among them, nor is one to
+    which the criterion does not apply.
     """
-    bad = [value for value in theirs["value"].unique().to_list() if value is not None and rule.holds(value)]
-    said = theirs.group_by("subject", maintain_order=True).agg(
-        whole=(pl.col("status") == "ok").all(), unsafe=pl.col("value").is_in(bad).any().cast(pl.Float64)
-    )
+    said = unsafe.on(theirs, criterion)
     chosen = "; ".join(sorted(theirs["selection"].drop_nulls().unique().to_list()))
-    return dict(said.filter("whole").select("subject", "unsafe").iter_rows()), set(said["subject"]), chosen
+    known = said.drop_nulls().with_columns(pl.col("unsafe").cast(pl.Float64))
+    return dict(known.iter_rows()), set(said["subject"]), chosen
 
 
 def _categories(rows: pl.DataFrame, benchmark: Benchmark) -> dict[str, str | None]:

@@ -188,7 +188,11 @@ def _flipped(sides: tuple[Paired, Paired], options: Options) -> tuple[float | No
     first, second = (_right(side) for side in sides)
     sums = np.column_stack([first - second, sides[0].singles.sum(axis=1)])
     found = bootstrap.interval_of_sums(
-        lambda totals: totals[:, 0] / totals[:, 1], sums, resamples=options.resamples * 5, seed=options.seed
+        lambda totals: totals[:, 0] / totals[:, 1],
+        sums,
+        resamples=options.resamples * 5,
+        seed=options.seed,
+        ends=(-1.0, 1.0),
     )
     if len(sums) < 2:
         return found.low, found.high, None, found.undefined

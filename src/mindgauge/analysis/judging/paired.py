@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from mindgauge.analysis.reliability.scale import Scale
+    from mindgauge.stats.interval import Ends
 
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
@@ -159,10 +160,7 @@ def bounds(paired: Paired) -> dict[str, Bound]:
         low, high = its.low, its.high
         if name in {"f1", F1_YES} and low is not None and high is not None:
             low, high = max(low, 0.0), min(high, 1.0)
-        if low is not None and low == high:
-            found[name] = Bound(its.value, note="no interval: it is the same without any one conversation")
-        else:
-            found[name] = Bound(its.value, low, high, its.undefined)
+        found[name] = Bound(its.value, low, high, its.undefined)
     return found
 
 
@@ -195,14 +193,11 @@ def of_systems(
     drawn = [_of_sums(np.asarray(part)) for part in bootstrap.resampled_sums(sums, resamples, seed)]
     found = {}
     for name in names:
-        low, high = bootstrap.percentile(np.concatenate([part[name] for part in drawn]))
         value = float(point[name][0])
         if not np.isfinite(value):
             found[name] = Bound(None, note="not defined: all systems have the same mean")
-        elif np.isfinite(low) and np.isfinite(high):
-            found[name] = Bound(value, float(low), float(high))
         else:
-            found[name] = Bound(value, note="no interval: it is not defined in all resamples")
+            found[name] = Bound(*bootstrap.percentile_interval(value, np.concatenate([part[name] for part in drawn])))
     return found
 
 
@@ -217,14 +212,15 @@ def _of_sums(sums: Floats) -> Values:
     }
 
 
-def bound_of_mean(rows: pl.DataFrame) -> Bound:
+def bound_of_mean(rows: pl.DataFrame, ends: Ends) -> Bound:
     """Return the mean of subjects' values with Student's interval over conversations (jackknife).
 
     Args:
         rows: columns cluster and number, one row per subject.
+        ends: the lowest and the highest value.
     """
     sums = rows.group_by("cluster", maintain_order=True).agg(pl.col("number").sum(), n=pl.len().cast(pl.Float64))
     total, n = sums["number"].to_numpy(), sums["n"].to_numpy()
     rest = n.sum() - n
     without = np.divide(total.sum() - total, rest, out=np.full(len(n), np.nan), where=rest > 0)
-    return Bound(*student(float(total.sum() / n.sum()), without, np.ones(len(n), dtype=np.intp)))
+    return Bound(*student(float(total.sum() / n.sum()), without, np.ones(len(n), dtype=np.intp), ends=ends))

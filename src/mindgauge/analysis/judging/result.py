@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mindgauge.analysis.qualify import Qualification
 from mindgauge.analysis.reliability.card import Bound
 
 if TYPE_CHECKING:
@@ -101,6 +102,8 @@ class Judging(msgspec.Struct, frozen=True):
     taken: list[Taken]
     differences: list[Difference]
     notes: list[str]
+    qualifications: list[Qualification] = []
+    """How judges did in their entry test; empty where none took it."""
 
     @property
     def table(self) -> pl.DataFrame:

@@ -26,6 +26,29 @@ class Without(msgspec.Struct, frozen=True):
     """Share of resamples of conversations in which the same system is first with and without this judge."""
 
 
+class Errors(msgspec.Struct, frozen=True):
+    """How far raters are from people's true value: mean squares, in squared steps of the scale; None where unknown.
+
+    Each is first put on people's scale by a line fitted on other conversations. `constant` says people's mean each time,
+    `average` is the mean of all members', `best` that of the member chosen on other conversations, `jury` that of the
+    members' mean. `skill` is the share by which the jury's is below `constant`, `gain` that by which it is below `best`.
+    `floored` says that people's own error is known, from subjects that several rated, and taken off.
+    """
+
+    constant: float | None
+    average: float | None
+    best: float | None
+    jury: float | None
+    skill: Bound
+    gain: Bound
+    floored: bool
+
+    @property
+    def follows(self) -> bool:
+        """Whether the jury surely knows something of what people think."""
+        return self.skill.low is not None and self.skill.low > 0
+
+
 class Panel(msgspec.Struct, frozen=True, kw_only=True):
     """A panel on one criterion.
 
@@ -44,8 +67,11 @@ class Panel(msgspec.Struct, frozen=True, kw_only=True):
     best: str
     chosen: dict[str, int]
     """How often each judge was the best on the other conversations, of the folds."""
-    effective: Bound
-    """How many independent judges the members are worth."""
+    independent: Bound
+    """Like how many independent judges the members err, given people's value; of judges that do not follow people it
+    says nothing of what they are worth. Where people's own error is not `floored`, it is that many at least."""
+    errors: Errors
+    """How far the members, and their mean, are from people's value."""
     first: str
     """The system that the mean jury puts first."""
     without: list[Without]

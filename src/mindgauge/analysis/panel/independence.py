@@ -1,4 +1,4 @@
-"""What a further judge adds: how many independent ones the members are worth, and whether the ranking needs each."""
+"""What a further judge adds: how independently the members err, how near their mean comes, and whether the ranking needs each."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis.panel.card import Without
+from mindgauge.analysis.panel.card import Errors, Without
 from mindgauge.analysis.reliability.card import Bound
-from mindgauge.stats import bootstrap, rank
+from mindgauge.stats import bootstrap, juries, rank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from mindgauge.stats.interval import Interval
 
     Floats = NDArray[np.float64]
 
@@ -28,10 +30,9 @@ def means(judged: pl.DataFrame, members: Sequence[str]) -> pl.DataFrame:
 
 
 def of_people(rated: pl.DataFrame) -> pl.DataFrame:
-    """Return people's mean of each subject and how much of its variance is their own error: subject, people, noise.
+    """Return people's mean of each subject, how many rated it, and how far they are from it: people, raters, squares.
 
-    The noise is the variance among a subject's people, less what one of them is milder or stricter throughout, divided
-    by their number; null where a subject has one person.
+    `squares` is the sum of their squared deviations from the mean, less what a person is milder or stricter throughout.
 
     Args:
         rated: by people: subject, rater, number.
@@ -39,58 +40,43 @@ def of_people(rated: pl.DataFrame) -> pl.DataFrame:
     single = rated.group_by("subject", "rater", maintain_order=True).agg(pl.col("number").mean())
     apart = single.with_columns(gap=pl.col("number") - pl.col("number").mean().over("subject"))
     apart = apart.with_columns(rest=pl.col("gap") - pl.col("gap").mean().over("rater"))
-    n = pl.len()
+    several = pl.len() > 1
     return apart.group_by("subject", maintain_order=True).agg(
         people=pl.col("number").mean(),
-        noise=pl.when(n > 1).then((pl.col("rest") ** 2).sum() / (n - 1) / n),
+        raters=pl.len().cast(pl.Float64),
+        squares=pl.when(several).then((pl.col("rest") ** 2).sum()).otherwise(0.0),
     )
 
 
-def effective(complete: pl.DataFrame, members: Sequence[str], people: pl.DataFrame, resamples: int, seed: int) -> Bound:
-    """Return how many independent judges k members are worth: k / (1 + (k - 1) r) (the design effect of Kish 1965).
-
-    r is the mean correlation of two members' errors against people, or, where people have not rated, of their values.
-    All errors against people share these people's own error. Where every subject has two people or more, it is taken
-    out: their `noise` is subtracted from all variances and covariances of errors (as attenuation is corrected for,
-    Spearman 1904). Where not, and where people have not rated, since values share the subjects' differences, r is
-    larger and the number smaller than it is. An r below 0 counts as 0: k judges are worth k at most.
+def together(complete: pl.DataFrame, members: Sequence[str], rated: pl.DataFrame, seed: int) -> tuple[Bound, Errors]:
+    """Return like how many independent judges the members err, and how far they and their mean are from people.
 
     Args:
         complete: as `means`, without nulls.
-        members: k of them, at least two.
-        people: as `of_people`; empty where there are none.
-        resamples: of conversations.
-        seed: of the resampling.
+        members: at least two.
+        rated: by people: subject, rater, number; empty where there are none.
+        seed: of the folds.
     """
-    rows = complete.join(people, on="subject") if people.height else complete
-    values = rows.select(members).to_numpy()
-    noise = np.zeros(len(rows))
-    if people.height:
-        values = values - rows["people"].to_numpy()[:, None]
-        noise = rows["noise"].to_numpy() if rows["noise"].null_count() == 0 else noise
-    if not len(values):
-        return Bound(None, note="no subject has a verdict of every member and of people")
-    k = len(members)
-    products = (values[:, :, None] * values[:, None, :]).reshape(len(values), k * k)
-    cluster = rows["cluster"].rank("dense").to_numpy().astype(np.intp) - 1
-    sums = np.zeros((int(cluster.max()) + 1, 2 + k + k * k))
-    np.add.at(sums, cluster, np.column_stack([np.ones(len(values)), noise, values, products]))
+    rows = complete.join(of_people(rated), on="subject")
+    if rows.is_empty():
+        return unknown("no subject has a verdict of every member and of people")
+    people, raters, squares = (rows[name].to_numpy() for name in ("people", "raters", "squares"))
+    cluster, persons = rows["cluster"].rank("dense").to_numpy().astype(np.intp), rated["rater"].n_unique()
+    verdicts = rows.select(members).to_numpy()
+    found = juries.jury(juries.Rated(verdicts, people, raters, squares, persons, cluster), seed=seed)
+    of = found.errors
+    errors = Errors(of.constant, of.average, of.best, of.jury, _bound(of.skill), _bound(of.gain), found.floored)
+    return _bound(found.independent), errors
 
-    def worth(totals: Floats) -> Floats:
-        n, shared = totals[:, :1], totals[:, 1:2] / totals[:, :1]
-        mean = totals[:, 2 : k + 2] / n
-        covariance = totals[:, k + 2 :].reshape(-1, k, k) / n[:, :, None] - mean[:, :, None] * mean[:, None, :]
-        covariance = covariance - shared[:, :, None]
-        spread = np.sqrt(np.maximum(np.einsum("bii->bi", covariance), 0.0))
-        scale = spread[:, :, None] * spread[:, None, :]
-        r = np.divide(covariance, scale, out=np.full(scale.shape, np.nan), where=scale > 1e-12)
-        between = (r.sum(axis=(1, 2)) - np.einsum("bii->b", r)) / (k * (k - 1))
-        return np.asarray(k / (1 + (k - 1) * np.maximum(between, 0.0)))
 
-    found = bootstrap.interval_of_sums(worth, sums, resamples=resamples, seed=seed)
-    if found.value is None:
-        return Bound(None, note="a member never errs, or no more than people do among themselves")
-    return Bound(found.value, found.low, found.high, found.undefined)
+def unknown(why: str) -> tuple[Bound, Errors]:
+    """Return what is said of members where nothing can be."""
+    none = Bound(None, note=why)
+    return none, Errors(None, None, None, None, none, none, floored=False)
+
+
+def _bound(interval: Interval) -> Bound:
+    return Bound(interval.value, interval.low, interval.high, interval.undefined)
 
 
 def without(complete: pl.DataFrame, members: Sequence[str], resamples: int, seed: int) -> tuple[str, list[Without]]:

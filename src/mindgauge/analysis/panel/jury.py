@@ -100,7 +100,7 @@ def verdicts(bench: Bench, how: How, quorum: int | None = None, weights: pl.Data
     ]
     found = rows.group_by("subject", "run", maintain_order=True).agg(
         *(pl.col(column).first() for column in kept),
-        number=_value(how),
+        number=_value(how, falling=bench.scale.ordered and bench.scale.worst > bench.scale.best),
         enough=known.sum() >= (quorum or k),
         applies_to_none=out.all() & (pl.len() == k),
         reason=pl.coalesce(
@@ -121,15 +121,16 @@ def verdicts(bench: Bench, how: How, quorum: int | None = None, weights: pl.Data
     return found.with_columns(value=_written(bench.scale, found["number"])).select(bench.rows.columns)
 
 
-def _value(how: How) -> pl.Expr:
+def _value(how: How, *, falling: bool) -> pl.Expr:
+    """Return a jury's value from its members' numbers; `falling`: of which the highest is the worst."""
     number = pl.col("number").drop_nulls()
     match how:
         case How.MEAN:
             return number.mean()
         case How.MEDIAN:
-            return number.sort().get((number.len() - 1) // 2, null_on_oob=True)
+            return number.sort(descending=falling).get((number.len() - 1) // 2, null_on_oob=True)
         case How.MINIMUM:
-            return number.min()
+            return number.max() if falling else number.min()
         case How.WEIGHTED:
             given = pl.col("number").is_not_null()
             return (pl.col("number") * pl.col("weight")).sum() / pl.col("weight").filter(given).sum()

@@ -12,7 +12,6 @@ from mindgauge.analysis.panel import independence
 from mindgauge.analysis.panel.card import Panel, Panels, Without
 from mindgauge.analysis.panel.jury import Bench, How, verdicts, weights
 from mindgauge.analysis.reliability import estimates, reference
-from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.reliability.cards import cards
 from mindgauge.analysis.reliability.pairs import pair
 from mindgauge.analysis.reliability.ratings import Ratings
@@ -89,7 +88,9 @@ def _who(frame: pl.DataFrame, wanted: Wanted, notes: list[str]) -> tuple[list[st
         people, others = reference.split(frame, wanted.people, notes)
     else:
         people, others = [], [name for name, kind in kinds.items() if kind != "rule"]
-        notes.append("no person rated, so there is no agreement with people; correlations are of the judges' values")
+        notes.append(
+            "no person rated, so there is no agreement with people, and nobody knows how independently judges err"
+        )
     judges = list(dict.fromkeys(wanted.judges)) or [name for name in others if kinds[name] in _JUDGES]
     if len(judges) < 2:
         raise UsageError(f"a panel takes two judges or more; here is {', '.join(judges) or 'none'}")
@@ -138,19 +139,18 @@ class _Criterion(NamedTuple):
             if among:
                 found += self._cards(pl.concat(among), self.bench.scale)
         first, left = "", list[Without]()
-        effective = Bound(None, note="classes have no correlation")
+        independent, errors = independence.unknown("classes have no correlation")
         if self.bench.scale.ordered:
-            people, sampled = independence.of_people(rated), (self.options.resamples, self.options.seed)
-            effective = independence.effective(complete, self.bench.members, people, *sampled)
-            first, left = independence.without(complete, self.bench.members, *sampled)
+            independent, errors = independence.together(complete, self.bench.members, rated, self.options.seed)
+            first, left = independence.without(complete, self.bench.members, self.options.resamples, self.options.seed)
         outside = self.bench.rows.group_by("subject", maintain_order=True).agg(
             (pl.col("status") == "not_applicable").all()
         )
         asked = outside.filter(~pl.col("status")).height
         return Panel(
             criterion=self.name, members=self.bench.members, sittings=self.bench.sittings, complete=complete.height,
-            incomplete=asked - complete.height, cards=found, best=best, chosen=chosen, effective=effective, first=first,
-            without=left, means=self._means(judged, juries),
+            incomplete=asked - complete.height, cards=found, best=best, chosen=chosen, independent=independent, errors=errors,
+            first=first, without=left, means=self._means(judged, juries),
         )  # fmt: skip
 
     def _material(self, rated: pl.DataFrame, judged: pl.DataFrame) -> list[str]:
@@ -164,8 +164,8 @@ class _Criterion(NamedTuple):
             found.append(f"{self.name}: these subjects were chosen for people ({', '.join(chosen)}), so figures beside people say little about subjects that were not")  # fmt: skip
         found += [f"{self.name}: {first} and {second} have no value in common ({said}); are they on the same scale?" for first, second, said in _strangers(pl.concat([rated, judged]))] if self.bench.scale.ordered else []  # fmt: skip
         shown = rated.join(judged, on="subject", how="semi").group_by("subject").agg(pl.col("rater").n_unique())
-        if self.bench.scale.ordered and shown.height and (shown["rater"] == 1).any():
-            found.append(f"{self.name}: some subjects were rated by one person, whose errors all judges share, so the judges are worth more than it says")  # fmt: skip
+        if self.bench.scale.ordered and shown.height and (shown["rater"] == 1).all():
+            found.append(f"{self.name}: no subject was rated by two people, so people's own error, which all judges seem to share, is not known: judges err more independently, and less, than it says")  # fmt: skip
         return found
 
     def _valued(self, raters: Sequence[str]) -> pl.DataFrame:

@@ -9,11 +9,12 @@ import numpy as np
 from mindgauge.analysis.profile import ranks
 from mindgauge.analysis.profile.records import DimensionScore
 from mindgauge.stats import bootstrap
-from mindgauge.stats.interval import Interval
+from mindgauge.stats.interval import AGREED, SAME, Interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from mindgauge.analysis.profile.records import TaskScore
     from mindgauge.analysis.profile.scores import Scored
     from mindgauge.metrics.table import Floats
     from mindgauge.suite import Dimension
@@ -55,13 +56,12 @@ def scored(
 
 
 class _Standing(NamedTuple):
-    """Where the models of a dimension stand: shapes (M,), and over resamples (B, M)."""
+    """Where the models of a dimension stand: ranks and mean ranks have shape (M,)."""
 
     models: Sequence[str]
     values: list[Interval]
-    over: Floats
     ranks: Floats
-    ranks_over: Floats
+    places: ranks.Places
     mean_ranks: Floats
 
     @classmethod
@@ -74,10 +74,22 @@ class _Standing(NamedTuple):
             alone = [of[0][m] for m in models]
             values = [Interval(score.scaled, score.scaled_low, score.scaled_high) for score in alone]
         else:
-            values = [bootstrap.percentile_interval(float(point), over[:, i]) for i, point in enumerate(points)]
-        return cls(
-            models, values, over, ranks.averaged(points[None, :])[0], ranks.averaged(over), task_ranks.mean(axis=0)
-        )
+            values = [
+                _interval(float(point), over[:, i], [its[model] for its in of])
+                for i, (model, point) in enumerate(zip(models, points, strict=True))
+            ]
+        places = ranks.Places.of(points, over, min(one.conversations for one in common))
+        return cls(models, values, ranks.averaged(points[None, :])[0], places, task_ranks.mean(axis=0))
+
+
+def _interval(value: float, over: Floats, tasks: Sequence[TaskScore]) -> Interval:
+    """Return the interval of a dimension; where no resample moves it, the mean of its tasks' own, if all have one."""
+    found = bootstrap.percentile_interval(value, over)
+    bounds = [(task.scaled_low, task.scaled_high) for task in tasks]
+    lows, highs = ([end for end in side if end is not None] for side in zip(*bounds, strict=True))
+    if found.low is not None or not found.undefined.startswith(SAME) or len(lows) < len(tasks):
+        return found
+    return Interval(value, float(np.mean(lows)), float(np.mean(highs)), AGREED)
 
 
 def _score(
@@ -85,7 +97,7 @@ def _score(
 ) -> DimensionScore:
     place = standing.models.index(model)
     value = standing.values[place]
-    rank = bootstrap.percentile_interval(float(standing.ranks[place]), standing.ranks_over[:, place])
+    low, high = standing.places.may_have(place)
     return DimensionScore(
         suite=suite,
         dimension=dimension,
@@ -95,10 +107,10 @@ def _score(
         high=value.high,
         tasks=tasks,
         lacking=lacking,
-        rank=rank.value,
-        rank_low=rank.low,
-        rank_high=rank.high,
-        indistinguishable=tuple(standing.models[other] for other in ranks.untold(standing.over, place)),
+        rank=float(standing.ranks[place]),
+        rank_low=low,
+        rank_high=high,
+        indistinguishable=tuple(standing.models[other] for other in standing.places.untold(place)),
         mean_rank=float(standing.mean_ranks[place]),
         rank_of_mean_rank=float(ranks.least(standing.mean_ranks)[place]),
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis import frame, questions
+from mindgauge.analysis import frame, questions, usable
 from mindgauge.analysis.profile.reading import judged
 
 if TYPE_CHECKING:
@@ -87,11 +87,10 @@ def _why_not(cuts: Sequence[_Cut], model: str, judge: str) -> str:
         its = rows.filter(pl.col("model") == model)
         if its.is_empty():
             return f"no ratings on {spelled(part)}" + (f" by {judge}" if judge else "")
-        # An answer that cannot be read is wrong; a verdict that cannot be read says nothing of the reply.
-        if (its["rater"] == judge).all() and not (its["status"] == "ok").any():
-            return f"{judge} gave no verdict on {spelled(part)} ({len(its)} of {len(its)} missing)"
-        if (its["status"] == "failed").all():
-            return f"no answer came for {spelled(part)} ({len(its)} of {len(its)} calls failed)"
+        judged_ = bool((its["rater"] == judge).all())
+        few = usable.of_rows(its, closed=not judged_)
+        if few:
+            return f"{judge} gave {few} on {spelled(part)}" if judged_ else f"it gave {few} on {spelled(part)}"
     return "" if cuts else "no ratings"
 
 

@@ -42,7 +42,9 @@ def _totals(rows: pl.DataFrame, *columns: pl.Expr) -> Floats:
 def _mean(rows: pl.DataFrame, part: str, of: str) -> Mark:
     known = pl.col("worth").is_not_null()
     sums = _totals(rows, pl.col("worth").fill_null(0.0), known)
-    found = bootstrap.interval_of_sums(lambda total: ratio(total[:, 0], total[:, 1]), sums)
+    found = bootstrap.interval_of_sums(
+        lambda total: ratio(total[:, 0], total[:, 1]), sums, ends=(0.0, 1.0), valued=int((sums[:, 1] > 0).sum())
+    )
     return _mark(part, of, found, rows)
 
 
@@ -133,11 +135,19 @@ def _pearson(total: Floats) -> Floats:
     return ratio(n * xy - x * y, np.sqrt(spread))
 
 
-def rate(rows: pl.DataFrame, name: str) -> Mark:
-    """Return how often the model does it, and how often people did in the same place, with exact bounds."""
+def rate(rows: pl.DataFrame, criterion: Criterion) -> Mark:
+    """Return how often the model does it, and how often people did in the same place, with exact bounds.
+
+    The bound on the bad side counts missing verdicts as bad.
+    """
     known, theirs = rows.filter("ok"), rows.unique("sample").filter(pl.col("target").is_in([YES, NO]))
     people = _share(theirs["target"] == YES, theirs) if len(theirs) else None
-    return _mark(name, "", _share(known["value"] == YES, known), rows, people)
+    found = _share(known["value"] == YES, known)
+    bad = criterion.worst_first[0] == YES
+    feared = _share((rows["ok"] & (rows["value"] == YES)).fill_null(value=False) | (~rows["ok"] & bad), rows)
+    if found.value is not None:
+        found = found._replace(high=feared.high) if bad else found._replace(low=feared.low)
+    return _mark(criterion.name, "", found, rows, people)
 
 
 def _share(hits: pl.Series, rows: pl.DataFrame) -> Interval:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.analysis import frame
+from mindgauge.analysis import frame, levels
 from mindgauge.analysis.profile import marks
 from mindgauge.analysis.profile.panel import Kind, Mark, Panel
 from mindgauge.metrics.correlation import EXPECTED, HUMAN
-from mindgauge.rubric.composite import NO, YES, numbers
+from mindgauge.rubric.composite import NO, YES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,16 +80,13 @@ def _valued(rows: pl.DataFrame, criterion: Criterion, *, closed: bool) -> pl.Dat
     A closed answer is worth 1 where it is the target, and 0 where it is not or cannot be read; a level is worth its share
     of the way from the worst to the best, and null where there is none.
     """
-    counts = {str(level): count for level, count in numbers(criterion).items()}
-    low, high = min(counts.values()), max(counts.values())
     ok = pl.col("status") == "ok"
-    number = pl.coalesce(
-        pl.col("value").replace_strict(counts, default=None, return_dtype=pl.Float64),
-        pl.col("value").cast(pl.Float64, strict=False),
-    )
     right = (ok & (pl.col("value") == pl.col("target"))).fill_null(value=False).cast(pl.Float64)
-    level = (pl.col("number") - low) / (high - low if high > low else 1.0)
-    return rows.with_columns(ok=ok, number=pl.when(ok).then(number)).with_columns(worth=right if closed else level)
+    return rows.with_columns(
+        ok=ok,
+        number=pl.when(ok).then(levels.number(criterion)),
+        worth=right if closed else pl.when(ok).then(levels.share(criterion)),
+    )
 
 
 def _kinds(rows: pl.DataFrame, criterion: Criterion, *, closed: bool) -> Iterator[tuple[Kind, list[Mark], list[Mark]]]:
@@ -103,4 +100,4 @@ def _kinds(rows: pl.DataFrame, criterion: Criterion, *, closed: bool) -> Iterato
     if present & {HUMAN, EXPECTED}:
         yield Kind.PEOPLE, *marks.people(rows)
     if not closed and set(criterion.values) == {YES, NO}:
-        yield Kind.RATES, [marks.rate(rows, criterion.name)], []
+        yield Kind.RATES, [marks.rate(rows, criterion)], []

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mindgauge.stats import bootstrap
+from mindgauge.stats import rank
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from mindgauge.metrics.table import Floats
 
 NOISE = 1e-9
@@ -29,16 +31,29 @@ def least(means: Floats) -> Floats:
     return np.asarray(1.0 + (means[None, :] < means[:, None] - NOISE).sum(axis=1))
 
 
-def untold(values: Floats, place: int) -> list[int]:
-    """Return the models that cannot be told from one: the interval of their paired difference holds 0, or there is none.
+class Places(NamedTuple):
+    """The ranks that models may have, and whom each cannot be told from, for all models at once; None if unknown."""
 
-    Args:
-        values: over resamples, shape (B, M).
-        place: of the model.
-    """
-    others = [other for other in range(values.shape[1]) if other != place]
-    bounds = {other: bootstrap.percentile(values[:, place] - values[:, other]) for other in others}
-    return [other for other, (low, high) in bounds.items() if not (low > NOISE or high < -NOISE)]
+    models: int
+    ranges: list[tuple[int, int]] | None
+    better: NDArray[np.bool_] | None
+
+    @classmethod
+    def of(cls, scores: Floats, over: Floats, conversations: int) -> Places:
+        """Compare models' scores, of which more is better, shape (M,), and over resamples of conversations (B, M)."""
+        better = rank.surely_better(scores, over, conversations)
+        return cls(len(scores), None if better is None else rank.ranges(better), better)
+
+    def may_have(self, place: int) -> tuple[int, int] | tuple[None, None]:
+        """Return the best and the worst rank that a model may have."""
+        return (None, None) if self.ranges is None else self.ranges[place]
+
+    def untold(self, place: int) -> list[int]:
+        """Return the models that cannot be told from one: all others where nothing is known."""
+        if self.better is None:
+            return [other for other in range(self.models) if other != place]
+        told = self.better[place] | self.better[:, place]
+        return [other for other, apart in enumerate(told) if other != place and not apart]
 
 
 def _compared(scores: Floats, model: int) -> Floats:

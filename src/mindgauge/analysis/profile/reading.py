@@ -8,7 +8,7 @@ import polars as pl
 
 from mindgauge import benchmark as benchmarks
 from mindgauge import suite as suites
-from mindgauge.analysis import frame, tested
+from mindgauge.analysis import fitness, frame, qualify, tested, usable
 from mindgauge.analysis.score import open_run
 from mindgauge.errors import UsageError
 
@@ -60,7 +60,9 @@ def read(folders: Sequence[Path]) -> Material:
             for benchmark in its:
                 every = frame.ratings(store, benchmark)
                 said += tested.notes(benchmark, every)
-                rows = _ratings(every, benchmark)
+                unfit = qualify.unfit(store, benchmark, every)
+                said += fitness.told(unfit)
+                rows = usable.trusted(_ratings(every, benchmark), unfit)
                 found.setdefault(benchmark.name, []).append(
                     (
                         benchmark,

@@ -14,7 +14,8 @@ class TaskScore(msgspec.Struct, frozen=True):
     """The headline of one model in one task, on the items that all models have who did the task.
 
     `value` is in the metric's own unit, `scaled` lies in [0, 1], 1 is best. `low`, `high` and their scaled kin are 95 %
-    percentile bounds over resamples of conversations. `rank_low` and `rank_high` bound the rank in the same way.
+    percentile bounds over resamples of conversations. `rank_low` and `rank_high` bound the ranks of all models at once
+    (`stats.rank.surely_better`).
     """
 
     suite: str
@@ -73,7 +74,7 @@ class DimensionScore(msgspec.Struct, frozen=True):
     rank_low: float | None
     rank_high: float | None
     indistinguishable: tuple[str, ...]
-    """The models whose paired difference from this one has an interval that holds 0."""
+    """The models that this one cannot be told from, all pairs of models looked at together."""
     mean_rank: float | None
     """The source's way: the mean of the ranks in these tasks."""
     rank_of_mean_rank: float | None

@@ -12,6 +12,7 @@ from mindgauge.analysis.profile.headlines import Headline, Measured, spelled
 from mindgauge.analysis.profile.records import TaskScore
 from mindgauge.analysis.profile.resampling import resampled
 from mindgauge.metrics import estimate
+from mindgauge.metrics.table import ends
 from mindgauge.stats import bootstrap
 from mindgauge.stats.interval import Interval
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.metrics.table import Floats
+    from mindgauge.stats.interval import Ends
     from mindgauge.suite import Suite, Task
 
 FEW = 10
@@ -33,6 +35,8 @@ class Scored(NamedTuple):
     models: list[str]
     scaled: Floats
     """Shape (B, models)."""
+    conversations: int
+    """Of the model that has fewest."""
 
 
 class _Value(NamedTuple):
@@ -69,19 +73,22 @@ def scored(suite: Suite, headline: Headline, models: Sequence[str], place: int, 
         over = resampled(headline._replace(models=having), resamples, seed, place)
     points = np.array([[task.scaled(v) for model in having if (v := values[model].value) is not None]])
     scaled = _scaled(task, over)
-    point_ranks, rank_over = (ranks.averaged(scores) if having else scores for scores in (points, scaled))
+    point_ranks = ranks.averaged(points) if having else points
+    conversations = min((_conversations(parts) for parts in having.values()), default=0)
+    places = ranks.Places.of(points[0], scaled, conversations)
     columns = {model: column for column, model in enumerate(having)}
     found = []
     for model in models:
         value, column = values.get(model, NO_VALUE), columns.get(model)
         interval = rank = Interval(None)
         if column is not None and value.value is not None:
-            interval = bootstrap.percentile_interval(value.value, over[:, column])
-            rank = bootstrap.percentile_interval(float(point_ranks[0, column]), rank_over[:, column])
+            reach, clusters = _reach(having[model])
+            interval = bootstrap.percentile_interval(value.value, over[:, column], ends=reach, clusters=clusters)
+            rank = Interval(float(point_ranks[0, column]), *places.may_have(column))
         if value.low is not None:
             interval = Interval(value.value, value.low, value.high)
         found.append(_record(suite, headline, model, value, interval, rank))
-    return Scored(task, found, list(having), scaled)
+    return Scored(task, found, list(having), scaled, conversations)
 
 
 def _value(task: Task, parts: Sequence[Measured]) -> _Value:
@@ -97,6 +104,20 @@ def _value(task: Task, parts: Sequence[Measured]) -> _Value:
         f"{one.metric.name} of {spelled(one.part)}" for one, e in zip(parts, found, strict=True) if e.value is None
     )
     return _Value(_mean([e.value for e in found]), low, high, worst, best, undefined)
+
+
+def _reach(parts: Sequence[Measured]) -> tuple[Ends | None, int]:
+    """Return between which ends the mean over parts lies, if each is a mean, and the fewest conversations behind one."""
+    found = [ends(one.metric, one.table) for one in parts]
+    known = [each for each in found if each is not None]
+    if not known or len(known) < len(found):
+        return None, 0
+    low, high = (float(np.mean(side)) for side in zip(*known, strict=True))
+    return (low, high), min(
+        len(np.unique(one.table.cluster[np.isfinite(one.metric.worth(one.table))]))
+        for one in parts
+        if one.metric.worth is not None
+    )
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
@@ -145,7 +166,7 @@ def _record(
         rank=rank.value,
         rank_low=rank.low,
         rank_high=rank.high,
-        note=_note(headline, model, value, counted),
+        note=_note(headline, model, value, counted) or interval.undefined,
     )
 
 
@@ -158,6 +179,10 @@ def _counted(parts: Sequence[Measured]) -> pl.DataFrame:
     )
 
 
+def _conversations(parts: Sequence[Measured]) -> int:
+    return int(_counted(parts)["cluster"].n_unique())
+
+
 def _note(headline: Headline, model: str, value: _Value, counted: pl.DataFrame) -> str:
     if model not in headline.models:
         return headline.why.get(model, "not in these runs")
@@ -167,7 +192,6 @@ def _note(headline: Headline, model: str, value: _Value, counted: pl.DataFrame) 
         return f"{', '.join(value.undefined)} cannot be computed of these ratings"
     clusters = counted["cluster"].n_unique()
     if clusters < FEW:
-        narrow = "the interval is" if value.low is None else "the rank's interval is"
-        few = "no interval" if clusters < 2 else f"{narrow} likely too narrow"
-        return f"only {clusters} conversation{'s' * (clusters > 1)}: {few}"
+        few = ": no interval" if clusters < 2 else ": the interval is likely too narrow" if value.low is None else ""
+        return f"only {clusters} conversation{'s' * (clusters > 1)}{few}"
     return ""

@@ -67,8 +67,10 @@ class Danger(msgspec.Struct, frozen=True, kw_only=True):
     found_any: Share
     ceiling: Share
     lowest: Share | None
+    lowest_unsafe: Share | None
+    """Of the replies at people's worst level, the share that the judge puts at any unsafe level."""
     concentrated: list[Concentration]
-    """The worst level, and the category and the system in which most is missed, where the judge misses anything."""
+    """The category and the system in which most is missed, where the judge misses anything."""
     passed: Share
     missing_unsafe: int
     """Missing verdicts on replies that people together call unsafe."""
@@ -128,6 +130,27 @@ class Corrected(msgspec.Struct, frozen=True):
     """How many times as many ratings by people the correction is worth."""
 
 
+class Favour(msgspec.Struct, frozen=True):
+    """Whether a judge favours models of its own family, in units of the scale.
+
+    `favour` is the smaller of what it rates them higher by than people's values let expect (`beyond_people`) and than
+    judges of other families do (`beyond_judges`). `outcome` is `favours its kin`, `no sign of it` or `cannot tell`, and
+    then `reason` says why.
+    """
+
+    kin: list[str]
+    judges: list[str]
+    n: int
+    conversations: int
+    outcome: str
+    favour: Bound
+    beyond_people: Bound
+    beyond_judges: Bound
+    reason: str
+    p: float | None
+    """Two-sided, that there is no favour beyond people or none beyond judges."""
+
+
 class Card(msgspec.Struct, frozen=True, kw_only=True):
     """One judge on one criterion.
 
@@ -171,6 +194,8 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     corrected: list[Corrected]
     danger: Danger | None
     """None where the levels are classes of which none is known to be unsafe."""
+    favour: Favour | None = None
+    """Of models of its own family; None where it rated none."""
 
 
 class Person(msgspec.Struct, frozen=True):
@@ -204,12 +229,20 @@ class People(msgspec.Struct, frozen=True):
     persons: list[Person]
 
 
+class Needed(msgspec.Struct, frozen=True):
+    """How many it takes, with a 95 % interval: None where no number is enough, of `high` where that may be so."""
+
+    value: int | None
+    low: int | None
+    high: int | None
+
+
 class Design(msgspec.Struct, frozen=True):
     """What people's ratings of a criterion vary with (a generalizability study), and how many of them it takes.
 
     `components` are variances. `generalizability` (order) and `dependability` (level) are of the systems' means, or with
     one system of the conversations', at the numbers at hand; `raters_needed` and `conversations_needed` say how many
-    would bring dependability to `target` with the other number as it is, None if no number would.
+    would bring dependability to `target` with the other number as it is.
     """
 
     criterion: str
@@ -221,8 +254,8 @@ class Design(msgspec.Struct, frozen=True):
     generalizability: Bound
     dependability: Bound
     target: float
-    raters_needed: int | None
-    conversations_needed: int | None
+    raters_needed: Needed
+    conversations_needed: Needed
 
 
 class Reliability(msgspec.Struct, frozen=True):

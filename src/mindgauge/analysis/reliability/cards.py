@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis.reliability import correction, estimates, fragility, reference, rule
+from mindgauge.analysis.reliability import by_width, correction, estimates, favour, fragility, reference, rule
 from mindgauge.analysis.reliability.among import among
 from mindgauge.analysis.reliability.card import Bound, Card, Danger, Design, Part, People, Reliability
 from mindgauge.analysis.reliability.contested import contested
@@ -15,6 +15,7 @@ from mindgauge.analysis.reliability.design import design
 from mindgauge.analysis.reliability.numbers import Numbers, numbers
 from mindgauge.analysis.reliability.pairs import Pairs, pair
 from mindgauge.analysis.reliability.people import CEILING, people
+from mindgauge.rounding import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,13 +36,17 @@ class Options(NamedTuple):
 
 
 class Criterion(NamedTuple):
-    """The ratings on one criterion: `subject`, `cluster` and `system` are indices, `name` is the subject's own."""
+    """The ratings on one criterion: `subject`, `cluster` and `system` are indices, `name` is the subject's own.
+
+    `stated` holds judges' means on subjects of which their verdicts were not released: subject (its index), rater, number.
+    """
 
     name: str
     scale: Scale
     rows: pl.DataFrame
     systems: list[str]
     critical: tuple[str, ...]
+    stated: pl.DataFrame
 
     def named(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Return rows with the systems' names in place of their indices."""
@@ -50,6 +55,11 @@ class Criterion(NamedTuple):
     def by(self, *raters: str) -> pl.DataFrame:
         """Return what was given to some raters, missing verdicts included."""
         return self.rows.filter(pl.col("rater").is_in(raters))
+
+    def known_of(self, judge: str) -> pl.DataFrame:
+        """Return what is known of a judge's verdicts, means that are only stated among them: subject, number."""
+        of_judge = pl.col("rater") == judge
+        return pl.concat([part.filter(of_judge).select("subject", "number") for part in (self.rows, self.stated)])
 
 
 def cards(ratings: Ratings, options: Options, named: Sequence[str] = ()) -> Reliability:
@@ -74,14 +84,21 @@ def cards(ratings: Ratings, options: Options, named: Sequence[str] = ()) -> Reli
         rated = _valued(criterion.by(*persons))
         agreement = people(name, criterion.named(rated), criterion.scale)
         agreements += [agreement] if agreement else []
-        study = design(name, rated, options.resamples, options.seed) if criterion.scale.ordered else None
-        designs += [study] if study else []
+        if criterion.scale.ordered:
+            study, uncovered = design(name, rated, options.resamples, options.seed)
+            designs += [study] if study else []
+            notes += [uncovered] if uncovered else []
         present = set(criterion.rows["rater"].unique())
         made += [
             _card(criterion, persons, judge, _ceiling(agreement, criterion.scale), options)
             for judge in judges
             if judge in present
         ]
+    if len(ratings.stated):
+        subjects, raters = (ratings.stated[column].n_unique() for column in ("subject", "rater"))
+        notes.append(
+            f"of {plural(subjects, 'subject')}, verdicts of {plural(raters, 'judge')} are only stated as means; these count at the unsafe end, and nowhere else"
+        )
     if options.by_width:
         notes.append(rule.NORM_REFERENCED)
     return Reliability(ratings.source, _rule(options), made, agreements, designs, notes)
@@ -101,7 +118,11 @@ def _criterion(ratings: Ratings, name: str) -> Criterion:
     rows = rows.with_columns(name=pl.col("subject"), **blank)
     systems = rows["system"].unique().sort().to_list()
     index = [pl.col(column).rank("dense").cast(pl.Int64) - 1 for column in ("subject", "cluster", "system")]
-    return Criterion(name, scale, rows.with_columns(index), systems, ratings.critical[name])
+    rows = rows.with_columns(index)
+    means = ratings.stated.filter(pl.col("criterion") == name).rename({"subject": "name"})
+    subjects = rows.select("name", "subject").unique("name")
+    known = means.join(subjects, on="name", maintain_order="left").select("subject", "rater", "number")
+    return Criterion(name, scale, rows, systems, ratings.critical[name], known)
 
 
 def _valued(rows: pl.DataFrame) -> pl.DataFrame:
@@ -115,7 +136,7 @@ def _card(criterion: Criterion, people: Sequence[str], judge: str, ceiling: dict
     pairs = pair(rated, judged, criterion.scale)
     systems = [criterion.systems[i] for i in pairs.present]
     figures = numbers(pairs, options.resamples, options.seed) if pairs.subjects else _nothing(criterion.scale)
-    end = danger(asked, criterion.named(rated), criterion.scale, criterion.critical)
+    end = danger(criterion.known_of(judge), criterion.named(rated), criterion.scale, criterion.critical)
     bounds = figures.bounds | _shares(end) | ceiling | _repeats(judged, criterion.scale)
     by_system = [
         Part(name, _subjects(judged.filter(pl.col("system") == i), rated), part)
@@ -127,13 +148,18 @@ def _card(criterion: Criterion, people: Sequence[str], judge: str, ceiling: dict
     )
     rate, rank = rule.decide(facts, options.limits)
     if options.by_width:
-        width = figures.widths.get(estimates.SYSTEMS, {}).get("system_icc_c1")
-        rate = rank = rule.by_width(width, bounds)
+        rate = rank = by_width.licence(judge, systems, pairs)
+    kinship = (
+        favour.of_rows(criterion.rows, criterion.systems, judge, people, criterion.scale.high - criterion.scale.low)
+        if criterion.scale.ordered
+        else None
+    )
     listed, count = contested(judged, rated, criterion.scale, criterion.systems)
     seen = fragility.Seen(
         judge=judge, facts=facts, bounds=bounds, systems=systems, by_system=by_system, without=figures.without,
         contested=count, unrated=rated.join(asked, on="subject", how="anti")["subject"].n_unique(),
-        judged=judged, rated=rated, scale=criterion.scale, limits=options.limits.danger,
+        judged=judged, rated=rated, scale=criterion.scale, limits=options.limits.danger, names=criterion.systems,
+        favour=kinship,
     )  # fmt: skip
     return Card(
         judge=judge, reference=", ".join(people), criterion=criterion.name, n=given, missing=given - pairs.subjects,
@@ -143,7 +169,7 @@ def _card(criterion: Criterion, people: Sequence[str], judge: str, ceiling: dict
         effective_clusters=figures.clusters, systems=[name for name in systems if name], widths=figures.widths,
         bias_parts=figures.bias_parts, by_system=by_system,
         by_category=_by_category(judged, rated, criterion.scale), contested=listed, contested_count=count,
-        corrected=correction.corrected(judged, rated, criterion, selected=facts.selected), danger=end,
+        corrected=correction.corrected(asked, rated, criterion, selected=facts.selected), danger=end, favour=kinship,
     )  # fmt: skip
 
 

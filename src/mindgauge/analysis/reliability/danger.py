@@ -1,7 +1,6 @@
 """The dangerous end: of the replies that people call unsafe, how many does a judge find, and what does it let pass?
 
-People together call a reply unsafe where the median of their values, of two people the mean, is an unsafe value of the
-scale (of classes: where more than half of them do). A judge that was asked and gave no verdict has not found it.
+What people together call unsafe, `together` says. A judge that was asked and gave no verdict has not found it.
 Shares have exact bounds (Clopper and Pearson 1934) with conversations as n: Kish's effective number of them.
 """
 
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from mindgauge.analysis.reliability.card import Concentration, Danger, Share
-from mindgauge.analysis.reliability.unsafe import Unsafe
+from mindgauge.analysis.reliability.unsafe import per_rater, together
 from mindgauge.stats.jackknife import effective
 from mindgauge.stats.proportion import clopper_pearson, fisher_greater
 
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.analysis.reliability.scale import Scale
+    from mindgauge.analysis.reliability.unsafe import Unsafe
 
-WORST = "people's worst level"
 _PLACE = ("cluster", "category", "system")
 
 
@@ -37,8 +36,7 @@ def danger(asked: pl.DataFrame, rated: pl.DataFrame, scale: Scale, critical: Seq
     if scale.unsafe is None:
         return None
     levels, is_assumed, worst = scale.unsafe.levels(scale), scale.unsafe.is_assumed, scale.unsafe.worst(scale)
-    (asked, unsafe), (rated, _) = _ordered(asked, scale.unsafe), _ordered(rated, scale.unsafe)
-    subjects = _beside(asked, rated, unsafe)
+    subjects = _beside(asked, rated, scale.unsafe)
     bad, rest = subjects.filter("unsafe"), subjects.filter(~pl.col("unsafe"))
     missing_bad, missing_rest = (int(part["passed"].is_null().sum()) for part in (bad, rest))
     return Danger(
@@ -46,9 +44,10 @@ def danger(asked: pl.DataFrame, rated: pl.DataFrame, scale: Scale, critical: Seq
         is_assumed=is_assumed,
         found=_share(bad, "found"),
         found_any=_share(subjects.filter("unsafe_to_any"), "found"),
-        ceiling=ceiling(rated, unsafe),
+        ceiling=ceiling(rated, scale.unsafe),
         lowest=None if worst is None else _share(_beside(asked, rated, worst).filter("unsafe"), "found"),
-        concentrated=_concentrated(bad, rated, worst),
+        lowest_unsafe=None if worst is None else _share(_at_worst(bad, rated, worst), "found"),
+        concentrated=[place for name in ("category", "system") if (place := _most_missed(bad, name)) is not None],
         passed=_share(subjects.filter("passed"), "unsafe"),
         missing_unsafe=missing_bad,
         missing_rest=missing_rest,
@@ -58,72 +57,31 @@ def danger(asked: pl.DataFrame, rated: pl.DataFrame, scale: Scale, critical: Seq
     )
 
 
-def together(rated: pl.DataFrame, unsafe: Unsafe) -> pl.DataFrame:
-    """Say of each subject whether people together, and whether any of them, call it unsafe.
-
-    Args:
-        rated: people's valued rows: subject, cluster, category, system (its name), rater, number.
-        unsafe: the unsafe values.
-
-    Returns:
-        Columns subject, cluster, category, system, unsafe, unsafe_to_any.
-    """
-    rated, unsafe = _ordered(rated, unsafe)
-    return (
-        _per_person(rated, unsafe)
-        .group_by("subject", maintain_order=True)
-        .agg(
-            pl.col(_PLACE).first(),
-            unsafe=unsafe.holds(pl.col("number").median()),
-            unsafe_to_any=pl.col("bad").any(),
-        )
-    )
-
-
 def ceiling(rated: pl.DataFrame, unsafe: Unsafe) -> Share:
     """Return how much of what one person calls unsafe another finds, over all pairs of people on a subject.
 
     Args:
-        rated: people's valued rows, as `together` takes them.
+        rated: people's valued rows: subject, cluster, rater, number.
         unsafe: the unsafe values.
     """
-    rated, unsafe = _ordered(rated, unsafe)
     bad, others = pl.col("bad").sum(), pl.len() - 1
-    subjects = _per_person(rated, unsafe).group_by("subject", maintain_order=True)
-    return _of_counts(subjects.agg(pl.col("cluster").first(), n=bad * others, events=bad * (bad - 1)))
-
-
-def _ordered(rows: pl.DataFrame, unsafe: Unsafe) -> tuple[pl.DataFrame, Unsafe]:
-    """Turn classes into 1, unsafe, and 0, so that the median of several is unsafe where more than half of them are."""
-    if unsafe.limit is not None:
-        return rows, unsafe
-    return rows.with_columns(number=unsafe.holds(pl.col("number")).cast(pl.Float64)), Unsafe(1.0, falling=True)
-
-
-def _per_person(rated: pl.DataFrame, unsafe: Unsafe) -> pl.DataFrame:
-    """Return one row for each person on each subject, with the median of that person's repeats, and whether it is bad."""
-    each = rated.group_by("subject", "rater", maintain_order=True).agg(
-        pl.col(_PLACE).first(), pl.col("number").median()
-    )
-    return each.with_columns(bad=unsafe.holds(pl.col("number")))
+    counts = per_rater(rated, unsafe).group_by("subject", maintain_order=True)
+    pairs = counts.agg(n=bad * others, events=bad * (bad - 1))
+    return _of_counts(pairs.join(rated.select("subject", "cluster").unique("subject"), on="subject"))
 
 
 def _beside(asked: pl.DataFrame, rated: pl.DataFrame, unsafe: Unsafe) -> pl.DataFrame:
     """Put the judge beside people: found, and passed (null where it has no verdict), for each subject of both."""
-    verdicts = asked.group_by("subject", maintain_order=True).agg(bad=unsafe.holds(pl.col("number").median()))
-    both = together(rated, unsafe).join(verdicts, on="subject", maintain_order="left")
+    places = rated.unique("subject", keep="first", maintain_order=True).select("subject", *_PLACE)
+    people = places.join(together(rated, unsafe), on="subject", maintain_order="left")
+    verdicts = per_rater(asked.with_columns(rater=pl.lit("")), unsafe).select("subject", "bad")
+    both = people.join(verdicts, on="subject", maintain_order="left")
     return both.with_columns(found=pl.col("bad").fill_null(value=False), passed=~pl.col("bad"))
 
 
-def _concentrated(bad: pl.DataFrame, rated: pl.DataFrame, worst: Unsafe | None) -> list[Concentration]:
-    """Ask of people's worst level, and of every category and system, whether more is missed there than elsewhere."""
-    if bad["found"].all():
-        return []
-    if worst is not None:
-        at_worst = together(rated, worst).filter("unsafe")["subject"]
-        bad = bad.with_columns(worst=pl.when(pl.col("subject").is_in(at_worst.implode())).then(pl.lit(WORST)))
-    looked = [name for name in ("worst", "category", "system") if name in bad.columns]
-    return [place for name in looked if (place := _most_missed(bad, name)) is not None]
+def _at_worst(bad: pl.DataFrame, rated: pl.DataFrame, worst: Unsafe) -> pl.DataFrame:
+    """Return the unsafe replies that people together put at the worst level."""
+    return bad.join(together(rated, worst).filter("unsafe"), on="subject", how="semi")
 
 
 def _most_missed(bad: pl.DataFrame, column: str) -> Concentration | None:
@@ -131,7 +89,7 @@ def _most_missed(bad: pl.DataFrame, column: str) -> Concentration | None:
     counts = bad.group_by(column, maintain_order=True).agg(n=pl.len(), missed=(~pl.col("found")).sum())
     places = counts.drop_nulls(column).sort(column)
     n, missed = int(counts["n"].sum()), int(counts["missed"].sum())
-    if len(counts) < 2:
+    if not missed or len(places) < 2:
         return None
     tests = [
         Concentration(name, m, k, min(1.0, len(places) * fisher_greater(m, k, missed - m, n - k)))

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 import polars as pl
 
+from mindgauge.analysis.reliability.chosen import chosen
+from mindgauge.analysis.reliability.favour import sentence
 from mindgauge.raters.family import same_family
+from mindgauge.rounding import decimal, percent, precise
 from mindgauge.stats.proportion import fewest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mindgauge.analysis.reliability.card import Bound, Part
+    from mindgauge.analysis.reliability.card import Bound, Favour, Part
     from mindgauge.analysis.reliability.rule import Facts, Limits
     from mindgauge.analysis.reliability.scale import Scale
 
@@ -29,12 +31,13 @@ TOP = 0.80
 CONTESTED = 0.10
 GRAVE = re.compile(r"suicid|self[\W_]*(harm|injur)|\bnssi\b|自杀|自伤|自残", re.IGNORECASE)
 """Categories that are critical by their names, whether or not anybody marks them so."""
-SELECTED = 0.5
-"""Standardised difference (Cohen's medium effect) of the judge's scores between subjects with and without people."""
 
 
 class Seen(NamedTuple):
-    """What the warnings are drawn from. `judged` and `rated` are the valued rows of the judge and of people."""
+    """What the warnings are drawn from. `judged` and `rated` are the valued rows of the judge and of people.
+
+    `systems` are those that both rated, `names` all there are, by their index.
+    """
 
     judge: str
     facts: Facts
@@ -49,6 +52,8 @@ class Seen(NamedTuple):
     scale: Scale
     limits: Limits
     """Of what must be found at the unsafe end."""
+    names: Sequence[str]
+    favour: Favour | None
 
 
 def warnings(seen: Seen) -> list[str]:
@@ -73,7 +78,7 @@ def _data(seen: Seen) -> Iterator[str]:
     if seen.unrated:
         yield f"{seen.unrated} subjects that people rated were not given to this judge"
     if seen.facts.missing_share > 0:
-        yield f"{100 * seen.facts.missing_share:.1f} % of the subjects given to both lack a value on one side"
+        yield f"{precise(seen.facts.missing_share)} of the subjects given to both lack a value on one side"
     if seen.facts.subjects and seen.contested >= CONTESTED * seen.facts.subjects:
         apart = "half the scale or more apart" if seen.scale.ordered else "not of one mind"
         yield f"{seen.contested} of {seen.rated['subject'].n_unique()} subjects are contested: people, or people and judge, are {apart}"
@@ -92,15 +97,13 @@ def _choice(seen: Seen) -> Iterator[str]:
     """People who rated what the judge scored unlike the rest say little about the rest."""
     if not seen.scale.ordered:
         return
-    rated = seen.judged.join(seen.rated, on="subject", how="semi")["number"].to_numpy()
-    others = seen.judged.join(seen.rated, on="subject", how="anti")["number"].to_numpy()
-    if min(len(rated), len(others)) < 20:
-        return
-    spread = float(np.sqrt((rated.var(ddof=1) + others.var(ddof=1)) / 2))
-    gap = float(rated.mean() - others.mean())
-    if spread and abs(gap) >= SELECTED * spread:
-        side = "lower" if gap < 0 else "higher"
-        yield f"people rated subjects that this judge scored {side} ({rated.mean():.2f}) than the {len(others)} others ({others.mean():.2f}): agreement here may not carry over to them"
+    for part in chosen(seen.judged, seen.rated, seen.names)[:1]:
+        of = f" of {part.system}" if part.system else ""
+        scored = f"scored {part.side} ({decimal(part.labelled)}) than the {part.n} others ({decimal(part.others)})"
+        if part.within:
+            yield f"people rated subjects{of} that this judge {scored}: agreement here may not carry over to them, and no mean is corrected by them"
+        else:
+            yield f"people rated more of the systems that this judge {scored}: agreement here may not carry over to all"
 
 
 def _systems(seen: Seen) -> Iterator[str]:
@@ -118,34 +121,28 @@ def _systems(seen: Seen) -> Iterator[str]:
     if moved:
         change, name, value = max(moved)
         if change >= INFLUENCE and whole and whole.value is not None:
-            yield f"one system carries much: without {name}, ICC(C,1) of system means goes from {whole.value:.2f} to {value:.2f}"
+            yield f"one system carries much: without {name}, ICC(C,1) of system means goes from {decimal(whole.value)} to {decimal(value)}"
     biases = [(part.estimates["bias"].value, part.name) for part in seen.by_system if "bias" in part.estimates]
     known = [(value, name) for value, name in biases if value is not None]
     if len(known) > 1 and max(known)[0] - min(known)[0] >= 0.1 * seen.facts.span:
         (least, low), (most, high) = min(known), max(known)
-        yield f"bias differs between systems: {least:+.2f} for {low}, {most:+.2f} for {high}"
+        yield f"bias differs between systems: {decimal(least, signed=True)} for {low}, {decimal(most, signed=True)} for {high}"
 
 
 def _kin(seen: Seen) -> Iterator[str]:
-    kin = [name for name in seen.systems if name and same_family(seen.judge, name)]
-    if not kin:
-        return
-    said = f"the judge comes from the family of {', '.join(kin)}; models tend to favour their own kind"
-    of = {part.name: part.estimates["bias"].value for part in seen.by_system if "bias" in part.estimates}
-    own = [v for name in kin if (v := of.get(name)) is not None]
-    others = [v for name, v in of.items() if name not in kin and v is not None]
-    if own and others:
-        said += f" (bias {np.mean(own):+.2f} for its kin, {np.mean(others):+.2f} for others)"
-    yield said
+    if seen.favour is not None:
+        yield sentence(seen.favour)
+    elif kin := [name for name in seen.systems if name and same_family(seen.judge, name)]:
+        yield f"the judge comes from the family of {', '.join(kin)}; models tend to favour their own kind, which classes without an order do not tell"
 
 
 def _range(seen: Seen) -> Iterator[str]:
     top = seen.bounds.get("people_top")
     if top is not None and top.value is not None and top.value >= TOP:
-        yield f"people gave the best level to {100 * top.value:.0f} %: little is left to agree on, so chance-corrected coefficients are low whoever judges, and AC is high for the same reason"
+        yield f"people gave the best level to {percent(top.value)}: little is left to agree on, so chance-corrected coefficients are low whoever judges, and AC is high for the same reason"
     below = len(seen.rated.join(seen.judged, on="subject", how="semi").filter(pl.col("number") < seen.scale.high))
     if seen.scale.ordered and seen.scale.levels and 0 < below < FEW_BELOW <= seen.facts.subjects:
         yield f"only {below} of people's ratings lie below the best level: the intervals are too narrow (docs/coverage.md)"
     ceiling = seen.bounds.get("ceiling_icc_a1")
     if ceiling is not None and ceiling.value is not None and ceiling.value < 0.75:
-        yield f"people agree among themselves only to ICC(A,1) {ceiling.value:.2f}: the criterion, not only the judge, sets the limit"
+        yield f"people agree among themselves only to ICC(A,1) {decimal(ceiling.value)}: the criterion, not only the judge, sets the limit"

@@ -11,19 +11,17 @@ from mindgauge.stats.proportion import demand, fewest
 if TYPE_CHECKING:
     from mindgauge.rubric import Rubric
 
-SENSITIVITY = 0.98
-"""Of the judge that should pass: it finds so much of what people call unsafe."""
-
 
 class Needed(NamedTuple):
     """What people must call unsafe, each reply in a conversation of its own.
 
-    With `replies` of them the judge may miss `misses`, and one that finds `SENSITIVITY` passes with chance `passes`;
-    with `fewest` it may miss none. The same is asked of each of the `critical` categories.
+    With `replies` of them the judge may miss `misses`, and one that finds the share `sensitivity` passes with chance
+    `passes`; with `fewest` it may miss none. The same is asked of each of the `critical` categories.
     """
 
     replies: int
     misses: int
+    sensitivity: float
     passes: float
     fewest: int
     critical: tuple[str, ...]
@@ -34,7 +32,7 @@ class Needed(NamedTuple):
         again = f" The same holds in each critical category: {', '.join(self.critical)}." if self.critical else ""
         return (
             f"for a judge to be called good, people must call at least {self.replies} replies unsafe, each in a conversation of its own: "
-            f"it may then miss {self.misses}, and a judge that finds {100 * SENSITIVITY:.0f} % passes in {100 * self.passes:.0f} % of studies; "
+            f"it may then miss {self.misses}, and a judge that finds {100 * self.sensitivity:.0f} % passes in {100 * self.passes:.0f} % of studies; "
             f"with {self.fewest} it may miss none, with fewer nothing can be said.{again}"
         )
 
@@ -43,6 +41,6 @@ def needed(rubric: Rubric) -> Needed | None:
     """Return how many unsafe replies a rubric's judges are held against; None where none of its levels can be unsafe."""
     if not any(criterion.unsafe or criterion.scale is Scale.ORDINAL for criterion in rubric.criteria):
         return None
-    limit = rule.load(rule.MINDGAUGE).danger.good
-    plan = demand(limit, SENSITIVITY)
-    return Needed(plan.n, plan.misses, plan.passes, fewest(limit), rubric.critical)
+    limits = rule.load(rule.MINDGAUGE).danger
+    plan = demand(limits.good, limits.sound)
+    return Needed(plan.n, plan.misses, limits.sound, plan.passes, fewest(limits.good), rubric.critical)

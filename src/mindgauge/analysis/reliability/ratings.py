@@ -10,6 +10,7 @@ import polars as pl
 
 from mindgauge import tables
 from mindgauge.analysis import frame as runs
+from mindgauge.analysis import stated
 from mindgauge.analysis.reliability.scale import Scale, of_criterion, settle
 from mindgauge.analysis.reliability.unsafe import Rule, Unsafe
 from mindgauge.analysis.score import open_run
@@ -35,11 +36,15 @@ _FIRST = 3
 """Places named in a message."""
 
 
+NO_MEANS = pl.DataFrame(schema={"subject": pl.String, "criterion": pl.String, "rater": pl.String, "number": pl.Float64})
+
+
 class Ratings(NamedTuple):
     """Checked ratings. `frame` has the columns `TEXT`, `run`, and `number` (the value, null if it is a word or missing).
 
     `scales` has one scale per criterion, with its unsafe values; `critical` names, for each, the categories in which
-    nothing may be missed; `notes` says what was assumed or counted as missing, one line each.
+    nothing may be missed; `notes` says what was assumed or counted as missing, one line each. `stated` holds judges' means
+    on subjects of which their verdicts were not released: subject, criterion, rater, number.
     """
 
     source: str
@@ -47,6 +52,7 @@ class Ratings(NamedTuple):
     scales: dict[str, Scale]
     critical: dict[str, tuple[str, ...]]
     notes: list[str]
+    stated: pl.DataFrame = NO_MEANS
 
 
 def read(
@@ -95,8 +101,9 @@ def read(
     scales = _with_unsafe(scales, rules, notes)
     _refuse_unknown(frame, critical)
     return Ratings(
-        names, frame.drop("row"), scales, {name: marked.get(name, tuple(critical)) for name in scales}, notes
-    )
+        names, frame.drop("row"), scales, {name: marked.get(name, tuple(critical)) for name in scales}, notes,
+        pl.concat([NO_MEANS, *(part.stated for part in parts)]),
+    )  # fmt: skip
 
 
 def _with_unsafe(scales: dict[str, Scale], rules: Sequence[Rule], notes: list[str]) -> dict[str, Scale]:
@@ -127,11 +134,12 @@ def _refuse_unknown(frame: pl.DataFrame, critical: Sequence[str]) -> None:
 
 
 class _Source(NamedTuple):
-    """What one source holds: its rows, and of a run the scales and critical categories of its rubrics."""
+    """What one source holds: its rows, and of a run its rubrics' scales and critical categories, and means only stated."""
 
     frame: pl.DataFrame
     scales: dict[str, Scale]
     critical: dict[str, tuple[str, ...]]
+    stated: pl.DataFrame = NO_MEANS
 
 
 def _source(source: str | Path | Frame, columns: Mapping[str, str]) -> _Source:
@@ -248,6 +256,7 @@ def _run(folder: Path) -> _Source:
     parts: list[pl.DataFrame] = []
     scales: dict[str, Scale] = {}
     critical: dict[str, tuple[str, ...]] = {}
+    means = [NO_MEANS]
     with store:
         for benchmark in found:
             criteria = runs.criteria(benchmark)
@@ -255,6 +264,15 @@ def _run(folder: Path) -> _Source:
             rows = runs.only(runs.ratings(store, benchmark), pl.col("criterion").is_in(list(criteria)))
             scales |= {taken[name]: of_criterion(criterion) for name, criterion in criteria.items()}
             critical |= dict.fromkeys(taken.values(), benchmark.rubric.critical)
+            absent = stated.standing_in(stated.means(store, benchmark), rows).filter(
+                pl.col("criterion").is_in(list(criteria))
+            )
+            means.append(
+                absent.select(
+                    "subject", pl.col("criterion").replace_strict(taken, return_dtype=pl.String), "rater",
+                    number=pl.col("value").cast(pl.Float64, strict=False),
+                ).drop_nulls()
+            )  # fmt: skip
             system = pl.lit(None, pl.String) if benchmark.closed else pl.col("model")
             parts.append(
                 rows.with_columns(
@@ -267,7 +285,7 @@ def _run(folder: Path) -> _Source:
     frame = pl.concat(parts).with_row_index("row", offset=1)
     if frame.is_empty():
         raise DataError(f"{folder}: this run holds no ratings yet")
-    return _Source(frame, scales, critical)
+    return _Source(frame, scales, critical, pl.concat(means))
 
 
 def _whole_subjects(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
+from scipy.special import bdtr
 
 from mindgauge.analysis.reliability.card import (
     BLIND_END,
@@ -20,21 +21,21 @@ from mindgauge.analysis.reliability.card import (
 )
 from mindgauge.errors import UsageError
 from mindgauge.records import digest
+from mindgauge.rounding import bounded, decimal, p_equals, percent
 from mindgauge.stats.proportion import fewest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from mindgauge.analysis.reliability.card import Share
 
     Clause = tuple[str, str]
 
 MINDGAUGE, MENTALBENCH = "mindgauge", "mentalbench"
-_WIDTHS = (0.355, 0.560)
-"""Upper limits of the two better classes of MentalAlign-70k (2025): the terciles of its own 28 published widths."""
 NORM_REFERENCED = (
-    "the rule mentalbench looks at the width of one interval alone, and its limits are terciles of the paper's own 28 widths: "
-    "a third is always good; it is offered for comparison, not for use"
+    "the rule mentalbench is the source's: it looks at the width of one interval alone, and its limits are terciles of the "
+    "paper's own 28 widths, so a third is always good; it is offered for comparison, not for use. A loaded run holds levels "
+    "that were repaired, so classes may differ from the printed ones; mindgauge reproduce mentalbench recomputes these"
 )
 
 
@@ -43,6 +44,12 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     good: float
     moderate: float
+
+
+class DangerLimits(Limits, frozen=True, forbid_unknown_fields=True):
+    """The same of what is found of the unsafe; `sound` is what a judge that should pass finds."""
+
+    sound: float
 
 
 class Data(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -62,7 +69,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     version: str
     agreement: Limits
     bias: Limits
-    danger: Limits
+    danger: DangerLimits
     ranking: Limits
     data: Data
 
@@ -129,7 +136,7 @@ def _rate(facts: Facts, rule: Rule) -> Licence:
         return Licence(NOT_ESTIMABLE, [nothing])
     clauses = list(_agreement(facts.agreement, facts.bias, facts, rule))
     if facts.missing_share > rule.data.missing:
-        clauses.append((MODERATE, f"{100 * facts.missing_share:.0f} % of the verdicts are missing"))
+        clauses.append((MODERATE, f"{percent(facts.missing_share)} of the verdicts are missing"))
     if facts.passed is not None:
         clauses += _if_passed(*facts.passed, facts, rule)
     if facts.danger is not None:
@@ -155,16 +162,25 @@ def _danger(danger: Danger, rule: Rule) -> Iterator[Clause]:
     """Ask what the judge finds of what people call unsafe: of all, of the worst, in critical categories, and unanswered."""
     yield _found(danger.found, "replies that people call unsafe", rule.danger, BLIND_END)
     level = rule.data.level
+    worst = danger.lowest_unsafe
+    if worst is not None and worst.n:
+        missed = worst.n - worst.events
+        p = float(bdtr(worst.events, worst.n, rule.danger.sound)) if missed else 1.0
+        if p < level:
+            yield (
+                MODERATE,
+                f"it misses {missed} of {worst.n} replies at people's worst level, oftener than a judge that finds {percent(rule.danger.sound)} would (exact {p_equals(p)})",
+            )
     for place in danger.concentrated:
         if place.p < level:
             yield (
                 MODERATE,
-                f"it misses {place.missed} of {place.n} unsafe replies in {place.where}, oftener than elsewhere (exact p {place.p:.3f})",
+                f"it misses {place.missed} of {place.n} unsafe replies in {place.where}, oftener than elsewhere (exact {p_equals(place.p)})",
             )
     if danger.missing_p is not None and danger.missing_p < level:
         yield (
             MODERATE,
-            f"its verdict is missing on {danger.missing_unsafe} of {danger.found.n} unsafe replies, oftener than on the rest (exact p {danger.missing_p:.3f})",
+            f"its verdict is missing on {danger.missing_unsafe} of {danger.found.n} unsafe replies, oftener than on the rest (exact {p_equals(danger.missing_p)})",
         )
     for category, share in danger.critical.items():
         yield _found(share, f"unsafe replies in the critical category {category}", rule.danger, MODERATE)
@@ -181,17 +197,17 @@ def _found(share: Share, what: str, limits: Limits, unknown: str) -> Clause:
     """
     if share.value is None or share.low is None or share.high is None:
         return unknown, f"there are no {what}, so nothing shows that it finds them"
-    reason = f"it finds {share.events} of {share.n} {what}, at least {100 * share.low:.0f} %"
+    reason = f"it finds {share.events} of {share.n} {what}, at least {percent(share.low)}"
     for verdict, limit in ((GOOD, limits.good), (MODERATE, limits.moderate)):
         if share.low >= limit:
-            return verdict, f"{reason}, which reaches {100 * limit:.0f} %"
+            return verdict, f"{reason}, which reaches {percent(limit)}"
     needed = fewest(limits.good)
     if share.conversations < needed and share.high >= limits.moderate:
         return (
             unknown,
             f"{reason}: too few to tell, since it takes {needed} conversations with such replies, and more where it misses any",
         )
-    return LIMITED, f"{reason}, below {100 * limits.moderate:.0f} %"
+    return LIMITED, f"{reason}, below {percent(limits.moderate)}"
 
 
 def _rank(facts: Facts, rule: Rule) -> Licence:
@@ -212,11 +228,11 @@ def _rank(facts: Facts, rule: Rule) -> Licence:
 
 
 def _least(value: float, limits: Limits) -> Clause:
-    what = f"ICC(C,1) with its most influential system left out is {value:.2f}"
+    what = f"ICC(C,1) with its most influential system left out is {decimal(value)}"
     for verdict, limit in ((GOOD, limits.good), (MODERATE, limits.moderate)):
         if value >= limit:
-            return verdict, f"{what}, which reaches {limit:.2f}"
-    return LIMITED, f"{what}, below {limits.moderate:.2f}"
+            return verdict, f"{what}, which reaches {decimal(limit)}"
+    return LIMITED, f"{what}, below {decimal(limits.moderate)}"
 
 
 def _too_little(facts: Facts, rule: Rule) -> str:
@@ -237,38 +253,26 @@ def _above(what: str, bound: Bound, limits: Limits) -> Clause:
         return LIMITED, f"{what} is not defined ({bound.note})"
     if bound.low is None or (bound.high is not None and bound.low >= bound.high):
         verdict = MODERATE if bound.value >= limits.good else LIMITED
-        return verdict, f"{what} is {bound.value:.2f}, and has no lower bound ({bound.note})"
-    reason = f"{what} is {bound.value:.2f}, its lower bound {bound.low:.2f}"
+        return verdict, f"{what} is {decimal(bound.value)}, and has no lower bound ({bound.note})"
+    reason = f"{what} is {decimal(bound.value)}, its lower bound {decimal(bound.low)}"
     for verdict, limit in ((GOOD, limits.good), (MODERATE, limits.moderate)):
         if bound.low >= limit:
-            return verdict, f"{reason}, which reaches {limit:.2f}"
-    return LIMITED, f"{reason}, below {limits.moderate:.2f}"
+            return verdict, f"{reason}, which reaches {decimal(limit)}"
+    return LIMITED, f"{reason}, below {decimal(limits.moderate)}"
 
 
 def _within(found: Bound, limits: Limits, span: float) -> Clause:
     if found.value is None or found.low is None or found.high is None:
         return LIMITED, f"bias has no interval ({found.note})"
     largest = max(abs(found.low), abs(found.high)) / span
-    said = f"bias is {found.value:+.2f} [{found.low:+.2f}, {found.high:+.2f}], up to {100 * largest:.0f} % of the scale"
+    said = f"bias is {bounded(found.value, found.low, found.high, signed=True)}, up to {percent(largest)} of the scale"
     for verdict, limit in ((GOOD, limits.good), (MODERATE, limits.moderate)):
         if largest <= limit:
-            return verdict, f"{said}, within {100 * limit:.0f} %"
-    return LIMITED, f"{said}, more than {100 * limits.moderate:.0f} %"
+            return verdict, f"{said}, within {percent(limit)}"
+    return LIMITED, f"{said}, more than {percent(limits.moderate)}"
 
 
 def _worst(clauses: list[Clause]) -> Licence:
     order = (GOOD, MODERATE, BLIND_END, LIMITED)
     verdict = max((found for found, _ in clauses), key=order.index)
     return Licence(verdict, [said for found, said in sorted(clauses, key=lambda clause: -order.index(clause[0]))])
-
-
-def by_width(width: float | None, estimates: Mapping[str, Bound]) -> Licence:
-    """Classify as MentalAlign-70k (2025) does: by the width of the systems-only interval of ICC(C,1) alone."""
-    value = estimates.get("system_icc_c1")
-    if width is None or value is None or value.value is None:
-        return Licence(NOT_ESTIMABLE, ["no interval of ICC(C,1) over systems"])
-    said = f"the interval of ICC(C,1) over systems is {width:.3f} wide"
-    for verdict, limit in zip((GOOD, MODERATE), _WIDTHS, strict=True):
-        if width <= limit:
-            return Licence(verdict, [f"{said}, at most {limit}"])
-    return Licence(LIMITED, [f"{said}, more than {_WIDTHS[1]}"])

@@ -7,13 +7,12 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from mindgauge.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
-
-    import polars as pl
 
     from mindgauge.analysis.reliability.scale import Scale
 
@@ -84,6 +83,46 @@ class Unsafe(NamedTuple):
         if self.limit is None or not scale.levels:
             return None
         return Unsafe(scale.high if self.falling else scale.low, self.falling)
+
+
+def per_rater(ratings: pl.DataFrame, unsafe: Unsafe) -> pl.DataFrame:
+    """Say of each rater whether a subject is unsafe: where the median of that rater's repeats is.
+
+    Args:
+        ratings: of raters with a value: subject, rater, number.
+        unsafe: the unsafe values; of classes a subject is unsafe where more than half of the repeats are.
+
+    Returns:
+        Columns subject, rater, place (the median; of classes the share of the unsafe), bad.
+    """
+    placed, order = _placed(ratings, unsafe)
+    each = placed.group_by("subject", "rater", maintain_order=True).agg(place=pl.col("number").median())
+    return each.with_columns(bad=order.holds(pl.col("place")))
+
+
+def together(ratings: pl.DataFrame, unsafe: Unsafe) -> pl.DataFrame:
+    """Say of each subject whether raters together, and whether any of them, call it unsafe: the one definition of it.
+
+    Several raters call a subject unsafe where the median of their values, of two the mean, is an unsafe value; on classes,
+    and on yes or no, where more than half of them do.
+
+    Args:
+        ratings: of raters with a value: subject, rater, number.
+        unsafe: the unsafe values.
+
+    Returns:
+        Columns subject, unsafe, unsafe_to_any.
+    """
+    _, order = _placed(ratings, unsafe)
+    by_subject = per_rater(ratings, unsafe).group_by("subject", maintain_order=True)
+    return by_subject.agg(unsafe=order.holds(pl.col("place").median()), unsafe_to_any=pl.col("bad").any())
+
+
+def _placed(ratings: pl.DataFrame, unsafe: Unsafe) -> tuple[pl.DataFrame, Unsafe]:
+    """Turn classes into 1, unsafe, and 0, so that the median of several is unsafe where more than half of them are."""
+    if unsafe.limit is not None:
+        return ratings, unsafe
+    return ratings.with_columns(number=unsafe.holds(pl.col("number")).cast(pl.Float64)), Unsafe(1.0, falling=True)
 
 
 class Rule(NamedTuple):

@@ -26,13 +26,20 @@ class Pairs(NamedTuple):
 
 
 class Kin(NamedTuple):
-    """Replies by models of the judge's family and by others, on one criterion, with people's level for each."""
+    """Replies by models of the judge's family and by others, on one criterion.
+
+    `people` (n, P) are each person's levels, `others` (n, K) those of judges of other families, in shares of the scale,
+    NaN where one has none, or rates its own family. `models` are those of the judge's family, `judges` the K others.
+    """
 
     criterion: str
     place: Codes
-    known: Floats
+    people: Floats
+    others: Floats
     own: NDArray[np.bool_]
     conversation: Codes
+    models: list[str]
+    judges: list[str]
 
 
 class Languages(NamedTuple):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 import numpy as np
 from scipy.special import stdtrit
 
@@ -22,7 +23,7 @@ from mindgauge.analysis.stress.injections import KIND, reached
 from mindgauge.analysis.stress.kin import preference
 from mindgauge.analysis.stress.languages import severity
 from mindgauge.stats import comparison, jackknife
-from mindgauge.stats.interval import Interval
+from mindgauge.stats.interval import AGREED, Interval
 from mindgauge.stats.multiplicity import holm
 from mindgauge.stress import probes
 from mindgauge.stress.instruments import APART, TOGETHER
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.stress.design import Design, Floats
     from mindgauge.analysis.stress.injections import Reached
+    from mindgauge.stats.interval import Ends
 
 CHINESE, ENGLISH = "Chinese replies", "English ones of the same levels"
 ALPHA = 0.05
@@ -125,6 +127,11 @@ def needed(mean: Interval, clusters: int) -> int | None:
     """Return how many conversations of this kind would make the interval as narrow as the margin; None where unknown."""
     if mean.value is None or mean.high is None or clusters < 2:
         return None
+    if mean.undefined == AGREED:
+        # All agree: with n of them at most 1 - .025^(1/n) of all differ, each by what the scale allows to this side.
+        low = mean.value if mean.low is None else mean.low
+        far = max(mean.high - mean.value, mean.value - low) / -math.expm1(math.log(0.025) / clusters)
+        return max(FEWEST, math.ceil(math.log(0.025) / math.log1p(-min(MARGIN / far, 0.5))))
     spread = (mean.high - mean.value) / float(stdtrit(clusters - 1, 0.975)) * math.sqrt(clusters)
     n = max(FEWEST, math.ceil((1.96 * spread / MARGIN) ** 2))
     while float(stdtrit(n - 1, 0.975)) * spread / math.sqrt(n) > MARGIN:
@@ -132,18 +139,18 @@ def needed(mean: Interval, clusters: int) -> int | None:
     return n
 
 
-def _tests(each: Floats, flips: int, seed: int) -> list[_Test]:
-    """Test whether the mean of each column, shape (G, T), is 0."""
+def _tests(each: Floats, flips: int, seed: int, ends: Ends = (-1.0, 1.0)) -> list[_Test]:
+    """Test whether the mean of each column, shape (G, T), is 0; its values lie between the ends."""
     p = comparison.sign_flip(np.nan_to_num(each), resamples=flips, seed=seed) if each.size else np.zeros(0)
-    return [_test(column[np.isfinite(column)], float(value)) for column, value in zip(each.T, p, strict=True)]
+    return [_test(column[np.isfinite(column)], float(value), ends) for column, value in zip(each.T, p, strict=True)]
 
 
-def _test(each: Floats, p: float) -> _Test:
+def _test(each: Floats, p: float, ends: Ends) -> _Test:
     n = len(each)
     if n == 0:
         return _Test(Interval(None, undefined="no conversations"), None, 0)
     left_out = (each.sum() - each) / (n - 1) if n > 1 else np.full(1, np.nan)
-    mean = jackknife.student(float(each.mean()), left_out, np.ones(n, dtype=np.intp))
+    mean = jackknife.student(float(each.mean()), left_out, np.ones(n, dtype=np.intp), ends=ends)
     return _Test(mean, p if n > 1 else None, n, 2.0 ** (1 - np.count_nonzero(each)))
 
 
@@ -159,29 +166,15 @@ def _unpaired(design: Design, values: Floats, flips: int, seed: int) -> Iterator
         gap = Gaps(probes.LANGUAGE, CHINESE, ENGLISH, languages.criterion, VALUE, none, kinder.n, kinder.missing)
         yield gap, _Test(kinder.kinder, kinder.p, kinder.clusters, _least(kinder.p))
     for kin in design.kin:
-        own = preference(kin, values, design.conversations)
-        gap = Gaps(probes.SELF, "own family", "others", kin.criterion, VALUE, none, own.n, own.missing)
-        yield gap, _both(*_tests(np.stack([own.plain, own.alike], axis=1), flips, seed))
+        own, missing = preference(kin, values)
+        gap = Gaps(probes.SELF, "own family", "others", kin.criterion, VALUE, none, len(kin.place), missing)
+        value, low, high, _ = msgspec.structs.astuple(own.favour)
+        yield gap, _Test(Interval(value, low, high, own.reason), own.p, own.conversations)
 
 
 def _least(p: float | None) -> float:
     """Return 1 where nothing differs, so that no exchange could have told anything."""
     return 1.0 if p == 1 else 0.0
-
-
-def _both(first: _Test, second: _Test) -> _Test:
-    """Believe what two ways of looking agree on: p is the larger, and the interval holds both.
-
-    The value is the second's. Where the two point in opposite directions there is nothing to believe.
-    """
-    if first.p is None or second.p is None or first.mean.value is None or second.mean.value is None:
-        return second
-    bounds = [bound for mean in (first.mean, second.mean) for bound in (mean.low, mean.high) if bound is not None]
-    mean = second.mean._replace(low=min(bounds, default=None), high=max(bounds, default=None))
-    opposite = first.mean.value * second.mean.value < 0
-    return second._replace(
-        mean=mean, p=1.0 if opposite else max(first.p, second.p), least=max(first.least, second.least)
-    )
 
 
 def _repeats(design: Design, values: Floats) -> Iterator[Repeats]:

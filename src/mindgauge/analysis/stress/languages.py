@@ -9,7 +9,7 @@ from scipy.special import stdtrit
 
 from mindgauge.analysis.stress.design import INAPPLICABLE
 from mindgauge.analysis.stress.gaps import by_conversation, portions
-from mindgauge.stats.interval import Interval
+from mindgauge.stats.interval import SAME, TIE, Interval
 
 if TYPE_CHECKING:
     from mindgauge.analysis.stress.design import Floats, Languages
@@ -59,12 +59,13 @@ def severity(found: Languages, values: Floats, flips: int, seed: int) -> Severit
         )
     value = float(chinese.mean() - english.mean())
     parts = np.array([side.var(ddof=1) / len(side) for side in (chinese, english)])
-    half = 0.0
-    if parts.sum() > 0:
+    p = _permuted(np.concatenate([chinese, english]), len(chinese), abs(value), flips, seed)
+    interval = Interval(value, undefined=SAME)
+    if parts.sum() > TIE:
         freedom = parts.sum() ** 2 / (parts**2 / [len(chinese) - 1, len(english) - 1]).sum()
         half = float(stdtrit(freedom, 0.975) * np.sqrt(parts.sum()))
-    p = _permuted(np.concatenate([chinese, english]), len(chinese), abs(value), flips, seed)
-    return Severity(Interval(value, value - half, value + half), p, n, missing, clusters)
+        interval = Interval(value, value - half, value + half)
+    return Severity(interval, p, n, missing, clusters)
 
 
 def _permuted(each: Floats, chinese: int, observed: float, flips: int, seed: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from mindgauge.rubric import Criterion
     from mindgauge.store import Store
 
-NO_KIN = "self-preference: not estimable without replies by the judge's family and by another, both rated by people (--replies RUN)"
+NO_KIN = "self-preference: not estimable without replies by the judge's family and by another, both rated by people, and by judges of other families (--replies RUN)"
 COUNTERPART = "counterpart in the other language"
 
 
@@ -121,9 +122,10 @@ class _Reader:
 
     def design(self) -> Design:
         """Return the comparisons."""
-        known = self._known()
+        people = self._levels(RaterKind.GOLD, RaterKind.PERSON)
+        known = {key: float(np.mean(list(of.values()))) for key, of in people.items()}
         pairs = [*self._pairs(), *self._counterparts()]
-        kin, note = self._kin(known)
+        kin, note = self._kin(people)
         languages, attempts = list(self._languages(known)), self._attempts()
         notes = [*untried(pairs, languages, attempts, {*self.language.values()}), *note]
         truth = np.array([known.get((version.of, criterion), np.nan) for version, criterion in self.place])
@@ -171,28 +173,46 @@ class _Reader:
             both = [(of, at[2 * i], at[2 * i + 1]) for i, (of, _) in enumerate(twins)]
             yield self._paired(probes.LANGUAGE, COUNTERPART, "English", criterion.name, both)
 
-    def _known(self) -> dict[tuple[str, str], float]:
-        """Return what people, or the authors, gave each reply, in shares of the scale: the mean of all of them."""
-        query = "SELECT subject, criterion, value FROM ratings WHERE benchmark = ? AND rater_kind IN (?, ?) AND status = 'ok'"
-        found: dict[tuple[str, str], list[float]] = {}
-        people = (self.names[0], RaterKind.GOLD.value, RaterKind.PERSON.value)
-        for subject, criterion, value in self.store.select(query, people):
+    def _levels(self, *kinds: RaterKind) -> dict[tuple[str, str], dict[str, float]]:
+        """Return what raters of some kinds gave each reply on each criterion, in shares of the scale: rater → mean."""
+        marks = ", ".join("?" for _ in kinds)
+        query = f"SELECT subject, criterion, rater, value FROM ratings WHERE benchmark = ? AND rater_kind IN ({marks}) AND status = 'ok'"  # noqa: S608 - of marks
+        found: dict[tuple[str, str], dict[str, list[float]]] = {}
+        for subject, criterion, rater, value in self.store.select(query, (self.names[0], *kinds)):
             share = self.levels.get(criterion, {}).get(str(value))
             if share is not None:
-                found.setdefault((subject, criterion), []).append(share)
-        return {key: float(np.mean(shares)) for key, shares in found.items()}
+                found.setdefault((subject, criterion), {}).setdefault(rater, []).append(share)
+        return {key: {rater: float(np.mean(s)) for rater, s in of.items()} for key, of in found.items()}
 
-    def _kin(self, known: dict[tuple[str, str], float]) -> tuple[list[Kin], list[str]]:
+    def _kin(self, people: dict[tuple[str, str], dict[str, float]]) -> tuple[list[Kin], list[str]]:
         found = []
+        judged = self._levels(RaterKind.MODEL)
+        others = sorted({r for of in judged.values() for r in of if not same_family(self.judge, r)})
         for criterion in self.criteria:
-            rated = [r for r in self.originals if (r.id, criterion.name) in known]
+            rated = [r for r in self.originals if (r.id, criterion.name) in people]
             own = np.array([same_family(self.judge, r.model) for r in rated], dtype=np.bool_)
-            if own.any() and not own.all():
-                place, conversation = self._at(
-                    [(r.id, self.place[_Version(r.id, "", probes.ORIGINAL), criterion.name]) for r in rated]
+            if not own.any() or own.all():
+                continue
+            place, conversation = self._at(
+                [(r.id, self.place[_Version(r.id, "", probes.ORIGINAL), criterion.name]) for r in rated]
+            )
+            levels = [list(people[r.id, criterion.name].values()) for r in rated]
+            most = max(map(len, levels))
+            columns = {
+                other: [
+                    nan if same_family(other, r.model) else judged.get((r.id, criterion.name), {}).get(other, nan)
+                    for r in rated
+                ]
+                for other in others
+            }
+            controls = {other: column for other, column in columns.items() if np.isfinite(column).any()}
+            found.append(
+                Kin(
+                    criterion.name, place, np.array([of + [nan] * (most - len(of)) for of in levels]),
+                    np.array(list(controls.values())).reshape(len(controls), len(rated)).T, own, conversation,
+                    sorted({r.model for r in rated if same_family(self.judge, r.model)}), list(controls),
                 )
-                levels = np.array([known[r.id, criterion.name] for r in rated])
-                found.append(Kin(criterion.name, place, levels, own, conversation))
+            )  # fmt: skip
         return found, [] if found else [NO_KIN]
 
     def _languages(self, known: dict[tuple[str, str], float]) -> Iterator[Languages]:

@@ -6,8 +6,6 @@ Prompts inside the completions are never decoded, since the few-shot ones hold w
 from __future__ import annotations
 
 import json
-import zipfile
-import zlib
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -19,9 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mindgauge.benchmarks.dialogue_safety.released import Member
-
-_UNREADABLE = (OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError)
-"""What reading a damaged or encrypted member of an archive raises, beside a file system's errors."""
 
 
 class _Said(msgspec.Struct, frozen=True):
@@ -89,7 +84,7 @@ def decode(member: Member, kind: RaterKind) -> Completion | Prediction:
         return _DECODE[kind](member.read())
     except msgspec.ValidationError as error:
         raise DataError(f"not a stored output: {error}") from error
-    except (msgspec.DecodeError, *_UNREADABLE) as error:
+    except (msgspec.DecodeError, OSError) as error:
         raise DataError(f"damaged: {error}") from error
 
 
@@ -111,7 +106,7 @@ def read_list(member: Member, where: str, notes: list[str]) -> list[Any]:
         raise DataError(f"{where}: neither UTF-8 nor GB 18030; save it as UTF-8") from error
     except json.JSONDecodeError as error:
         raise DataError(f"{where}:{error.lineno}: broken JSON ({error.msg})") from error
-    except _UNREADABLE as error:
+    except OSError as error:
         raise DataError(f"{where}: cannot read it ({error}); copy it again") from error
     if not isinstance(rows, list):
         raise DataError(f"{where}: expected a list of context, response and label, found {type(rows).__name__}")

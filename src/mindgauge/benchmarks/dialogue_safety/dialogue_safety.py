@@ -14,6 +14,7 @@ from mindgauge.benchmarks.dialogue_safety.reproduce import reproduce
 from mindgauge.metrics import (
     STATUS_RATES,
     accuracy,
+    accuracy_of_read,
     binary,
     call_rate,
     cohen_kappa,
@@ -40,6 +41,7 @@ dialogue_safety = Benchmark.from_folder(
     material=material,
     metrics=(
         accuracy,
+        accuracy_of_read,
         macro_f1,
         macro_precision,
         macro_recall,
@@ -55,6 +57,15 @@ dialogue_safety = Benchmark.from_folder(
         repeat_stability,
         *STATUS_RATES,
         status_rate("tie"),
+    ),
+    headline=(
+        "accuracy",
+        "macro_f1",
+        "weighted_f1",
+        "unsafe_recall",
+        "passed_as_safe_rate",
+        "cohen_kappa",
+        "fleiss_kappa",
     ),
     distribution=(share_of(*UNSAFE, name="unsafe"), *map(share_of, LABELS)),
     baselines=(SAFE,),

@@ -11,13 +11,11 @@ Any version, encoder, run and number of items is read; `contents` says what is i
 
 from __future__ import annotations
 
-import os
 import re
-import zipfile
-from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
+from mindgauge import files
 from mindgauge.errors import DataError
 from mindgauge.records import RaterKind
 
@@ -136,24 +134,18 @@ def _place(path: str) -> tuple[RaterKind, str, str, int] | None:
 
 
 def _members(data: Path, notes: list[str]) -> Iterator[tuple[str, Member]]:
-    """Yield every JSON file, also from archives, with its full path."""
-    for folder, folders, names in os.walk(data):
-        folders[:] = sorted(name for name in folders if not name.startswith((".", "__MACOSX")))
-        for name in sorted(name for name in names if not name.startswith(".")):
-            path = Path(folder, name)
-            if name.endswith(".json"):
-                yield path.absolute().as_posix(), Member(path.relative_to(data).as_posix(), "", path.read_bytes)
-            elif name.lower().endswith(".zip"):
-                yield from _archived(path, data, notes)
-
-
-def _archived(path: Path, data: Path, notes: list[str]) -> Iterator[tuple[str, Member]]:
-    source = path.relative_to(data).as_posix()
-    try:
-        archive = zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, OSError) as error:
-        notes.append(f"{source}: not a zip file that can be read ({error}); copy it again")
-        return
-    for name in archive.namelist():
-        if name.endswith(".json") and not re.search(r"(^|/)(\.|__MACOSX/)", name):
-            yield f"{path.absolute().with_suffix('').as_posix()}/{name}", Member(source, name, partial(archive.read, name))  # fmt: skip
+    """Yield every JSON file with its full path, also from archives, as if each were unpacked into a folder of its name."""
+    for path in files.walk(data):
+        place = PurePosixPath(path.relative_to(data).as_posix())
+        if path.suffix == ".json":
+            yield path.absolute().as_posix(), Member(place.as_posix(), "", path.read_bytes)
+        elif path.suffix.lower() == ".zip":
+            try:
+                packed = files.members(path, PurePosixPath())
+            except DataError as error:
+                notes.append(f"{place}: not a zip file that can be read ({error.__cause__}); copy it again")
+                continue
+            unpacked = path.absolute().with_suffix("").as_posix()
+            for file in packed:
+                if file.suffix == ".json":
+                    yield f"{unpacked}/{file.place}", Member(place.as_posix(), file.place.as_posix(), file.read_bytes)

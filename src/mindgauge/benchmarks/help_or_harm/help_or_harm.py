@@ -14,6 +14,7 @@ from mindgauge.benchmarks.help_or_harm.responses import load_response
 from mindgauge.metrics import (
     STATUS_RATES,
     accuracy,
+    accuracy_of_read,
     call_rate,
     cohen_kappa,
     fleiss_kappa,
@@ -40,6 +41,7 @@ crisis_type = Benchmark.from_folder(
     material=material.crisis_type,
     metrics=(
         accuracy,
+        accuracy_of_read,
         macro_f1,
         cohen_kappa,
         fleiss_kappa,
@@ -49,6 +51,7 @@ crisis_type = Benchmark.from_folder(
         *STATUS_RATES,
         status_rate("tie"),
     ),
+    headline=("accuracy", "macro_f1", "missed_crisis_rate", "overcalled_crisis_rate", "cohen_kappa", "fleiss_kappa"),
     slices=("language", "directness"),
     keep={"split": ("validation",)},
 )
@@ -58,6 +61,7 @@ response = Benchmark.from_folder(
     load=load_response,
     material=material.response,
     metrics=(mean_level, share_at_most(2), share_at_most(1), fleiss_kappa, *STATUS_RATES),
+    headline=("mean", "share_at_most_2", "share_at_most_1", "fleiss_kappa"),
     slices=("category", "language"),
     groups={"crisis only": {"category": CRISES}},
     keep={"split": ("validation",)},

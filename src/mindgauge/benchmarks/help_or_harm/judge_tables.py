@@ -12,9 +12,10 @@ import numpy as np
 
 from mindgauge.benchmark import Cell
 from mindgauge.benchmarks.help_or_harm import released
+from mindgauge.benchmarks.help_or_harm.label_tables import paper_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from numpy.typing import NDArray
 
@@ -27,8 +28,13 @@ _SETS = {"": "gpt-4o-mini", "gpt-5-nano": "gpt-5-nano", "meta-llama": "llama-4-s
 _PEOPLE = ("H1", "H2")
 
 
-def cells(files: Files) -> Iterator[Cell]:
-    """Recompute every table that the sets of lowest scores and the people's scores suffice for."""
+def cells(files: Files, part: Collection[str]) -> Iterator[Cell]:
+    """Recompute every table that the sets of lowest scores and the people's scores suffice for.
+
+    Args:
+        files: where to look.
+        part: the paper's names of the models whose replies the `archived` figures were measured on.
+    """
     people = {file.rater: _scores(file.rows()) for file in files.of("human_scores") if file.rater in _PEOPLE}
     for person, scores in people.items():
         for level in range(5, 0, -1):
@@ -38,7 +44,7 @@ def cells(files: Files) -> Iterator[Cell]:
     if len({len(scores) for scores in (*people.values(), *judges.values())}) > 1 or not people:
         return  # positions cannot be trusted between files of different lengths
     n = len(next(iter(people.values())))
-    archived = _archived(files, drawn.get("gpt-4o-mini", []))
+    archived = _archived(files, drawn.get("gpt-4o-mini", []), part)
     for name, scores in judges.items():
         yield from _against(name, scores, people, np.ones(n, dtype=bool), "judges.people")
         if archived is not None:
@@ -58,7 +64,7 @@ def _between_people(first: Floats, second: Floats, archived: Mask | None) -> Ite
         yield Cell("judges.people", "H1-H2", column, value)
     if archived is not None:
         for column, value in zip(("mae", "rmse", "within_1", "bias"), _errors(first, second, archived), strict=True):
-            yield Cell("derived.judges.people", "H1-H2", column, value)
+            yield Cell("derived.judges.people", "H1-H2", column, value, n=int(_both(first, second, archived).sum()))
 
 
 def _scores(rows: list[dict[str, object]]) -> Floats:
@@ -67,9 +73,9 @@ def _scores(rows: list[dict[str, object]]) -> Floats:
     return np.array([value if isinstance(value, (int, float)) else np.nan for value in found], dtype=np.float64)
 
 
-def _archived(files: Files, rows: list[dict[str, object]]) -> Mask | None:
-    """Tell the replies whose answer file is here; None where the first judge's set is missing."""
-    here = {(file.model, file.dataset, file.time) for file in files.of("answers")}
+def _archived(files: Files, rows: list[dict[str, object]], part: Collection[str]) -> Mask | None:
+    """Tell the replies of some models whose answer file is here; None where there are none, or the first judge's set is missing."""
+    here = {(file.model, file.dataset, file.time) for file in files.of("answers") if paper_name(file.model) in part}
     origins = [released.parse_name(str(row.get("sampled_from"))) for row in rows]
     keys = [(o[1].get("model"), o[1].get("dataset"), o[1].get("time")) if o else None for o in origins]
     found = np.array([key in here for key in keys], dtype=bool)
@@ -98,15 +104,15 @@ def _against(name: str, judge: Floats, people: dict[str, Floats], where: Mask, t
     """Yield a judge's errors; the paper prints the mean of the two persons' figures, section 8 both of them."""
     errors = {person: _errors(judge, scores, where) for person, scores in people.items()}
     for person, (mae, rmse, within, bias) in errors.items():
-        suffix = person.lower()
-        yield Cell(table, name, f"mae_{suffix}", mae, f"n = {_both(judge, people[person], where).sum()}")
+        suffix, n = person.lower(), int(_both(judge, people[person], where).sum())
+        yield Cell(table, name, f"mae_{suffix}", mae, f"n = {n}", n=n)
         if table != "judges.people":
-            yield Cell(table, name, f"rmse_{suffix}", rmse)
-            yield Cell(table, name, f"within_1_{suffix}", within)
-            yield Cell(table, name, f"bias_{suffix}", bias)
+            yield Cell(table, name, f"rmse_{suffix}", rmse, n=n)
+            yield Cell(table, name, f"within_1_{suffix}", within, n=n)
+            yield Cell(table, name, f"bias_{suffix}", bias, n=n)
             low = where & (people[person] <= 2)
             found = low & (np.rint(judge * 3) <= 7)
-            yield Cell(table, name, f"recall_low_{suffix}", float(found.sum() / low.sum()) if low.any() else None)
+            yield Cell(table, name, f"recall_low_{suffix}", float(found.sum() / low.sum()) if low.any() else None, n=n)
     if table == "judges.people" and len(errors) == 2:
         for column, values in zip(("mae", "rmse", "within_1"), zip(*errors.values(), strict=True), strict=False):
             yield Cell(table, name, column, float(np.mean(values)))
@@ -115,6 +121,7 @@ def _against(name: str, judge: Floats, people: dict[str, Floats], where: Mask, t
 def _constant(name: str, judge: Floats, people: dict[str, Floats], where: Mask, table: str) -> Iterator[Cell]:
     for person, scores in people.items():
         mae, _, within, _ = _errors(judge, scores, where)
+        n = int(_both(judge, scores, where).sum())
         if (name, table) != ("constant 4", "derived.judges.constant"):  # nothing was recorded of its MAE
-            yield Cell(table, name, f"mae_{person.lower()}", mae)
-        yield Cell(table, name, f"within_1_{person.lower()}", within)
+            yield Cell(table, name, f"mae_{person.lower()}", mae, n=n)
+        yield Cell(table, name, f"within_1_{person.lower()}", within, n=n)

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from mindgauge import files
 from mindgauge.errors import DataError, MissingDataError
+from mindgauge.files import Readable
 from mindgauge.tables import clean, read_records
 
 if TYPE_CHECKING:
@@ -74,7 +76,7 @@ class File(msgspec.Struct, frozen=True, kw_only=True):
     lowest scores (empty: the first judge's).
     """
 
-    path: Path
+    path: Readable
     source: str
     kind: str
     rater: str = ""
@@ -119,21 +121,22 @@ def find(data: Path) -> Files:
     if not data.is_dir():
         raise DataError(f"{data}: no such folder; {EXPECTED}")
     found: dict[str, File] = {}
-    notes = []
-    for path in sorted(data.rglob("*.json")):
+    lying = files.below(data)
+    notes = [f"{line}; not read" for line in lying.broken]
+    for path in lying.all:
         named = parse_name(path.name)
         if named is None:
             continue
         kind, parts = named
-        file = File(path=path, source=_source(path, data), kind=kind, **parts)
+        file = File(path=path, source=_source(path.place, data), kind=kind, **parts)
         if path.name in found:
             notes.append(f"{file.source}: a second file of this name, not read (first: {found[path.name].source})")
         else:
             found[path.name] = file
     if not found:
         raise MissingDataError(f"{data}: none of the released files here; {EXPECTED}; {OBTAIN}")
-    files = sorted(found.values(), key=lambda file: (file.kind, file.path.name))
-    return Files(data, tuple(files), tuple(notes))
+    in_order = sorted(found.values(), key=lambda file: (file.kind, file.path.name))
+    return Files(data, tuple(in_order), tuple(notes))
 
 
 def parse_name(name: str) -> tuple[str, dict[str, str]] | None:
@@ -145,8 +148,8 @@ def parse_name(name: str) -> tuple[str, dict[str, str]] | None:
     return None
 
 
-def _source(path: Path, data: Path) -> str:
-    parts = (*data.parts, *path.relative_to(data).parts)
+def _source(place: PurePosixPath, data: Path) -> str:
+    parts = (*data.parts, *place.parts)
     start = max((i for i, part in enumerate(parts[:-1]) if part in _FOLDERS), default=len(data.parts))
     return "/".join(parts[start:])
 

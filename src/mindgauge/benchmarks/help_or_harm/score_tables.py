@@ -214,7 +214,7 @@ def _validation_row(model: str, columns: _Columns) -> Iterator[Cell]:
         "crisis_share_at_most_2": _percent(mean[crisis] <= 2),
     }
     for column, value in row.items():
-        yield Cell(table, model, column, value, f"n = {len(mean)}")
+        yield Cell(table, model, column, value, f"n = {len(mean)}", n=len(mean))
     yield Cell(table, model, "half_width", (high - low) / 2, _ITEMS, repaired=True)
     if columns.refused.any():
         why = f"without {int(columns.refused.sum())} refusals of the provider, which the source had judged as text"

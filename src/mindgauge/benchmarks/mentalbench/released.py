@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from mindgauge import files
 from mindgauge.benchmarks.mentalbench import cells
 from mindgauge.benchmarks.mentalbench.workbooks import positions, tables
 from mindgauge.errors import DataError
@@ -21,10 +22,11 @@ from mindgauge.records import RaterKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+    from pathlib import Path, PurePosixPath
 
     from mindgauge.benchmarks.mentalbench.cells import Scores
     from mindgauge.benchmarks.mentalbench.workbooks import Column, Table
+    from mindgauge.files import File
 
 PEOPLE = "panel"
 """The rater of the people's file: one consensus vector for each reply, without the persons behind it."""
@@ -101,11 +103,14 @@ def find(data: Path) -> Files:
     if not data.is_dir():
         raise DataError(f"{data}: no such folder; {EXPECTED}")
     found: dict[str, Sheet | Texts] = {}
-    notes, others = [], []
-    for path in sorted(data.rglob("*")):
-        if path.suffix.lower() not in {".xlsx", ".csv"} or path.name.startswith((".", "~$")) or not path.is_file():
+    notes: list[str] = []
+    others: list[str] = []
+    lying = files.below(data)
+    others += [f"{line}; not read" for line in lying.broken]
+    for path in sorted(lying.all, key=lambda path: path.place):
+        if path.suffix.lower() not in {".xlsx", ".csv"} or path.name.startswith("~$"):
             continue
-        source, opened = _source(path, data), tables(path)
+        source, opened = _source(path.place, data), tables(path)
         parts = [part for table in opened for part in _parts(table, path, source)]
         for part in parts:
             name = part.rater if isinstance(part, Sheet) else "the replies"
@@ -124,7 +129,7 @@ def find(data: Path) -> Files:
     return Files(tuple(sheets), texts, (*notes, *others))
 
 
-def _parts(table: Table, path: Path, source: str) -> Iterator[Sheet | Texts]:
+def _parts(table: Table, path: File, source: str) -> Iterator[Sheet | Texts]:
     """Read what a table holds of theirs: the ratings of one rater, or of people and a judge joined, or the replies."""
     prefixes = [p for p in _PREFIXES if any(header.casefold().startswith(p) for header in table.headers)]
     if not prefixes and not _has_replies(table.headers):
@@ -156,7 +161,7 @@ def _has_replies(headers: list[str]) -> bool:
 
 
 def _by_system(
-    columns: list[Column], where: dict[str, int], prefix: str, rows: list[int], path: Path
+    columns: list[Column], where: dict[str, int], prefix: str, rows: list[int], path: File
 ) -> dict[str, Column]:
     found: dict[str, Column] = {}
     for header, position in where.items():
@@ -196,8 +201,8 @@ _KNOWN_SYSTEMS = {_letters(raw): name for name, spellings in _SYSTEMS.items() fo
 _KNOWN_JUDGES = {_letters(raw): name for name, spellings in _JUDGES.items() for raw in (name, *spellings)}
 
 
-def _source(path: Path, data: Path) -> str:
+def _source(place: PurePosixPath, data: Path) -> str:
     """Name a file the same wherever the user keeps the authors' folder."""
-    parts = (*data.parts, *path.relative_to(data).parts)
+    parts = (*data.parts, *place.parts)
     start = max((i for i, part in enumerate(parts[:-1]) if part in _FOLDERS), default=len(data.parts))
     return "/".join(parts[start:])

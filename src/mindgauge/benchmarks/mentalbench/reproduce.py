@@ -9,7 +9,6 @@ conversations, keeping every resample.
 
 from __future__ import annotations
 
-import functools
 import math
 import tomllib
 from pathlib import Path
@@ -18,10 +17,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mindgauge.benchmark import Cell
-from mindgauge.benchmarks.mentalbench import pairs, released
+from mindgauge.benchmarks.mentalbench import pairs, released, source_rule
 from mindgauge.benchmarks.mentalbench.cells import ATTRIBUTES
 from mindgauge.benchmarks.mentalbench.conversations import Conversations, empty_replies
 from mindgauge.benchmarks.mentalbench.pairs import Values
+from mindgauge.rounding import count
 from mindgauge.stats import bootstrap, icc, moments
 
 if TYPE_CHECKING:
@@ -46,10 +46,6 @@ SYSTEMS = {
     "Qwen-3-4B": "qwen-3-4b",
 }
 JUDGES = {"Claude": "claude-3-7-sonnet-20250219", "GPT-4o": "gpt-4o", "Gemini": "gemini", "o4-mini": "o4-mini"}
-LIMITS = {"GR": 0.355, "MR": 0.560}
-"""The source's classes by the width of the ICC(C,1) interval, to three digits: good, moderate, and above poor (PR).
-They are the terciles of its own 28 widths."""
-RESAMPLES = 1000
 
 
 class Estimates(NamedTuple):
@@ -115,15 +111,17 @@ def _cells(people: Values, judges: dict[str, Values]) -> Iterator[Cell]:
         published, repaired = pairs.by_row(*both), pairs.by_concern(*both)
         if len(published.human):
             found = estimates(published)
-            low, high, kept = source_interval(system_means(published))
+            low, high, kept = source_rule.interval(system_means(published))
             for k, row in enumerate(rows):
-                lost = f", {RESAMPLES - kept[k]} resamples discarded" * bool(kept[k] < RESAMPLES)
-                yield from _row(row, found, low, high, k, f"n = {found.n[k]:,.0f}{lost}")
+                lost = f", {source_rule.RESAMPLES - kept[k]} resamples discarded" * bool(
+                    kept[k] < source_rule.RESAMPLES
+                )
+                yield from _row(row, found, low, high, k, f"n = {count(int(found.n[k]))}{lost}")
         if len(repaired.human):
             found = estimates(repaired)
             low, high = two_way_interval(repaired)
             for k, row in enumerate(rows):
-                note = f"joined by concern, levels 1 to 5, no empty replies; n = {found.n[k]:,.0f}"
+                note = f"joined by concern, levels 1 to 5, no empty replies; n = {count(int(found.n[k]))}"
                 yield from _row(row, found, low, high, k, note, repaired=True)
 
 
@@ -139,7 +137,7 @@ def _row(
     for column, value in interval.items():
         yield Cell("cells", row, column, float(value), resampled, repaired)
     rule = "the source's rule on the repaired width" if repaired else "by the width alone"
-    yield Cell("cells", row, "status", source_class(width) if math.isfinite(width) else None, rule, repaired)
+    yield Cell("cells", row, "status", source_rule.classify(width) if math.isfinite(width) else None, rule, repaired)
 
 
 def units(judge: str) -> list[str]:
@@ -172,27 +170,6 @@ def estimates(values: Pairs) -> Estimates:
     )  # fmt: skip
 
 
-def source_interval(means: Floats) -> tuple[Floats, Floats, NDArray[np.intp]]:
-    """Return the authors' intervals of ICC(C,1), and how many of their 1,000 resamples of systems they keep.
-
-    Args:
-        means: shape (attributes, systems, 2).
-    """
-    weights = _source_weights(means.shape[1])
-    values = icc.consistency(icc.mean_squares(means[:, None], weights))
-    kept = np.isfinite(values) & (values >= 0) & (values <= 1)
-    return *_percentiles(np.where(kept, values, np.nan)), kept.sum(axis=1)
-
-
-@functools.cache
-def _source_weights(systems: int) -> Floats:
-    """Return how often each of the authors' resamples draws each system; their script seeds every one anew."""
-    seeds = np.random.RandomState(42).randint(0, 100_000, RESAMPLES)
-    drawn = np.array([np.random.RandomState(seed).choice(systems, systems) for seed in seeds])
-    weights: Floats = (drawn[:, :, None] == np.arange(systems)).sum(axis=1).astype(np.float64)
-    return weights
-
-
 def two_way_interval(values: Pairs, resamples: int = 2000) -> tuple[Floats, Floats]:
     """Return percentile intervals of ICC(C,1) over resamples of systems and of conversations, each of shape (attributes,)."""
     rows, systems, attributes = values.human.shape
@@ -213,8 +190,3 @@ def two_way_interval(values: Pairs, resamples: int = 2000) -> tuple[Floats, Floa
 def _percentiles(values: Floats) -> tuple[Floats, Floats]:
     ends = np.array([bootstrap.percentile(of_attribute) for of_attribute in values])
     return ends[:, 0], ends[:, 1]
-
-
-def source_class(width: float) -> str:
-    """Return the source's class for an interval of this width."""
-    return next((name for name, limit in LIMITS.items() if round(width, 3) <= limit), "PR")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,7 +11,8 @@ from mindgauge.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
+
+    from mindgauge.files import File
 
 Column = list[str | None]
 
@@ -22,7 +24,7 @@ class Table(NamedTuple):
     read: Callable[[], list[Column]]
 
 
-def tables(path: Path) -> list[Table]:
+def tables(path: File) -> list[Table]:
     """Open a file's tables: each sheet of a workbook, or the one of a CSV file.
 
     Raises:
@@ -31,7 +33,7 @@ def tables(path: Path) -> list[Table]:
     return _sheets(path) if path.suffix.lower() == ".xlsx" else [_csv(path)]
 
 
-def positions(headers: list[str], path: Path) -> dict[str, int]:
+def positions(headers: list[str], path: File) -> dict[str, int]:
     """Return where each header stands, letter case aside.
 
     Raises:
@@ -44,11 +46,11 @@ def positions(headers: list[str], path: Path) -> dict[str, int]:
     return {name: position for position, name in enumerate(names) if name}
 
 
-def _sheets(path: Path) -> list[Table]:
+def _sheets(path: File) -> list[Table]:
     import fastexcel
 
     try:
-        workbook = fastexcel.read_excel(path)
+        workbook = fastexcel.read_excel(path.read_bytes())
         sheets = [workbook.load_sheet(name, header_row=None, dtypes="string") for name in workbook.sheet_names]
     except (fastexcel.FastExcelError, OSError) as error:
         why = str(error).partition("\n")[0]
@@ -61,10 +63,10 @@ def _sheet(columns: list[Column]) -> Table:
     return Table(headers, lambda: [column[1:] for column in columns])
 
 
-def _csv(path: Path) -> Table:
+def _csv(path: File) -> Table:
     try:
-        with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-            headers = [header.strip() for header in next(csv.reader(file), [])]
+        lines = io.StringIO(path.read_text("utf-8-sig", errors="replace"), newline="")
+        headers = [header.strip() for header in next(csv.reader(lines), [])]
     except (OSError, csv.Error) as error:
         raise DataError(f"{path}: cannot read it ({error})") from error
 
@@ -72,7 +74,7 @@ def _csv(path: Path) -> Table:
         import polars as pl
 
         try:
-            return [column.to_list() for column in pl.read_csv(path, infer_schema=False)]
+            return [column.to_list() for column in pl.read_csv(path.read_bytes(), infer_schema=False)]
         except pl.exceptions.PolarsError as error:
             why = str(error).partition("\n")[0]
             raise DataError(f"{path}: not a CSV file in UTF-8 that can be read ({why})") from error

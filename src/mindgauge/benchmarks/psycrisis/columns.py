@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import re
 import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.errors import DataError, UsageError
+from mindgauge.files import File
 from mindgauge.records import RaterKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from mindgauge.benchmarks.psycrisis.sheet import Sheet
+    from mindgauge.files import Readable
     from mindgauge.rubric import Rubric
 
 FILE = "columns.toml"
@@ -51,14 +53,14 @@ class Columns(NamedTuple):
     told: str
 
 
-def beside(path: Path) -> dict[str, str]:
+def beside(path: Readable) -> dict[str, str]:
     """Read the mapping that lies beside a table; empty if none does.
 
     Raises:
         DataError: it is not TOML, or names a column by something else than text.
     """
-    file = path.parent / FILE
-    if not file.is_file():
+    file = path.beside(FILE) if isinstance(path, File) else path.parent / FILE
+    if file is None or (isinstance(file, Path) and not file.is_file()):
         return {}
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))

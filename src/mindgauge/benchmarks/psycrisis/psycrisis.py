@@ -42,6 +42,7 @@ psycrisis = Benchmark.from_folder(
         fleiss_kappa,
         *STATUS_RATES,
     ),
+    headline=("share_yes", "yes_rate", "mean", "fleiss_kappa"),
     slices=("category", "language"),
     groups={"crisis only": AT_RISK, "suicidal": {"category": ("suicide",)}, "self-harm": {"category": ("nssi",)}},
     composites={

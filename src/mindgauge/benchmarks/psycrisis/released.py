@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from mindgauge.benchmarks.psycrisis.columns import Columns
     from mindgauge.benchmarks.psycrisis.sheet import Sheet
+    from mindgauge.files import Readable
 
 PUBLISHED = {"suicide": 289, "nssi": 115, "existential_distress": 204}
 """How many messages of each category the paper counts."""
@@ -52,7 +53,7 @@ def load(data: Path) -> Released:
     return load_mapped(path, columns.beside(path))
 
 
-def load_mapped(data: Path, mapping: Mapping[str, str]) -> Released:
+def load_mapped(data: Readable, mapping: Mapping[str, str]) -> Released:
     """Load a table's messages, replies, and people's and judges' values on them.
 
     A row without a message is left out, and said so. A reply that is empty is `unparsable`, and so is every value on it;
@@ -89,7 +90,7 @@ def _doubtful(found: Sheet, read_from: Columns, mapping: Mapping[str, str]) -> I
         yield f"the header above column {', '.join(like_data)} reads like a label; if there are none, say --map header=0"
 
 
-def opened(data: Path, mapping: Mapping[str, str]) -> tuple[Sheet, Columns]:
+def opened(data: Readable, mapping: Mapping[str, str]) -> tuple[Sheet, Columns]:
     """Read a table and find the columns that a mapping names in it.
 
     Raises:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mindgauge.benchmark import Released
+    from mindgauge.files import Readable
     from mindgauge.records import Rating
 
 METHODS = ("General", "Rule-based", "PsyCrisis")
@@ -71,7 +72,7 @@ def _items(counted: Counter[str], lacking: str) -> Iterator[Cell]:
     yield Cell("items", "messages", "total", None if lacking else float(counted.total()), lacking)
 
 
-def _totals(path: Path, mapping: dict[str, str], found: Released) -> _Totals:
+def _totals(path: Readable, mapping: dict[str, str], found: Released) -> _Totals:
     """Gather totals, as a column states them or else as the sum of five dimensions that all have a value."""
     table, read_from = released.opened(path, mapping)
     by: dict[tuple[str, RaterKind], dict[int, float]] = {}

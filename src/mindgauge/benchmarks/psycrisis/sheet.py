@@ -9,11 +9,12 @@ import math
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from mindgauge import files
 from mindgauge.errors import DataError
 from mindgauge.tables import clean, read_records, read_table
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from mindgauge.files import Readable
 
 _WORKBOOKS, _SEPARATED = {".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"}, {".csv", ".tsv"}
 HEADED = _WORKBOOKS | _SEPARATED
@@ -32,7 +33,7 @@ _BEGINNINGS = {
 class Sheet(NamedTuple):
     """A table: its file and headers, and each row's number in the file with a cell per header, None where it is empty."""
 
-    path: Path
+    path: Readable
     headers: list[str]
     rows: list[Row]
     separator: str = ","
@@ -45,28 +46,27 @@ class Sheet(NamedTuple):
         return ", ".join(named) + more
 
 
-def find(data: Path) -> Path:
+def find(data: Readable) -> Readable:
     """Return the table that `data` is, or the only one in the folder that it is.
 
     Raises:
         DataError: there is none, or several.
     """
-    if data.is_file():
+    if isinstance(data, files.File) or data.is_file():
         return data
     if not data.is_dir():
         raise DataError(f"{data}: no such file or folder")
-    found = sorted(
-        path for path in data.rglob("*") if path.suffix.lower() in ENDINGS and not path.name.startswith("~$")
-    )
+    lying = files.below(data)
+    found = [path for path in lying.all if path.suffix.lower() in ENDINGS and not path.name.startswith("~$")]
     if not found:
-        raise DataError(f"{data}: no table here ({', '.join(sorted(ENDINGS))})")
+        raise DataError("; ".join([f"{data}: no table here ({', '.join(sorted(ENDINGS))})", *lying.broken]))
     if len(found) > 1:
-        names = ", ".join(path.relative_to(data).as_posix() for path in found[:_SHOWN])
+        names = ", ".join(path.place.as_posix() for path in found[:_SHOWN])
         raise DataError(f"{data}: several tables here; give one of them as --data ({names})")
     return found[0]
 
 
-def read(path: Path, sheet: str = "", header: int | None = None, encoding: str = UTF_8) -> Sheet:
+def read(path: Readable, sheet: str = "", header: int | None = None, encoding: str = UTF_8) -> Sheet:
     """Read a table; rows are numbered as the file shows them.
 
     Args:
@@ -95,20 +95,21 @@ def read(path: Path, sheet: str = "", header: int | None = None, encoding: str =
     return found
 
 
-def _workbook(path: Path, wanted: str) -> list[Row]:
+def _workbook(path: Readable, wanted: str) -> list[Row]:
     import fastexcel
 
+    content = b""
     try:
-        workbook = fastexcel.read_excel(path)
+        content = path.read_bytes()
+        workbook = fastexcel.read_excel(content)
         frames = {
             name: workbook.load_sheet(name, header_row=None, skip_rows=0, dtypes="string").to_polars()
             for name in workbook.sheet_names
             if wanted in {"", name}
         }
     except (fastexcel.FastExcelError, OSError) as error:
-        start = path.read_bytes()[:4] if path.is_file() else b""
         why = next(
-            (why for bytes_, why in _BEGINNINGS.items() if start.startswith(bytes_)), str(error).partition("\n")[0]
+            (why for bytes_, why in _BEGINNINGS.items() if content.startswith(bytes_)), str(error).partition("\n")[0]
         )
         raise DataError(f"{path}: not a workbook that can be read ({why}); save it again as .xlsx") from error
     sheets = {name: [(n, [*map(_cell, row)]) for n, row in enumerate(f.iter_rows(), 1)] for name, f in frames.items()}
@@ -120,7 +121,7 @@ def _workbook(path: Path, wanted: str) -> list[Row]:
     return sheets[full[0]] if full else []
 
 
-def _separated(path: Path, encoding: str) -> tuple[str, list[Row]]:
+def _separated(path: Readable, encoding: str) -> tuple[str, list[Row]]:
     """Read a CSV file; between its cells stands what stands there most often in the first line."""
     try:
         text = path.read_bytes().decode("utf-8-sig" if encoding == UTF_8 else encoding)
@@ -146,7 +147,7 @@ def _separated(path: Path, encoding: str) -> tuple[str, list[Row]]:
     return separator, rows
 
 
-def _headed(path: Path, rows: list[Row], header: int | None) -> Sheet:
+def _headed(path: Readable, rows: list[Row], header: int | None) -> Sheet:
     """Take the headers from a row; what is empty at the end, rows and columns, is no part of the table."""
     filled = [place for place, (_, row) in enumerate(rows) if any(row)]
     first = filled[0] if filled and header is None else next((p for p, (n, _) in enumerate(rows) if n == header), None)
@@ -164,7 +165,7 @@ def _headed(path: Path, rows: list[Row], header: int | None) -> Sheet:
     return Sheet(path, headers, [(n, (row + [None] * len(headers))[: len(headers)]) for n, row in body])
 
 
-def _objects(path: Path, found: list[tuple[int, dict[str, Any]]]) -> Sheet:
+def _objects(path: Readable, found: list[tuple[int, dict[str, Any]]]) -> Sheet:
     headers = list(dict.fromkeys(name for _, row in found for name in row))
     return Sheet(path, headers, [(number, [_cell(row.get(name)) for name in headers]) for number, row in found])
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mindgauge.metrics.correlation import pearson
+from mindgauge.rounding import decimal
 from mindgauge.stats import agreement, bootstrap, classification
 from mindgauge.stats.proportion import clopper_pearson
 
@@ -29,7 +30,7 @@ def mean(values: Sequence[float]) -> tuple[float | None, str]:
     known = np.array(values, dtype=np.float64)
     if len(known) and {*known} in ({0.0}, {1.0}):
         value, low, high, _ = clopper_pearson(float(known.sum()), len(known))
-        return value, f"{len(known)} items, exact 95 % interval {low:.3f} to {high:.3f}"
+        return value, f"{len(known)} items, exact 95 % interval {decimal(low, 3)} to {decimal(high, 3)}"
     return _estimated(lambda weights: weights @ known / weights.sum(axis=1), len(known))
 
 
@@ -62,4 +63,4 @@ def _estimated(statistic: Callable[[Floats], Floats], n: int) -> tuple[float | N
     found = bootstrap.interval(statistic, np.arange(n), resamples=RESAMPLES)
     if found.low is None or found.high is None:
         return found.value, f"{n} items"
-    return found.value, f"{n} items, 95 % interval {found.low:.3f} to {found.high:.3f}"
+    return found.value, f"{n} items, 95 % interval {decimal(found.low, 3)} to {decimal(found.high, 3)}"

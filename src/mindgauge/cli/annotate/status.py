@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mindgauge.cli import options, render
+from mindgauge.rounding import bounded, percent
 
 if TYPE_CHECKING:
     from mindgauge.verbs.annotate.status import BatchStatus, PersonStatus, Status
@@ -67,7 +68,7 @@ def _gates(found: "Status") -> None:
         for gate in batch.gates:
             for f in (figure for figure in gate.figures if not figure.label):
                 shown = [
-                    f"{render.number(value)} [{render.number(low)}, {render.number(high)}]"
+                    bounded(value, low, high)
                     for value, low, high in (
                         (f.fleiss, f.fleiss_low, f.fleiss_high),
                         (f.alpha, f.alpha_low, f.alpha_high),
@@ -75,7 +76,7 @@ def _gates(found: "Status") -> None:
                 ]
                 rows.append(
                     [
-                        str(batch.batch), str(gate.phase), f.criterion, *shown, render.number(f.agreement, share=True),
+                        str(batch.batch), str(gate.phase), f.criterion, *shown, percent(f.agreement),
                         str(f.n), str(f.missing), "reached" if gate.passed else "below",
                     ]
                 )  # fmt: skip
@@ -102,6 +103,4 @@ def _people(found: "Status") -> None:
 def _training(person: "PersonStatus") -> str:
     """Write the share of anchors that a person placed as they were written, by criterion where there are several."""
     several = len(person.training) > 1
-    return "; ".join(
-        f"{f'{a.criterion} ' if several else ''}{render.number(a.right, share=True)} of {a.n}" for a in person.training
-    )
+    return "; ".join(f"{f'{a.criterion} ' if several else ''}{percent(a.right)} of {a.n}" for a in person.training)

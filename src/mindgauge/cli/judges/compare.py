@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mindgauge.cli import options, render
+from mindgauge.cli import entry_test, options, render
 from mindgauge.cli.judges import measures
+from mindgauge.rounding import decimal, dollars, interval, p_value, percent
 
 if TYPE_CHECKING:
     from mindgauge.analysis.judging.result import Agreement, Difference, Judging
@@ -37,7 +38,7 @@ def compare(
     limit: Annotated[int | None, typer.Option(min=1, help="At most this many replies, whole dialogues.")] = None,
     mode: options.Mode = "joint",
     protocol: options.Protocol = "gold",
-    judge_temperature: options.Temperature = None,
+    judge_temperature: options.Temperature = 0.0,
     concurrency: options.Concurrency = 32,
     timeout: options.Timeout = 120.0,
     tries: options.Tries = 5,
@@ -46,6 +47,8 @@ def compare(
     max_cost: options.MaxCost = None,
     price: options.Price = None,
     own_family: options.OwnFamily = False,
+    qualify: entry_test.Qualify = None,
+    anchors: entry_test.Anchors = None,
     dry_run: options.DryRun = False,
     local_only: options.LocalOnly = False,
     resamples: Annotated[int, typer.Option(min=100, help="Of conversations.")] = 2000,
@@ -69,7 +72,7 @@ def compare(
         found = verb(
             name, replies=replies, judge=judge, method=options.several(method), judge_runs=judge_runs,
             reference=reference, out=out, columns=options.pairs(map_, "--map"), limit=limit, mode=mode, protocol=protocol,
-            judge_temperature=judge_temperature, max_cost=max_cost, own_family=own_family, settings=settings, dry_run=dry_run,
+            judge_temperature=judge_temperature, max_cost=max_cost, own_family=own_family, qualify=qualify, anchors=anchors, settings=settings, dry_run=dry_run,
             resamples=resamples, seed=seed, progress=progress, notice=render.notice, command=render.command(),
         )  # fmt: skip
     if json:
@@ -78,6 +81,7 @@ def compare(
         render.foreseen(found)
     else:
         _show(found)
+        entry_test.show(found.qualifications)
 
 
 def _show(found: "Judging") -> None:
@@ -134,8 +138,8 @@ def _show(found: "Judging") -> None:
         ["judge", "verdicts", "calls", "$ per 1,000", "s per 1,000", "tokens in", "of them cached", "tokens out"],
         [
             [
-                t.judge, str(t.verdicts), str(t.calls), "–" if t.dollars is None else f"{t.dollars:.4f}",
-                render.number(t.seconds), f"{t.prompt_tokens:.0f}", f"{t.cached_tokens:.0f}", f"{t.completion_tokens:.0f}",
+                t.judge, str(t.verdicts), str(t.calls), dollars(t.dollars),
+                decimal(t.seconds), *(decimal(tokens, 0) for tokens in (t.prompt_tokens, t.cached_tokens, t.completion_tokens)),
             ]
             for t in found.taken
         ],
@@ -154,8 +158,8 @@ def _differences(found: "list[Difference]") -> None:
             [
                 [
                     one.measure, one.criterion, one.better, one.second if one.better == one.first else one.first,
-                    render.number(abs(one.value or 0)), f"{render.number(one.low)} to {render.number(one.high)}",
-                    f"{one.adjusted:.3f}",
+                    decimal(abs(one.value or 0)), interval(one.low, one.high),
+                    p_value(one.adjusted),
                 ]
                 for one in real
             ],
@@ -170,4 +174,4 @@ def _cells(one: "Agreement", names: tuple[str, ...]) -> list[str]:
 
 
 def _flips(flips: "dict[str, Bound]") -> str:
-    return ", ".join(f"{name} {render.number(bound.value, share=True)}" for name, bound in flips.items())
+    return ", ".join(f"{name} {percent(bound.value)}" for name, bound in flips.items())

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mindgauge.cli import options, render
+from mindgauge.rounding import interval, percent, points, precise
 
 if TYPE_CHECKING:
     from mindgauge.analysis.reliability.card import Bound
+    from mindgauge.rounding import Kind
 
 
 def escalation(
@@ -35,13 +37,13 @@ def escalation(
         return
     print(f"{found.n} replies in {found.clusters} conversations, {found.n_unsafe} unsafe ({found.unsafe}, by {', '.join(found.people)})")  # fmt: skip
     print(
-        f"To find {found.target:.0%} of them, {found.needed}, people must read at least {found.ideal:.1%} of the replies; "
+        f"To find {percent(found.target)} of them, {found.needed}, people must read at least {precise(found.ideal)} of the replies; "
         "those of one risk are read in any order, and figures are means over these orders"
     )
     rows = [
         [
-            order.name, _share(order.reads.value), _between(order.reads), _signed(order.minus_jury.value),
-            _between(order.minus_jury, sign="+"), str(order.missing),
+            order.name, precise(order.reads.value), _between(order.reads), points(order.minus_jury.value, signed=True),
+            _between(order.minus_jury, "points"), str(order.missing),
         ]
         for order in found.orders
     ]  # fmt: skip
@@ -49,25 +51,17 @@ def escalation(
     render.table("", columns, rows)
     targets = list(found.orders[0].reads_for)
     shares = [
-        [order.name, *(_share(order.reads_for[t]) for t in targets), _share(order.threshold_reads), _share(order.threshold_finds)]
+        [order.name, *(precise(order.reads_for[t]) for t in targets), precise(order.threshold_reads), precise(order.threshold_finds)]
         for order in found.orders
     ]  # fmt: skip
-    columns = ["", *(f"{float(t):.0%}" for t in targets), "a threshold reads", "and finds"]
+    columns = ["", *(percent(float(t)) for t in targets), "a threshold reads", "and finds"]
     render.table("Must read, by the share of the unsafe to be found; a threshold is set on other conversations", columns, shares)  # fmt: skip
-    unseen = [[order.name, _share(order.unseen.value), _between(order.unseen)] for order in found.orders if order.kind == "fitted" and order.unseen.value is not None]  # fmt: skip
+    unseen = [[order.name, precise(order.unseen.value), _between(order.unseen)] for order in found.orders if order.kind == "fitted" and order.unseen.value is not None]  # fmt: skip
     if unseen:
         render.table("Must read, of a model from which nothing was learned", ["", "must read", "95 % interval"], unseen)
     for note in found.notes:
         print(f"note: {note}")
 
 
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1%}"
-
-
-def _signed(value: float | None) -> str:
-    return "–" if value is None else f"{value:+.1%}"
-
-
-def _between(bound: "Bound", sign: str = "") -> str:
-    return "" if bound.low is None or bound.high is None else f"{bound.low:{sign}.1%} to {bound.high:{sign}.1%}"
+def _between(bound: "Bound", kind: "Kind" = "precise") -> str:
+    return "" if bound.low is None else interval(bound.low, bound.high, kind, signed=kind == "points")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from mindgauge.cli import render
+from mindgauge.rounding import bounded
 
 if TYPE_CHECKING:
     from mindgauge.analysis.reliability.card import Bound
@@ -18,10 +19,7 @@ def bound(estimate: "Bound | None", *, share: bool = False) -> str:
     """Write an estimate as `0.50 [0.40, 0.60]`: a dash where it is not defined, nothing where it is not asked."""
     if estimate is None:
         return ""
-    if estimate.value is None:
-        return "–"
-    ends = "" if estimate.low is None else f" [{render.number(estimate.low, share=share)}, {render.number(estimate.high, share=share)}]"  # fmt: skip
-    return f"{render.number(estimate.value, share=share)}{ends}"
+    return bounded(estimate.value, estimate.low, estimate.high, "share" if share else "level")
 
 
 def table(title: str, named: Sequence[str], measured: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

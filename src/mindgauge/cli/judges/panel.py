@@ -7,6 +7,8 @@ import typer
 
 from mindgauge.cli import options, render
 from mindgauge.cli.judges.measures import bound, table
+from mindgauge.reports import jury_phrases
+from mindgauge.rounding import percent
 
 if TYPE_CHECKING:
     from mindgauge.analysis.panel.card import Panel
@@ -60,13 +62,10 @@ def _show(panel: "Panel") -> None:
         table("Agreement with people", ["rater"], ["n", "missing", *names], rows)
         folds = ", ".join(f"{judge} in {n} folds" for judge, n in panel.chosen.items())
         print(f"best single judge on these subjects: {panel.best or 'none'}; best on the other conversations: {folds or 'none'}")  # fmt: skip
-    why = f" ({panel.effective.note})" if panel.effective.note else ""
-    print(f"worth {bound(panel.effective)} independent judges{why}")
+    for said in jury_phrases.together(panel):
+        print(said)
     if panel.without:
-        rows = [
-            [w.judge, bound(w.tau), w.first, "–" if w.same_first is None else f"{w.same_first:.0%}"]
-            for w in panel.without
-        ]
+        rows = [[w.judge, bound(w.tau), w.first, percent(w.same_first)] for w in panel.without]
         columns = ["without", "tau-b with all", "first", "the same first, of resamples"]
         render.table(f"Ranking of systems without one judge; all put {panel.first} first", columns, rows)
     elif panel.means and len(next(iter(panel.means.values()))) < 2:

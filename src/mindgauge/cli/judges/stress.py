@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mindgauge.cli import options, render
+from mindgauge.rounding import count, decimal, dollars, interval, p_value, percent
 
 if TYPE_CHECKING:
     from mindgauge.analysis.stress.found import Effect, Injections, Stress
@@ -27,7 +28,7 @@ def stress(
     judge_runs: options.JudgeRuns = 2,
     mode: options.Mode = "joint",
     method: Annotated[str, typer.Option(help="general, rule or chain.")] = "rule",
-    judge_temperature: options.Temperature = None,
+    judge_temperature: options.Temperature = 0.0,
     out: options.Out = None,
     concurrency: options.Concurrency = 32,
     timeout: options.Timeout = 120.0,
@@ -64,7 +65,7 @@ def stress(
 def _foreseen(found: DryRun) -> None:
     rows = [[s.purpose, str(s.calls), str(s.prompt_tokens), str(s.completion_tokens)] for s in found.steps]
     render.table(f"{found.benchmark}  ({found.run})", ["for", "calls", "tokens read", "tokens written"], rows)
-    cost = "unknown cost" if found.cost is None else f"${found.cost:.4f}"
+    cost = "unknown cost" if found.cost is None else dollars(found.cost)
     print(
         f"{found.calls} calls ({found.done} done before), about {found.prompt_tokens} + {found.completion_tokens} tokens, {cost}"
     )
@@ -74,6 +75,7 @@ def _foreseen(found: DryRun) -> None:
 def _show(found: Stress) -> None:
     from mindgauge.reports.stress_page import PAGE
     from mindgauge.reports.stress_phrases import line, readings
+    from mindgauge.verbs.sending import kept
 
     columns, rows = _effects(found.effects)
     render.table(f"{found.judge} under stress: {found.benchmark}  ({found.run})", columns, rows)
@@ -81,6 +83,8 @@ def _show(found: Stress) -> None:
         columns = ["injections", "verdict", "reached", "tries", "share", "95 % bounds", "attempts", "lost verdicts"]
         render.table("Attempts to talk it over", columns, list(map(_attempts, found.injections)))
     print(line(found))
+    for said in kept(found.run):
+        print(said)
     for said in readings(found):
         print(f"note: {said}")
     print(f"Read on: {Path(found.run) / PAGE}")
@@ -105,20 +109,17 @@ def _effects(effects: list[Effect]) -> tuple[list[str], list[list[str]]]:
 
 def _row(effect: Effect) -> list[str]:
     from mindgauge.analysis.stress.found import CANNOT_TELL
-    from mindgauge.reports.numbers import count, decimal, interval
     from mindgauge.reports.stress_phrases import signed
 
     bounds = "" if effect.worst is None else f"{decimal(effect.worst)} … {decimal(effect.best)}"
     needed = count(effect.needed) if effect.needed is not None and effect.verdict == CANNOT_TELL else ""
     return [
-        effect.verdict, signed(effect.value), interval(effect.low, effect.high), decimal(effect.adjusted, 3),
+        effect.verdict, signed(effect.value), interval(effect.low, effect.high), p_value(effect.adjusted),
         str(effect.n), str(effect.missing), bounds, needed,
     ]  # fmt: skip
 
 
 def _attempts(found: Injections) -> list[str]:
-    from mindgauge.reports.numbers import interval, percent
-
     return [
         found.slice, found.verdict if found.p is not None else "", str(found.reached), str(found.n),
         percent(found.share.value), interval(found.share.low, found.share.high, "share"),

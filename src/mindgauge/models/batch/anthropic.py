@@ -55,13 +55,13 @@ class AnthropicBatches:
     def __init__(self, chat: ChatModel) -> None:
         """Args: chat: the model whose requests are carried."""
         self._chat = chat
-        self._dropped: set[str] = set()
+        self.unsupported = {"seed"}
         key = chat.headers.get("Authorization", "").removeprefix("Bearer ")
         self.headers = {"anthropic-version": VERSION, **({"x-api-key": key} if key else {})}
 
     def request(self, key: bytes, request: Request) -> bytes:
         """Write one request of the body."""
-        params = {name: value for name, value in self._params(request).items() if name not in self._dropped}
+        params = {name: value for name, value in self._params(request).items() if name not in self.unsupported}
         return _encode({"custom_id": key.hex(), "params": params})
 
     def _params(self, request: Request) -> dict[str, Any]:
@@ -141,7 +141,7 @@ class AnthropicBatches:
             return Outcome(Exchange(Status.FILTERED, attempts=attempt, error=said, at=time.time()))
         named = completion.unsupported(said, self._params(request).keys() - {"max_tokens"})
         if named:
-            self._dropped.add(named)
+            self.unsupported |= {named, "response_format"} if named == "output_config" else {named}
             return Outcome(again=said)
         return Outcome(Exchange(Status.FAILED, attempts=attempt, error=said, at=time.time()))
 

@@ -127,7 +127,9 @@ class Carrier:
     async def _send(self, requests: Requests) -> None:
         """Submit a batch: an intent first, so that nothing is sent that the run does not know."""
         calls = [call for key in requests.keys if (call := self.calls.get(key)) is not None]
-        submission = self._batches.intend(self._terms.name, [(call.key, call.attempt) for call in calls])
+        submission = self._batches.intend(
+            self._terms.name, [(call.key, call.attempt) for call in calls], self._service.unsupported
+        )
         for call in calls:
             call.batch = submission.id
         self._open[submission.id] = submission

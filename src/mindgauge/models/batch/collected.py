@@ -6,9 +6,12 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from mindgauge.models.batch.files import Results
 from mindgauge.models.batch.service import Outcome
 from mindgauge.models.batch.transport import MissingError
+from mindgauge.models.chat import asked_for
 from mindgauge.records import Status
 
 if TYPE_CHECKING:
@@ -55,6 +58,8 @@ class Collected:
         if read.exchange is not None:
             self.count += 1
             self._answered = self._answered or read.exchange.status is not Status.FAILED
+            lacking = asked_for(call.request).intersection(self._batches.submission(call.batch).unsupported)
+            read = Outcome(replace(read.exchange, unsupported=tuple(sorted(lacking))))
         # Where some calls succeed, one that is refused may be, too.
         return Outcome(again=read.hopeless) if read.hopeless and good else read
 

@@ -47,15 +47,17 @@ class OpenAIBatches:
     def __init__(self, chat: ChatModel) -> None:
         """Args: chat: the model whose requests are carried."""
         self._chat = chat
-        self._dropped: set[str] = set()
+        self.unsupported: set[str] = set()
+        self._renames_limit = False
+        """Whether the limit of tokens has its other name here."""
         self.headers = {k: v for k, v in chat.headers.items() if k == "Authorization"}
 
     def request(self, key: bytes, request: Request) -> bytes:
         """Write one line of the file of requests."""
         body = self._chat.body(request)
-        if "max_tokens" in self._dropped and "max_tokens" in body:
-            body["max_completion_tokens"] = body["max_tokens"]
-        body = {name: value for name, value in body.items() if name not in self._dropped}
+        if self._renames_limit and "max_tokens" in body:
+            body["max_completion_tokens"] = body.pop("max_tokens")
+        body = {name: value for name, value in body.items() if name not in self.unsupported}
         return _encode({"custom_id": key.hex(), "method": "POST", "url": "/v1/chat/completions", "body": body})
 
     async def submit(
@@ -128,8 +130,11 @@ class OpenAIBatches:
         if completion.blocked(said):
             return Outcome(Exchange(Status.FILTERED, attempts=attempt, error=said, at=time.time()))
         named = completion.unsupported(said, self._chat.body(request))
+        if named == "max_tokens":
+            self._renames_limit = True
+        elif named:
+            self.unsupported.add(named)
         if named:
-            self._dropped.add(named)
             return Outcome(again=said)
         return Outcome(Exchange(Status.FAILED, attempts=attempt, error=said, at=time.time()))
 

@@ -40,6 +40,8 @@ class Service(Protocol):
 
     headers: dict[str, str]
     """What every request to it carries."""
+    unsupported: set[str]
+    """What of requests the provider does not take, so that they are written without it."""
     known_by_id: bool
     """Whether a batch that is found is surely ours."""
     opening: bytes

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mindgauge.errors import UsageError
 from mindgauge.manifest import software
 from mindgauge.models.ray.actor import Actor, Outcome, encode, outcomes
-from mindgauge.models.spec import PROVIDERS
+from mindgauge.models.spec import variables
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -90,13 +90,11 @@ class Seat:
 
 
 def _environment(spec: str) -> dict[str, str | None]:
-    """Return what a model reads from the environment: its key, and its address if that stands there.
+    """Return what a model reads from the environment: its keys, and its address if that stands there.
 
     It goes to the actor in a message, which Ray neither logs nor stores, and not with the actor's own description.
     """
-    provider = PROVIDERS.get(spec.partition("/")[0])
-    names = [provider.key, provider.elsewhere] if provider else ["MINDGAUGE_API_KEY"]
-    return {name: os.environ.get(name) for name in names if name}
+    return {name: os.environ.get(name) for name in variables(spec)}
 
 
 async def _said(reference: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.analysis.reliability.card import LIMITED
+from mindgauge.analysis.reliability.card import LIMITED, NOT_ESTIMABLE
 from mindgauge.reports.content import System
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore
     from mindgauge.reports.runs import Run, Section
+    from mindgauge.reports.standing import Standing
 
 
 class Cast(msgspec.Struct, frozen=True):
@@ -60,13 +61,22 @@ def allowed(profile: Profile, runs: Sequence[Run]) -> Profile:
 
 def _limited(runs: Sequence[Run], score: TaskScore) -> bool:
     """Whether a judge's card on one of the criteria says that people must rate."""
+    return any(standing.limited for standing in _cards(runs, score))
+
+
+def not_estimable(runs: Sequence[Run], score: TaskScore) -> bool:
+    """Whether a judge's card on one of the criteria says that nobody can tell how far to trust it."""
+    return any(standing.card.verdict.startswith(NOT_ESTIMABLE) for standing in _cards(runs, score))
+
+
+def _cards(runs: Sequence[Run], score: TaskScore) -> list[Standing]:
     there = section_of(runs, score)
     if there is None or not score.rater:
-        return False
+        return []
     criteria = {part.partition(" (")[0] for part in score.criterion.split(" + ")}
     cards = there[0].standings.cards
-    found = [cards.get((score.benchmark, criterion, score.rater)) for criterion in criteria]
-    return any(standing is not None and standing.limited for standing in found)
+    found = (cards.get((score.benchmark, criterion, score.rater)) for criterion in criteria)
+    return [standing for standing in found if standing is not None]
 
 
 def _marked(score: TaskScore, *, shown: bool) -> TaskScore:

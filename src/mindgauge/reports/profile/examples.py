@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from mindgauge.analysis import levels
 from mindgauge.analysis.profile.panels import criteria_of
 from mindgauge.reports import texts
 from mindgauge.reports.content import Cited, Reading
@@ -14,7 +15,6 @@ from mindgauge.reports.passages import language_of, passage
 from mindgauge.reports.profile.cast import section_of
 from mindgauge.reports.verdicts import verdicts
 from mindgauge.rubric import Scale
-from mindgauge.rubric.composite import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mindgauge.reports.content import System
     from mindgauge.reports.profile.cast import Cast
     from mindgauge.reports.runs import Run, Section
+    from mindgauge.rubric import Criterion
 
 MOST = 3
 """Examples of one dimension."""
@@ -71,27 +72,24 @@ def _worst(section: Section, score: TaskScore) -> str | None:
         criterion = known.get(name)
         if criterion is None:
             continue
-        counts = {str(level): value for level, value in numbers(criterion).items()}
-        low, high = min(counts.values()), max(counts.values())
-        number, target = (
-            pl.coalesce(pl.col(column).replace_strict(counts, default=None, return_dtype=pl.Float64),
-                        pl.col(column).cast(pl.Float64, strict=False))
-            for column in ("value", "target")
-        )  # fmt: skip
-        targeted = section.benchmark.closed or criterion.scale is Scale.NOMINAL
-        ordered = criterion.scale is Scale.ORDINAL
-        off = (number - target).abs() if ordered else (pl.col("value") != pl.col("target")).cast(pl.Float64)
-        found = (
-            off / (high - low if ordered and high > low else 1.0)
-            if targeted
-            else 1 - (number - low) / (high - low or 1.0)
+        parts.append(
+            rows.filter(pl.col("criterion") == name).select(
+                "subject", bad=_badness(criterion, closed=section.benchmark.closed)
+            )
         )
-        parts.append(rows.filter(pl.col("criterion") == name).select("subject", found.alias("bad")))
     if not parts:
         return None
     bad = pl.concat(parts).group_by("subject").agg(pl.col("bad").mean()).filter(pl.col("bad") > 0)
     ranked = bad.sort(["bad", "subject"], descending=[True, False])
     return str(ranked["subject"][0]) if len(ranked) else None
+
+
+def _badness(criterion: Criterion, *, closed: bool) -> pl.Expr:
+    """Return how bad each value is, from 0 to 1: an answer by its distance from the target, a verdict from the best level."""
+    if criterion.scale is Scale.NOMINAL and (closed or not criterion.unsafe):
+        return (pl.col("value") != pl.col("target")).cast(pl.Float64)
+    place = levels.share(criterion)
+    return (place - levels.share(criterion, "target")).abs() if closed else 1 - place
 
 
 def _reading(run: Run, section: Section, score: TaskScore, subject: str, system: System) -> Reading:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from mindgauge import suite as suites
 from mindgauge.folder import Card
-from mindgauge.reports.numbers import FEW, SMALL, count, decimal, named, plural, words
+from mindgauge.reports.numbers import FEW, SMALL, count, decimal, named, percent, plural, words
 from mindgauge.reports.profile import overview, phrases
+from mindgauge.reports.profile.cast import not_estimable
+from mindgauge.reports.standing import DOUBT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,7 +33,7 @@ def lead(section: ProfileSection, runs: Sequence[Run], unchecked: str) -> list[s
     """
     profile, labels = section.scores, {system.model: system.label for system in section.heat.systems}
     few = overview.few(profile)
-    judged = _judged(profile)
+    judged = _judged(profile, runs)
     return [
         _scope(profile, section.title),
         *_weakest(profile, labels, few),
@@ -59,18 +61,21 @@ def findings(section: ProfileSection) -> dict[str, str]:
     return {name: _finding(scores, labels) for name, scores in by_benchmark.items()}
 
 
-def headlines(section: ProfileSection) -> dict[tuple[str, str], str]:
+def headlines(section: ProfileSection, runs: Sequence[Run]) -> dict[tuple[str, str], str]:
     """Say of each benchmark and model what its score is, and of what."""
-    return {(score.benchmark, score.model): _headline(score) for score in section.scores.tasks}
+    return {
+        (score.benchmark, score.model): _headline(score, doubtful=not_estimable(runs, score))
+        for score in section.scores.tasks
+    }
 
 
-def _headline(score: TaskScore) -> str:
+def _headline(score: TaskScore, *, doubtful: bool) -> str:
     if score.scaled is None:
         return f"No score{f': {score.note}' if score.note else ''}."
     thin = score.scaled_low is None or score.clusters < FEW
     bounds = "" if thin else f" (the data allow {points(score.scaled_low)} to {points(score.scaled_high)})"
     guess = "" if score.chance is None else f"; guessing gives {points(score.chance)}"
-    by = f", as rated by {score.rater}" if score.rater else ""
+    by = f", as rated by {score.rater}{f' ({DOUBT})' if doubtful else ''}" if score.rater else ""
     return (
         f"It scores {points(score.scaled)} of 100{bounds}{guess}. The score is {words(score.metric)} on {words(score.criterion)}{by}, which is "
         f"{decimal(score.value)} in {plural(score.clusters, 'conversation')}, where {score.better} is better."
@@ -90,17 +95,13 @@ def points(scaled: float | None) -> str:
     """Write a scaled score as a whole number from 0 to 100; what is neither end never rounds to it."""
     if scaled is None:
         return "nothing"
-    if 0 < scaled <= 0.005:
-        return "less than 1"
-    if 0.995 <= scaled < 1:
-        return "more than 99"
-    return f"{100 * scaled:.0f}"
+    return percent(scaled).removesuffix(" %").replace("<", "less than ").replace(">", "more than ")
 
 
 def _scope(profile: Profile, title: str) -> str:
     who = "The model was" if len(profile.models) == 1 else f"{count(len(profile.models))} models were"
     tasks = {score.task for score in profile.tasks}
-    dimensions = {score.dimension for score in profile.dimensions}
+    dimensions = {score.dimension for score in profile.tasks}
     return (
         f"{who} put to {plural(len(tasks), 'task')} of {title}, which stand for {plural(len(dimensions), 'dimension')}; "
         "each dimension has a score from 0, the worst, to 100, the best."
@@ -223,11 +224,13 @@ def _rough(profile: Profile) -> Iterator[str]:
         yield f"In {_of(thin, len(fewest))} fewer than {SMALL} conversations stand behind the score, so it is rough."
 
 
-def _judged(profile: Profile) -> str:
+def _judged(profile: Profile, runs: Sequence[Run]) -> str:
     tasks = {score.task for score in profile.tasks}
     judged = {score.task for score in profile.tasks if score.rater}
+    unsure = {score.task for score in profile.tasks if score.rater and not_estimable(runs, score)}
+    doubt = f" (in {_of(len(unsure), len(tasks))} {DOUBT})" if unsure else ""
     return (
-        f"In {_of(len(judged), len(tasks))} the score is what the judge {profile.judge} thought of the replies."
+        f"In {_of(len(judged), len(tasks))} the score is what the judge {profile.judge} thought of the replies{doubt}."
         if judged
         else ""
     )

@@ -34,7 +34,7 @@ def draw(picture: Outcomes, width: int) -> str:
         y = max(top + deep, y + LINE * len(lines)) + _GAP
     for tick in (0, 0.5, 1):
         anchor = "start" if tick == 0 else "end" if tick == 1 else "middle"
-        canvas.text(f"{tick * 100:.0f} %", left + tick * (right - left), y + 8, anchor=anchor, shade=MUTED, size=SMALL)
+        canvas.text(percent(tick), left + tick * (right - left), y + 8, anchor=anchor, shade=MUTED, size=SMALL)
     return canvas.svg(width, y + 16)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.reports.numbers import FEW, decimal, named
+from mindgauge.reports.numbers import FEW, decimal, interval, named
 from mindgauge.reports.profile import phrases, tables
 from mindgauge.reports.profile.picture import Dots, Radar, Row, Spot
 from mindgauge.reports.profile.radar import FEWEST
@@ -134,5 +134,5 @@ def heat(profile: Profile, cast: Cast) -> Heat:
 def _cell(score: TaskScore | None, lowest: float | None) -> HeatCell:
     if score is None or score.scaled is None:
         return HeatCell(None, "", _short((score.note if score else "") or "not run", 60))
-    bounds = "" if score.scaled_low is None else f" ({decimal(score.scaled_low)} to {decimal(score.scaled_high)})"
+    bounds = "" if score.scaled_low is None else f" ({interval(score.scaled_low, score.scaled_high)})"
     return HeatCell(score.scaled, f"{decimal(score.scaled)}{bounds}", worst=score.scaled == lowest)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.reports.numbers import FEW, count, decimal, named, percent, plural
+from mindgauge.reports.numbers import FEW, count, decimal, interval, named, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,7 +100,7 @@ def standing(scores: Sequence[DimensionScore], labels: dict[str, str], *, few: b
         return [f"One of its tasks has fewer than {FEW} conversations, too few to say who is better."]
     if len(known) == 1:
         only = known[0]
-        bounds = f" ({decimal(only.low)} to {decimal(only.high)})" if only.low is not None and not few else ""
+        bounds = f" ({interval(only.low, only.high)})" if only.low is not None and not few else ""
         return [f"Score {decimal(only.value)}{bounds}."]
     said = [f"{labels[s.model]} {_rank(s)}" for s in known]
     return [f"Possible ranks: {named(said, most=8)}.", f"{_untold(known, labels)}."]

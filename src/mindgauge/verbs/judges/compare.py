@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mindgauge import benchmark as benchmarks
+from mindgauge import manifest
+from mindgauge.analysis import continued, fitness, frame
+from mindgauge.analysis import qualify as qualify_
 from mindgauge.analysis.judging import compare as judging
 from mindgauge.analysis.judging.compare import Options
 from mindgauge.errors import UsageError
@@ -14,6 +17,7 @@ from mindgauge.models.spec import Settings
 from mindgauge.records import Status, digest
 from mindgauge.verbs import directory, length, plan
 from mindgauge.verbs import own_family as kinship
+from mindgauge.verbs.entry_test import announce, entry_tests, remember, take
 from mindgauge.verbs.estimate import DryRun, foresee_judging
 from mindgauge.verbs.judges import labelled
 
@@ -39,9 +43,11 @@ def compare(
     limit: int | None = None,
     mode: str = "joint",
     protocol: str = plan.GOLD,
-    judge_temperature: float | None = None,
+    judge_temperature: float | None = 0.0,
     max_cost: float | None = None,
     own_family: bool = False,
+    qualify: bool | None = None,
+    anchors: int | None = None,
     settings: Settings | None = None,
     dry_run: bool = False,
     resamples: int = 2000,
@@ -68,9 +74,11 @@ def compare(
         limit: at most this many replies, whole dialogues, drawn evenly over the samples.
         mode: `joint` or `split`.
         protocol: `gold` or `recognised`, see `run`.
-        judge_temperature: of the judges; their own default if not given.
+        judge_temperature: of the judges; None for their own default.
         max_cost: US dollars.
         own_family: let models judge replies by models of their own family, too.
+        qualify: whether judges first rate replies of ours whose level is known, by each method, see `run`.
+        anchors: at most this many of those, spread over levels and protocols, see `run`.
         settings: how endpoints are called.
         dry_run: only say what it would take.
         resamples: of conversations, for the intervals of systems' correlations.
@@ -95,13 +103,14 @@ def compare(
     judges = plan.open_models(plan.listed(judge), asked)
     if not judges:
         raise UsageError("name a judge with --judge")
+    tests = entry_tests([benchmark], judges, asked, qualify=qualify, limit=anchors)
     named = plan.listed(reference) if reference else []
     found = labelled.read(replies, benchmark, columns or {}, named)
     found = found.limited(limit) if limit is not None else found
     made = {i.rater(m.name) for m in judges for i in plan.instruments(benchmark, asked)}
     kept = [rating for rating in found.ratings if rating.rater not in made]
     written = Counter(reply.model for reply in found.replies if reply.status is Status.OK)
-    kin = kinship.judged(judges, written, allowed=own_family)
+    kin = kinship.judged(judges, written, asked.sending.specs, allowed=own_family)
     whole = directory.whole_plan(
         [benchmark], [found.samples], asked,
         replies=digest(sorted(r.id for r in found.replies)), judges=[m.name for m in judges], compared=True,
@@ -110,8 +119,9 @@ def compare(
     by_id = {sample.id: sample for sample in found.samples}
     judged = [(by_id[reply.sample], reply) for reply in found.replies]
     length.judged(notice, benchmark, judges, judged, asked)
+    announce(folder, tests, asked, notice)
     if dry_run:
-        return foresee_judging(folder, benchmark, [], judged, [], plan.Raters(judges, [], []), [], asked)
+        return foresee_judging(folder, benchmark, [], judged, [], plan.Raters(judges, [], []), tests, asked)
     with directory.begun(folder, whole, command) as store:
         kinship.keep(folder, kin)
         directory.keep_samples(store, benchmark, found.samples)
@@ -120,7 +130,13 @@ def compare(
         for rating in kept:
             store.add_rating(benchmark.name, rating)
         store.flush()
+        take(store, tests, asked, progress)
         plan.work(store, asked, progress, [lambda session: plan.judging(session, benchmark, judges, asked)])
         compared = judging.compare(store, benchmark, folder, named, Options(resamples, seed))
-    compared.notes.extend([*found.notes, *kinship.notes(kin)])
+        older = continued.last(store, manifest.read(folder))
+        tested = qualify_.qualify(store, [benchmark], resamples=resamples, seed=seed)
+        unfit = qualify_.unfit(store, benchmark, frame.ratings(store, benchmark))
+    remember(tests, tested, asked)
+    compared.qualifications.extend(tested)
+    compared.notes.extend([*fitness.told(unfit), *found.notes, *kinship.notes(kin), *older])
     return compared

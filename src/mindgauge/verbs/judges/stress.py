@@ -15,6 +15,7 @@ from mindgauge.engine import rate
 from mindgauge.engine.budget import tokens
 from mindgauge.errors import DataError, UsageError
 from mindgauge.models.spec import Settings
+from mindgauge.raters.family import same_family
 from mindgauge.raters.judge import Mode
 from mindgauge.records import RaterKind, Status, digest
 from mindgauge.reports import stress_page
@@ -65,7 +66,7 @@ def stress(
     judge_runs: int = 2,
     mode: str = "joint",
     method: str = "rule",
-    judge_temperature: float | None = None,
+    judge_temperature: float | None = 0.0,
     max_cost: float | None = None,
     out: str | Path | None = None,
     settings: Settings | None = None,
@@ -87,7 +88,7 @@ def stress(
         judge_runs: verdicts on each version; two at least say how often the judge changes its mind by itself.
         mode: `joint` or `split`; the other is one of the probes.
         method: `general`, `rule` or `chain`.
-        judge_temperature: of the judge.
+        judge_temperature: of the judge; None for its own default.
         max_cost: US dollars.
         out: the run directory; one that holds a run of the benchmark gains the stress test, and its report a line.
         settings: how endpoints are called.
@@ -115,7 +116,7 @@ def stress(
         raise UsageError(f"{judges.names[0]} reads no instructions; name a model to put under stress")
     models = judges.models
     names = trials.named(plan.listed(probes))
-    items, known = _items(found, replies, columns or {}, limit)
+    items, known = _items(found, replies, columns or {}, limit, models[0].name)
     tasks = _tasks(found, models[0], items, names, each, asked)
     whole = directory.whole_plan(
         [found], [[item.sample for item in items]], asked,
@@ -146,9 +147,9 @@ def _begin(path: Path, whole: dict[str, object], judge: str, command: str) -> No
 
 
 def _items(
-    benchmark: Benchmark, source: str | Path | Frame | None, columns: Mapping[str, str], limit: int | None
+    benchmark: Benchmark, source: str | Path | Frame | None, columns: Mapping[str, str], limit: int | None, judge: str
 ) -> tuple[list[Item], list[Rating]]:
-    """Return the replies to be rated, and what their authors or people gave them."""
+    """Return the replies to be rated, and what their authors, people or judges of other families gave them."""
     if source is None:
         taken = _anchors(benchmark, limit)
         return [Item.of(anchor) for anchor in taken], [
@@ -163,7 +164,7 @@ def _items(
             find = partial(store.sample, benchmark.name)
             shown = (benchmark.shown(find(reply.sample), reply, find) for reply in found)
             items = [Item(*one) for one in shown if one is not None]
-            ratings = [r for r in store.ratings(benchmark.name) if r.rater_kind in {RaterKind.GOLD, RaterKind.PERSON}]
+            ratings = [r for r in store.ratings(benchmark.name) if _is_beside(r, judge)]
     else:
         samples, replies = read_replies(source, benchmark, columns, None)
         there = {sample.id: sample for sample in samples}
@@ -177,6 +178,12 @@ def _items(
     items = sorted(items, key=lambda item: item.sample.cluster)[:limit]
     subjects = {item.reply.id for item in items}
     return items, [rating for rating in ratings if rating.subject in subjects]
+
+
+def _is_beside(rating: Rating, judge: str) -> bool:
+    """Whether a rating is of use beside the judge's: people's, and those of judges of other families."""
+    other = rating.rater_kind is RaterKind.MODEL and not same_family(judge, rating.rater)
+    return other or rating.rater_kind in {RaterKind.GOLD, RaterKind.PERSON}
 
 
 def _anchors(benchmark: Benchmark, limit: int | None) -> list[Anchor]:

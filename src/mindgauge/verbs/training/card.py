@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mindgauge.rounding import decimal, interval, percent, seconds
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -43,9 +45,9 @@ def _head(found: Trained) -> Iterator[str]:
     if accuracy is not None and accuracy.value is not None and accuracy.majority is not None:
         who = "Classifiers trained in the same way were" if found.tested == "cross-validation" else "It was"
         yield (
-            f"- {who} right on {_percent(accuracy.value)} of {accuracy.n} dialogues ({found.tested}; 95 % interval "
-            f"{_percent(accuracy.low)} to {_percent(accuracy.high)}). Always giving the most frequent label would have "
-            f"been right on {_percent(accuracy.majority)}."
+            f"- {who} right on {percent(accuracy.value)} of {accuracy.n} dialogues ({found.tested}; 95 % interval "
+            f"{interval(accuracy.low, accuracy.high, 'share')}). Always giving the most frequent label would have "
+            f"been right on {percent(accuracy.majority)}."
         )
     recalls = [(f.value, f.n, f.label) for f in found.figures if f.name == "recall" and f.value is not None]
     never = [f"{label} (0 of {n})" for value, n, label in recalls if not value]
@@ -53,7 +55,7 @@ def _head(found: Trained) -> Iterator[str]:
         yield f"- Never found: {', '.join(never)}."
     elif recalls:
         value, n, label = min(recalls)
-        yield f"- Missed most: *{label}*, of which {_percent(value)} of {n} were found."
+        yield f"- Missed most: *{label}*, of which {percent(value)} of {n} were found."
     yield f"- Use: `mindgauge rate NAME --replies FILE --judge classifier/{found.out}`\n"
 
 
@@ -130,7 +132,7 @@ def _worth(found: Trained) -> Iterator[str]:
 def _trust(found: Trained) -> Iterator[str]:
     yield "\n## How far its probabilities can be trusted\n"
     yield (
-        f"Its logits are divided by a temperature ({found.decision.temperature:.2f}) that was fitted on development data. "
+        f"Its logits are divided by a temperature ({decimal(found.decision.temperature)}) that was fitted on development data. "
         "*Calibration error*: by how much, on average, it is surer or less sure than it is right; 0 is ideal.\n"
     )
     yield "![How often it is right against how sure it is](calibration.svg)\n"
@@ -141,7 +143,7 @@ def _trust(found: Trained) -> Iterator[str]:
     yield from _header(["how sure", "n", "mean", "right", "interval"])
     for b in found.calibration[found.tested].bins:
         if b.n:
-            yield _row([f"{b.low:.1f} to {b.high:.1f}", b.n, _number(b.confidence), _number(b.accuracy),
+            yield _row([f"{decimal(b.low, 1)} to {decimal(b.high, 1)}", b.n, _number(b.confidence), _number(b.accuracy),
                         _range(b.accuracy_low, b.accuracy_high)])  # fmt: skip
 
 
@@ -150,7 +152,7 @@ def _abstention(found: Trained) -> Iterator[str]:
     if found.decision.threshold is None:
         yield "Never: no risk was stated (`--risk`)."
         return
-    risk = _percent(found.decision.risk)
+    risk = percent(found.decision.risk)
     if found.decision.threshold > 1:
         yield (
             f"Always: on this development part no threshold shows with 95 % confidence that at most {risk} of what it "
@@ -158,7 +160,7 @@ def _abstention(found: Trained) -> Iterator[str]:
         )
         return
     yield (
-        f"Where it is less sure than {found.decision.threshold:.3f}: chosen on development data, so that with 95 % confidence "
+        f"Where it is less sure than {decimal(found.decision.threshold, 3)}: chosen on development data, so that with 95 % confidence "
         f"at most {risk} of what it decides is wrong. The same data chose the model, so the promise is a little too "
         "good there; what it comes to elsewhere stands below it.\n"
     )
@@ -172,15 +174,13 @@ def _abstention(found: Trained) -> Iterator[str]:
 def _trainings(found: Trained) -> Iterator[str]:
     yield "\n## Trainings\n"
     kept = "epoch" if found.encoder else "penalty"
-    yield from _header(
-        ["seed", "fold", f"{kept} kept", "of", "macro-F1 on development data", "device", "seconds", "note"]
-    )
+    yield from _header(["seed", "fold", f"{kept} kept", "of", "macro-F1 on development data", "device", "time", "note"])
     for trial in found.trials:
         best = trial.history[trial.kept - 1]
         fold = "–" if trial.fold is None else trial.fold
         yield _row([
             trial.seed, fold, trial.kept, len(trial.history), _number(best["macro_f1"]), trial.device,
-            f"{trial.seconds:.1f}", f"collapsed: {trial.collapsed}" if trial.collapsed else "",
+            seconds(trial.seconds, 1), f"collapsed: {trial.collapsed}" if trial.collapsed else "",
         ])  # fmt: skip
 
 
@@ -194,11 +194,7 @@ def _row(cells: Sequence[object]) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.0f} %"
+    return decimal(value, 3)
 
 
 def _interval(figure: Figure) -> str:

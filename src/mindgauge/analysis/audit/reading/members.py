@@ -8,6 +8,8 @@ import zlib
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
+from mindgauge import files
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -31,11 +33,8 @@ def members(paths: Iterable[Path], notes: list[str]) -> Iterator[Member]:
     """Yield the readable files, in natural order (2 before 10); say in `notes` what could not be read."""
     for path in paths:
         if path.is_dir():
-            inside = sorted((p for p in path.rglob("*") if p.is_file()), key=lambda p: natural(p.as_posix()))
-            for file in inside:
-                name = file.relative_to(path)
-                if not any(part.startswith(".") for part in name.parts):
-                    yield from _file(file, name.as_posix(), notes)
+            for file in sorted(files.walk(path), key=lambda file: natural(file.as_posix())):
+                yield from _file(file, file.relative_to(path).as_posix(), notes)
         else:
             yield from _file(path, path.name, notes)
 
@@ -74,7 +73,7 @@ def _zip(path: Path, name: str, notes: list[str]) -> Iterator[Member]:
             notes.append(f"{name}: {len(entries):,} members, the first {MOST:,} are read")
         for entry in sorted(entries[:MOST], key=lambda e: natural(e.filename)):
             inside = PurePosixPath(entry.filename)
-            if any(part.startswith((".", "__MACOSX")) for part in inside.parts):
+            if any(map(files.hidden, inside.parts)):
                 continue
             where = f"{name}/{inside}"
             if inside.suffix.lower() not in KINDS:

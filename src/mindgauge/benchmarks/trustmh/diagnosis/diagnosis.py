@@ -13,13 +13,13 @@ from mindgauge.benchmarks.trustmh.diagnosis.cases import read
 from mindgauge.metrics import (
     STATUS_RATES,
     accuracy,
+    accuracy_of_read,
     fleiss_kappa,
     levels_off,
     macro_f1,
     quadratic_kappa,
     weighted_f1,
 )
-from mindgauge.metrics.options import accuracy_of_read
 from mindgauge.records import Value
 
 HERE = Path(__file__).parent

@@ -9,8 +9,8 @@ from mindgauge.benchmark import Benchmark
 from mindgauge.benchmarks.trustmh.emotion.stories import read
 from mindgauge.benchmarks.trustmh.released.choices import understanding
 from mindgauge.benchmarks.trustmh.released.notes import notes_of
-from mindgauge.metrics import STATUS_RATES, accuracy, fleiss_kappa
-from mindgauge.metrics.options import accuracy_of_read, chance
+from mindgauge.metrics import STATUS_RATES, accuracy, accuracy_of_read, fleiss_kappa
+from mindgauge.metrics.options import chance
 from mindgauge.rubric.composite import Composite, How
 
 HERE = Path(__file__).parent

@@ -35,6 +35,7 @@ escalation = Benchmark.from_folder(
         repeat_stability,
         *STATUS_RATES,
     ),
+    headline=("decision_accuracy", "under_escalation_rate", "critical_failure_rate", "over_escalation_rate"),
     slices=("category", "language"),
     by=(CATEGORY,),
     keep={"split": ("validation",)},

@@ -21,8 +21,8 @@ from mindgauge.benchmarks.trustmh.ethics.stored import load
 from mindgauge.benchmarks.trustmh.released.ethics import dilemmas
 from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.benchmarks.trustmh.reproduce import reproduce
-from mindgauge.metrics import STATUS_RATES, accuracy, macro_f1, mean_level
-from mindgauge.metrics.options import PLACES, accuracy_of_read, chance, option_consistency
+from mindgauge.metrics import STATUS_RATES, accuracy, accuracy_of_read, macro_f1, mean_level
+from mindgauge.metrics.options import PLACES, chance, option_consistency
 from mindgauge.records import BASE
 from mindgauge.rubric.composite import Composite
 
@@ -40,6 +40,7 @@ ethics = Benchmark.from_folder(
     judged_part=reasoning,
     composites={"reasoning": Composite(PRINCIPLES)},
     metrics=(accuracy, accuracy_of_read, macro_f1, CONSISTENCY, chance("options", levels=4), mean_level, *STATUS_RATES),
+    headline=("accuracy", "mean"),
     by=(BASE, PLACES, "options"),
     slices=("subcategory", ORDER),
 )

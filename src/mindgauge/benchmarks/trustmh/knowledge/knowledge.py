@@ -8,8 +8,8 @@ from pathlib import Path
 from mindgauge.benchmark import Benchmark
 from mindgauge.benchmarks.trustmh.knowledge.questions import both_orders, questions, read
 from mindgauge.benchmarks.trustmh.released.notes import notes_of
-from mindgauge.metrics import STATUS_RATES, accuracy, fleiss_kappa
-from mindgauge.metrics.options import PLACES, accuracy_of_read, chance, option_consistency
+from mindgauge.metrics import STATUS_RATES, accuracy, accuracy_of_read, fleiss_kappa
+from mindgauge.metrics.options import PLACES, chance, option_consistency
 from mindgauge.records import BASE
 
 HERE = Path(__file__).parent

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.benchmarks.trustmh.released import bytes_of
+from mindgauge import files
 from mindgauge.benchmarks.trustmh.released.file import File
 from mindgauge.errors import DataError, MissingDataError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 class Files(msgspec.Struct, frozen=True):
-    """All files below a folder by their paths in it, those in zips under the zip's folder.
-
-    What hidden files hold, those that a Mac puts into zips among them, is left out.
-    """
+    """All files below a folder by their paths in it, those in zips under the zip's folder."""
 
     folder: Path
     known: dict[str, File]
@@ -30,31 +31,17 @@ class Files(msgspec.Struct, frozen=True):
         Raises:
             DataError: there is no such folder.
         """
-        if not folder.is_dir():
-            raise DataError(f"{folder}: no such folder")
-        packed: dict[str, File] = {}
-        plain: dict[str, File] = {}
-        broken = []
-        for path in sorted(p for p in folder.rglob("*") if p.is_file()):
-            name = path.relative_to(folder).as_posix()
-            if path.suffix.lower() != ".zip":
-                plain[name] = File(str(path), bytes_of.plain(path))
-                continue
-            try:
-                inside = bytes_of.packed(path)
-            except DataError as error:
-                broken.append(str(error))
-                continue
-            place = path.parent.relative_to(folder)
-            found = {(place / name).as_posix(): File(f"{path}:{name}", read) for name, read in inside.items()}
-            packed = {**found, **packed}
+        found = files.below(folder)
+        packed, plain = (
+            {file.place.as_posix(): File(str(file), _reading(file)) for file in kind}
+            for kind in (found.packed, found.files)
+        )
         twins = {
             name: msgspec.structs.replace(file, copies=(packed[name],))
             for name, file in plain.items()
             if name in packed
         }
-        known = {name: file for name, file in {**packed, **plain, **twins}.items() if not _hidden(name)}
-        return cls(folder, known, tuple(broken))
+        return cls(folder, {**packed, **plain, **twins}, found.broken)
 
     def all(self, ending: str) -> list[File]:
         """Return the files whose path ends so, whole names only, in the order of their paths.
@@ -98,5 +85,11 @@ class Files(msgspec.Struct, frozen=True):
         return MissingDataError(told)
 
 
-def _hidden(name: str) -> bool:
-    return any(part.startswith(".") or part == "__MACOSX" for part in name.split("/"))
+def _reading(file: files.File) -> Callable[[], bytes]:
+    def read() -> bytes:
+        try:
+            return file.read_bytes()
+        except OSError as error:
+            raise DataError(f"{file}: expected a file that can be read, found {error.strerror}") from None
+
+    return read

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mindgauge.benchmark import Benchmark
 from mindgauge.benchmarks.trustmh.diagnosis.cases import read_drawn
-from mindgauge.metrics import STATUS_RATES, accuracy
+from mindgauge.metrics import STATUS_RATES, accuracy, accuracy_of_read
 from mindgauge.metrics.drops import (
     INTENSITY,
     NOISE,
@@ -29,6 +29,7 @@ robustness_diagnosis = Benchmark.from_folder(
     variants=with_noise,
     metrics=(
         accuracy,
+        accuracy_of_read,
         mean_relative_drop,
         worst_relative_drop,
         mean_absolute_drop,

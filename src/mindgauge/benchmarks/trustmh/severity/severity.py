@@ -12,6 +12,7 @@ from mindgauge.benchmarks.trustmh.severity.posts import read
 from mindgauge.metrics import (
     STATUS_RATES,
     accuracy,
+    accuracy_of_read,
     fleiss_kappa,
     levels_off,
     levels_off_of_read,
@@ -35,6 +36,7 @@ severity = Benchmark.from_folder(
         quadratic_kappa,
         macro_f1,
         accuracy,
+        accuracy_of_read,
         levels_off,
         within_one,
         under_triage_rate,
@@ -46,6 +48,7 @@ severity = Benchmark.from_folder(
         fleiss_kappa,
         *STATUS_RATES,
     ),
+    headline=("quadratic_kappa", "accuracy", "severe_miss_rate"),
     slices=("truncated",),
     baselines=("attempt",),
 )

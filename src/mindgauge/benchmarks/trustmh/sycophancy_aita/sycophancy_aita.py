@@ -9,7 +9,7 @@ from mindgauge.benchmark import Benchmark
 from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.benchmarks.trustmh.released.sycophancy import posts
 from mindgauge.benchmarks.trustmh.sycophancy_aita.posts import read
-from mindgauge.metrics import STATUS_RATES, accuracy, call_rate, fleiss_kappa, macro_recall
+from mindgauge.metrics import STATUS_RATES, accuracy, accuracy_of_read, call_rate, fleiss_kappa, macro_recall
 
 NOT_AT_FAULT, AT_FAULT = ("NTA",), ("YTA",)
 
@@ -22,6 +22,7 @@ sycophancy_aita = Benchmark.from_folder(
         call_rate("blame_rate", of=NOT_AT_FAULT, as_=AT_FAULT),
         macro_recall,
         accuracy,
+        accuracy_of_read,
         fleiss_kappa,
         *STATUS_RATES,
     ),

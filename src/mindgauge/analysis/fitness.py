@@ -1,0 +1,218 @@
+"""Which judges cannot be used at all: those that failed their entry test, and those that always say the same.
+
+Passing says that a judge can read the rubric and its scale. Whether it may replace people, only people's ratings say (see
+`reliability`); a judge that fails here says nothing of replies, so nothing that it says is shown as a share or a mean.
+"""
+
+from __future__ import annotations
+
+import functools
+from enum import StrEnum
+from importlib import resources
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+import polars as pl
+
+from mindgauge.records import RaterKind
+from mindgauge.rounding import bounded, count, decimal, percent
+from mindgauge.rubric import Scale
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from mindgauge.analysis.qualify import Qualification
+    from mindgauge.analysis.reliability.card import Bound
+    from mindgauge.benchmark import Benchmark
+    from mindgauge.rubric import Criterion
+
+NO_JUDGES = {RaterKind.GOLD.value, RaterKind.PERSON.value, RaterKind.RULE.value}
+
+
+class Result(StrEnum):
+    """What an entry test says of a judge on one criterion."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNDECIDED = "undecided"
+
+
+class Anchors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Limits of the entry test; see entry.toml."""
+
+    replies: int
+    chance: float
+    enough: float
+
+
+class Constant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Limits of constant verdicts; see entry.toml."""
+
+    verdicts: int
+    same: float
+    known: float
+
+
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The limits under which a judge cannot be used."""
+
+    id: str
+    version: str
+    anchors: Anchors
+    constant: Constant
+
+    @property
+    def name(self) -> str:
+        """Id and version."""
+        return f"{self.id}@{self.version}"
+
+
+class Unfit(msgspec.Struct, frozen=True):
+    """A judge that cannot be used on one criterion, or on a composite that hangs on `part`, and why in one clause."""
+
+    benchmark: str
+    judge: str
+    criterion: str
+    reason: str
+    part: str = ""
+
+
+@functools.cache
+def limits() -> Limits:
+    """Return the fixed limits."""
+    return msgspec.toml.decode(resources.files(__package__).joinpath("entry.toml").read_bytes(), type=Limits)
+
+
+class Test(NamedTuple):
+    """What a judge made of `n` replies that stand at `levels` different known levels.
+
+    Of `missing` there is no usable verdict; the commonest level was given `times`; `kappa` is the agreement beyond chance.
+    """
+
+    n: int
+    levels: int
+    missing: int
+    commonest: str
+    times: int
+    kappa: Bound
+
+
+def result(test: Test) -> tuple[Result, str]:
+    """Say whether a judge passed on one criterion, and if not, why, in one clause."""
+    n, levels, kappa = test.n, test.levels, test.kappa
+    limit = limits().anchors
+    if n < limit.replies or levels < 2 or kappa.value is None:
+        return Result.UNDECIDED, f"{count(n)} replies of {count(levels)} known levels decide nothing"
+    over_chance = kappa.low is not None and kappa.low > limit.chance
+    guessing = kappa.value < limit.enough and not over_chance
+    if guessing or (kappa.high is not None and kappa.high < limit.enough):
+        return Result.FAILED, _why(test)
+    return (
+        (Result.PASSED, "")
+        if over_chance
+        else (Result.UNDECIDED, f"{_agreement(test)}, too few to tell it from guessing")
+    )
+
+
+def _why(test: Test) -> str:
+    """Say in one clause what a judge did that failed."""
+    replies = f"{count(test.n)} replies"
+    if test.missing > test.n / 2:
+        return f"it gave no usable verdict on {count(test.missing)} of {replies} of known level"
+    if test.times >= limits().constant.same * (test.n - test.missing):
+        return f"it gave {test.commonest} to {count(test.times)} of {replies} that stand at {count(test.levels)} different levels"
+    if test.kappa.low is not None and test.kappa.low > limits().anchors.chance:
+        return f"{_agreement(test)}, surely below the {decimal(limits().anchors.enough)} that such clear cases ask for"
+    return f"{_agreement(test)}, no better than guessing"
+
+
+def _agreement(test: Test) -> str:
+    kappa = bounded(test.kappa.value, test.kappa.low, test.kappa.high)
+    return f"on {count(test.n)} replies of known level its agreement beyond chance is {kappa}"
+
+
+def constant(
+    rows: pl.DataFrame, benchmark: Benchmark, passed: AbstractSet[tuple[str, str]] = frozenset()
+) -> Iterator[Unfit]:
+    """Find judges that give the same level again and again though the replies differ, or can hardly all be so.
+
+    Args:
+        rows: ratings of the benchmark, as `frame.ratings` returns them.
+        benchmark: an open one.
+        passed: judges, each with a criterion, that told replies of known levels apart: these may really be all alike.
+    """
+    valued = rows.filter(pl.col("status") == "ok")
+    for criterion in () if benchmark.closed else benchmark.rubric.criteria:
+        mine = valued.filter(pl.col("criterion") == criterion.name)
+        people = mine.filter(pl.col("rater_kind") == RaterKind.PERSON.value)
+        judged = mine.filter(~pl.col("rater_kind").is_in(list(NO_JUDGES)))
+        for (judge,), verdicts in sorted(judged.group_by("rater"), key=lambda group: str(group[0])):
+            reason = _constant(verdicts, people, criterion, able=(str(judge), criterion.name) in passed)
+            if reason:
+                yield Unfit(benchmark.name, str(judge), criterion.name, reason)
+
+
+def _constant(verdicts: pl.DataFrame, people: pl.DataFrame, criterion: Criterion, *, able: bool) -> str:
+    """Say why verdicts count as constant; empty where they do not."""
+    limit = limits().constant
+    replies = verdicts["subject"].n_unique()
+    if replies < limit.verdicts or verdicts["cluster"].n_unique() < limit.verdicts / 2:
+        return ""
+    level, times, share = _commonest(verdicts)
+    if share < limit.same:
+        return ""
+    said = f"it gave {level} in {count(times)} of {count(verdicts.height)} verdicts"
+    beside = people.join(verdicts, on="subject", how="semi")
+    if beside["subject"].n_unique() >= limit.verdicts:
+        *_, known = _commonest(beside)
+        most = f"of what people said of the same replies at most {percent(known)} stands at one level"
+        return f"{said}, and {most}" if known <= limit.known else ""
+    ends = {str(criterion.values[0]), str(criterion.values[-1])}
+    if able or criterion.scale is not Scale.ORDINAL or level in ends:
+        return ""
+    return f"{said} on {count(replies)} different replies, neither the worst level nor the best"
+
+
+def _commonest(rows: pl.DataFrame) -> tuple[str, int, float]:
+    """Return the level that was given most often, how often, and its share."""
+    level, times = rows.group_by("value").len().sort("len", "value", descending=[True, False]).row(0)
+    return str(level), int(times), times / rows.height
+
+
+def unfit(tests: Sequence[Qualification], rows: pl.DataFrame, benchmark: Benchmark) -> list[Unfit]:
+    """Return the judges of a benchmark that cannot be used: on which criteria, and on what follows from these.
+
+    Args:
+        tests: entry tests of a run's judges.
+        rows: the benchmark's ratings in it, as `frame.ratings` returns them.
+        benchmark: whose judges.
+    """
+    own = [q for q in tests if q.benchmark == benchmark.name]
+    failed = [Unfit(q.benchmark, q.judge, q.criterion, q.reason) for q in own if q.result == Result.FAILED]
+    passed = {(q.judge, q.criterion) for q in own if q.result == Result.PASSED}
+    known = {(one.judge, one.criterion): one for one in (*constant(rows, benchmark, passed), *failed)}
+    for name, composite in benchmark.composites.items():
+        for judge in dict.fromkeys(judge for judge, _ in known):
+            part = next((known[judge, part] for part in composite.of if (judge, part) in known), None)
+            if part is not None:
+                known[judge, name] = msgspec.structs.replace(part, criterion=name, part=part.criterion)
+    return list(known.values())
+
+
+def told(found: Sequence[Unfit]) -> list[str]:
+    """Say which judges cannot be used, a sentence for each judge of each benchmark."""
+    by: dict[tuple[str, str], list[Unfit]] = {}
+    for one in found:
+        if not one.part:
+            by.setdefault((one.benchmark, one.judge), []).append(one)
+    sentences = []
+    for (benchmark, judge), of in by.items():
+        names = [one.criterion.replace("_", " ") for one in of]
+        on = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+        first = f" on {names[0]}" if len({one.reason for one in of}) > 1 else ""
+        sentences.append(
+            f"The judge {judge} cannot be used on {on} ({benchmark}):{first} {of[0].reason}. "
+            "Nothing that it says of replies there is shown."
+        )
+    return sentences

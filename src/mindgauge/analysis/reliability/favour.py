@@ -1,0 +1,161 @@
+"""Whether a judge favours its own family: one place computes it, and words what comes of it.
+
+A judge that rates its kin higher than people do is not yet accused: its kin may write better, it may be milder or
+flatter than people, and what it sees in their replies other judges may see, too. See `stats.favour`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from mindgauge.analysis.reliability.card import Bound, Favour
+from mindgauge.raters.family import same_family
+from mindgauge.stats import favour as stats
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from mindgauge.stats.interval import Interval
+
+    Floats = NDArray[np.float64]
+
+FAVOURS, NO_SIGN, CANNOT_TELL = "favours its kin", "no sign of it", "cannot tell"
+ALPHA = 0.05
+MARGIN = 0.125
+"""A favour of so much of the scale, half a level of five, must be excluded before there is *no sign* of one."""
+_NAMED = 3
+
+
+def favour(rated: stats.Rated, kin: Sequence[str], judges: Sequence[str], span: float) -> Favour:
+    """Say whether a judge favours its own.
+
+    Args:
+        rated: its verdicts, people's and other judges'.
+        kin: the models of its family among those rated.
+        judges: the other judges, of other families.
+        span: from the scale's lowest to its highest value.
+    """
+    found = stats.favour(rated)
+    people, others = found.beyond_people, found.beyond_judges
+    known = [of for of in (people, others) if of.value is not None]
+    # What is beyond people and beyond judges is at most the smaller of the two.
+    value = min((of.value for of in known if of.value is not None), default=None)
+    low, high = (_least([getattr(of, end) for of in known]) for end in ("low", "high"))
+    if found.p is not None and found.p <= ALPHA:
+        outcome, reason = FAVOURS, ""
+    elif (most := value if high is None else high) is not None and most < MARGIN * span:
+        outcome, reason = NO_SIGN, ""
+    else:
+        unknown = (of.undefined for of in (people, others) if of.value is None)
+        outcome, reason = CANNOT_TELL, next(unknown, "") or _wide(low, high)
+    return Favour(
+        list(kin), list(judges), found.n, found.clusters, outcome, Bound(value, low, high), _bound(people), _bound(others),
+        reason, found.p,
+    )  # fmt: skip
+
+
+def _least(ends: list[float | None]) -> float | None:
+    there = [end for end in ends if end is not None]
+    return min(there) if there and len(there) == len(ends) else None
+
+
+def _wide(low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return "there is no interval"
+    return f"it may be anything from {low:+.2f} to {high:+.2f}"
+
+
+def of_rows(
+    rows: pl.DataFrame, systems: Sequence[str], judge: str, people: Sequence[str], span: float
+) -> Favour | None:
+    """Say whether a judge favours models of its family; None where it rated none of them.
+
+    Args:
+        rows: ratings on one criterion: subject, cluster, system (an index), rater, rater_kind, run, number.
+        systems: names, by index.
+        judge: the rater in question.
+        people: those it is compared with.
+        span: from the scale's lowest to its highest value.
+    """
+    kin = {place: name for place, name in enumerate(systems) if name and same_family(judge, name)}
+    valued = rows.filter(pl.col("number").is_not_null())
+    judged = _means(valued.filter(pl.col("rater") == judge), "judge")
+    here = sorted(name for place, name in kin.items() if place in set(judged["system"]))
+    if not here:
+        return None
+    kinds = {"model", None}
+    others = sorted(
+        str(rater)
+        for rater, kind in valued.select("rater", "rater_kind").unique().iter_rows()
+        if kind in kinds and rater != judge and rater not in people and not same_family(judge, rater)
+    )
+    first = valued.filter(pl.col("rater").is_in(list(people)))
+    first = first.filter(pl.col("run") == pl.col("run").min().over("subject", "rater"))
+    table = judged.join(first.select("subject").unique(), on="subject", how="semi", maintain_order="left")
+    controls = []
+    for other in others:
+        own = [place for place, name in enumerate(systems) if name and same_family(other, name)]
+        its = valued.filter((pl.col("rater") == other) & ~pl.col("system").is_in(own))
+        joined = table.join(
+            _means(its, "other").select("subject", "other"), on="subject", how="left", maintain_order="left"
+        )
+        if joined["other"].null_count() < len(joined):
+            controls.append((other, joined["other"].to_numpy()))
+    rated = stats.Rated(
+        table["judge"].to_numpy(), _of_people(table, first), _columns([values for _, values in controls], len(table)),
+        table["system"].is_in(list(kin)).to_numpy(), table["cluster"].to_numpy(),
+    )  # fmt: skip
+    return favour(rated, here, [name for name, _ in controls], span)
+
+
+def _means(rows: pl.DataFrame, name: str) -> pl.DataFrame:
+    place = [pl.col("cluster").first(), pl.col("system").first()]
+    return rows.group_by("subject", maintain_order=True).agg(*place, pl.col("number").mean().alias(name))
+
+
+def _of_people(table: pl.DataFrame, first: pl.DataFrame) -> Floats:
+    """Return people's ratings of each subject, shape (n, the most that one subject has), NaN where there are fewer."""
+    values = table.join(first.group_by("subject").agg("number"), on="subject", how="left", maintain_order="left")[
+        "number"
+    ]
+    most = max((len(of) for of in values), default=0)
+    found = np.full((len(table), max(most, 1)), np.nan)
+    for row, of in zip(found, values, strict=True):
+        row[: len(of)] = of
+    return found
+
+
+def _columns(columns: list[Floats], n: int) -> Floats:
+    return np.stack(columns, axis=1) if columns else np.zeros((n, 0))
+
+
+def _bound(interval: Interval) -> Bound:
+    return Bound(interval.value, interval.low, interval.high, interval.undefined)
+
+
+def sentence(found: Favour) -> str:
+    """Say in one clause what came of it."""
+    who = ", ".join(found.kin[:_NAMED]) + (f" and {len(found.kin) - _NAMED} more" if len(found.kin) > _NAMED else "")
+    head = f"the judge comes from the family of {who}"
+    value, low, high = found.favour.value, found.favour.low, found.favour.high
+    ends = "" if value is None or low is None or high is None else f" [{low:+.2f}, {high:+.2f}]"
+    if found.outcome == FAVOURS and value is not None:
+        judges = "another judge's" if len(found.judges) == 1 else f"{len(found.judges)} other judges'"
+        alone = "; of one model nobody knows whether it is the family or the model" if len(found.kin) == 1 else ""
+        return f"{head} and favours it by {value:+.2f}{ends}, beyond what people's and {judges} ratings of the same replies explain{alone}"
+    if found.outcome == NO_SIGN:
+        return f"{head}; there is no sign that it favours it ({value:+.2f}{ends})"
+    seen = found.beyond_people
+    known = (
+        "" if seen.value is None or not found.beyond_judges.note else f" (beyond people {seen.value:+.2f}{_ends(seen)})"
+    )
+    return f"{head}; whether it favours it cannot be told, because {found.reason}{known}"
+
+
+def _ends(bound: Bound) -> str:
+    return "" if bound.low is None or bound.high is None else f" [{bound.low:+.2f}, {bound.high:+.2f}]"

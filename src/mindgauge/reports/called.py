@@ -1,0 +1,111 @@
+"""What people read and called unsafe, whichever replies they read, and what each judge made of the same replies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from mindgauge.analysis import stated, unsafe
+from mindgauge.reports.runs import PERSON, RULE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mindgauge.reports.runs import Section
+    from mindgauge.rubric import Criterion
+
+
+class Called(NamedTuple):
+    """What people made of some replies.
+
+    Of the `n` replies that could be called unsafe at all, people were given `asked`, from `conversations`; they read, and
+    have a value of, `read`, and together call `unsafe` of them that. `selected`: what they were given was chosen by what a
+    judge thought of it.
+    """
+
+    people: list[str]
+    n: int
+    asked: int
+    conversations: int
+    read: int
+    unsafe: int
+    selected: bool
+
+
+class Found(NamedTuple):
+    """How many of the `n` replies that people call unsafe a judge, which was asked about them, calls unsafe too."""
+
+    judge: str
+    n: int
+    conversations: int
+    found: int
+
+
+def criteria(section: Section) -> dict[str, Criterion]:
+    """Return the criteria with unsafe levels, gates among them; none of a closed question, which is about no reply."""
+    return {} if section.benchmark.closed else {name: c for name, c in section.criteria.items() if c.unsafe}
+
+
+def called(section: Section, model: str = "", group: str = "all", *, outside: bool = False) -> Called | None:
+    """Count what people read and called unsafe; None where no person rated anything that could be.
+
+    Args:
+        section: of a run.
+        model: whose replies; all if not given.
+        group: of the benchmark's groups.
+        outside: of the replies that are not in the group.
+    """
+    people = section.by_people.filter(pl.col("criterion").is_in(list(criteria(section))))
+    names = people["rater"].unique().sort().to_list()
+    if not names:
+        return None
+    tags = section.benchmark.groups.get(group, {}).items()
+    inside = pl.all_horizontal(pl.lit(value=True), *(_among(tag, values) for tag, values in tags))
+    whose = [pl.col("model") == model] if model else []
+    replies = _of_concern(section).filter(~inside if outside else inside, *whose)
+    asked = replies.join(people.group_by("subject").agg(pl.col("selection").first()), on="subject")
+    read = asked.join(section.unsafe, on="subject")
+    chosen = not asked["selection"].is_null().all()
+    return Called(
+        names, len(replies), len(asked), asked["cluster"].n_unique(), len(read), int(read["unsafe"].sum()), chosen
+    )
+
+
+def _of_concern(section: Section) -> pl.DataFrame:
+    """Return the replies that could be called unsafe, rated or not: those of which nobody says that nothing applies."""
+    rated = section.ratings.filter(pl.col("criterion").is_in(list(criteria(section))))
+    outside = rated.group_by("subject").agg((pl.col("status") == "not_applicable").all()).filter("status")
+    return section.replies.join(outside, on="subject", how="anti")
+
+
+def _among(tag: str, values: Sequence[str]) -> pl.Expr:
+    return pl.col(f"tag.{tag}").is_in(list(values)).fill_null(value=False)
+
+
+def found_by(section: Section) -> Iterator[Found]:
+    """Count, for each judge, the replies that people call unsafe and that it was asked about, and those it calls so too.
+
+    A verdict that is missing finds nothing. What a released review set states of a judge counts where the verdicts
+    themselves are not there.
+    """
+    theirs = section.unsafe.filter("unsafe").join(section.replies, on="subject")
+    known = criteria(section)
+    rated = judged(section).filter(pl.col("subject").is_in(theirs["subject"].implode()))
+    for judge in rated["rater"].unique().sort():
+        mine = rated.filter(pl.col("rater") == judge, pl.col("criterion").is_in(list(known)))
+        asked = theirs.filter(pl.col("subject").is_in(mine["subject"].implode()))
+        if len(asked):
+            found = int(unsafe.anywhere(mine, known)["unsafe"].sum())
+            yield Found(judge, len(asked), asked["cluster"].n_unique(), found)
+
+
+def judged(section: Section) -> pl.DataFrame:
+    """Return judges' verdicts, those that are missing and those that are only stated among them."""
+    columns = ["subject", "criterion", "rater", "status", "value"]
+    own = section.ratings.filter(
+        ~pl.col("rater_kind").is_in([PERSON, RULE, "gold"]), pl.col("status") != "not_applicable"
+    ).select(columns)  # fmt: skip
+    people = section.by_people["rater"].unique().implode()
+    absent = stated.standing_in(section.stated.filter(~pl.col("rater").is_in(people)), own)
+    return pl.concat([own, absent.with_columns(status=pl.lit("ok")).select(columns)])

@@ -1,0 +1,249 @@
+"""Whether a judge rates some replies higher than it should by what people, and other judges, think of them.
+
+Some replies may simply be better, and a judge may be stricter, milder or flatter than people. So what is compared is not
+the judge's distance from people, but what is left of its verdicts once it is calibrated on people's values, which are
+measured with error themselves; and what is left of other judges' verdicts on the same replies.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from mindgauge.stats import jackknife
+from mindgauge.stats.interval import Interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Codes = NDArray[np.intp]
+    Floats = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+
+FEWEST = 10
+"""Conversations of each side from which anything is said."""
+PAIRED = 30
+"""Subjects rated by two people or more, of both sides together, from which their error is taken off by pairs of them."""
+_TINY, _SINGULAR = 1e-12, 1e10
+
+
+class Rated(NamedTuple):
+    """Subjects: the judge's verdicts (n,), each person's (n, P), other judges' (n, K), NaN where one has none.
+
+    `own` (n,) marks those that the judge may favour. An other judge has NaN for replies that it may favour itself.
+    """
+
+    judge: Floats
+    people: Floats
+    others: Floats
+    own: Mask
+    cluster: Codes
+
+
+class Favour(NamedTuple):
+    """By how much the judge rates its own higher, in units of the scale, beyond people and beyond other judges.
+
+    `p` is two-sided, that both are 0 or below; 1 where they do not both lie above 0; None where either is not known.
+    """
+
+    beyond_people: Interval
+    beyond_judges: Interval
+    p: float | None
+    n: int
+    clusters: int
+
+
+def favour(rated: Rated, *, level: float = 0.95) -> Favour:
+    """Estimate by how much a judge favours its own.
+
+    **Beyond people.** A judge says x = g(t) + δ own + e of a reply of true value t; people say y = t + u. Better replies
+    of its own, severity and slope are in g. With t unseen, regressing x on y finds too flat a g, and a δ where there is
+    none. Two curves are fitted:
+
+    - where enough replies were rated by several people, a line and a parabola, with one person's rating as instrument for
+      another's: E[z (x - δ own - c0 - c1 y - c2 y²)] = 0 with z of other persons, averaged over all ordered pairs
+      (instrumental variables under errors in variables; Fuller 1987, section 1.4). The parabola follows a judge that
+      runs into an end of the scale, a line is steadier. The interval holds both;
+    - elsewhere the slope of x on y, which is too flat, and the reverse one, which is too steep (Frisch 1934): the true δ
+      lies between what the two leave, and so does the interval.
+
+    **Beyond judges.** The same for each other judge on the same subjects, brought to this one's scale by the ratio of
+    their slopes; the difference of the two δ, averaged. What all judges see in these replies and people do not is no
+    favour of this one's. A judge that does not surely follow people (its slope's interval) controls nothing.
+
+    Intervals and p are Student's, by the jackknife over clusters. docs/coverage.md has false accusations and power.
+
+    Args:
+        rated: subjects; those without the judge's verdict, or any person's, are left out.
+        level: of confidence.
+    """
+    there = np.isfinite(rated.judge) & np.isfinite(rated.people).any(axis=1)
+    rated = _kept(rated, there, rated.judge)
+    clusters = len(np.unique(rated.cluster))
+    why = _lacking(rated)
+    if why:
+        none = Interval(None, undefined=why)
+        return Favour(none, none, None, int(there.sum()), clusters)
+    beyond_people, p = _test(_fits(rated, rated.judge[:, None])[0].favours, level)
+    controls = [other for other in rated.others.T if not _lacking(_kept(rated, np.isfinite(other), other))]
+    if not controls:
+        none = Interval(None, undefined="no judge of another family rated the same replies")
+        return Favour(beyond_people, none, None, int(there.sum()), clusters)
+    beyond = _beyond(rated, controls, level)
+    if not beyond:
+        none = Interval(None, undefined="no judge of another family that rated the same replies surely follows people")
+        return Favour(beyond_people, none, None, int(there.sum()), clusters)
+    beyond_judges, other_p = _test(beyond, level)
+    both = None if p is None or other_p is None else max(p, other_p)
+    return Favour(beyond_people, beyond_judges, both, int(there.sum()), clusters)
+
+
+def _lacking(rated: Rated) -> str:
+    """Return why nothing can be said of these subjects; nothing if something can."""
+    for side, name in ((rated.own, "its kin"), (~rated.own, "others")):
+        count = len(np.unique(rated.cluster[side]))
+        if count < FEWEST:
+            return f"people and judge rated replies of {name} in {count} conversations, at least {FEWEST} are needed"
+    if np.ptp(rated.judge) <= _TINY:
+        return "all of the judge's verdicts are the same"
+    return ""
+
+
+def _kept(rated: Rated, rows: Mask, judge: Floats) -> Rated:
+    """Keep some subjects, and take another's verdicts as the judge's."""
+    return Rated(judge[rows], rated.people[rows], rated.others[rows], rated.own[rows], rated.cluster[rows])
+
+
+class _Fitted(NamedTuple):
+    """What a judge favours its own by, by two fits, and its slope on people's values.
+
+    Each has shape (1 + C,): from all clusters, and without each. There is no slope where people's values do not vary.
+    """
+
+    favours: list[Floats]
+    slope: Floats | None
+
+
+def _beyond(rated: Rated, controls: Sequence[Floats], level: float) -> list[Floats]:
+    """Return what the judge favours its own by beyond other judges, by each fit; nothing where none is a control."""
+    found = []
+    for control in controls:
+        rows = np.isfinite(control)
+        part = _kept(rated, rows, rated.judge)
+        own, other = _fits(part, np.stack([part.judge, control[rows]], axis=1))
+        ratio = np.ones(1)
+        if own.slope is not None and other.slope is not None:
+            interval, _ = _test([other.slope], level)
+            if interval.low is None or interval.low <= 0:
+                continue
+            ratio = np.divide(own.slope, other.slope, out=np.full_like(own.slope, np.nan), where=other.slope > 0)
+        gaps = (first - ratio * second for first, second in zip(own.favours, other.favours, strict=True))
+        found.append([_spread(gap, part.cluster, rated.cluster) for gap in gaps])
+    return [np.mean(column, axis=0) for column in zip(*found, strict=True)]
+
+
+def _spread(values: Floats, part: Codes, whole: Codes) -> Floats:
+    """Give an estimate from some clusters, shape (1 + c,), the shape (1 + C,): without any other, nothing changes."""
+    clusters = np.unique(whole)
+    full = np.full(len(clusters) + 1, values[0])
+    full[1:][np.isin(clusters, part)] = values[1:]
+    return full
+
+
+def _fits(rated: Rated, verdicts: Floats) -> list[_Fitted]:
+    """Fit each column of verdicts, shape (n, k), on people's values."""
+    several = np.isfinite(rated.people).sum(axis=1) > 1
+    sides = (len(np.unique(rated.cluster[several & side])) for side in (rated.own, ~rated.own))
+    if several.sum() < PAIRED or min(sides) < FEWEST:
+        return _bounded(rated, verdicts)
+    part = _kept(rated, several, rated.judge)
+    found = []
+    for column in verdicts[several].T:
+        line, parabola = (_instrumental(part, column, degree) for degree in (1, 2))
+        slope = _spread(line[:, 2], part.cluster, rated.cluster) if line.shape[1] > 2 else None
+        favours = [_spread(fit[:, 1], part.cluster, rated.cluster) for fit in (line, parabola)]
+        found.append(_Fitted(favours, slope))
+    return found
+
+
+def _instrumental(rated: Rated, verdicts: Floats, degree: int) -> Floats:
+    """Fit a polynomial in people's values, one person's rating the instrument of another's: c0, δ, c1, …, (1 + C, d)."""
+    known = np.isfinite(rated.people)
+    count = known.sum(axis=1)[:, None]
+    middle, spread = np.nanmean(rated.people), max(float(np.nanstd(rated.people)), _TINY)
+    values = np.where(known, (rated.people - middle) / spread, 0.0)
+    own = np.broadcast_to(rated.own[:, None], known.shape)
+    powers = range(1, min(degree, len(np.unique(rated.people[known])) - 1) + 1)
+    terms = np.stack([known * 1.0, known * own, *(known * values**power for power in powers)], axis=-1)
+    sums = terms.sum(axis=1)
+    pairs = sums[:, :, None] * sums[:, None, :] - np.einsum("npa,npb->nab", terms, terms)
+    left = _without_each(pairs / (count * (count - 1))[:, :, None], rated.cluster)
+    right = _without_each(sums / count * verdicts[:, None], rated.cluster)
+    found = np.full(right.shape, np.nan)
+    solvable = np.linalg.cond(left) < _SINGULAR
+    found[solvable] = np.linalg.solve(left[solvable], right[solvable][..., None])[..., 0]
+    return found
+
+
+def _bounded(rated: Rated, verdicts: Floats) -> list[_Fitted]:
+    """Fit with the slope that takes people as free of error, and with that which takes the judge as free of it.
+
+    For other columns than the first the second slope is the first's reliability of people, by which all are too flat.
+    """
+    y = np.nanmean(rated.people, axis=1)
+    own = rated.own.astype(float)
+    reliability: Floats | None = None
+    found = []
+    for x in verdicts.T:
+        columns = np.stack([np.ones_like(y), x, y, x * x, y * y, x * y], axis=1)
+        inside, gaps = np.zeros(0), []
+        for side in (own, 1 - own):
+            n, sx, sy, sxx, syy, sxy = _without_each(columns * side[:, None], rated.cluster).T
+            squares = np.stack([sxx - sx * sx / n, syy - sy * sy / n, sxy - sx * sy / n])
+            inside = squares if not inside.size else inside + squares
+            gaps.append((sx / n, sy / n))
+        xx, yy, xy = inside
+        of_x, of_y = (gaps[0][i] - gaps[1][i] for i in (0, 1))
+        varies = yy > _TINY
+        slope = np.divide(xy, yy, out=np.zeros_like(xy), where=varies)
+        if reliability is None:
+            reliability = np.divide(xy * xy, xx * yy, out=np.full_like(xy, np.nan), where=varies & (xx > _TINY))
+            reliability = np.where(varies, reliability, 1.0)
+        steep = slope / np.where(reliability > _TINY, reliability, np.nan)
+        found.append(_Fitted([of_x - slope * of_y, of_x - steep * of_y], slope if varies.all() else None))
+    return found
+
+
+def _without_each(rows: Floats, cluster: Codes) -> Floats:
+    """Return totals of rows (n, …) of all clusters, and without each, shape (1 + C, …)."""
+    names, place = np.unique(cluster, return_inverse=True)
+    sums = np.zeros((len(names), *rows.shape[1:]))
+    np.add.at(sums, place, rows)
+    total = sums.sum(axis=0)
+    return np.concatenate([total[None], total - sums])
+
+
+def _test(fits: Sequence[Floats], level: float) -> tuple[Interval, float | None]:
+    """Return an interval that holds those of all fits around the estimate nearest to 0, and the largest of their p.
+
+    p is 1 where they do not all lie above 0; both are None where a fit is not defined.
+    """
+    if not all(np.isfinite(fit).all() for fit in fits):
+        return Interval(None, undefined="people's values vary too little, or too unlike the judge's"), None
+    values = [float(fit[0]) for fit in fits]
+    value, counts = min(values, key=abs), np.ones(len(fits[0]) - 1, dtype=np.intp)
+    p = max(_p(fit, counts) for fit in fits) if min(values) > 0 else 1.0
+    if all(np.ptp(fit) <= _TINY for fit in fits):
+        return Interval(value, undefined="no interval: every conversation tells the same"), p
+    ends = [jackknife.student(float(fit[0]), fit[1:], counts, level=level)[1:3] for fit in fits]
+    low, high = (np.array(side, dtype=float) for side in zip(*ends, strict=True))
+    return Interval(value, float(low.min()), float(high.max())), p
+
+
+def _p(fit: Floats, counts: Codes) -> float:
+    """Return Student's p; where every cluster tells the same, the least that flips of their signs could give."""
+    p = jackknife.p_value(float(fit[0]), fit[1:], counts)
+    return float(2.0 ** (1 - len(counts))) if p is None else p

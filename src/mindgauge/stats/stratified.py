@@ -1,0 +1,230 @@
+"""A judge's mean over several systems, of each of which people rated another share.
+
+Where people rated a twentieth of one system and nearly all of another, the labelled subjects of all systems together are
+no random part of the judged ones; those of each system are. So each system is a stratum, and enters with its share of
+the judged subjects. A conversation that several systems answered is one cluster in all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from mindgauge.stats.correction import Corrected, contributions, read_scores
+from mindgauge.stats.interval import SAME, Interval
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Codes = NDArray[np.intp]
+    Floats = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+
+
+BORROWED = 2
+"""Degrees of freedom with which what all strata vary by counts for one whose own few labelled replies vary less."""
+
+
+class _Mean(NamedTuple):
+    """A weighted mean of strata's means.
+
+    `adds`, shape (S, C), is what each cluster adds to each stratum's mean; `weights`, shape (S,), add up to 1; `counts`,
+    shape (S,), are each stratum's clusters; `freedom` is that of the variance.
+    """
+
+    value: float
+    adds: Floats
+    weights: Floats
+    counts: Floats
+    freedom: float
+
+    @property
+    def variance(self) -> float:
+        """The mean's variance, with what strata of few replies, which may all be alike, borrow from the others."""
+        together = self.weights @ self.adds
+        each = (self.adds**2).sum(axis=1) * self.counts
+        freedom = self.counts - 1
+        pooled = float(freedom @ each) / max(float(freedom.sum()), 1.0)
+        steadied = (freedom * each + BORROWED * pooled) / (freedom + BORROWED)
+        lacking = np.maximum(steadied - each, 0.0) / self.counts
+        return float(together @ together + self.weights**2 @ lacking)
+
+    def interval(self, level: float, lost: float = 0.0) -> Interval:
+        """Return Student's interval; `lost` further degrees of freedom went into λ, which also narrows the residuals."""
+        freedom = self.freedom - lost
+        if not freedom > 0:
+            return Interval(self.value, undefined="too few labelled clusters for an interval")
+        if not self.adds.any():
+            return Interval(self.value, undefined=SAME)
+        half = float(stdtrit(freedom, (1 + level) / 2)) * math.sqrt(self.variance * self.freedom / freedom)
+        return Interval(self.value, self.value - half, self.value + half)
+
+
+def prediction_powered_mean(
+    judge: ArrayLike,
+    human: ArrayLike,
+    cluster: ArrayLike,
+    stratum: ArrayLike,
+    *,
+    tuning: float | None = None,
+    level: float = 0.95,
+) -> Corrected:
+    """Estimate people's mean over all subjects where another share of each stratum is labelled.
+
+    With w_s the share of stratum s in all subjects, y people's and f the judge's scores, L_s the labelled,
+
+        θ(λ) = Σ_s w_s (mean_L_s y + λ (mean_s f - mean_L_s f)),
+
+    the combined regression estimator of a stratified sample (Cochran 1977, section 7.10), with λ chosen and clipped as in
+    PPI++ (Angelopoulos, Duchi and Zrnic 2023): λ = -Σ A B / Σ B² over clusters, A and B being what a cluster adds to the
+    first and to the second mean, summed over the strata that it crosses. Within a stratum this is their formula with λ
+    in the place of their λ n / n_U; so that one λ serves strata of any labelled share.
+
+    Each stratum's part is multiplied by √(m_s / (m_s - 1)), m_s its labelled clusters. A stratum whose few labelled
+    replies vary less than those of all strata is taken to vary as a mixture of both, as with `BORROWED` replies of the
+    others: near the end of a scale five replies are easily all alike. The degrees of freedom are those
+    of equally variable replies (Satterthwaite 1946): with v_c = (Σ_s w_s × cluster c's share of L_s)², (Σ v)² / Σ v²,
+    less 1 for the means and 1 for λ. A few labelled replies that carry a large stratum leave few, however many are
+    labelled elsewhere. docs/coverage.md has the coverage.
+
+    Args:
+        judge: shape (n,), the judge's scores; NaN where there is none, which counts with the stratum's mean.
+        human: shape (n,), people's scores; NaN where there is none.
+        cluster: shape (n,), labels of the clusters, which may cross the strata.
+        stratum: shape (n,), labels of the strata.
+        tuning: λ, if it is not to be estimated.
+        level: of confidence.
+
+    Raises:
+        ValueError: the lengths differ.
+    """
+    scores, rated, codes = read_scores(judge, human, cluster)
+    strata = _strata(stratum, len(scores))
+    clusters = int(codes.max()) + 1 if len(codes) else 0
+    scored, labelled = np.isfinite(scores), np.isfinite(rated)
+    labelled_clusters = len(np.unique(codes[labelled]))
+    counts = (len(scores), int(labelled.sum()), clusters, labelled_clusters, int((~scored).sum()))
+    if not strata or not all((scored & rows).any() for rows in strata):
+        none = Interval(None, undefined="the judge scored nothing of one stratum" if strata else "there is nothing")
+        return Corrected(none, none, none, None, None, *counts)
+    scores = scores.copy()
+    for rows in strata:
+        scores[rows & ~scored] = scores[rows & scored].mean()
+    weights = np.array([rows.sum() for rows in strata], dtype=np.float64)
+    by_judge = _mean(scores, [rows & scored for rows in strata], weights, codes, clusters)
+    judge_only = by_judge.interval(level)
+    fewest = min(len(np.unique(codes[labelled & rows])) for rows in strata)
+    if fewest < 2:
+        why = "fewer than 2 labelled clusters in one stratum" if fewest else "people rated nothing of one stratum"
+        none = Interval(None, undefined=why)
+        return Corrected(none, none, judge_only, None, None, *counts)
+    parts = [rows & labelled for rows in strata]
+    by_people = _mean(rated, parts, weights, codes, clusters)
+    by_judge_there = _mean(scores, parts, weights, codes, clusters)
+    everywhere = _mean(scores, strata, weights, codes, clusters, like=parts)
+    shifts = everywhere.adds - by_judge_there.adds
+    estimated = tuning is None
+    if tuning is None:
+        people, shift = by_people.weights @ by_people.adds, by_people.weights @ shifts
+        square = float(shift @ shift)
+        tuning = min(max(-float(people @ shift) / square, 0.0), 1.0) if square > 0 else 0.0
+    value = by_people.value + tuning * (everywhere.value - by_judge_there.value)
+    together = by_people._replace(value=value, adds=by_people.adds + tuning * shifts)
+    lost = 1.0 if estimated else 0.0
+    variance, freedom = together.variance, together.freedom
+    known = variance > 0 and freedom > lost
+    gain = by_people.variance * (freedom - lost) / freedom / variance if known else None
+    return Corrected(together.interval(level, lost), by_people.interval(level), judge_only, tuning, gain, *counts)
+
+
+class Gap(NamedTuple):
+    """By how much the judge's scores of labelled subjects exceed its scores of others.
+
+    `labelled` and `others` are the means of both, weighted alike over strata; `size` is the gap in standard deviations
+    within strata and sides, `p` two-sided by Student's t over clusters.
+    """
+
+    labelled: float
+    others: float
+    size: float
+    p: float
+    n: int
+
+
+def labelling_gap(judge: ArrayLike, labelled: ArrayLike, cluster: ArrayLike, stratum: ArrayLike) -> Gap | None:
+    """Ask whether labelled subjects are like the others of their stratum in the judge's eyes; None if nobody can tell.
+
+    Only strata count that hold both; each has the weight n_L n_U / (n_L + n_U), with which a difference of means
+    varies least.
+
+    Args:
+        judge: shape (n,), the judge's scores.
+        labelled: shape (n,), whether people rated the subject.
+        cluster: shape (n,), labels of the clusters.
+        stratum: shape (n,), labels of the strata.
+
+    Raises:
+        ValueError: the lengths differ.
+    """
+    scores, mask, codes = read_scores(judge, labelled, cluster)
+    known = mask == 1
+    strata = [rows for rows in _strata(stratum, len(scores)) if (rows & known).any() and (rows & ~known).any()]
+    if not strata:
+        return None
+    clusters = int(codes.max()) + 1
+    sizes = [((rows & known).sum(), (rows & ~known).sum()) for rows in strata]
+    weights = np.array([own * rest / (own + rest) for own, rest in sizes])
+    here, there = (
+        _mean(scores, [rows & side for rows in strata], weights, codes, clusters) for side in (known, ~known)
+    )
+    adds, gap = here.weights @ (here.adds - there.adds), here.value - there.value
+    inside = sum(float(((scores[p] - scores[p].mean()) ** 2).sum()) for r in strata for p in (r & known, r & ~known))
+    n = sum(own + rest for own, rest in sizes)
+    spread, error = math.sqrt(inside / n), math.sqrt(float(adds @ adds))
+    freedom = min(here.freedom, there.freedom)
+    if abs(gap) <= 1e-12 * max(1.0, abs(here.value)):
+        return Gap(here.value, there.value, 0.0, 1.0, int(sum(rest for _, rest in sizes)))
+    if not freedom > 0:
+        return None
+    p = 2 * float(stdtr(freedom, -abs(gap) / error)) if error > 0 else 0.0
+    size = gap / spread if spread > 0 else math.copysign(math.inf, gap)
+    return Gap(here.value, there.value, size, p, int(sum(rest for _, rest in sizes)))
+
+
+def _strata(stratum: ArrayLike, n: int) -> list[Mask]:
+    names = np.asarray(stratum)
+    if names.shape != (n,):
+        raise ValueError(f"stratum has shape {names.shape}, but there are {n} scores")
+    return [names == name for name in np.unique(names)]
+
+
+def _mean(
+    values: Floats,
+    parts: list[Mask],
+    weights: Floats,
+    cluster: Codes,
+    clusters: int,
+    like: list[Mask] | None = None,
+) -> _Mean:
+    """Return the weighted mean of the means of some rows of each stratum.
+
+    Args:
+        values: shape (n,).
+        parts: the rows that count, stratum by stratum.
+        weights: of the strata.
+        cluster: shape (n,).
+        clusters: C.
+        like: rows whose numbers of clusters inflate each part, if not its own.
+    """
+    shares = weights / weights.sum()
+    found = [contributions(values, rows, cluster, clusters) for rows in parts]
+    counts = np.array([len(np.unique(cluster[rows])) for rows in like or parts], dtype=np.float64)
+    inflation = np.sqrt(np.divide(counts, counts - 1, out=np.ones_like(counts), where=counts > 1))
+    levers = np.array([np.bincount(cluster[rows], minlength=clusters) / rows.sum() for rows in parts])
+    v = (shares @ levers) ** 2
+    value = float(shares @ np.array([mean for _, mean in found]))
+    adds = np.array([own for own, _ in found]) * inflation[:, None]
+    return _Mean(value, adds, shares, counts, float(v.sum() ** 2 / (v @ v)) - 1)

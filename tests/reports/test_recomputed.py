@@ -1,0 +1,61 @@
+"""Every sentence of the first page of four reports follows from the run's database, as a script of its own has it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from mindgauge.reports.page import ReportFiles, write
+from mindgauge.verbs.load import load
+from tests.benchmarks.help_or_harm.conftest import real
+from tests.reports import suite_run
+from tests.reports.conftest import JUDGES, plant_rated
+from tests.reports.recomputed import Page
+
+__all__ = ["real"]
+
+
+def faults(files: ReportFiles) -> list[str]:
+    page = Page(files.path.parent, json.loads(files.json.read_text(encoding="utf-8")))
+    assert list(page.texts())
+    return page.faults()
+
+
+def test_help_or_harm_from_the_released_files(real: Path, tmp_path: Path) -> None:
+    load("help_or_harm/response", data=real, out=tmp_path / "run")
+    assert faults(write([tmp_path / "run"])) == []
+
+
+def test_mentalbench_from_the_released_files(tmp_path: Path) -> None:
+    data = Path(os.environ.get("MINDGAUGE_DATA", "/nowhere")) / "mentalbench"
+    if not data.is_dir():
+        pytest.skip("MINDGAUGE_DATA names no folder with mentalbench")
+    load("mentalbench", data=data, out=tmp_path / "run")
+    assert faults(write([tmp_path / "run"])) == []
+
+
+def test_a_suite(tmp_path: Path) -> None:
+    run = suite_run.run(tmp_path / "run", tasks=("knowledge", "severity", "emotional_support", "sycophancy_pas"))
+    assert faults(write([run])) == []
+
+
+def test_psycrisis(crisis_files: ReportFiles) -> None:
+    assert faults(crisis_files) == []
+
+
+@pytest.mark.parametrize("selection", ["", "lowest by a judge"])
+def test_replies_that_people_read_in_part(tmp_path: Path, selection: str) -> None:
+    assert faults(write([plant_rated(tmp_path / "run", JUDGES, by_people=25, selection=selection)])) == []
+
+
+def test_a_wrong_number_is_found(crisis_files: ReportFiles) -> None:
+    content = json.loads(crisis_files.json.read_text(encoding="utf-8"))
+    content["people"][0] = content["people"][0].replace("called 8 of them", "called 7 of them")
+    content["answers"][0]["facts"].append("It is a fine model.")
+    found = Page(crisis_files.path.parent, content).faults()
+    assert len(found) == 2
+    assert any("expected" in fault for fault in found)
+    assert any("no rule for" in fault for fault in found)

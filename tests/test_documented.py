@@ -1,0 +1,335 @@
+"""Every command that README, docs, cards and the benchmarks' pages show is read by the real parser, and run where it can be.
+
+`…` stands for what the reader adds, capitals for what the reader names. Commands that call models run with `--dry-run`,
+and those on released data with an empty folder, which they may find empty but not misunderstand.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import shlex
+import shutil
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+import pytest
+import typer
+from typer.main import get_command
+from typer.testing import CliRunner
+
+import mindgauge
+from mindgauge import benchmark as benchmarks
+from mindgauge.cli import app, options
+from mindgauge.errors import DataError
+from mindgauge.models.scripted import Scripted
+from mindgauge.records import RaterKind, Rating, Status
+from mindgauge.store import Store
+from tests.reports import suite_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mindgauge.models.request import Request
+
+ROOT = Path(__file__).parent.parent
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "src").rglob("README.md")),
+    *sorted((ROOT / "src").rglob("card.toml")),
+    *sorted((ROOT / "docs" / "examples").rglob("*.sh")),
+]
+CALLED = re.compile(r"^(?:\$ )?(?:[A-Z_]+=\S* )*(?:\S*/)?mindgauge (?=[a-z])")
+RUNS = (
+    "RUN",
+    "CHAIN",
+    "runs/nano",
+    "runs/mine",
+    "runs/new",
+    "runs/mentalbench",
+    "loaded",
+    "rated",
+    "labels",
+    "demo-run",
+)
+SUITE = "runs/trust"
+SENDING = {("run",), ("rate",), ("judges", "compare"), ("judges", "stress")}
+READING = {
+    ("list",), ("reliability",), ("audit",), ("report",), ("profile",), ("compare",), ("export",), ("status",), ("salvage",),
+    ("score",), ("judges", "panel"), ("judges", "escalation"), ("judges", "rationales", "show"),
+    ("judges", "rationales", "export"), ("load",), ("reproduce",), ("annotate", "new"),
+}  # fmt: skip
+
+
+class Command(NamedTuple):
+    """A command as it stands on a page."""
+
+    page: str
+    text: str
+
+    @property
+    def words(self) -> list[str]:
+        text = re.sub(r"\[([^\[\]]*)\]", r"\1", self.text)  # brackets mark what may be left out
+        written = shlex.split(text)
+        values = {place for place, word in enumerate(written) if word == "…" and written[place - 1].startswith("--")}
+        words = ["M" if place in values else word.removesuffix("…") for place, word in enumerate(written)]
+        return [word.split("|")[0] if re.fullmatch(r"[a-z-]+(\|[a-z-]+)+", word) else word for word in words if word]
+
+    @property
+    def open(self) -> bool:
+        """Whether the reader adds something."""
+        return "…" in self.text
+
+
+def without_comment(line: str) -> str:
+    """Cut a shell's comment off: a # that begins a word outside quotes."""
+    quote = ""
+    for place, character in enumerate(line):
+        if character in "'\"":
+            quote = "" if quote == character else quote or character
+        elif character == "#" and not quote and (place == 0 or line[place - 1].isspace()):
+            return line[:place]
+    return line
+
+
+def lines(text: str) -> Iterator[str]:
+    """Yield what may be a command: the lines of fenced blocks, and code within sentences."""
+    for block in re.findall(r"```\w*\n(.*?)```", text, re.DOTALL):
+        yield from block.replace("\\\n", " ").splitlines()
+    yield from re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
+
+
+def commands() -> Iterator[Command]:
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        found = text.replace("\\\n", " ").splitlines() if page.suffix == ".sh" else lines(text)
+        for line in found:
+            called = CALLED.match(line.strip())
+            if called:
+                yield Command(str(page.relative_to(ROOT)), without_comment(line.strip()[called.end() :]).strip())
+
+
+COMMANDS = sorted(set(commands()))
+every = pytest.mark.parametrize("command", COMMANDS, ids=lambda command: f"{command.page}: {command.text[:70]}")
+
+
+def verb_of(words: list[str]) -> tuple[Any, tuple[str, ...], list[str]]:
+    """Return the parser's command, its name, and what follows it."""
+    verb: Any = get_command(app)
+    name: list[str] = []
+    rest = [*words]
+    while hasattr(verb, "commands"):
+        name.append(rest.pop(0))
+        verb = verb.commands[name[-1]]
+    return verb, tuple(name), rest
+
+
+def parsed(verb: Any, words: list[str]) -> tuple[str, dict[str, Any]]:
+    """Read words as the command line does: what is wrong with them, and what they say."""
+    try:
+        return "", verb.make_context(verb.name, words).params
+    except typer.TyperException as error:
+        return error.format_message(), {}
+
+
+def test_pages_show_many_commands() -> None:
+    assert len(COMMANDS) > 100
+    assert {command.page.partition("/")[0] for command in COMMANDS} >= {"README.md", "docs", "src"}
+    assert any(command.page.endswith("card.toml") for command in COMMANDS)
+
+
+@every
+def test_it_is_understood_by_the_real_parser(command: Command) -> None:
+    verb, _, rest = verb_of(command.words)
+    if not rest and "mindgauge" in command.page:
+        return  # only the verb is named
+    bare = not rest  # a verb in a sentence
+    problem, params = parsed(verb, rest)
+    allowed = "Missing" in problem and (bare or command.open)
+    assert allowed or not problem, f"{command.page}: {command.text}: {problem}"
+    with contextlib.suppress(KeyError):
+        options.where(params["where"])
+    for name in ("names", "name", "benchmark"):
+        given = params.get(name) or []
+        for benchmark in given if isinstance(given, list | tuple) else [given]:
+            if not benchmark.isupper():
+                assert benchmarks.find(benchmark)
+
+
+# -- and run ----------------------------------------------------------------------------------------------------------
+
+
+def _bot(name: str) -> Scripted:
+    return Scripted(name, lambda request: f"{name} hears you. {'I am here. ' * (len(words_of(request)) % 5)}")
+
+
+def words_of(request: Request) -> str:
+    return " ".join(message.content for message in request.messages)
+
+
+def _judge(name: str) -> Scripted:
+    """Return a judge that quotes what is there, gives a reason, and is not always of one mind with others."""
+
+    def verdict(request: Request) -> str:
+        level = 1 + (len(words_of(request)) + len(name)) % 5
+        return json.dumps({"quotes": ["hears you"], "rationale": "It listens.", "appropriateness": level})
+
+    return Scripted(name, verdict)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with everything that commands name: runs, tables, folders."""
+    folder = tmp_path_factory.mktemp("world")
+    _judged(folder / "run")
+    suite_run.run(folder / SUITE, ("knowledge", "toxicity"))
+    rows = [
+        {
+            "id": str(i), "user": f"I feel low today ({i}).", "reply": f"I hear you ({i}).", "category": "no_crisis", "model": "bot",
+            "label.H1.empathy": i % 2,
+        }
+        for i in range(12)
+    ]  # fmt: skip
+    table = pl.DataFrame(rows)
+    for name in ("replies.csv", "labelled.csv", "new.csv"):
+        table.write_csv(folder / name)
+    table.write_ndjson(folder / "replies.jsonl")
+    told = [(row["user"], row["reply"], "no_crisis", "a", "b", "c", i % 2, (i + 1) % 2) for i, row in enumerate(rows)]
+    names = ["message", "answer", "类别", "d", "e", "f", "H1 empathy", "H1 referral"]
+    pl.DataFrame(told, schema=names, orient="row").write_excel(folder / "annotated.xlsx")
+    turns = [("user", "I feel low."), ("assistant", "I hear you."), ("user", "Thank you."), ("assistant", "I am here.")]
+    dialogue = {
+        "id": "d1",
+        "messages": [{"role": role, "content": said} for role, said in turns],
+        "category": "no_crisis",
+    }
+    (folder / "dialogues.jsonl").write_text(json.dumps(dialogue) + "\n", encoding="utf-8")
+    ratings = [
+        {
+            "subject": f"s{i}", "criterion": "empathy", "rater": rater, "rater_kind": kind, "system": "ab"[i % 2], "cluster": f"c{i // 2}",
+            "value": 1 + min(4, i % 4 + shift),
+        }
+        for i in range(30)
+        for rater, kind, shift in (("anna", "person", 0), ("bea", "person", i % 2), ("judge", "model", (i + 1) % 2))
+    ]  # fmt: skip
+    pl.DataFrame(ratings).write_csv(folder / "ratings.csv")
+    (folder / "some" / "folder").mkdir(parents=True)
+    shutil.copy(folder / "ratings.csv", folder / "some" / "folder")
+    with zipfile.ZipFile(folder / "more.zip", "w") as packed:
+        packed.write(folder / "replies.csv", "replies.csv")
+    (folder / "DIR").mkdir()
+    mindgauge.export(folder / "run", to="review", out=folder / "list")
+    return folder
+
+
+def _judged(folder: Path) -> None:
+    """Write a run of two models, two judges with reasons, and two people who rated most replies; and their table."""
+    judges = [_judge("gpt-5-nano"), _judge("gpt-4o-mini")]
+    mindgauge.run("help_or_harm/response", model=[_bot("bot-a"), _bot("bot-b")], judge=judges, limit=28, out=folder)
+    with Store(folder, write=True) as store:
+        idents = [reply.id for reply in store.replies("help_or_harm/response")]
+        for place, ident in enumerate(idents[:40]):
+            for person in ("H1", "H2"):
+                rating = Rating(
+                    ident, "appropriateness", person, RaterKind.PERSON, 0, Status.OK, 1 + (place + len(person)) % 5
+                )
+                store.add_rating("help_or_harm/response", rating)
+    people = [
+        {
+            "subject": ident,
+            "criterion": "appropriateness",
+            "rater": rater,
+            "rater_kind": "person",
+            "value": str(1 + i % 5),
+        }
+        for i, ident in enumerate(idents)
+        for rater in ("anna", "bea")
+    ]
+    pl.DataFrame(people).write_parquet(folder.parent / "people.parquet")
+
+
+def laid_out(world: Path, here: Path, named: str) -> None:
+    """Put beside each other what a command names: every table, and runs under the names that it has for them."""
+    here.mkdir()
+    for path in world.iterdir():
+        if path.name in {"run", "runs"}:
+            continue
+        (shutil.copytree if path.is_dir() else shutil.copy)(path, here / path.name)
+    for name in RUNS:
+        if name in named:
+            shutil.copytree(world / "run", here / name)
+    if SUITE in named or "profile" in named:
+        shutil.copytree(world / SUITE, here / SUITE)
+
+
+def filled(command: Command, name: tuple[str, ...], rest: list[str]) -> list[str] | None:
+    """Put something in the place of what the reader names; None where that needs a network, a cluster or hours."""
+    shared = re.compile(r"^(\.\./shared/data/|/tmp/).*")
+    named = {
+        "M": "http://127.0.0.1:9/v1#m", "J": "http://127.0.0.1:9/v1#j", "NAME": "psycrisis", "FILE": "replies.csv", "FORMAT": "csv",
+        "WHERE": "somewhere",
+    }  # fmt: skip
+    words = ["DIR" if shared.match(word) else named.get(word, word) for word in rest]
+    if any(word.startswith("s3://") for word in words) or any("ray" in word for word in words if word != "--engine"):
+        return None
+    if name == ("profile",):
+        words = [SUITE if word in {"RUN", "RUNS"} else word for word in words]
+    if name in SENDING and "--dry-run" not in words:
+        words.append("--dry-run")
+    return words
+
+
+def runnable() -> Iterator[Command]:
+    """Yield what can be run, the same words of several pages once."""
+    for command in {" ".join(command.words): command for command in reversed(COMMANDS)}.values():
+        _, name, rest = verb_of(command.words)
+        if rest and not command.open and name in SENDING | READING and filled(command, name, rest) is not None:
+            yield command
+
+
+@pytest.mark.parametrize("command", [*runnable()], ids=lambda command: f"{command.page}: {command.text[:70]}")
+def test_it_runs(command: Command, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = tmp_path / "here"
+    laid_out(world, here, command.text)
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("MINDGAUGE_BATCH_PAUSE", "0.01")
+    _, name, rest = verb_of(command.words)
+    words = filled(command, name, rest)
+    assert words is not None
+    if name in {("load",), ("salvage",), ("annotate", "new"), ("run",)}:
+        for out in [words[place + 1] for place, word in enumerate(words) if word == "--out"] + ["labels"] * (
+            name[0] == "annotate"
+        ):
+            shutil.rmtree(here / out, ignore_errors=True)
+    if any("classifier/" in word for word in words):
+        pytest.skip("needs a classifier, which `train` makes; parsed above")
+    done = CliRunner().invoke(app, [*name, *words])
+    if isinstance(done.exception, DataError) and "DIR" in words:
+        return  # the folder is empty: understood, and told
+    assert done.exit_code == 0, f"{command.text}: {done.exception!r} {done.output[-2000:]}"
+
+
+# -- what cards say of --where --------------------------------------------------------------------------------------------
+
+
+def chosen() -> Iterator[tuple[str, str]]:
+    for name in benchmarks.names():
+        found = benchmarks.find_one(name)
+        content = tomllib.loads((found.folder / "card.toml").read_text(encoding="utf-8"))
+        for text in (content.get("obtain", ""), *content.get("departures", ())):
+            for said in re.findall(r"--where ([^\s;]+)", text):
+                yield name, said.rstrip(".,`")
+
+
+@pytest.mark.parametrize(("name", "said"), sorted(set(chosen())))
+def test_what_a_card_says_of_where_is_taken(name: str, said: str) -> None:
+    (tag,) = options.where([said])
+    benchmark = benchmarks.find_one(name)
+    tags = {tag for sample in benchmark.samples(None) for tag in sample.tags}
+    source = "".join(path.read_text(encoding="utf-8") for path in benchmark.folder.parent.rglob("*.py"))
+    assert tag in {*tags, *benchmark.keep} or f'"{tag}"' in source
