@@ -16,7 +16,6 @@ import pytest
 from sqlalchemy import create_engine, make_url, text
 
 from mindgauge.annotation import people, work
-from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Person, Phase, Role
 from mindgauge.web.app import create_app
 from tests.annotation.conftest import POSTGRES, begin
@@ -28,6 +27,8 @@ from tests.web.visiting import Browser, forms_csrf, label_apart
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from mindgauge.annotation.project import Annotation
 
 pytestmark = pytest.mark.parametrize("database_url", [pytest.param("postgresql", marks=POSTGRES)], indirect=True)
 NOTE = "SOS: she told nobody else"
@@ -147,8 +148,6 @@ def test_while_it_is_gone_the_page_says_so_and_keeps_what_was_typed(behind: Anno
         assert ana.post("/item/decide", data=typed_again(refused.text)).status_code == 303
     (label,) = behind.labels()
     assert label.note == NOTE
-
-
 
 
 def test_the_terminal_shows_no_word_of_anybody(tmp_path: Path, database_url: str, proxy: Proxy) -> None:
