@@ -7,7 +7,6 @@ own dialogue_safety samples in one batch, three annotators, an adjudicator and a
 
 from __future__ import annotations
 
-import functools
 import os
 import time
 import uuid
@@ -20,6 +19,7 @@ from sqlalchemy.exc import ProgrammingError
 from mindgauge import benchmark
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Item, Person, Policy, Project, Role
+from mindgauge.records import digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,6 +75,7 @@ def begin(
     instrument: str = "dialogue_safety",
     gate: float = 0.4,
     policy: Policy = Policy.ADJUDICATED,
+    url: str = "http://127.0.0.1:8765",
 ) -> Annotation:
     """Make a project; items stand in batch 1 where they do not say otherwise."""
     chosen = benchmark.find_one(instrument)
@@ -89,6 +90,7 @@ def begin(
         seed=0,
         policy=policy,
         protocol=chosen.protocol,
+        url=url,
     )
     return Annotation.create(folder, about, chosen.rubric, people, items, database)
 
@@ -104,13 +106,12 @@ def own_items(count: int, batch: int = 1, language: str = "en") -> tuple[Item, .
             dict(sample.tags),
             sample.cluster,
             batch=batch,
-            id=_drawn_once(sample.id),
+            id=_ident(sample.id),
         )
         for sample in samples[:count]
     )
 
 
-@functools.cache
-def _drawn_once(subject: str) -> str:
-    """Return the id of an item, the same in every project of a test, so that what one exports another can import."""
-    return Item(subject, (), "").id
+def _ident(subject: str) -> str:
+    """Return the id of an item, the same in every test, so that what one project exports another can import."""
+    return f"i{digest('test', subject)[:16]}"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import re
 import signal
 import subprocess
 import sys
-import warnings
 from typing import TYPE_CHECKING
 
 import httpx2
@@ -30,7 +28,11 @@ if TYPE_CHECKING:
 
     from mindgauge.annotation.project import Annotation
 
-pytestmark = pytest.mark.parametrize("database_url", [pytest.param("postgresql", marks=POSTGRES)], indirect=True)
+pytestmark = [
+    pytest.mark.parametrize("database_url", [pytest.param("postgresql", marks=POSTGRES)], indirect=True),
+    # The driver leaves a socket whose server is gone to the collector, which may come at any time.
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 NOTE = "SOS: she told nobody else"
 
 
@@ -38,9 +40,6 @@ NOTE = "SOS: she told nobody else"
 def proxy(database_url: str) -> Iterator[Proxy]:
     with Proxy(make_url(database_url).port or 5432) as found:
         yield found
-    with warnings.catch_warnings():  # the driver lets go of a socket, whose server is gone, without closing it
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()
 
 
 @pytest.fixture

@@ -119,7 +119,7 @@ def test_an_owner_who_takes_a_link_for_another_browser_stays_in_this_one(project
 def test_links_have_the_address_that_people_use(project: Annotation) -> None:
     olga = browser(project).come_in(project, "olga")
     ana = project.named("ana").id
-    local = Browser(create_app(project), "http://localhost:9000")
+    local = Browser(create_app(project, port=9000), "http://localhost:9000")
     local.come_in(project, "olga")
     assert link(local.hand_in("/owner/invite", person=ana)).startswith("http://localhost:9000/join/")
     public = msgspec.structs.replace(project.project, url="https://label.example.org/")

@@ -11,6 +11,7 @@ import uvicorn
 
 from mindgauge.errors import UsageError
 from mindgauge.web.app import create_app
+from mindgauge.web.connections import Connection, most
 from mindgauge.web.terminal import lines
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from mindgauge.annotation.project import Annotation
 
 _TRUSTED = "127.0.0.1,::1"
-"""Whose X-Forwarded-For and -Proto are believed: a proxy on this machine."""
+"""Whose X-Forwarded-For and -Proto are believed where there is a proxy: it runs on this machine."""
 _WAIT = 5
 """Seconds for which running requests may finish when the server stops."""
 
@@ -57,10 +58,13 @@ def serve(annotation: Annotation, taken: socket.socket, host: str, ready: Callab
         host: as it was given to `listen`.
         ready: called once requests are answered.
     """
+    Connection.most = most()
     config = uvicorn.Config(
-        create_app(annotation, host),
+        create_app(annotation, host, taken.getsockname()[1]),
+        http=Connection,
         log_config=None,
         access_log=False,
+        proxy_headers=annotation.project.url.startswith("https:"),  # we speak no TLS, so that a proxy does
         forwarded_allow_ips=_TRUSTED,
         server_header=False,
         lifespan="off",
