@@ -271,9 +271,7 @@ def test_made_up_addresses_meet_the_limit_of_all(project: Annotation) -> None:
     app = ProxyHeadersMiddleware(create_app(project), "testclient")
     app.app.state.guesses = Guesses(burst=3, refill=0.001, together=4)
     client = TestClient(app, base_url=HERE, follow_redirects=False)
-    found = [
-        client.get("/join/guess", headers={"x-forwarded-for": f"198.51.100.{n}"}).status_code for n in range(20)
-    ]
+    found = [client.get("/join/guess", headers={"x-forwarded-for": f"198.51.100.{n}"}).status_code for n in range(20)]
     assert found == [404] * 12 + [429] * 8
 
 

@@ -16,14 +16,16 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 if TYPE_CHECKING:
     from asyncio import TimerHandle
 
-ASK = 20.0
+ASK = 30.0
 """Seconds for a whole request, from the connection's beginning or the answer before."""
 LISTEN = 120.0
 """Seconds for an answer, from the whole request until the last byte of it is taken: longer than a database may need."""
 MOST = 512
 """Connections at once."""
-_OTHERS = 256
-"""File descriptors that are kept for the database and the rest."""
+AT_ONCE = 100
+"""Connections that are taken in before one is let go: if descriptors ran out meanwhile, asyncio would only look for more."""
+_OTHERS = 2 * AT_ONCE + 200
+"""File descriptors that are kept for those, the database and the rest."""
 
 
 def most() -> int:

@@ -11,7 +11,7 @@ import uvicorn
 
 from mindgauge.errors import UsageError
 from mindgauge.web.app import create_app
-from mindgauge.web.connections import Connection, most
+from mindgauge.web.connections import AT_ONCE, Connection, most
 from mindgauge.web.terminal import lines
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def listen(host: str, port: int) -> socket.socket:
         raise UsageError(f"--port {port}: a port is a number up to 65535")
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        return socket.create_server(address[:2], family=family, backlog=256)
+        return socket.create_server(address[:2], family=family, backlog=AT_ONCE)
     except socket.gaierror as error:
         raise UsageError(f"--host {host}: there is no such address") from error
     except OSError as error:
@@ -62,6 +62,7 @@ def serve(annotation: Annotation, taken: socket.socket, host: str, ready: Callab
     config = uvicorn.Config(
         create_app(annotation, host, taken.getsockname()[1]),
         http=Connection,
+        backlog=AT_ONCE,
         log_config=None,
         access_log=False,
         proxy_headers=annotation.project.url.startswith("https:"),  # we speak no TLS, so that a proxy does
