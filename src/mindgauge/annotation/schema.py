@@ -95,9 +95,7 @@ tasks = Table(  # one item before one person in one phase
     Column("place", Integer, nullable=False),  # in the person's own order
     Column("state", String(20), nullable=False),  # open, done, handed_on
     Column("turn", Integer, nullable=False, default=0),  # rises with every change, so that an old form is known as old
-    Column(
-        "finished", Integer
-    ),  # how many the person had finished then, this one included; orders them, whatever clocks say
+    Column("finished", Integer),  # the person's how-manieth it was; orders them, whatever clocks say
     Column("at", Float),
     Column("seconds", Float),
     Index("open_tasks", "person", "state", "batch"),
@@ -106,7 +104,7 @@ labels = Table(
     "labels",
     metadata,
     Column("number", Integer, primary_key=True, autoincrement=True),
-    Column("form", String(64), nullable=False),  # it came in with: sent twice by a person on an item, it counts once
+    Column("form", String(64), nullable=False),  # it came in with: sent once more while it stands, it counts once
     Column("person", ForeignKey("people.id"), nullable=False),
     Column("item", ForeignKey("items.id"), nullable=False),
     Column("criterion", String(120), nullable=False),
@@ -120,7 +118,6 @@ labels = Table(
     Column("at", Float, nullable=False),
     Column("seconds", Float, nullable=False),
     Column("source", Text, nullable=False),
-    UniqueConstraint("item", "person", "phase", "form", "criterion"),
     Index("labels_of_item", "item", "person", "criterion"),
     sqlite_autoincrement=True,
 )

@@ -7,14 +7,13 @@ these, and where there are too many, the one that has kept us waiting longest ma
 
 from __future__ import annotations
 
-import asyncio
 import resource
 from typing import TYPE_CHECKING
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 if TYPE_CHECKING:
-    from asyncio import TimerHandle
+    import asyncio
 
 ASK = 30.0
 """Seconds for a whole request, from the connection's beginning or the answer before."""
@@ -43,8 +42,8 @@ class Connection(H11Protocol):
     """One connection; it waits for a request, or somebody waits for its answer."""
 
     most = MOST
-    _timer: TimerHandle | None = None
-    _since: float | None = None
+    _timer: asyncio.TimerHandle | None = None
+    since: float | None = None
     """When it began to wait for a request; None while one is answered."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -52,8 +51,8 @@ class Connection(H11Protocol):
         super().connection_made(transport)
         self._wait()
         if len(self.connections) > self.most:
-            waiting = [one for one in self.connections if isinstance(one, Connection) and one._since is not None]
-            min(waiting, key=lambda one: one._since or 0.0, default=self)._end()
+            waiting = [one for one in self.connections if isinstance(one, Connection) and one.since is not None]
+            min(waiting, key=lambda one: one.since or 0.0, default=self).end()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget it."""
@@ -73,24 +72,25 @@ class Connection(H11Protocol):
 
     def _look(self) -> None:
         answered = self.cycle is None or self.cycle.response_complete
-        if self._since is not None and not answered and not self.cycle.more_body:
-            self._since = None
+        if self.since is not None and not answered and not self.cycle.more_body:
+            self.since = None
             self._within(LISTEN)
 
     def _wait(self) -> None:
-        self._since = self.loop.time()
+        self.since = self.loop.time()
         self._within(ASK)
 
     def _within(self, seconds: float) -> None:
         self._stop()
-        self._timer = self.loop.call_later(seconds, self._end)
+        self._timer = self.loop.call_later(seconds, self.end)
 
     def _stop(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _end(self) -> None:
-        self._since = None
+    def end(self) -> None:
+        """Let go of it at once."""
+        self.since = None
         self._stop()
         self.transport.abort()
