@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 FILE = "blind.key"
 """In a run's folder, readable for its owner only."""
+RATIONALES = "rationales-key.csv"
+"""Beside it, as readable: what stands behind the names on forms for rationales."""
 _BYTES = 32
 _DIGITS = 16
 

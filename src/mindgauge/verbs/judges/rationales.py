@@ -14,7 +14,7 @@ from mindgauge.analysis import rationales as checked
 from mindgauge.analysis.rated_rationales import RatedRationales, rated
 from mindgauge.analysis.score import open_run
 from mindgauge.annotation import private
-from mindgauge.annotation.blind import Blind
+from mindgauge.annotation.blind import RATIONALES, Blind
 from mindgauge.errors import DataError, UsageError
 from mindgauge.exports import rationales as forms
 from mindgauge.exports.folder import Folder, Written
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from mindgauge.benchmark import Benchmark
 
 INSTRUMENT = "mindgauge:rationales@1"
-_KEY = "rationales-key.csv"
 
 
 class Forms(msgspec.Struct, frozen=True):
@@ -93,7 +92,7 @@ def rationales_export(
         places = forms.drawn(found, limit, seed, blind)
         with Folder(path) as files:
             forms.write_forms(files, store, benchmark, found, places, people=people, seed=seed, blind=blind)
-    key = folder / _KEY
+    key = folder / RATIONALES
     with private.written(key) as file:
         forms.key(found).write_csv(file)
     return Forms(str(folder), str(path), str(key), seed, len(places), files.written)
@@ -148,11 +147,11 @@ def _judged(folder: Path) -> Iterator[tuple[Store, Benchmark]]:
 
 
 def _keys(folder: Path) -> dict[str, dict[str, str]]:
-    if not (folder / _KEY).exists():
+    if not (folder / RATIONALES).exists():
         raise UsageError(
             f"{folder}: no key to any form here; `mindgauge judges rationales export` writes forms and key"
         )
-    return {row["id"]: row for _, row in tables.read_table(folder / _KEY)}
+    return {row["id"]: row for _, row in tables.read_table(folder / RATIONALES)}
 
 
 def _read(
