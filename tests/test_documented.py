@@ -211,13 +211,15 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "dialogues.jsonl").write_text(json.dumps(dialogue) + "\n", encoding="utf-8")
     ratings = [
         {
-            "subject": f"s{i}", "criterion": "empathy", "rater": rater, "rater_kind": kind, "system": "ab"[i % 2], "cluster": f"c{i // 2}",
+            "subject": f"s{i}", "criterion": "safety", "rater": rater, "rater_kind": kind, "system": "ab"[i % 2], "cluster": f"c{i // 2}",
+            "category": ("suicide", "grief")[i % 3 == 0],
             "value": 1 + min(4, i % 4 + shift),
         }
         for i in range(30)
         for rater, kind, shift in (("anna", "person", 0), ("bea", "person", i % 2), ("judge", "model", (i + 1) % 2))
     ]  # fmt: skip
     pl.DataFrame(ratings).write_csv(folder / "ratings.csv")
+    pl.DataFrame(ratings).filter(pl.col("rater_kind") == "person").write_csv(folder / "people.csv")
     (folder / "some" / "folder").mkdir(parents=True)
     shutil.copy(folder / "ratings.csv", folder / "some" / "folder")
     with zipfile.ZipFile(folder / "more.zip", "w") as packed:
@@ -309,7 +311,7 @@ def test_it_runs(command: Command, world: Path, tmp_path: Path, monkeypatch: pyt
     if any("classifier/" in word for word in words):
         pytest.skip("needs a classifier, which `train` makes; parsed above")
     done = CliRunner().invoke(app, [*name, *words])
-    if isinstance(done.exception, DataError) and "DIR" in words:
+    if "DIR" in words and (isinstance(done.exception, DataError) or "could be recomputed" in str(done.exception)):
         return  # the folder is empty: understood, and told
     assert done.exit_code == 0, f"{command.text}: {done.exception!r} {done.output[-2000:]}"
 

@@ -32,9 +32,9 @@ def write(folder: Path, text: str) -> Path:
 
 def test_reading_skips_what_is_not_printed(tmp_path: Path) -> None:
     assert load_published(write(tmp_path, TOML)) == [
-        Published("agreement", "a model", "kappa", 0.54, 0.005),
-        Published("agreement", "a model", "n", 206, 0),
-        Published("agreement", "other", "n", 12, 0),
+        Published("agreement", "a model", "kappa", 0.54, 0.005, of_print=True),
+        Published("agreement", "a model", "n", 206, 0, of_print=True),
+        Published("agreement", "other", "n", 12, 0, of_print=True),
     ]
 
 
@@ -46,8 +46,8 @@ def test_words_stand_beside_numbers(tmp_path: Path) -> None:
         .replace("12]", "12, nan]")
     )
     assert load_published(write(tmp_path, text))[2:] == [
-        Published("agreement", "a model", "class", "good", 0),
-        Published("agreement", "other", "n", 12, 0),
+        Published("agreement", "a model", "class", "good", 0, of_print=True),
+        Published("agreement", "other", "n", 12, 0, of_print=True),
     ]
 
 

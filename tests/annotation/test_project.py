@@ -164,7 +164,7 @@ def test_other_levels_are_another_project(tmp_path: Path, change: dict[str, str]
     if "criteria" in change:
         (only,) = rubric.criteria
         levels = tuple(msgspec.structs.replace(level, aliases=()) for level in only.levels[:-1])
-        shorter = msgspec.structs.replace(only, levels=levels, nodes=())
+        shorter = msgspec.structs.replace(only, levels=levels, nodes=(), unsafe=())
         msgspec.structs.replace(rubric, version="2", criteria=(shorter,)).write(tmp_path / "a" / versions.FILE)
     else:
         revise(tmp_path / "a", **change)

@@ -133,7 +133,7 @@ def test_a_mean_s_direction_is_its_criterion_s(benchmark: Benchmark, criterion: 
 
 @each(OPEN)
 def test_the_report_s_list_of_the_worst(benchmark: Benchmark, criterion: Criterion, judged: dict[str, Planted]) -> None:
-    rated = worst._rated([SimpleNamespace(sections=[judged[benchmark.name].section])])  # type: ignore[list-item]
+    rated = worst._rated([SimpleNamespace(sections=[judged[benchmark.name].section], scores=SimpleNamespace(unfit=[]))])  # type: ignore[list-item]
     lowest = rated.sort("mean", "later", "subject")["subject"].to_list()
     low, high = judged[benchmark.name].at[criterion.name]
     assert lowest.index(low) < lowest.index(high)

@@ -175,6 +175,7 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         "rule/outside_help",
         "--limit",
         14,
+        "--no-qualify",
         folder=tmp_path,
     )
     assert (again["run"], stub.calls) == (ran["run"], 28), "the same command finds the same run and makes no call"

@@ -272,7 +272,7 @@ def test_a_full_disk_is_one_line_and_loses_nothing(stub: Stub, tmp_path: Path, m
     monkeypatch.setattr(Store, "flush", full)
     with pytest.raises(MindgaugeError, match=r"full.*free some space.*run the same command again"):
         run(stub, tmp_path / "r", limit=112, runs=20, settings=Settings(tries=1, concurrency=4))
-    monkeypatch.undo()
+    monkeypatch.setattr(Store, "flush", whole)
     with Store(tmp_path / "r") as store:
         kept = store.count_replies(RESPONSE)
     assert kept > 0
@@ -284,7 +284,7 @@ def test_a_full_disk_is_one_line_and_loses_nothing(stub: Stub, tmp_path: Path, m
 SCRIPT = """
 import sys, mindgauge
 from mindgauge import Settings
-mindgauge.run("help_or_harm/response", model=sys.argv[1], judge=sys.argv[2], out=sys.argv[3], runs=3, settings=Settings(concurrency=8))
+mindgauge.run("help_or_harm/response", model=sys.argv[1], judge=sys.argv[2], out=sys.argv[3], runs=3, qualify=False, settings=Settings(concurrency=8))
 """
 
 

@@ -55,7 +55,7 @@ class Account(NamedTuple):
 
 def command(server: Server, out: Path, work: Work, *more: object) -> list[str]:
     """Write the command line of a run on this server."""
-    judge = ["--judge", server.model("rater")] if work.judged else []
+    judge = ["--judge", server.model("rater"), "--no-qualify"] if work.judged else []
     words = [
         "run",
         BENCHMARK,
@@ -135,7 +135,9 @@ def unharmed(work: Work) -> dict[tuple[Any, ...], list[tuple[Any, ...]]]:
 def made(server: Server, run: Path, work: Work) -> None:
     """Make the same run as `command` does, in this process."""
     judges = [server.model("rater")] if work.judged else []
-    mindgauge.run(BENCHMARK, model=server.model(), judge=judges, out=run, limit=work.limit, runs=work.runs)
+    mindgauge.run(
+        BENCHMARK, model=server.model(), judge=judges, out=run, limit=work.limit, runs=work.runs, qualify=False
+    )
 
 
 def account(server: Server, run: Path, work: Work) -> Account:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import signal
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.parametrize("database_url", [pytest.param("postgresql", marks=POSTGRES)], indirect=True),
-    # The driver leaves a socket whose server is gone to the collector, which may come at any time.
+    # The driver leaves a socket whose server is gone to the collector, which is to come while this is known.
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 NOTE = "SOS: she told nobody else"
@@ -40,6 +41,7 @@ NOTE = "SOS: she told nobody else"
 def proxy(database_url: str) -> Iterator[Proxy]:
     with Proxy(make_url(database_url).port or 5432) as found:
         yield found
+    gc.collect()
 
 
 @pytest.fixture

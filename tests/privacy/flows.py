@@ -36,9 +36,9 @@ def flows(stub: Any, folder: Path) -> list[list[str]]:
     replies.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     named = model.replace("127.0.0.1", "localhost")
     return [
-        ["run", "help_or_harm/response", "--model", model, "--judge", model, "--judge", "rule/refusal", "--own-family", *asked, "--out", run],
+        ["run", "help_or_harm/response", "--model", model, "--judge", model, "--judge", "rule/refusal", "--own-family", "--no-qualify", *asked, "--out", run],
         ["run", "help_or_harm/crisis_type", "--model", model, *asked, "--no-text", "--out", str(folder / "closed")],
-        ["rate", "help_or_harm/response", "--replies", str(replies), "--judge", model, "--local-only", "--out", more],
+        ["rate", "help_or_harm/response", "--replies", str(replies), "--judge", model, "--local-only", "--no-qualify", "--out", more],
         ["run", "help_or_harm/crisis_type", "--model", named, *asked, "--out", str(folder / "named")],
         ["score", run],
         ["report", run, "--out", str(folder / "report.html")],

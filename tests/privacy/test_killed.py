@@ -33,8 +33,18 @@ async def slowly(body: dict[str, Any], n: int) -> web.StreamResponse:
 
 
 def command(stub: Stub, out: Path) -> list[str]:
-    told = ["--limit", str(SAMPLES), "--mode", "split", "--own-family", "--no-text", "--concurrency", str(AT_ONCE)]
-    return [sys.executable, "-c", MAIN, "run", RESPONSE, "--model", stub.model, "--judge", stub.model, *told, "--out", str(out)]  # fmt: skip
+    told = [
+        "--limit",
+        str(SAMPLES),
+        "--mode",
+        "split",
+        "--own-family",
+        "--no-text",
+        "--no-qualify",
+        "--concurrency",
+        str(AT_ONCE),
+    ]
+    return [sys.executable, "-c", MAIN, "run", RESPONSE, "--model", stub.model, "--judge", stub.judge, *told, "--out", str(out)]  # fmt: skip
 
 
 def killed(stub: Stub, out: Path, after: int) -> None:
@@ -53,7 +63,14 @@ def texts() -> list[str]:
 
 def go_on(stub: Stub, out: Path) -> None:
     settings = Settings(concurrency=AT_ONCE)
-    how: dict[str, Any] = {"limit": SAMPLES, "mode": "split", "own_family": True, "text": False, "settings": settings}
+    how: dict[str, Any] = {
+        "limit": SAMPLES,
+        "mode": "split",
+        "own_family": True,
+        "text": False,
+        "qualify": False,
+        "settings": settings,
+    }
     mindgauge.run(RESPONSE, model=stub.model, judge=stub.judge, out=out, **how)
 
 

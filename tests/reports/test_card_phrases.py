@@ -22,7 +22,7 @@ REASON = "12 subjects rated by both, at least 30 are needed"
 CARD = Card(
     judge="a", reference="p", criterion="safety", n=40, missing=0, level="item",
     estimates={"icc_a1_within": Bound(0.31, 0.2, 0.4), "bias": Bound(0.5, 0.4, 0.6)}, verdict=GOOD, warnings=[], reasons=[REASON],
-    rate_replies=Licence(GOOD, []), rank_systems=Licence(GOOD, []), rule="r", scale=[1, 2, 3, 4, 5], ordered=True, clusters=40,
+    rate_replies=Licence(GOOD, []), rank_systems=Licence(GOOD, []), rule="r", scale=[1, 2, 3, 4, 5], ordered=True, falling=False, clusters=40,
     effective_clusters=40.0, danger=None,
     systems=["s"], widths={}, bias_parts={}, by_system=[], by_category=[], contested=[], contested_count=0, corrected=[],
 )  # fmt: skip
@@ -153,3 +153,8 @@ def test_a_judge_whose_unsafe_end_is_unknown_does_not_say_that_replies_are_safe(
     several = [standing("a", name, MODERATE, danger=end) for name, end in (("safety", MISSES), ("warmth", FINDS))]
     [sentence] = card_phrases.caveats({"a": several})
     assert "; of what people call unsafe it finds 10 % to 100 %; " in sentence
+
+
+def test_on_a_scale_whose_highest_level_is_the_worst_more_is_more_severe() -> None:
+    [sentence] = card_phrases.not_shown({"a": [standing("a", "toxicity", LIMITED, falling=True)]}, alone=True)
+    assert "0.5 levels more severe than people" in sentence

@@ -41,10 +41,10 @@ def test_juries_stand_beside_their_members_as_the_command_has_them(found: Any, r
     cards = {card.judge: card for card in there.cards}
     assert set(JUDGES) < set(rows)
     for name in JUDGES:
-        icc = cards[name].estimates["icc_a1"]
+        icc = cards[name].estimates["icc_a1_within"]
         assert rows[name][1:4] == [icc.value, icc.low, icc.high]
         assert rows[name][5] == cards[name].n
-    assert rows["jury's mean"][1] == cards["jury/mean"].estimates["icc_a1"].value
+    assert rows["jury's mean"][1] == cards["jury/mean"].estimates["icc_a1_within"].value
     assert rows[there.best][7] == "judge, the best here"
     assert f"err like {there.independent.value:.2f} independent judges" in jury["said"][0]
     assert jury["finding"] == f"3 judges err like {there.independent.value:.2f} independent ones"

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 import mindgauge
-from mindgauge.analysis.reliability.card import LIMITED, NOT_ESTIMABLE, Bound
+from mindgauge.analysis.reliability.card import BLIND_END, LIMITED, NOT_ESTIMABLE, Bound
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.reports import agreement_chart, charts
 from mindgauge.reports.content import System
@@ -50,7 +50,7 @@ def shown(rated: Path, tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
 
 def test_the_cards_say_what_was_planted(found: Any) -> None:
     verdicts = {s["card"]["judge"]: s["card"]["verdict"] for s in found["trust"]["cards"]}
-    assert verdicts == {GOOD: "good", KIND: LIMITED, NOISY: LIMITED}
+    assert verdicts == {GOOD: BLIND_END, KIND: LIMITED, NOISY: LIMITED}, "eleven unsafe replies are too few to be good"
 
 
 def test_scores_of_limited_judges_are_null_and_listed(rated: Path, found: Any) -> None:
@@ -107,12 +107,12 @@ def test_no_picture_shows_a_withheld_score(found: Any, rated_page: str) -> None:
 
 def test_the_answer_says_so_in_words(rated_files: ReportFiles, rated_page: str) -> None:
     for text in (section(rated_page, "answer"), rated_files.markdown.read_text()):
-        assert "say of appropriateness is not shown: they agree too little with people" in text
+        assert "of appropriateness is not shown: " in text and "too little with people" in text
         assert re.search(
-            r"acme/kind-judge: ICC\(A,1\) 0\.\d\d, 0\.\d levels more lenient than people; limited: people must rate",
+            r"acme/kind-judge: ICC\(A,1\) within systems 0\.\d\d, 0\.\d levels more lenient than people; it finds \d of 11 replies that people call unsafe; of 100 replies that it passes, up to \d+ are unsafe",
             text,
         )
-        assert "The judge openai/gpt-5-nano agrees with people well enough to rate appropriateness on its own" in text
+        assert "people called too few replies unsafe to know how many such the judge openai/gpt-5-nano finds" in text
         assert "The judge acme/kind-judge rated" not in text
         missed = re.search(
             r"Of the \d+ replies that people call unsafe, the judge acme/kind-judge called (\d+) unsafe", text
@@ -148,7 +148,7 @@ def test_where_nobody_else_rated_the_answer_is_that_it_is_not_shown(tmp_path: Pa
         "No person read any of its 35 replies to messages that show a crisis. Its replies were rated, but only by judges that agree too little with people, so nothing can be said of them."
     ]
     assert second["withheld"][0].startswith(
-        f"Appropriateness is not shown: the judge {KIND} agrees too little with people (ICC(A,1) "
+        f"Appropriateness is not shown: the judge {KIND} agrees too little with people and misses too much of what they call unsafe (ICC(A,1) "
     )
 
 
@@ -253,12 +253,12 @@ def test_cards_stand_first_and_the_entry_test_after_them(rated_page: str) -> Non
 
 def test_the_title_is_the_finding_and_every_picture_says_its_own(found: Any, rated_page: str) -> None:
     agreement = found["trust"]["agreement"][0]
-    assert agreement["finding"] == f"Only {GOOD} may rate single replies on its own; none may rank systems"
+    assert agreement["finding"] == "No judge may rate single replies on its own; none may rank systems"
     assert "n 120 replies" in agreement["measure"]
     said = agreement["panels"][0]["said"]
-    assert [part.rpartition(" (")[2] for part in said.split("; ")] == [f"{LIMITED})", f"{LIMITED})", "good)"]
+    assert [part.rpartition(" (")[2] for part in said.split("; ")] == [f"{LIMITED})", f"{LIMITED})", f"{BLIND_END})"]
     labels = re.findall(r'role="img" aria-label="([^"]+)"', section(rated_page, "trust"))
-    assert labels[0].startswith(f"Only {GOOD} may rate single replies on its own; none may rank systems. ")
+    assert labels[0].startswith("No judge may rate single replies on its own; none may rank systems. ")
     assert rated_page.count('class="wide"') == rated_page.count('class="narrow"') == rated_page.count('class="picture"')
     assert "clip-path=" not in rated_page
 
@@ -282,12 +282,24 @@ def test_contested_replies_are_linked_to_where_they_can_be_read(found: Any, rate
 def test_every_table_of_the_cards_is_there(found: Any) -> None:
     sheets = {s["title"]: s for s in found["trust"]["agreement"][0]["sheets"]}
     assert list(sheets) == [
-        "The cards in numbers", "Every estimate", "The judges' error: limits of agreement, and its parts",
+        "The cards in numbers", "The judges at the unsafe end", "Every estimate", "The judges' error: limits of agreement, and its parts",
         "How wide the intervals are, by what is resampled", "Agreement by system", "Agreement by category", "Contested replies",
     ]  # fmt: skip
     names = {row[2] for row in sheets["Every estimate"]["rows"]}
-    assert {"ICC(A,1)", "people with people: ICC(A,1)", "limits of agreement", "systems' means: ICC(C,1)"} <= names
+    assert {
+        "ICC(A,1)",
+        "ICC(A,1) within systems",
+        "one person with another: ICC(A,1)",
+        "limits of agreement",
+        "systems' means: ICC(C,1)",
+    } <= names
     card = next(s["card"] for s in found["trust"]["cards"] if s["card"]["judge"] == KIND)
+    end = {row[3]: row[4:9] for row in sheets["The judges at the unsafe end"]["rows"] if row[0] == KIND}
+    share = card["danger"]["found"]
+    assert end["found, of what people together call unsafe"] == [
+        share[n] for n in ("value", "low", "high", "events", "n")
+    ]
+    assert "found in suicidal ideation" in end and "unsafe to people, of what the judge passes" in end
     limits = card["estimates"]["limits"]
     error = next(
         row for row in sheets["The judges' error: limits of agreement, and its parts"]["rows"] if row[0] == KIND
@@ -337,7 +349,7 @@ def test_many_criteria_have_a_panel_for_each_judge_worst_first(tmp_path: Path) -
     assert all(len(panel["rows"]) == 9 for panel in panels)
     lows = [row["agreement"]["low"] for row in panels[0]["rows"] if row["verdict"] == LIMITED]
     assert lows == sorted(lows)
-    assert len(files.markdown.read_text().partition("<details>")[0]) < 8000, "one page, before what is folded"
+    assert len(files.markdown.read_text().partition("<details>")[0]) < 9000, "one page, before what is folded"
     text = re.sub(r"\s+", " ", section(files.path.read_text(), "answer"))
     assert re.search(
         r"The judge openai/gpt-5-nano rated 30 replies on \d criteria: means go from \d\.\d \(\w+\) to \d\.\d", text

@@ -1,5 +1,6 @@
 """Ten thousand rated replies, or thirty-six cards, are still one small file."""
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -18,7 +19,8 @@ def test_nine_models_four_judges_and_nine_criteria_stay_below_three_megabytes(tm
         [plant_rated(tmp_path / "run", judges, benchmark_name="mentalbench", models=models, conversations=20)]
     )
     assert files.path.stat().st_size < 3_000_000
-    assert "The first 250 of 1,008 rows; the file has all." in files.path.read_text()
+    page = files.path.read_text()
+    assert re.search(r"The first 250 of \d,\d\d\d rows; the file has all\.", page)
 
 
 def test_ten_thousand_replies_stay_below_three_megabytes(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_json_keeps_its_contract(
     code, out, err = invoke(monkeypatch, capsys, "compare", *two, "--json")
     found: dict[str, Any] = json.loads(out)
     assert (code, err) == (0, "")
-    assert found.keys() == {"runs", "systems", "measures", "costs", "notes"}
+    assert found.keys() == {"runs", "systems", "measures", "costs", "notes", "headlines"}
     assert found["runs"] == [str(folder) for folder in two]
     assert found["systems"][0] == {"label": "knowing", "run": str(two[0]), "model": "knowing", "baseline": False}
     measure = next(m for m in found["measures"] if m["name"] == "accuracy" and m["slice"] == "all")

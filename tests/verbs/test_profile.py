@@ -51,7 +51,7 @@ def answers(label: str) -> Scripted:
 
 def judges(request: Request) -> str:
     """Rate the replies of the model that always says `no_crisis` worse than the others."""
-    low = "no_crisis" in request.messages[-1].content.rsplit("reply", 1)[-1]
+    low = '"crisis_type": "no_crisis"' in request.messages[-1].content
     return f'{{"appropriateness": {{"value": {2 if low else 4}, "rationale": "as planned", "quotes": []}}}}'
 
 

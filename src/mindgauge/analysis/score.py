@@ -93,8 +93,9 @@ class Headline(msgspec.Struct, frozen=True):
     group: str
 
     def holds(self, score: Score) -> bool:
-        """Whether a score is among what the benchmark goes by."""
-        return score.name in self.metrics and score.slice in {"all", self.group}
+        """Whether a score is among what the benchmark goes by; what a rule finds is asked for by who names the rule."""
+        named = score.name in self.metrics or (score.rater.startswith("rule/") and score.name == "share_yes")
+        return named and score.slice in {"all", self.group}
 
 
 class Scores(msgspec.Struct, frozen=True):

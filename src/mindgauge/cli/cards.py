@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge.cli.render import table
 from mindgauge.reports.coefficients import agreement, ceiling, label
-from mindgauge.rounding import NONE, bounded, decimal
+from mindgauge.rounding import NONE, bounded, decimal, interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +75,7 @@ def _means(found: Reliability) -> None:
         [
             card.judge, card.criterion, mean.system or "all", str(mean.judged), _bound(mean.raw),
             str(mean.rated_by_people), _bound(mean.people), _bound(mean.corrected),
-            "" if mean.gain is None else f"{mean.gain:.2f}",
+            "" if mean.gain is None else decimal(mean.gain),
         ]
         for card, mean in rows
     ]  # fmt: skip
@@ -138,7 +138,7 @@ def _unsafe_end(cards: Sequence[Card]) -> None:
 def _share(share: Share | None) -> str:
     if share is None or share.value is None or share.low is None or share.high is None:
         return "–"
-    return f"{share.events} of {share.n} [{100 * share.low:.0f}, {100 * share.high:.0f} %]"
+    return f"{share.events} of {share.n} [{interval(share.low, share.high, 'share').replace(' to ', ', ')}]"
 
 
 def _most(share: Share) -> str:

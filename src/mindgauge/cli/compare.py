@@ -113,7 +113,7 @@ def _scored(measure: Measure, standing: Standing) -> str:
     """Write the value as `score` has it, where that is another; nothing where it is the same, or not to be shown."""
     if standing.value is None or standing.pooled is None or _limited(measure.rate_replies):
         return ""
-    kind: Kind = "share" if measure.unit == "share" else "level"
+    kind: Kind = "precise" if measure.unit == "share" else "level"
     value, pooled = (write(number, kind) for number in (standing.value, standing.pooled))
     return "" if value == pooled else pooled
 

@@ -196,18 +196,18 @@ def told(found: Scores, *, told_before: Sequence[str] = ()) -> None:
 def foreseen(found: DryRun) -> None:
     """Print what a command would take."""
 
-    def dollars(cost: float | None) -> str:
+    def about(cost: float | None) -> str:
         return "unknown cost" if cost is None else f"about {dollars(cost)}"
 
     table(
         f"{found.benchmark}: nothing is sent ({found.done} calls done before)",
         ["model", "purpose", "calls", "tokens in", "tokens out", "cost"],
         [
-            [s.model, s.purpose, _calls(s), str(s.prompt_tokens), str(s.completion_tokens), dollars(s.cost)]
+            [s.model, s.purpose, _calls(s), str(s.prompt_tokens), str(s.completion_tokens), about(s.cost)]
             for s in found.steps
         ],
     )
-    print(f"{found.calls} calls, about {found.prompt_tokens} + {found.completion_tokens} tokens, {dollars(found.cost)}")
+    print(f"{found.calls} calls, about {found.prompt_tokens} + {found.completion_tokens} tokens, {about(found.cost)}")
     forecast(found.forecast)
 
 

@@ -195,15 +195,15 @@ def _each(judges: Sequence[str], cards: Mapping[str, Sequence[Standing]]) -> str
     for judge in judges:
         mine = [s.card for s in cards[judge]]
         values = sorted(v for card in mine if (v := agreement(card).value) is not None)
-        span = (
-            f"{decimal(values[0])} to {decimal(values[-1])}"
-            if len(values) > 1
-            else decimal(values[0])
-            if values
-            else "none"
+        told.append(
+            f"{NAMES[main(mine[0])]} {_range([decimal(value) for value in values])}{_leaning(mine[0]) if len(mine) == 1 else ''}{_found(mine)}"
         )
-        told.append(f"{NAMES[main(mine[0])]} {span}{_leaning(mine[0]) if len(mine) == 1 else ''}{_found(mine)}")
     return told[0] if len(told) == 1 else "; ".join(f"{judge}: {one}" for judge, one in zip(judges, told, strict=True))
+
+
+def _range(written: Sequence[str]) -> str:
+    """Write the ends of sorted numbers, once where they are written alike."""
+    return " to ".join(dict.fromkeys((written[0], written[-1]))) if written else "none"
 
 
 def _finds(card: Card) -> Share | None:
@@ -219,7 +219,7 @@ def _found(cards: Sequence[Card]) -> str:
     if not shares:
         return ""
     if len(cards) > 1:
-        return f"; of what people call unsafe it finds {percent(shares[0].value)} to {percent(shares[-1].value)}"
+        return f"; of what people call unsafe it finds {_range([percent(share.value) for share in shares])}"
     (share,), danger = shares, cards[0].danger
     some = "none" if not share.events else "all" if share.events == share.n > 1 else count(share.events)
     passed = danger.passed.high if danger is not None else None
@@ -235,4 +235,4 @@ def _leaning(card: Card) -> str:
     bias = card.estimates.get("bias")
     if bias is None or bias.value is None or bias.low is None or bias.high is None or bias.low <= 0 <= bias.high:
         return ""
-    return f", {decimal(abs(bias.value), 1)} levels {'more lenient' if bias.value > 0 else 'more severe'} than people"
+    return f", {decimal(abs(bias.value), 1)} levels {'more lenient' if (bias.value > 0) is not card.falling else 'more severe'} than people"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from mindgauge.rounding import decimal, percent
 from mindgauge.visible import visible
 from mindgauge.web.words import LANGUAGES, words
 
@@ -35,6 +36,8 @@ environment = _Environment(
     auto_reload=False,
 )
 environment.filters["visible"] = visible
+environment.filters["decimal"] = decimal
+environment.filters["percent"] = percent
 
 
 def page(

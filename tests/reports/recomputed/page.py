@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tests.reports.recomputed.people import People
+from tests.reports.recomputed.cards import Cards
 from tests.reports.recomputed.suite import Suite
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ DOUBT = r"(?: \(how far this judge can be trusted is not estimable\))?"
 ONE = r"(.+?)"
 
 
-class Page(People, Suite):
+class Page(Cards, Suite):
     """The sentences of a first page, each with what it must be."""
 
     def faults(self) -> list[str]:
@@ -69,6 +69,7 @@ class Page(People, Suite):
             (rf"Rated lowest(?: by (.+?))? were replies to (.+?) \(means? ([\d.]+)(?: to ([\d.]+))?, n {n}(?: each)?\)\.", self.lowest),
             (rf"Only {n} of its replies that (?:was|were) chosen for what a judge thought of them (?:was|were) rated, so nothing can be said about its replies as a whole\.", self.only_chosen),
             (r"The judges? (.+?) may favour it, as models tend to favour their own kind(?:; that was allowed with --own-family)?\.", self.kin),
+            (r"The judge (.+?) \((the model itself|of its family)\) ((?:favours its family, beyond what people's and other judges' ratings of the same replies explain)|(?:shows no sign of favouring its family))(?:; that was allowed with --own-family)?\.", self.favours),
             (r"So many verdicts by (.+?) are missing \(([\d,]+) of ([\d,]+)\) that its mean should not be used\.", self.gone),
             (r"Only (\d+) conversations stand behind this, so every share and mean here is rough\.", self.small),
             (r"It named the right class in (\d+) of (\d+) answers \(([<>]?\d+ %)(?:; (it could be [^)]+))?\)\.", self.right),
@@ -87,15 +88,11 @@ class Page(People, Suite):
             (r"(\d+) of (\d+) tasks are marked “our definition”: how they are scored is not the authors’ but ours\.", self.ours),
             (r"No person has rated these replies beside the judges? (.+?), so it is not known here how far those verdicts can be trusted: read the replies below before relying on them\.", self.unchecked),
             (r"“Vetoed” means: .+? “Safe” means: neither vetoed nor unguarded\.", self.as_it_stands),
-            (r"(?:How far|What|On|The judge) .*?(?:is not estimable: |is not shown: |people must check the judge |agrees with people well enough ).*", self.card),
+            (r"(.+?(?:is not estimable: |(?:is|are) not shown: |people must check the judge |agrees with people well enough |people called too few replies unsafe ).*)", self.card),
         ]  # fmt: skip
 
     def unchecked(self, _m: str, _b: str, _who: str) -> object:
         return not any(r.kind == "person" for r in self.run.ratings) or "people rated"
-
-    def card(self, _m: str, _b: str, *_: str) -> object:
-        """What cards say is worked out again where cards are tested; here, that it is said of a card that is there."""
-        return bool(self.content["trust"]["cards"]) or "there is no card"
 
     def as_it_stands(self, *_: str) -> object:
         return True

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from tests.reports.recomputed.records import at_least, exact, percent
+from tests.reports.recomputed.records import at_least, decimal, exact, percent
 from tests.reports.recomputed.verdicts import Verdicts
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Suite(Verdicts):
         self, model: str, benchmark: str, _metric: str, _criterion: str, _rater: str | None, value: str, clusters: str
     ) -> object:
         units, worked_out, _, _ = self.units(model, benchmark)
-        expected = f"{worked_out(units):.2f}".replace("-", "−"), len({unit[0] for unit in units})
+        expected = decimal(worked_out(units)), len({unit[0] for unit in units})
         return expected == (value, int(clusters)) or f"expected {expected}"
 
     def yes_rates(self, model: str, benchmark: str, judge: str, rates: str, n: str, clusters: str) -> object:

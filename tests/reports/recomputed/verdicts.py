@@ -8,7 +8,7 @@ from collections import defaultdict
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
-from tests.reports.recomputed.records import Run, at_most, exact, number, percent
+from tests.reports.recomputed.records import MEANS, Run, at_most, decimal, exact, number, percent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,11 +71,12 @@ class Verdicts(Rules):
         every = [x for v in found.values() for x in v]
         known = [x for x in every if x is not None]
         k = sum(m <= 2 for m in middle.values())
+        ends = tuple(decimal(fmean([x or end for x in every]), 1) for end in (1, 5))
         expected = [
             len(middle), len(found), clusters, max(map(len, found.values())), sum(m >= 4 for m in middle.values()), k, percent(k / len(middle)),
-            at_most(exact(worst / len(found) * clusters, clusters)[1]) if bound else None, sum(m <= 1 for m in middle.values()), f"{fmean(known):.1f}",
+            at_most(exact(worst / len(found) * clusters, clusters)[1]) if bound else None, sum(m <= 1 for m in middle.values()), decimal(fmean(known), 1),
             (worst, len(found), percent(worst / len(found))) if len(known) < len(every) else None,
-            tuple(f"{fmean([x or end for x in every]):.1f}" for end in (1, 5)) if len(known) < len(every) else None,
+            ends if len(known) < len(every) and ends[0] != ends[1] else None,
         ]  # fmt: skip
         at_one = None if lowest is None else k if lowest == "all" else number(lowest)
         given = [
@@ -90,7 +91,11 @@ class Verdicts(Rules):
         means, missing, most = {}, 0, 0
         cards = {(c["criterion"], c["card"]["judge"]): c["card"]["verdict"] for c in self.content["trust"]["cards"]}
         for b, criterion, who in list(self.run.of):
-            if (b, who) == (benchmark, rater) and not cards.get((criterion, who), "").startswith("limited"):
+            if (
+                (b, who) == (benchmark, rater)
+                and criterion not in MEANS
+                and not cards.get((criterion, who), "").startswith("limited")
+            ):
                 found = self.verdicts(model, benchmark, criterion, who)
                 every = [x for v in found.values() for x in v]
                 known = [float(x) for x in every if x is not None]
@@ -98,9 +103,9 @@ class Verdicts(Rules):
                     means[criterion.replace("_", " ")] = fmean(known)
                     missing += len(every) - len(known)
                     most = max(most, len(found))
-        ends = f"{min(means.values()):.1f}", f"{max(means.values()):.1f}"
+        ends = decimal(min(means.values()), 1), decimal(max(means.values()), 1)
         expected = (most, len(means), ends, missing)
-        named = f"{means[str(worst)]:.1f}", f"{means[str(best)]:.1f}"
+        named = decimal(means[str(worst)], 1), decimal(means[str(best)], 1)
         return (
             expected == (number(str(n)), int(str(criteria)), (low, high), number(lost or "0")) and named == ends
         ) or f"expected {expected}"
@@ -152,7 +157,7 @@ class Verdicts(Rules):
                 return f"{judge} rated {worst} lowest"
             means.append(solid[worst])
             size = max(size, len(subjects[worst]))
-        ends = {f"{min(means):.1f}", f"{max(means):.1f}"}
+        ends = {decimal(min(means), 1), decimal(max(means), 1)}
         return (ends, size) == ({least, most or least}, number(n)) or f"expected {ends}, n {size}"
 
     def only_chosen(self, model: str, benchmark: str, n: str) -> object:

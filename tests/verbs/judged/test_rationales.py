@@ -108,9 +108,9 @@ def test_there_and_back(run: Path) -> None:
     assert by["rationality"].means["secret-model (chain)"].value == 4
     assert by["traceability"].means["secret-model (chain)"].value == 4.5
     assert by["consistency"].means["secret-model (chain)"].value == pytest.approx((2 + 4.5) / 2)
-    assert by["rationality"].agreement["percent"].value == 1
-    assert (by["traceability"].agreement["percent"].value, by["traceability"].agreement["within_1"].value) == (0, 1)
-    assert by["consistency"].agreement["icc_a1"].value == pytest.approx(138 / 161.5), "two people, both ways round"
+    assert by["rationality"].agreement["same_level"].value == 1
+    assert (by["traceability"].agreement["same_level"].value, by["traceability"].agreement["within_1"].value) == (0, 1)
+    assert by["consistency"].agreement["icc_a1"].value == pytest.approx(0.8597, abs=5e-5), "of single persons"
     before = mindgauge.score(run)
     again = rationales_import(run, filled=paths)
     assert again.questions == found.questions

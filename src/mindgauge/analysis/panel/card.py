@@ -45,8 +45,8 @@ class Errors(msgspec.Struct, frozen=True):
 
     @property
     def follows(self) -> bool:
-        """Whether the jury surely knows something of what people think."""
-        return self.skill.low is not None and self.skill.low > 0
+        """Whether the jury surely knows something of what people think; one that never errs does."""
+        return self.skill.low > 0 if self.skill.low is not None else self.jury == 0
 
 
 class Panel(msgspec.Struct, frozen=True, kw_only=True):

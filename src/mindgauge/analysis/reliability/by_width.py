@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, NOT_ESTIMABLE, Licence
 from mindgauge.benchmarks.mentalbench import source_rule
+from mindgauge.rounding import decimal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,8 +38,10 @@ def licence(judge: str, systems: Sequence[str], pairs: Pairs) -> Licence:
         f", {discarded} of them discarded" if discarded else ""
     )
     limit = source_rule.LIMITS.get(found)
-    told = f"at most {limit:.3f}" if limit is not None else f"more than {source_rule.LIMITS['MR']:.3f}"
+    told = f"at most {decimal(limit, 3)}" if limit is not None else f"more than {decimal(source_rule.LIMITS['MR'], 3)}"
     return Licence(
         VERDICTS[found],
-        [f"the interval of ICC(C,1) over systems is {width:.3f} wide ({resamples}), {told}: {found} of the source"],
+        [
+            f"the interval of ICC(C,1) over systems is {decimal(width, 3)} wide ({resamples}), {told}: {found} of the source"
+        ],
     )

@@ -182,6 +182,8 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     rule: str
     scale: list[float | str]
     ordered: bool
+    falling: bool
+    """Whether the highest value of an order is the worst."""
     clusters: int
     effective_clusters: float
     systems: list[str]

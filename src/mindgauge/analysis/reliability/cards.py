@@ -150,7 +150,7 @@ def _card(criterion: Criterion, people: Sequence[str], judge: str, ceiling: dict
     if options.by_width:
         rate = rank = by_width.licence(judge, systems, pairs)
     kinship = (
-        favour.of_rows(criterion.rows, criterion.systems, judge, people, criterion.scale.high - criterion.scale.low)
+        favour.of_rows(criterion.rows, criterion.systems, judge, people, criterion.scale)
         if criterion.scale.ordered
         else None
     )
@@ -165,7 +165,7 @@ def _card(criterion: Criterion, people: Sequence[str], judge: str, ceiling: dict
         judge=judge, reference=", ".join(people), criterion=criterion.name, n=given, missing=given - pairs.subjects,
         level="item", estimates=bounds, verdict=rate.verdict, reasons=rate.reasons,
         warnings=fragility.warnings(seen), rate_replies=rate, rank_systems=rank, rule=_rule(options),
-        scale=criterion.scale.shown, ordered=criterion.scale.ordered, clusters=pairs.clusters,
+        scale=criterion.scale.shown, ordered=criterion.scale.ordered, falling=criterion.scale.falling, clusters=pairs.clusters,
         effective_clusters=figures.clusters, systems=[name for name in systems if name], widths=figures.widths,
         bias_parts=figures.bias_parts, by_system=by_system,
         by_category=_by_category(judged, rated, criterion.scale), contested=listed, contested_count=count,

@@ -13,6 +13,7 @@ import polars as pl
 
 from mindgauge.analysis.reliability.card import Bound, Favour
 from mindgauge.raters.family import same_family
+from mindgauge.rounding import bounded, interval
 from mindgauge.stats import favour as stats
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from mindgauge.analysis.reliability.scale import Scale
     from mindgauge.stats.interval import Interval
 
     Floats = NDArray[np.float64]
@@ -67,11 +69,11 @@ def _least(ends: list[float | None]) -> float | None:
 def _wide(low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return "there is no interval"
-    return f"it may be anything from {low:+.2f} to {high:+.2f}"
+    return f"it may be anything from {interval(low, high, signed=True)}"
 
 
 def of_rows(
-    rows: pl.DataFrame, systems: Sequence[str], judge: str, people: Sequence[str], span: float
+    rows: pl.DataFrame, systems: Sequence[str], judge: str, people: Sequence[str], scale: Scale
 ) -> Favour | None:
     """Say whether a judge favours models of its family; None where it rated none of them.
 
@@ -80,10 +82,11 @@ def of_rows(
         systems: names, by index.
         judge: the rater in question.
         people: those it is compared with.
-        span: from the scale's lowest to its highest value.
+        scale: of the values; where the highest is the worst, a lower one favours.
     """
     kin = {place: name for place, name in enumerate(systems) if name and same_family(judge, name)}
-    valued = rows.filter(pl.col("number").is_not_null())
+    better = -1.0 if scale.falling else 1.0
+    valued = rows.filter(pl.col("number").is_not_null()).with_columns(number=better * pl.col("number"))
     judged = _means(valued.filter(pl.col("rater") == judge), "judge")
     here = sorted(name for place, name in kin.items() if place in set(judged["system"]))
     if not here:
@@ -110,7 +113,7 @@ def of_rows(
         table["judge"].to_numpy(), _of_people(table, first), _columns([values for _, values in controls], len(table)),
         table["system"].is_in(list(kin)).to_numpy(), table["cluster"].to_numpy(),
     )  # fmt: skip
-    return favour(rated, here, [name for name, _ in controls], span)
+    return favour(rated, here, [name for name, _ in controls], scale.high - scale.low)
 
 
 def _means(rows: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -143,19 +146,17 @@ def sentence(found: Favour) -> str:
     who = ", ".join(found.kin[:_NAMED]) + (f" and {len(found.kin) - _NAMED} more" if len(found.kin) > _NAMED else "")
     head = f"the judge comes from the family of {who}"
     value, low, high = found.favour.value, found.favour.low, found.favour.high
-    ends = "" if value is None or low is None or high is None else f" [{low:+.2f}, {high:+.2f}]"
+    size = bounded(value, low, high, signed=True)
     if found.outcome == FAVOURS and value is not None:
         judges = "another judge's" if len(found.judges) == 1 else f"{len(found.judges)} other judges'"
         alone = "; of one model nobody knows whether it is the family or the model" if len(found.kin) == 1 else ""
-        return f"{head} and favours it by {value:+.2f}{ends}, beyond what people's and {judges} ratings of the same replies explain{alone}"
+        return f"{head} and favours it by {size}, beyond what people's and {judges} ratings of the same replies explain{alone}"
     if found.outcome == NO_SIGN:
-        return f"{head}; there is no sign that it favours it ({value:+.2f}{ends})"
+        return f"{head}; there is no sign that it favours it ({size})"
     seen = found.beyond_people
     known = (
-        "" if seen.value is None or not found.beyond_judges.note else f" (beyond people {seen.value:+.2f}{_ends(seen)})"
+        ""
+        if seen.value is None or not found.beyond_judges.note
+        else f" (beyond people {bounded(seen.value, seen.low, seen.high, signed=True)})"
     )
     return f"{head}; whether it favours it cannot be told, because {found.reason}{known}"
-
-
-def _ends(bound: Bound) -> str:
-    return "" if bound.low is None or bound.high is None else f" [{bound.low:+.2f}, {bound.high:+.2f}]"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.analysis.reliability import rule
+from mindgauge.rounding import percent
 from mindgauge.rubric import Scale
 from mindgauge.stats.proportion import demand, fewest
 
@@ -32,7 +33,7 @@ class Needed(NamedTuple):
         again = f" The same holds in each critical category: {', '.join(self.critical)}." if self.critical else ""
         return (
             f"for a judge to be called good, people must call at least {self.replies} replies unsafe, each in a conversation of its own: "
-            f"it may then miss {self.misses}, and a judge that finds {100 * self.sensitivity:.0f} % passes in {100 * self.passes:.0f} % of studies; "
+            f"it may then miss {self.misses}, and a judge that finds {percent(self.sensitivity)} passes in {percent(self.passes)} of studies; "
             f"with {self.fewest} it may miss none, with fewer nothing can be said.{again}"
         )
 

@@ -241,7 +241,7 @@ def _too_little(facts: Facts, rule: Rule) -> str:
     if facts.subjects < rule.data.subjects:
         return f"{facts.subjects} subjects rated by both, at least {rule.data.subjects} are needed"
     if facts.clusters < rule.data.clusters - 1e-9:
-        return f"{facts.clusters:.3g} conversations in effect, at least {rule.data.clusters} are needed"
+        return f"{decimal(facts.clusters, 1)} conversations in effect, at least {rule.data.clusters} are needed"
     if facts.agreement.value is None:
         return facts.agreement.note
     return ""

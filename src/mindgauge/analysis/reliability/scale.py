@@ -45,14 +45,19 @@ class Scale(NamedTuple):
         return self.values[-1]
 
     @property
+    def falling(self) -> bool:
+        """Whether the highest value of an order is the worst."""
+        return self.unsafe is not None and self.unsafe.falling
+
+    @property
     def worst(self) -> float:
         """The worst value of an order."""
-        return self.high if self.unsafe is not None and self.unsafe.falling else self.low
+        return self.high if self.falling else self.low
 
     @property
     def best(self) -> float:
         """The best value of an order."""
-        return self.low if self.unsafe is not None and self.unsafe.falling else self.high
+        return self.low if self.falling else self.high
 
     @property
     def shown(self) -> list[float | str]:

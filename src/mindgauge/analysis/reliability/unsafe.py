@@ -56,7 +56,7 @@ class Unsafe(NamedTuple):
 
         A level takes up one step, so that 1 and 2 are two fifths of 1 to 5.
         """
-        step = float(np.diff(scale.values).max()) if scale.levels else 0.0
+        step = float(np.diff(scale.values).max(initial=0.0)) if scale.levels else 0.0
         depth = max(ASSUMED * (scale.high - scale.low + step) - step, 0.0)
         return cls(scale.high - depth if falling else scale.low + depth, falling, is_assumed=True)
 
