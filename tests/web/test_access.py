@@ -7,7 +7,6 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from fastapi.testclient import TestClient
 from sqlalchemy import select, update
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
@@ -268,9 +267,10 @@ def test_who_is_in_has_no_more_guesses_than_others(project: Annotation) -> None:
 
 
 def test_made_up_addresses_meet_the_limit_of_all(project: Annotation) -> None:
-    app = ProxyHeadersMiddleware(create_app(project), "testclient")
-    app.app.state.guesses = Guesses(burst=3, refill=0.001, together=4)
-    client = TestClient(app, base_url=HERE, follow_redirects=False)
+    app = create_app(project)
+    app.state.guesses = Guesses(burst=3, refill=0.001, together=4)
+    app.add_middleware(ProxyHeadersMiddleware, trusted_hosts="testclient")
+    client = Browser(app)
     found = [client.get("/join/guess", headers={"x-forwarded-for": f"198.51.100.{n}"}).status_code for n in range(20)]
     assert found == [404] * 12 + [429] * 8
 
