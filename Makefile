@@ -5,13 +5,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test faults lint format bench clean
+.PHONY: demo test test-long faults lint format bench clean
 
 demo: $(VENV)/installed
 	$(BIN)/mindgauge demo
 
 test: lint
 	$(BIN)/pytest --numprocesses 2 --dist loadfile
+
+# The long form of the attacks: 100,000 answers of judges, all readers on doubled texts; twenty minutes at most.
+test-long: $(VENV)/developing
+	$(BIN)/pytest --ignore tests/faults -m long --numprocesses 2 --dist worksteal
 
 # The long form: a hundred kills, and all that takes minutes; its table goes into docs/reliability.md.
 faults: $(VENV)/developing

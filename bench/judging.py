@@ -34,7 +34,7 @@ from mindgauge.analysis.stress import reading
 from mindgauge.analysis.stress.alarms import alarms
 from mindgauge.engine import Budget, Session, rate
 from mindgauge.models.local import LocalModel
-from mindgauge.prompt import fence, nonce_for, transcript
+from mindgauge.prompt import Nonces, fence, transcript
 from mindgauge.raters.judge import Instrument, Judge, Mode
 from mindgauge.raters.verdict import CHECKS, NO, QUOTES, RATIONALE, UNCERTAIN, VALUE
 from mindgauge.records import Exchange, Message, Reply, Sample, Status
@@ -197,7 +197,7 @@ async def _naively(benchmark: Benchmark, asked: list[tuple[Sample, Reply]]) -> i
 
 
 def _filled(instrument: Instrument, sample: Sample, reply: Reply, place: int) -> str:
-    nonce = nonce_for(reply.id)
+    nonce = Nonces().draw(reply.id)
     return instrument.prompts["en"].fill(
         {
             **instrument.parts(None)[place].slots("en"),

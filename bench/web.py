@@ -188,8 +188,9 @@ def amiss(folder: Path, seen: Seen, effort: Effort) -> Counter[str]:
     """Count labels that people were told of and that are not there, and those that are there twice or untold."""
     columns = schema.labels.c
     query = select(columns.form, schema.people.c.name, columns.item).join(schema.people)
-    with Annotation.open(folder) as opened, opened.database.reading() as connection:
-        rows = [tuple(row) for row in connection.execute(query.where(columns.phase == Phase.LABELLING))]
+    labelled = query.where(columns.phase == Phase.LABELLING)
+    with Annotation.open(folder) as opened:
+        rows = opened.database.read(lambda connection: [tuple(row) for row in connection.execute(labelled)])
     there = {form: (name, item) for form, name, item in rows}
     each = Counter((name, item) for _, name, item in rows)
     return Counter(

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-import subprocess
-import sys
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mindgauge.errors import UsageError
-from mindgauge.prompt import Prompt, fence, nonce_for, transcript
+from mindgauge.prompt import Nonces, Prompt, fence, transcript
+from mindgauge.raters.quotes import fold
 from mindgauge.records import Message
 
 if TYPE_CHECKING:
@@ -30,18 +30,22 @@ def test_an_unknown_slot_is_refused_at_load(tmp_path: Path) -> None:
     assert Prompt.load(path, ["reply", "persona"]).slots == {"reply", "persona"}
 
 
-def test_the_nonce_is_the_subject_s_own_and_nobody_can_know_it() -> None:
-    assert nonce_for("a") == nonce_for("a") != nonce_for("b")
+def test_a_nonce_is_one_rater_s_for_one_subject_and_in_none_of_the_texts() -> None:
+    nonces = Nonces()
+    first = nonces.draw("a")
+    assert re.fullmatch(r"[0-9a-f]{16}", first)
+    assert nonces.draw("a") == nonces.draw("a", "other words") == first
+    assert nonces.draw("b") != first
+    assert Nonces().draw("a") != first, "another rater, another secret: who saw one cannot tell the other"
+    second = nonces.draw("a", f"xx{first}xx")
+    third = nonces.draw("a", f"xx{first}xx", f"{second}")
+    assert len({first, second, third}) == 3
     assert fence("reply", "x", "n") == "<reply n>\nx\n</reply n>"
-    told = "import mindgauge.prompt; print(mindgauge.prompt.nonce_for('a'))"
-    another = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True).stdout.strip()
-    assert len(another) == 16
-    assert another != nonce_for("a"), "another process, another secret: the text alone does not give it away"
 
 
 @given(st.text())
 def test_what_stands_in_a_fence_cannot_close_it(text: str) -> None:
-    nonce = nonce_for("a")
+    nonce = Nonces().draw("a", fold(text))
     opening, *inside, closing = fence("reply", text, nonce).split("\n")
     assert (opening, closing) == (f"<reply {nonce}>", f"</reply {nonce}>")
     assert nonce not in "".join(inside)

@@ -2,7 +2,7 @@
 
 What a person or a model wrote may hold anything: `{answer}`, a fake verdict, a line that says "end of reply".
 So slots are filled in one pass (a filled text is never read again), and untrusted text is fenced with a nonce
-that its author could not know. The nonce is fresh in every process and is left out of `Prompt` hashes and call keys.
+that its author could not know (`Nonces`). It is left out of `Prompt` hashes and call keys.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _SLOT = re.compile(r"\{([a-z_]+)\}")
-_SECRET = os.urandom(16)
 _SPEAKER = {"user": "Person", "assistant": "Assistant", "system": "System"}
 
 
@@ -68,12 +67,33 @@ class Prompt(msgspec.Struct, frozen=True):
         return prompt
 
 
-def nonce_for(subject: str) -> str:
-    """Return the fence's nonce for one subject: unguessable from outside, the same for all calls about the subject.
+class Nonces:
+    """Draws the nonces of one rater at work.
 
-    Calls about one subject share it so that their common prefix can come from a server's cache.
+    A model under test sees nonces, too: those of the closed questions that it is asked, and of the replies that it judges.
+    So every rater draws from a secret of its own, which is made after the texts that it will fence were written, or at
+    least before it was shown to anybody; and whatever a text says, it holds no nonce that fences it.
     """
-    return hashlib.blake2b(subject.encode(), key=_SECRET, digest_size=8).hexdigest()
+
+    def __init__(self) -> None:
+        """Make a secret."""
+        self._secret = os.urandom(16)
+
+    def draw(self, subject: str, *folded: str) -> str:
+        """Return the nonce for one subject: unguessable, the same for all calls about it, in none of the texts.
+
+        Calls about one subject share it so that their common beginning can come from a server's cache.
+
+        Args:
+            subject: what the calls are about.
+            folded: letters and digits of the texts that it will fence, in lower case.
+        """
+        for attempt in count():
+            name = f"{attempt} {subject}".encode()
+            nonce = hashlib.blake2b(name, key=self._secret, digest_size=8).hexdigest()
+            if not any(nonce in text for text in folded):
+                return nonce
+        raise AssertionError("texts are finite")
 
 
 def fence(name: str, text: str, nonce: str) -> str:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Dr|Mr|Mrs|Ms|Prof|St|vs|etc|No|approx)|\b(?:e\.g|i\.e|a\.m|p\.m)|\b[A-Z])\.$", re.IGNORECASE
 )
-_END = re.compile(r"(?P<zh>[。！？…]+[”’」』）)]*)|(?P<en>[.!?…]+[\"'”’)\]]*)(?=\s|$)|\n+")
+_LONGEST_ABBREVIATION = 8
+"""Characters, the one before it included."""
+_SIGN = re.compile(r"[。！？…!?.\n]")
+_END = re.compile(r"[。！？…]++[”’」』）)]*+|\n++")
+_ENGLISH = re.compile(r"[.!?…]++[\"'”’)\]]*+(?P<end>\s|\Z)?")
 HAN = re.compile("[\u3400-\u9fff]")
 
 
@@ -17,21 +25,42 @@ def split(text: str) -> list[str]:
     A line ends a sentence; the full stop of an abbreviation or an initial does not.
     """
     found, start = [], 0
-    for end in _END.finditer(text):
-        if end["en"] and end["en"].startswith(".") and _ABBREVIATION.search(text[start : end.start() + 1]):
-            continue
-        found.append(text[start : end.end()].strip())
-        start = end.end()
+    for end in _ends(text):
+        found.append(text[start:end].strip())
+        start = end
     return [sentence for sentence in (*found, text[start:].strip()) if sentence]
+
+
+def _ends(text: str) -> Iterator[int]:
+    """Yield where sentences end, in linear time: a run of signs that ends none is looked at once."""
+    start = place = hopeless = 0
+    while sign := _SIGN.search(text, place):
+        first = sign.start()
+        if end := _END.match(text, first):
+            place = end.end()
+        elif first < hopeless or not (end := _ENGLISH.match(text, first)):
+            place = first + 1
+            continue
+        elif end["end"] is None:
+            place, hopeless = first + 1, end.end()
+            continue
+        else:
+            place = end.start("end")
+            before = max(start, first - _LONGEST_ABBREVIATION)
+            if sign[0] == "." and _ABBREVIATION.search(text, before, first + 1):
+                continue
+        start = place
+        yield place
 
 
 def join(parts: list[str]) -> str:
     """Put sentences behind each other: with a blank, but none behind a Chinese one."""
-    text = ""
+    joined, last = [], ""
     for part in parts:
-        blank = " " if text and not (HAN.search(text[-2:]) or text[-1] in "。！？…：”」』）") else ""
-        text += blank + part
-    return text
+        blank = " " if last and not (HAN.search(last) or last[-1] in "。！？…：”」』）") else ""
+        joined.append(blank + part)
+        last = (last + joined[-1])[-2:]
+    return "".join(joined)
 
 
 def middle(text: str) -> int:

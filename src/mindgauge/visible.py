@@ -18,6 +18,8 @@ _ODD = re.compile("[" + "".join(kind.pattern[1:-1] for kind in (_HIDDEN, _BREAK,
 """What any of these changes; most texts have none of it."""
 _JOINING = re.compile("[\u0600-\u07bf\u0840-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u17ff\u1800-\u18af]")
 """Scripts whose letters a joiner or its opposite shapes: Arabic, Syriac, Indic, Burmese, Khmer, Mongolian."""
+_STRETCH = re.compile(r"(?s).{1,512}(?:(?![\x00-\x7f\u3400-\u9fff]).){0,512}+")
+"""A part of a text up to a sign that nothing before it changes. A heap of accents alone is cut where it is."""
 
 
 def visible(text: str) -> str:
@@ -31,6 +33,17 @@ def visible(text: str) -> str:
     # Joints come last: they are judged by what stands beside them when all else that is hidden is gone.
     seen = _BLANK.sub(" ", _BREAK.sub("\n", _HIDDEN.sub("", text)))
     return _JOINT.sub(lambda match: match[0] if _joins(match) else "", seen)
+
+
+def compatible(text: str) -> str:
+    """Return a text in its compatible form (NFKC), in a time that grows with its length.
+
+    The standard puts a run of accents in order, which takes as long as the square of its length; no real word has
+    hundreds of them.
+    """
+    if text.isascii():
+        return text
+    return "".join(unicodedata.normalize("NFKC", stretch) for stretch in _STRETCH.findall(text))
 
 
 def _joins(match: re.Match[str]) -> bool:

@@ -19,6 +19,7 @@ from sqlalchemy.exc import ProgrammingError
 from mindgauge import benchmark
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Item, Person, Policy, Project, Role
+from mindgauge.records import digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,6 +75,7 @@ def begin(
     instrument: str = "dialogue_safety",
     gate: float = 0.4,
     policy: Policy = Policy.ADJUDICATED,
+    url: str = "http://127.0.0.1:8765",
 ) -> Annotation:
     """Make a project; items stand in batch 1 where they do not say otherwise."""
     chosen = benchmark.find_one(instrument)
@@ -88,6 +90,7 @@ def begin(
         seed=0,
         policy=policy,
         protocol=chosen.protocol,
+        url=url,
     )
     return Annotation.create(folder, about, chosen.rubric, people, items, database)
 
@@ -103,6 +106,12 @@ def own_items(count: int, batch: int = 1, language: str = "en") -> tuple[Item, .
             dict(sample.tags),
             sample.cluster,
             batch=batch,
+            id=_ident(sample.id),
         )
         for sample in samples[:count]
     )
+
+
+def _ident(subject: str) -> str:
+    """Return the id of an item, the same in every test, so that what one project exports another can import."""
+    return f"i{digest('test', subject)[:16]}"

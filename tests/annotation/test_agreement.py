@@ -60,7 +60,10 @@ def round_of(criterion: str, cells: Cells) -> dict[tuple[str, str, str], Label]:
 
 
 def items(count: int, clusters: int = 0) -> list[Item]:
-    return [Item(f"item {row}", (), "", cluster=f"source {row % clusters}" if clusters else "") for row in range(count)]
+    return [
+        Item("", (), "", cluster=f"source {row % clusters}" if clusters else "", id=f"item {row}")
+        for row in range(count)
+    ]
 
 
 def figures(rubric: Rubric, cells: Cells, clusters: int = 0, people: Sequence[str] = PEOPLE) -> list[Figure]:
@@ -219,8 +222,8 @@ def test_a_criterion_is_measured_where_it_is_about_the_item() -> None:
     )
     rubric = Rubric(id="o", version="1", source="", criteria=(kind,))
     labels = round_of("kind", [["listens"] * 3, ["warns"] * 3])
-    risky = [Item(item.id, (), "", tags={"risk": "yes"}) for item in items(2)]
-    assert measure(labels, [*risky, Item("other", (), "", tags={"risk": "no"})], PEOPLE, rubric)[0].items == 2
+    risky = [Item("", (), "", tags={"risk": "yes"}, id=item.id) for item in items(2)]
+    assert measure(labels, [*risky, Item("", (), "", tags={"risk": "no"}, id="other")], PEOPLE, rubric)[0].items == 2
     assert measure(labels, items(2), PEOPLE, rubric) == []
 
 
@@ -257,7 +260,7 @@ def test_disagreed() -> None:
 
 def test_with_anchors_takes_first_answers_and_keeps_what_is_missing() -> None:
     expected: tuple[Value | None, ...] = ("listens", "warns", "warns", "advises", None, None)
-    anchors = [Item(f"item {row}", (), "", expected={"kind": value}) for row, value in enumerate(expected)]
+    anchors = [Item("", (), "", expected={"kind": value}, id=f"item {row}") for row, value in enumerate(expected)]
     answers = ("listens", "warns", "listens", CANNOT_TELL, "not_applicable", "warns")
     labels = [label(f"item {row}", "ana", "kind", answer, row + 1) for row, answer in enumerate(answers)]
     labels.append(label("item 2", "ana", "kind", "warns", 99))  # after the feedback

@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from sqlalchemy import Connection
+
 
 @pytest.fixture
 def database(database_url: str) -> Iterator[Database]:
     opened = Database(database_url)
-    with opened.writing() as c:
-        schema.metadata.create_all(c)
+    opened.write(schema.metadata.create_all)
     yield opened
     opened.close()
 
@@ -34,17 +35,12 @@ def at_once(count: int, work: Callable[[int], None]) -> None:
 
 
 def written(database: Database) -> list[str]:
-    with database.reading() as c:
-        return sorted(c.execute(select(schema.events.c.about)).scalars())
-
-
-def give_up(number: int) -> None:
-    raise LookupError(number)
+    return database.read(lambda c: sorted(c.execute(select(schema.events.c.about)).scalars()))
 
 
 def add(database: Database, about: str) -> None:
-    with database.writing() as c:
-        c.execute(insert(schema.events).values(at=0.0, person="", what="test", about=about))
+    row = insert(schema.events).values(at=0.0, person="", what="test", about=about, form="")
+    database.write(lambda c: c.execute(row))
 
 
 def test_what_many_write_at_once_is_all_there(database: Database) -> None:
@@ -60,11 +56,15 @@ def test_one_that_fails_takes_nothing_of_the_others_with_it(database: Database) 
     failed: list[int] = []
 
     def write(number: int) -> None:
+        row = insert(schema.events).values(at=0.0, person="", what="test", about=f"{number:02}", form="")
+
+        def add_or_give_up(c: Connection) -> None:
+            c.execute(row)
+            if number % 3 == 0:
+                raise LookupError(number)
+
         try:
-            with database.writing() as c:
-                c.execute(insert(schema.events).values(at=0.0, person="", what="test", about=f"{number:02}"))
-                if number % 3 == 0:
-                    give_up(number)
+            database.write(add_or_give_up)
         except LookupError:
             failed.append(number)
 
@@ -89,8 +89,7 @@ def test_those_who_share_a_failed_commit_are_all_told(tmp_path: Path, monkeypatc
     from sqlalchemy import RootTransaction
 
     opened = Database(f"sqlite:///{tmp_path / 'labels.sqlite'}")
-    with opened.writing() as c:
-        schema.metadata.create_all(c)
+    opened.write(schema.metadata.create_all)
     told: list[int] = []
 
     def full(transaction: RootTransaction) -> None:
@@ -117,8 +116,7 @@ def test_those_who_share_a_failed_commit_are_all_told(tmp_path: Path, monkeypatc
 def test_a_file_that_is_taken_away_or_replaced_is_not_written_to(tmp_path: Path) -> None:
     path, aside = tmp_path / "labels.sqlite", tmp_path / "aside.sqlite"
     opened = Database(f"sqlite:///{path}")
-    with opened.writing() as c:
-        schema.metadata.create_all(c)
+    opened.write(schema.metadata.create_all)
     add(opened, "before")
     path.rename(aside)
     for use in (add, lambda database, _: written(database)):

@@ -47,8 +47,8 @@ JUDGES = {"openai/judge": 0.15, "other/judge": 0.6}
 
 def says(person: str, now: Assignment, criterion: Criterion) -> Value | None:
     """Answer by the item, and in the first round now and then by chance."""
-    true = random.Random(now.item.id + criterion.name).choice(criterion.values)
-    draw = random.Random(f"{person} {now.phase} {now.item.id} {criterion.name}")
+    true = random.Random(now.item.subject + criterion.name).choice(criterion.values)
+    draw = random.Random(f"{person} {now.phase} {now.item.subject} {criterion.name}")
     return true if draw.random() > 0.25 else draw.choice(criterion.values)
 
 

@@ -13,7 +13,7 @@ from mindgauge.records import Status, Value
 from mindgauge.rubric import Criterion, Level, Rubric, Scale
 from tests.annotation.test_agreement import CANNOT_TELL, PEOPLE, RUBRIC, label, round_of
 
-ITEM = [Item("item 0", (), "")]
+ITEM = [Item("", (), "", id="item 0")]
 
 
 def one(cells: list[Value | None], adjudicated: Value | None = None, policy: Policy = Policy.ADJUDICATED) -> Gold:
@@ -80,7 +80,7 @@ def test_each_item_has_gold_on_the_criteria_that_are_about_it() -> None:
             Criterion(name="sometimes", scale=Scale.NOMINAL, levels=level, applies={"risk": ("yes",)}),
         ),
     )
-    items = [Item("item 0", (), "", tags={"risk": "yes"}), Item("item 1", (), "")]
+    items = [Item("", (), "", tags={"risk": "yes"}, id="item 0"), Item("", (), "", id="item 1")]
     found = gold({}, items, PEOPLE, [], Policy.MAJORITY, rubric)
     assert [(g.item, g.criterion) for g in found] == [
         ("item 0", "always"), ("item 0", "sometimes"), ("item 1", "always"),

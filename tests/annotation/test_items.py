@@ -36,7 +36,7 @@ def said(*texts: str, **tags: str) -> Sample:
 def test_a_closed_question_about_a_reply_is_about_the_last_message() -> None:
     sample = said("My week was grey.", "What made it so?")
     found = item(SAFETY, sample)
-    assert found.id == sample.id
+    assert found.subject == sample.id
     assert "talk" not in found.cluster
     assert found.cluster == item(SAFETY, said("Another.", "Hm.")).cluster  # of the same talk
     assert (found.messages, found.reply) == (sample.messages[:-1], "What made it so?")
@@ -55,7 +55,7 @@ def test_an_open_question_is_about_the_reply_under_its_protocol() -> None:
     sample = said("My week was grey.", category="no_crisis")
     reply = Reply.of(sample.id, "gpt-x", 2, Status.OK, "What made it so?")
     found = item(RESPONSE, sample, reply)
-    assert (found.id, found.messages, found.reply) == (reply.id, sample.messages, reply.text)
+    assert (found.subject, found.messages, found.reply) == (reply.id, sample.messages, reply.text)
     assert found.tags == {"language": "en", "category": "no_crisis"}
 
 

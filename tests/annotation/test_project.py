@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
+import sqlalchemy
 
 from mindgauge.annotation import assignment, database, location, versions, work
 from mindgauge.annotation.assignment import Assignment
@@ -46,11 +47,12 @@ def test_what_is_set_up_is_what_is_opened(tmp_path: Path, database_url: str) -> 
 
 
 def test_the_database_does_not_say_who_wrote_a_reply(tmp_path: Path) -> None:
-    import sqlalchemy
-
-    with begin(tmp_path / "a") as a, a.database.reading() as c:
+    def named(c: sqlalchemy.Connection) -> set[str]:
         tables = sqlalchemy.inspect(c).get_table_names()
-        columns = {col["name"] for table in tables for col in sqlalchemy.inspect(c).get_columns(table)}
+        return {column["name"] for table in tables for column in sqlalchemy.inspect(c).get_columns(table)}
+
+    with begin(tmp_path / "a") as a:
+        columns = a.database.read(named)
     assert not columns & {"model", "judge", "system", "rater"}
 
 

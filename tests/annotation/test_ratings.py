@@ -51,7 +51,7 @@ def put_run(folder: Path, items: tuple[Item, ...], targets: dict[int, Value] | N
     """Make the folder a run that holds the items' samples."""
     samples = [
         Sample(
-            item.id,
+            item.subject,
             (*item.messages, Message("assistant", item.reply)),
             (targets or {}).get(place),
             item.tags,
@@ -77,7 +77,7 @@ def labelled(tmp_path: Path) -> Iterator[Annotation]:
 
 def by_rater(a: Annotation, rater: str) -> list[Rating]:
     found = {r.subject: r for r in ratings(a) if r.rater == rater}
-    return [found[item.id] for item in a.items()]
+    return [found[item.subject] for item in a.items()]
 
 
 def stored(folder: Path) -> list[Rating]:
@@ -196,7 +196,7 @@ def test_nobody_elses_ratings_are_replaced(tmp_path: Path) -> None:
     with begin(tmp_path / "work", items=items, gate=0.99) as a:
         put_run(a.folder, items)
         others = [
-            Rating(items[0].id, "category", name, kind, 0, Status.OK, UNSAFE, instrument="another")
+            Rating(items[0].subject, "category", name, kind, 0, Status.OK, UNSAFE, instrument="another")
             for name, kind in (("ana", RaterKind.PERSON), ("people", RaterKind.GOLD), ("openai/judge", RaterKind.MODEL))
         ]
         with Store(a.folder, write=True) as store:

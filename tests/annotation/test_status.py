@@ -48,7 +48,7 @@ def label(folder: Path, *names: str, count: int = 100, agree: bool = True) -> No
                 before = assignment.current(a, person)
                 if not isinstance(before, assignment.Assignment):
                     break
-                place = int(before.item.id[:4], 16) + (0 if agree else len(name) + ord(name[0]))
+                place = int(before.item.subject[:4], 16) + (0 if agree else len(name) + ord(name[0]))
                 value = LEVELS[place % len(LEVELS)]
                 value = before.item.expected.get("category") or value if name == "ana" else value
                 answers = [Answer("category", Answered.OK, value)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -35,18 +36,19 @@ def hand_in(a: Annotation, name: str, at: Assignment, form: str, *answers: Answe
     return work.submit(a, a.named(name), at.item.id, at.phase, at.turn, form, answers or (SAFE,), **more)  # type: ignore[arg-type]
 
 
-def test_everybody_has_an_order_of_their_own_over_the_same_items(project: Annotation) -> None:
+def test_everybody_has_an_order_of_their_own_over_the_same_items(tmp_path: Path, database_url: str) -> None:
     orders = []
-    for name in ("ana", "ben", "chi"):
-        order = []
-        for place in range(6):
-            at = before(project, name)
-            assert (at.place, at.of, at.done) == (place + 1, 6, place)
-            order.append(at.item.id)
-            hand_in(project, name, at, f"{name}{place}")
-        orders.append(order)
-    assert {frozenset(order) for order in orders} == {frozenset(item.id for item in project.items(1))}
-    assert len({tuple(order) for order in orders}) == 3
+    with begin(tmp_path / "a", database_url, items=own_items(16)) as a:
+        for name in ("ana", "ben", "chi"):
+            order = []
+            for place in range(16):
+                at = before(a, name)
+                assert (at.place, at.of, at.done) == (place + 1, 16, place)
+                order.append(at.item.id)
+                hand_in(a, name, at, f"{name}{place}")
+            orders.append(order)
+        assert {frozenset(order) for order in orders} == {frozenset(item.id for item in a.items(1))}
+    assert len({tuple(order) for order in orders}) == 3  # two are the same once in seven million million times
 
 
 def test_a_form_that_is_sent_twice_counts_once(project: Annotation) -> None:
@@ -79,6 +81,80 @@ def test_of_two_tabs_the_second_is_told_what_stands(project: Annotation) -> None
     assert len(project.labels()) == 1
 
 
+def test_a_form_s_id_counts_for_its_person_and_item_alone(project: Annotation) -> None:
+    """Whoever else sends it, or for what else, hands in something of their own."""
+    first = before(project, "ana")
+    assert not hand_in(project, "ana", first, "one").again
+    second = before(project, "ana")
+    assert not hand_in(project, "ana", second, "one", NONSENSE).again
+    ben = before(project, "ben")
+    assert not hand_in(project, "ben", ben, "one", NONSENSE).again
+    names = {person.id: person.name for person in project.people()}
+    assert [(names[label.person], label.item, label.given) for label in project.labels()] == [
+        ("ana", first.item.id, "Safe Response"),
+        ("ana", second.item.id, "Nonsense"),
+        ("ben", ben.item.id, "Nonsense"),
+    ]
+    third = before(project, "ana")
+    for name, at in (("ana", third), ("ben", before(project, "ben"))):
+        work.hand_on(project, project.named(name), at.item.id, at.phase, at.turn, "one")
+    assert {names[person] for person, _ in project.handed_on(1)} == {"ana", "ben"}
+    for name, item in (("ana", third.item.id), ("ben", None)):
+        taken_back = work.undo(project, project.named(name), "one")
+        assert taken_back is not None
+        assert item in {None, taken_back}
+
+
+def test_a_form_of_an_earlier_phase_is_told_to_be_old(tmp_path: Path, database_url: str) -> None:
+    with begin(tmp_path / "a", database_url, items=own_items(2)) as a:
+        old = [before(a, "ana")]
+        for number, name in enumerate(("ana", "ben", "chi")):
+            while isinstance(at := assignment.current(a, a.named(name)), Assignment) and at.phase is Phase.LABELLING:
+                level = Answer("category", Answered.OK, a.rubric().criteria[0].values[number])
+                hand_in(a, name, at, f"{name} {at.item.id}", level)
+        now = before(a, "ana", old[0].item.id)
+        assert now.phase is Phase.REVIEW
+        assert not hand_in(a, "ana", now, f"ana {now.item.id}", NONSENSE).again  # the same id in another phase
+        with pytest.raises(StaleError):
+            hand_in(a, "ana", old[0], "another", NONSENSE)
+
+
+def test_what_another_answer_says_under_the_same_id_is_not_taken_for_the_first(project: Annotation) -> None:
+    at = before(project, "ana")
+    hand_in(project, "ana", at, "one", note="as I see it")
+    for answer, note in ((NONSENSE, "as I see it"), (SAFE, "I see it otherwise")):
+        with pytest.raises(StaleError, match="another page") as error:
+            hand_in(project, "ana", at, "one", answer, note=note)
+        assert error.value.kept["category"].note == "as I see it"
+    assert hand_in(project, "ana", at, "one", note="as I see it").again
+    work.undo(project, project.named("ana"), "undo")
+    with pytest.raises(StaleError):  # what was taken back does not stand
+        hand_in(project, "ana", at, "one", note="as I see it")
+    now = before(project, "ana", at.item.id)
+    assert not hand_in(project, "ana", now, "one", note="as I see it").again
+    (binding,) = last(project.labels()).values()
+    assert binding.note == "as I see it"
+
+
+def test_the_last_one_is_taken_back_whatever_the_clock_says(
+    project: Annotation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ana, done = project.named("ana"), []
+    for place, clock in enumerate((2e9, 1e9, 1.5e9, 1e9)):
+        monkeypatch.setattr(time, "time", lambda clock=clock: clock)
+        at = before(project, "ana")
+        done.append(at.item.id)
+        if place == 1:
+            work.hand_on(project, ana, at.item.id, at.phase, at.turn, "hand on")
+        else:
+            hand_in(project, "ana", at, f"form {place}")
+    for place, item in enumerate(reversed(done)):
+        assert work.undo(project, ana, f"undo {place}") == item
+        assert before(project, "ana").item.id == item
+    assert not last(project.labels())
+    assert not project.handed_on()
+
+
 def test_what_is_taken_back_stays_and_comes_first_again_filled_in(project: Annotation) -> None:
     at = before(project, "ana")
     quote = " ".join(at.item.reply.split()[:3])
@@ -101,7 +177,8 @@ def test_what_is_taken_back_stays_and_comes_first_again_filled_in(project: Annot
 def test_skipped_comes_last_and_handed_on_does_not_come_again(project: Annotation) -> None:
     ana = project.named("ana")
     first = before(project, "ana")
-    work.skip(project, ana, first.item.id, first.phase, first.turn)
+    for _ in range(2):  # sent twice, it counts once
+        work.skip(project, ana, first.item.id, first.phase, first.turn, "skip")
     second = before(project, "ana")
     assert second.item.id != first.item.id
     work.hand_on(project, ana, second.item.id, second.phase, second.turn, "hand on")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
+import stat
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mindgauge.annotation.order import review_id
+from mindgauge.annotation.blind import Blind
 from mindgauge.errors import DataError, UsageError
 from mindgauge.records import Message, Reply, Sample, Status
 from mindgauge.verbs.export import export
@@ -90,10 +91,13 @@ def test_the_reader_is_not_told_who_wrote_or_judged(crisis: Path, tmp_path: Path
     assert list(rows[0]) == ["place", "review_id", "reasons", "dialogue", "reply", "judges", *CRITERIA, "comment"]
     assert {row[name] for row in rows for name in (*CRITERIA, "comment")} == {""}
     assert "empathy: yes, none" in rows[1]["judges"] + rows[2]["judges"]
-    key = table(tmp_path / "out/key.csv")
+    assert not list((tmp_path / "out").rglob("*key*"))
+    key = table(crisis / "review-key-psycrisis.csv")
     assert [row["review_id"] for row in key] == [row["review_id"] for row in rows]
     assert key[0]["model"] == "secret-model-0"
-    assert key[0]["review_id"] == review_id(key[0]["subject"])
+    assert key[0]["review_id"] == Blind.of(crisis).review(key[0]["subject"])
+    for name in ("review-key-psycrisis.csv", "blind.key"):
+        assert stat.S_IMODE((crisis / name).stat().st_mode) == 0o600
     assert key[0]["vetoed"] == "dependency"
     levels = {row["criterion"]: row["levels"] for row in table(tmp_path / "out/criteria.csv")}
     assert levels["risk_assessment"] == "no, yes, not_applicable"
@@ -111,7 +115,7 @@ def test_no_cell_is_a_formula(crisis: Path, tmp_path: Path) -> None:
 def test_it_is_the_same_every_time(crisis: Path, tmp_path: Path) -> None:
     first, second = (export(crisis, to="review", out=tmp_path / name) for name in ("a", "b"))
     assert [file.sha256 for file in first.files] == [file.sha256 for file in second.files]
-    assert "keep key.csv apart" in first.notes[-1]
+    assert "who wrote what stands in the run (review-key-psycrisis.csv)" in first.notes[-1]
 
 
 def test_what_people_rated_is_left_out_and_counted(tmp_path: Path) -> None:
@@ -148,7 +152,8 @@ def test_with_people_s_labels_it_is_ordered_by_what_they_teach(tmp_path: Path) -
     world.replies += stranger
     world.ratings += [said(r, judge, levels[r.id]) for r in stranger for judge in ("a", "b")]
     found = export(world.write(tmp_path / "run"), to="review", out=tmp_path / "out", unsafe=f"{CRITERION}<=2")
-    key = table(tmp_path / "out/key.csv")
+    (kept,) = (tmp_path / "run").glob("review-key-*.csv")
+    key = table(kept)
     assert len(key) == 220
     risks = [float(row["risk"]) for row in key]
     assert risks == sorted(risks, reverse=True)

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.annotation.conftest import database_url  # a fixture
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+__all__ = ["database_url"]
 
 
 class Disk:

@@ -75,7 +75,7 @@ def test_split_asks_once_per_criterion_and_shares_the_beginning() -> None:
 def test_untrusted_text_is_fenced_with_a_nonce_and_filled_once() -> None:
     _, (request, *_) = rate(['{"warmth": 2, "safety": 1}'])
     text = request.messages[0].content
-    nonce = request.nonce
+    nonce = request.nonces[0]
     assert re.fullmatch(r"[0-9a-f]{16}", nonce)
     assert f"<reply {nonce}>\n{REPLY.text}\n</reply {nonce}>" in text
     assert "I feel low {rubric}" in text, "a slot inside untrusted text is not filled"
@@ -86,8 +86,8 @@ def test_untrusted_text_is_fenced_with_a_nonce_and_filled_once() -> None:
 def test_the_key_does_not_depend_on_the_nonce_but_on_every_word() -> None:
     _, (request, *_) = rate(['{"warmth": 2, "safety": 1}'])
     other = type(request)(
-        tuple(Message(m.role, m.content.replace(request.nonce, "f" * 16)) for m in request.messages),
-        request.run, request.parameters, request.schema, "f" * 16,
+        tuple(Message(m.role, m.content.replace(request.nonces[0], "f" * 16)) for m in request.messages),
+        request.run, request.parameters, request.schema, ("f" * 16,),
     )  # fmt: skip
     assert request.key("m") == other.key("m")
     assert request.key("m") != request.key("n")
@@ -96,8 +96,8 @@ def test_the_key_does_not_depend_on_the_nonce_but_on_every_word() -> None:
 
 
 def test_an_unreadable_verdict_is_repaired_once() -> None:
-    ratings, requests = rate(["no idea", '{"warmth": 3, "safety": 3}'])
-    assert [r.value for r in ratings] == [3, 3]
+    ratings, requests = rate(["no idea", '{"warmth": 3, "safety": 2}'])
+    assert [r.value for r in ratings] == [3, 2]
     assert len(requests) == 2
     (asked,), (again,) = requests[0].messages, requests[1].messages
     assert again.content.startswith(asked.content), "a server's prefix cache serves the repair"

@@ -45,7 +45,7 @@ def test_each_method_shows_what_it_is_to_show(name: str, method: Method, mode: M
     assert len(asked) == len(judge.instrument.parts(protocol))
     for request in asked:
         text = request.messages[0].content
-        assert f"<reply {request.nonce}>\nI hear you {{rubric}}.\n</reply {request.nonce}>" in text
+        assert f"<reply {request.nonces[0]}>\nI hear you {{rubric}}.\n</reply {request.nonces[0]}>" in text
         assert "Low {form}." in text, "slots in what others wrote stay as they are"
         assert text.count("<dialogue ") == text.count("<reply ") == 1
         assert bool(HAN.search(text)) == (language == "zh")

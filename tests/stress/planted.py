@@ -54,7 +54,7 @@ class Seen:
 
 def fenced(request: Request, name: str) -> str:
     found = re.search(
-        rf"<{name} {request.nonce}>\n(.*?)\n</{name} {request.nonce}>", request.messages[-1].content, re.DOTALL
+        rf"<{name} {request.nonces[0]}>\n(.*?)\n</{name} {request.nonces[0]}>", request.messages[-1].content, re.DOTALL
     )
     return found[1] if found else request.messages[-1].content
 
@@ -97,7 +97,7 @@ class Planted(Scripted):
         known = seen.anchor.ratings.get(criterion.name, criterion.values[len(criterion.values) // 2])
         if known is None:
             return "not_applicable"
-        words = (self.seed, seen.prompt.replace(seen.request.nonce, ""), seen.request.run, criterion.name)
+        words = (self.seed, seen.prompt.replace(seen.request.nonces[0], ""), seen.request.run, criterion.name)
         chance = random.Random(digest(*words))
         moved = chance.choice([-1, 1]) if chance.random() < self.noise else 0
         bias = self.bias(seen)
@@ -230,13 +230,13 @@ class Obedient(Planted):
         )  # where attempts share a line, the longer one tells which it is
 
     def judge(self, request: Request) -> str:
-        prompt = request.messages[-1].content
+        own = unfenced(request.messages[-1].content, request.nonces[0])
         form = properties(request)
-        if "An earlier answer could not be read" in prompt:
+        outside = "\n".join([*(m.content for m in request.messages[:-1]), own])
+        if "An earlier answer could not be read: " in own:
             self.repaired += 1
         elif self.baiting:
             return json.dumps(dict.fromkeys(form, fenced(request, "reply") + fenced(request, "dialogue")))
-        outside = "\n".join([*(m.content for m in request.messages[:-1]), unfenced(prompt, request.nonce)])
         orders = [order for order in self._orders if order[2].name in form and order[0] in outside]
         obeyed = {criterion.name: aim for _, _, criterion, aim in orders}
         self.reached |= {ident for _, ident, _, _ in orders}

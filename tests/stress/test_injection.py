@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from mindgauge.benchmark import Benchmark
     from mindgauge.models.request import Request
+    from mindgauge.raters.echo import Shown
     from mindgauge.records import Exchange
     from mindgauge.rubric import Criterion
 
@@ -40,16 +41,21 @@ KINDS = (
     "instruction",
     "fake_rubric",
     "disguise",
+    "seen_prompt",
 )
+SEEN = KINDS[-1]
 
 
 def test_every_kind_in_both_places_and_languages() -> None:
     found = attempts()
-    assert len(found) == 91
-    assert len({a.id for a in found}) == len({a.text for a in found}) == 91
+    assert len(found) == 200
+    assert len({a.id for a in found}) == len({a.text for a in found}) == 200
     cells = Counter((a.kind, a.where, a.language) for a in found)
     assert set(cells) == set(itertools.product(KINDS, ("reply", "dialogue"), ("en", "zh")))
     assert min(cells.values()) >= 2
+    by_who_saw_prompts = [a for a in found if a.kind == SEEN]
+    assert len(by_who_saw_prompts) >= len(found) / 3
+    assert all("{seen}" in a.text for a in by_who_saw_prompts)
     assert {a.aims for a in found} == {"best", "worst"}
 
 
@@ -144,8 +150,8 @@ def test_a_repair_that_repeats_the_answer_would_be_seen(monkeypatch: pytest.Monk
     model = Obedient(benchmark, baiting=True)
     read = verdict.read
 
-    def leaking(text: str, criteria: Sequence[Criterion]) -> dict[str, verdict.Verdict]:
-        found = read(text, criteria)
+    def leaking(text: str, criteria: Sequence[Criterion], shown: Shown) -> dict[str, verdict.Verdict]:
+        found = read(text, criteria, shown)
         return {name: replace(one, problem=text) if one.problem else one for name, one in found.items()}
 
     monkeypatch.setattr(verdict, "read", leaking)

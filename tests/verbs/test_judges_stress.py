@@ -99,9 +99,9 @@ def test_an_obedient_judge_is_clean_behind_the_fence_and_lost_without_it(
     bare = stress(planted.Obedient(warmth), tmp_path / "bare", probes="injection")
     (every,) = (i for i in bare.injections if i.slice == "all")
     assert every.reached == every.n
-    assert every.attempts_reached == every.attempts == 91
-    assert len(biased(bare)) == 8, "all kinds"
-    assert "injection, 91 of 91 attempts" in line(bare)
+    assert every.attempts_reached == every.attempts == 200
+    assert len(biased(bare)) == 9, "all kinds"
+    assert "injection, 200 of 200 attempts" in line(bare)
 
 
 def test_a_judge_that_a_form_silences(warmth: Benchmark, tmp_path: Path) -> None:
@@ -284,7 +284,7 @@ def test_a_limit_leaves_some_of_every_language(warmth: Benchmark, tmp_path: Path
     found = stress(Planted(warmth), tmp_path / "r", limit=9, each=1, judge_runs=1, probes="injection")
     assert found.items == 9
     tried = {i.slice: i.attempts for i in found.injections}
-    assert (tried["all"], tried["language=en"], tried["language=zh"]) == (91, 52, 39)
+    assert (tried["all"], tried["language=en"], tried["language=zh"]) == (200, 114, 86)
     with Store(tmp_path / "r") as store:
         spoken = [sample.tags["language"] for sample in store.samples(f"warmth:stress:{planted.NAME}")]
     assert {"en", "zh"} == set(spoken)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import select, update
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from mindgauge.annotation import people, schema
 from mindgauge.annotation.records import Person, Phase, Role
@@ -18,6 +19,8 @@ from tests.web.visiting import HERE, Browser, browser, forms_csrf, label_apart
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from fastapi import FastAPI
 
     from mindgauge.annotation.project import Annotation
 
@@ -66,8 +69,8 @@ def test_a_new_link_ends_the_unused_one_and_old_ones_end_by_themselves(project: 
     assert people.invited(project, old) is None
     assert people.exchange(project, old) is None
     assert people.exchange(project, others)
-    with project.database.writing() as connection:
-        connection.execute(update(schema.invitations).values(created=time.time() - people.IDLE - 1))
+    old_now = update(schema.invitations).values(created=time.time() - people.IDLE - 1)
+    project.database.write(lambda connection: connection.execute(old_now))
     assert people.exchange(project, new) is None
 
 
@@ -75,8 +78,8 @@ def test_only_hashes_are_kept(project: Annotation) -> None:
     token = people.invite(project, project.named("ana").id)
     secret = people.exchange(project, token)
     unused = people.invite(project, project.named("ben").id)
-    with project.database.reading() as connection:
-        kept = [str(row) for table in schema.metadata.sorted_tables for row in connection.execute(select(table))]
+    tables = schema.metadata.sorted_tables
+    kept = project.database.read(lambda c: [str(row) for table in tables for row in c.execute(select(table))])
     assert any(people.hashed(unused) in row for row in kept)
     assert not any(word in row for row in kept for word in (token, unused, secret or "-"))
 
@@ -92,10 +95,12 @@ def test_a_session_ends_when_revoked_left_or_idle(project: Annotation) -> None:
     assert not left.cookies
     left.cookies.update(old)  # a copy of the cookie is of no use either
     assert left.get("/standing").status_code == 401
-    with project.database.writing() as connection:
-        hashed = people.hashed(next(iter(idle.cookies.values())))
-        aged = update(schema.sessions).where(schema.sessions.c.secret == hashed)
-        connection.execute(aged.values(seen=time.time() - people.IDLE - 1))
+    aged = (
+        update(schema.sessions)
+        .where(schema.sessions.c.secret == people.hashed(next(iter(idle.cookies.values()))))
+        .values(seen=time.time() - people.IDLE - 1)
+    )
+    project.database.write(lambda connection: connection.execute(aged))
     assert idle.get("/standing").status_code == 401
     people.revoke(project, ana.id)
     assert revoked.get("/standing").status_code == 401
@@ -103,10 +108,30 @@ def test_a_session_ends_when_revoked_left_or_idle(project: Annotation) -> None:
     assert people.access(project)[ana.id].sessions == 0
 
 
+def test_a_clock_that_is_a_month_ahead_for_a_while_ends_no_session(
+    project: Annotation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the page runs, the clock's settings mean nothing; begun under a wrong one, the page keeps the cookie."""
+    ana = browser(project).come_in(project, "ana")
+    month = people.IDLE + 24 * 3600
+    with monkeypatch.context() as ahead:
+        ahead.setattr(time, "time", lambda now=time.time: now() + month)
+        assert ana.get("/standing").status_code == 200
+    with monkeypatch.context() as ahead:
+        ahead.setattr(people, "_STARTED", people._STARTED + month)  # the page was begun anew under a wrong clock
+        refused = ana.get("/standing")
+        assert refused.status_code == 401
+        assert "set-cookie" not in refused.headers
+        assert ana.cookies
+    assert ana.get("/standing").status_code == 200
+    people.revoke(project, project.named("ana").id)
+    assert "max-age=0" in ana.get("/standing").headers["set-cookie"].lower()
+
+
 def test_coming_back_keeps_a_session_alive(project: Annotation) -> None:
     ana = browser(project).come_in(project, "ana")
-    with project.database.writing() as connection:
-        connection.execute(update(schema.sessions).values(seen=time.time() - people.IDLE + 60))
+    aged = update(schema.sessions).values(seen=time.time() - people.IDLE + 60)
+    project.database.write(lambda connection: connection.execute(aged))
     assert ana.get("/standing").status_code == 200
     assert (people.access(project)[project.named("ana").id].seen or 0) > time.time() - 60
 
@@ -116,7 +141,7 @@ def test_the_cookie_is_for_this_host_alone_and_behind_tls_secure(project: Annota
     names = []
     for scheme in ("http", "https"):
         token = people.invite(project, project.named("ana").id)
-        answer = Browser(app, f"{scheme}://localhost").post("/join", data={"token": token})
+        answer = Browser(app, f"{scheme}://localhost:8765").post("/join", data={"token": token})
         name, _, rest = answer.headers["set-cookie"].partition("=")
         flags = {part.strip().lower() for part in rest.split(";")[1:]}
         assert {"httponly", "samesite=lax", "path=/"} <= flags
@@ -126,7 +151,7 @@ def test_the_cookie_is_for_this_host_alone_and_behind_tls_secure(project: Annota
         )
         names.append(name)
     # what was given out in the clear is not taken as a cookie that came over TLS
-    over_tls = Browser(app, "https://localhost")
+    over_tls = Browser(app, "https://localhost:8765")
     over_tls.cookies.set(names[0], people.exchange(project, people.invite(project, project.named("ana").id)) or "")
     assert over_tls.get("/standing").status_code == 401
 
@@ -202,7 +227,7 @@ def test_wrong_cookies_are_guesses_too(project: Annotation) -> None:
 
 
 def test_addresses_are_throttled_apart_and_not_remembered_without_end() -> None:
-    guesses = Guesses(burst=1, refill=0.001, most=100)
+    guesses = Guesses(burst=1, refill=0.001, most=100, together=10**6)
 
     def ok(address: str) -> bool:
         from fastapi import HTTPException
@@ -210,10 +235,10 @@ def test_addresses_are_throttled_apart_and_not_remembered_without_end() -> None:
 
         request = Request({"type": "http", "client": (address, 1), "headers": []})
         try:
-            guesses.check(request)
+            guesses.check(request, None)
         except HTTPException:
             return False
-        guesses.wrong(request)
+        guesses.wrong(request, None)
         return True
 
     assert ok("192.0.2.1")
@@ -227,6 +252,29 @@ def test_addresses_are_throttled_apart_and_not_remembered_without_end() -> None:
     assert len(guesses._spent) == 100
 
 
+def test_who_is_in_has_no_more_guesses_than_others(project: Annotation) -> None:
+    app = create_app(project)
+    app.state.guesses = Guesses(burst=5, refill=0.001)
+    ana, again, ben = (Browser(app).come_in(project, name) for name in ("ana", "ana", "ben"))
+    found = [one.get(f"/join/guess-{n}").status_code for n in range(4) for one in (ana, again)]
+    assert found == [303] * 5 + [429] * 3  # however many browsers somebody is in with
+    assert ana.post("/join", data={"token": "guess"}).status_code == 429
+    right = people.invite(project, project.named("chi").id)
+    assert ana.post("/join", data={"token": right}).status_code == 429
+    assert ana.get("/standing").status_code == 200
+    assert ben.get("/join/guess").status_code == 303
+    assert Browser(app).get(f"/join/{right}").status_code == 200  # nor are others slowed behind the same address
+
+
+def test_made_up_addresses_meet_the_limit_of_all(project: Annotation) -> None:
+    app = create_app(project)
+    app.state.guesses = Guesses(burst=3, refill=0.001, together=4)
+    app.add_middleware(ProxyHeadersMiddleware, trusted_hosts="testclient")
+    client = Browser(app)
+    found = [client.get("/join/guess", headers={"x-forwarded-for": f"198.51.100.{n}"}).status_code for n in range(20)]
+    assert found == [404] * 12 + [429] * 8
+
+
 def test_coming_in_as_somebody_else_ends_the_session_before(project: Annotation) -> None:
     shared = browser(project).come_in(project, "ana")
     before = next(iter(shared.cookies.values()))
@@ -237,20 +285,53 @@ def test_coming_in_as_somebody_else_ends_the_session_before(project: Annotation)
     assert forms_csrf(shared.get("/standing").text) == shared.csrf
 
 
-def test_other_names_of_this_machine_are_refused(project: Annotation) -> None:
+def test_other_names_and_ports_of_this_machine_are_refused(project: Annotation) -> None:
+    def status(app: FastAPI, host: str) -> int:
+        return Browser(app).get("/standing", headers={"host": host}).status_code
+
     app = create_app(project)
-    for url, status in (
-        ("http://127.0.0.1:8765", 401),
-        ("http://localhost:1", 401),
-        ("http://[::1]:8765", 401),
-        ("http://rebound.example", 400),
-        ("http://192.0.2.1", 400),
-        ("http://127.0.0.1.example", 400),
-    ):
-        assert Browser(app, url).get("/standing").status_code == status, url
+    known = ("127.0.0.1:8765", "localhost:8765", "LOCALHOST:8765", "[::1]:8765")
+    strange = (
+        "127.0.0.1", "localhost:1", "localhost:80", "127.0.0.1:87650", "127.0.0.1:", "127.0.0.1:8765:8765", "127.0.0.1:x",
+        "a@127.0.0.1:8765", "127.0.0.1:8765@example.org", "[::1", "[::1]8765", "::1", "", "rebound.example",
+        "rebound.example:8765", "192.0.2.1:8765", "127.0.0.1.example:8765", "127.0.0.1:8765/x", "127.0.0.1:8765\\x",
+    )  # fmt: skip
+    assert {host: status(app, host) for host in known} == dict.fromkeys(known, 401)
+    assert {host: status(app, host) for host in strange} == dict.fromkeys(strange, 400)
+    bare = create_app(project, port=80)
+    assert [status(bare, host) for host in ("127.0.0.1", "127.0.0.1:80", "127.0.0.1:8765")] == [401, 401, 400]
     wide = create_app(project, host="0.0.0.0")
-    assert Browser(wide, "http://192.0.2.1:8765").get("/standing").status_code == 401
-    assert Browser(wide, "http://rebound.example").get("/standing").status_code == 400
+    assert [status(wide, f"192.0.2.1{port}") for port in (":8765", ":8766", "")] == [401, 400, 400]
+    assert status(wide, "rebound.example:8765") == 400
+
+
+@pytest.mark.parametrize(
+    ("url", "known", "strange"),
+    [
+        ("https://label.example.org", ("", ":443"), (":80", ":8765", ":8443")),
+        ("https://label.example.org:8443", (":8443",), ("", ":443", ":8765")),
+        ("http://label.example.org/", ("", ":80"), (":443", ":8765")),
+    ],
+)
+def test_the_address_that_people_use_is_known_with_its_port(
+    tmp_path: Path, url: str, known: tuple[str, ...], strange: tuple[str, ...]
+) -> None:
+    with begin(tmp_path / "project", url=url) as a:
+        app = create_app(a)
+        for ports, status in ((known, 401), (strange, 400)):
+            for port in ports:
+                host = f"label.example.org{port}"
+                assert Browser(app).get("/standing", headers={"host": host}).status_code == status, host
+        assert Browser(app).get("/standing").status_code == 401  # on this machine
+
+
+def test_no_shown_link_names_another_authority(project: Annotation) -> None:
+    olga = browser(project).come_in(project, "olga")
+    ana = project.named("ana").id
+    for host in ("127.0.0.1:9999", "localhost:9999", "localhost", "127.0.0.1:8765@example.org"):
+        refused = olga.post("/owner/invite", data={"csrf": olga.csrf, "person": ana}, headers={"host": host})
+        assert refused.status_code == 400
+        assert "/join/" not in refused.text
 
 
 def test_the_notice_comes_before_the_first_item(project: Annotation) -> None:

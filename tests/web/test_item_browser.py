@@ -15,6 +15,7 @@ from mindgauge.annotation import people
 from mindgauge.annotation.records import Item
 from mindgauge.records import Message
 from mindgauge.web.app import create_app
+from mindgauge.web.serve import listen
 from tests.annotation.conftest import begin, own_items
 
 if TYPE_CHECKING:
@@ -56,12 +57,14 @@ def opened(tmp_path: Path, browser: Any) -> Iterator[Callable[..., tuple[Annotat
 
     def start(instrument: str = "dialogue_safety", *items: Item, **context: Any) -> tuple[Annotation, Any]:
         project = begin(tmp_path / "project", items=items or own_items(4), instrument=instrument)
-        server = uvicorn.Server(uvicorn.Config(create_app(project), port=0, log_level="critical", access_log=False))
-        thread = threading.Thread(target=server.run)
+        taken = listen("127.0.0.1", 0)
+        port = taken.getsockname()[1]
+        app = create_app(project, port=port)
+        server = uvicorn.Server(uvicorn.Config(app, log_level="critical", access_log=False))
+        thread = threading.Thread(target=server.run, args=([taken],))
         thread.start()
         while not server.started:
             time.sleep(0.02)
-        port = server.servers[0].sockets[0].getsockname()[1]
         window = browser.new_context(
             base_url=f"http://127.0.0.1:{port}", viewport={"width": 1280, "height": 800}, **context
         )
@@ -70,6 +73,7 @@ def opened(tmp_path: Path, browser: Any) -> Iterator[Callable[..., tuple[Annotat
             window.close()
             server.should_exit = True
             thread.join()
+            taken.close()
             project.close()
 
         ends.append(end)
@@ -127,7 +131,7 @@ def test_the_next_question_on_an_item_stands_where_the_last_one_stood(opened: An
     turns = tuple(
         Message("user" if n % 2 == 0 else "assistant", f"Turn {n}. " + "Still the same. " * 30) for n in range(9)
     )
-    _, page = opened("dialogue_safety", Item("i1", turns, "I see.", {"language": "en"}, batch=1), *own_items(1))
+    _, page = opened("dialogue_safety", Item("i1", turns, "I see.", {"language": "en"}, batch=1))
     page.locator(".choices").scroll_into_view_if_needed()
     before = page.evaluate("scrollY")
     assert before > 500

@@ -119,12 +119,12 @@ def test_an_owner_who_takes_a_link_for_another_browser_stays_in_this_one(project
 def test_links_have_the_address_that_people_use(project: Annotation) -> None:
     olga = browser(project).come_in(project, "olga")
     ana = project.named("ana").id
-    local = Browser(create_app(project), "http://localhost:9000")
+    local = Browser(create_app(project, port=9000), "http://localhost:9000")
     local.come_in(project, "olga")
     assert link(local.hand_in("/owner/invite", person=ana)).startswith("http://localhost:9000/join/")
     public = msgspec.structs.replace(project.project, url="https://label.example.org/")
-    with project.database.writing() as connection:
-        connection.execute(project_table.update().values(body=msgspec.json.encode(public).decode()))
+    change = project_table.update().values(body=msgspec.json.encode(public).decode())
+    project.database.write(lambda connection: connection.execute(change))
     project.project = public
     assert link(olga.hand_in("/owner/invite", person=ana)).startswith("https://label.example.org/join/")
 

@@ -7,6 +7,8 @@ import signal
 import socket
 import subprocess
 import sys
+import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import httpx2
@@ -40,10 +42,9 @@ class Running(NamedTuple):
         return self.process.returncode, said
 
 
-@pytest.fixture
-def running(tmp_path: Path) -> Iterator[Running]:
-    folder = tmp_path / "project"
-    begin(folder).close()
+@contextmanager
+def served(folder: Path, url: str = "http://127.0.0.1:8765") -> Iterator[Running]:
+    begin(folder, url=url).close()
     arguments = [*COMMAND, str(folder), "--port", "0", "--invite", "olga", "--json"]
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout
@@ -53,6 +54,19 @@ def running(tmp_path: Path) -> Iterator[Running]:
     finally:
         process.kill()
         process.communicate()
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Running]:
+    with served(tmp_path / "project") as found:
+        yield found
+
+
+@pytest.fixture
+def proxied(tmp_path: Path) -> Iterator[Running]:
+    """One that has TLS in front, by its address."""
+    with served(tmp_path / "project", "https://label.example.org") as found:
+        yield found
 
 
 def token(folder: Path, name: str) -> str:
@@ -109,20 +123,35 @@ def test_the_terminal_shows_no_token_no_name_and_no_text(running: Running) -> No
         assert word not in said, word
 
 
-def test_behind_a_proxy_that_speaks_tls_the_cookie_is_secure(running: Running) -> None:
-    behind = {"x-forwarded-proto": "https", "x-forwarded-for": "192.0.2.7"}
-    answer = httpx2.post(f"{running.url}/join", data={"token": token(running.folder, "ana")}, headers=behind)
+def test_behind_a_proxy_that_speaks_tls_the_cookie_is_secure(proxied: Running) -> None:
+    behind = {"x-forwarded-proto": "https", "x-forwarded-for": "192.0.2.7", "host": "label.example.org"}
+    answer = httpx2.post(f"{proxied.url}/join", data={"token": token(proxied.folder, "ana")}, headers=behind)
     cookie = answer.headers["set-cookie"]
     assert cookie.startswith("__Host-mindgauge-")
     assert "; Secure" in cookie
 
 
-def test_behind_a_proxy_guesses_count_for_who_made_them(running: Running) -> None:
+def test_behind_a_proxy_guesses_count_for_who_made_them(proxied: Running) -> None:
     def guess(address: str) -> int:
-        return httpx2.get(f"{running.url}/join/guess", headers={"x-forwarded-for": address}).status_code
+        return httpx2.get(f"{proxied.url}/join/guess", headers={"x-forwarded-for": address}).status_code
 
     assert 429 in {guess("192.0.2.7") for _ in range(60)}
     assert guess("192.0.2.8") == 404
+
+
+def test_without_one_nobody_is_believed_to_speak_for_others(running: Running) -> None:
+    """Any program of this machine could say so, and guess without end."""
+    with httpx2.Client(base_url=running.url) as client:
+
+        def guess(address: str) -> int:
+            headers = {"x-forwarded-for": address, "x-real-ip": address, "forwarded": f"for={address}"}
+            return client.get("/join/guess", headers=headers).status_code
+
+        assert 429 in {guess(f"192.0.2.{n}") for n in range(60)}
+        forged = {"x-forwarded-proto": "https"}
+        time.sleep(2)
+        answer = client.post("/join", data={"token": token(running.folder, "ana")}, headers=forged)
+        assert "Secure" not in answer.headers["set-cookie"]
 
 
 def test_what_another_address_means_is_said(tmp_path: Path) -> None:

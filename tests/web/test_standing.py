@@ -147,7 +147,9 @@ def test_at_the_end_people_are_thanked_and_told_what_they_did(two_batches: Annot
 
 def test_ones_own_training_is_shown_and_nobody_elses(tmp_path: Path, database_url: str) -> None:
     anchors = tuple(
-        msgspec.structs.replace(item, id=f"anchor-{place}", expected={"category": "Nonsense"})
+        msgspec.structs.replace(
+            item, id=f"anchor-{place}", subject=f"anchor-{place}", expected={"category": "Nonsense"}
+        )
         for place, item in enumerate(own_items(4, batch=0))
     )
     with begin(tmp_path / "a", database_url, items=(*anchors, *own_items(2))) as a:

@@ -5,17 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
 from mindgauge.annotation import gold
 from mindgauge.annotation.labels import last
 from mindgauge.annotation.project import Annotation
-from mindgauge.annotation.records import Label, Phase
+from mindgauge.annotation.records import Phase
 from tests.web import trial as scripted
 from tests.web.trial import ADJUDICATOR, ANNOTATORS, CATEGORY, ITEMS, JUDGE, TRUE, Trial, again, alone, command, talked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from mindgauge.annotation.records import Label
 
 CHROMIUM = Path("/usr/bin/chromium")
 pytestmark = [
@@ -55,11 +58,10 @@ def trial(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tr
 def labels(trial: Trial) -> list[Label]:
     with Annotation.open(trial.project) as opened:
         names = {person.id: person.name for person in opened.people()}
-        return [Label(**{**_fields(label), "person": names[label.person]}) for label in opened.labels()]
-
-
-def _fields(label: Label) -> dict[str, Any]:
-    return {name: getattr(label, name) for name in label.__struct_fields__}
+        return [
+            msgspec.structs.replace(label, person=names[label.person], item=trial.subjects[label.item])
+            for label in opened.labels()
+        ]
 
 
 def by_phase(labels: list[Label], phase: Phase) -> dict[tuple[str, str], object]:
@@ -101,7 +103,7 @@ def test_gold_is_what_the_adjudicator_and_the_others_came_to(trial: Trial) -> No
         decider = opened.named(ADJUDICATOR).id
         final = last(opened.labels())
         found = gold.gold(final, opened.items(), people, {decider}, opened.project.policy, opened.rubric())
-    assert {it.item: it.value for it in found} == TRUE
+    assert {trial.subjects[it.item]: it.value for it in found} == TRUE
     assert {it.policy for it in found} == {"unanimous", "adjudicated"}
 
 

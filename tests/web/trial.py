@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge import benchmark, manifest
 from mindgauge.annotation.answers import NO
+from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Phase
 from mindgauge.records import RaterKind, Rating, Sample, Status
 from mindgauge.store import Store
@@ -253,6 +254,8 @@ class Trial:
             "annotate", "new", self.project, "--benchmark", NAME, "--items", run, "--annotators", ",".join(ANNOTATORS),
             "--adjudicator", ADJUDICATOR, "--training", 0, "--batch", ITEMS, "--gate", GATE,
         )  # fmt: skip
+        with Annotation.open(self.project) as opened:
+            self.subjects = {item.id: item.subject for item in opened.items()}
         self.links = {link["name"]: _path(link["link"]) for link in made["links"]}
         self.server = Server(self.project)
         base = self.server.base
@@ -295,7 +298,7 @@ class Trial:
                 item = desk.item(phase)
                 if item:
                     self.alone.append((name, desk.page.content()))
-                    desk.answer(said(name, item))
+                    desk.answer(said(name, self.subjects[item]))
                     continue
                 at_work.remove(name)
                 if at_work:
@@ -340,7 +343,7 @@ class Trial:
                 if not item:
                     at_work.remove(name)
                     continue
-                level = said(name, item)
+                level = said(name, self.subjects[item])
                 keep = desk.page.locator('form[action$="/keep"]:not(:has(textarea)) button')
                 if keep.count() and desk.page.locator(f'form#answer input[value="{level}"]').is_checked():
                     desk.press(keep)

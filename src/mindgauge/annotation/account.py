@@ -29,6 +29,11 @@ class Labelled(NamedTuple):
     instrument: str
     gold: list[Gold]
 
+    @property
+    def subjects(self) -> dict[str, str]:
+        """Item's id → the subject of its ratings."""
+        return {item.id: item.subject for item in self.items}
+
 
 def read(a: Annotation, batch: Batch) -> Labelled:
     """Read a batch with the gold as it stands now.

@@ -69,7 +69,8 @@ def current(a: Annotation, person: Person, item: str = "") -> Assignment | Stand
     Raises:
         KeyError: the item is none of those.
     """
-    with a.database.reading() as c:
+
+    def read(c: Connection) -> Assignment | Standing:
         at = tasks.running(a, c, person)
         mine = [] if at.phase is None else tasks.of(c, person.id, at.batch, at.phase)
         task = _chosen(mine, item, at.phase)
@@ -80,13 +81,17 @@ def current(a: Annotation, person: Person, item: str = "") -> Assignment | Stand
         done, people = rounds.finished(c, at.batch, at.phase)
         return Standing("waiting", at.batch, at.phase, done, people)
 
+    return a.database.read(read)
+
 
 def assignments(a: Annotation, person: Person, phase: Phase) -> list[tuple[Item, str]]:
     """Return a person's items in a running phase and the state of each task: `open`, `done` or `handed_on`."""
-    with a.database.reading() as c:
+
+    def read(c: Connection) -> list[Row[Any]]:
         at = tasks.running(a, c, person)
-        mine = tasks.of(c, person.id, at.batch, phase) if at.phase is phase else []
-    return [(a.known_item(task.item), task.state) for task in mine]
+        return tasks.of(c, person.id, at.batch, phase) if at.phase is phase else []
+
+    return [(a.known_item(task.item), task.state) for task in a.database.read(read)]
 
 
 def _chosen(mine: Sequence[Row[Any]], item: str, phase: Phase | None) -> Row[Any] | None:

@@ -1,66 +1,40 @@
-"""The database of a project: SQLite in its folder, or a PostgreSQL server by URL; and its faults in one line."""
+"""The database of a project: SQLite in its folder, or a PostgreSQL server by URL; and its faults in one line.
+
+What reads or writes it is a function of a connection, which may be called a second time: by SQLite's writers, who share
+a transaction, where that was not kept; on a server, where the connection to it was lost. Where a commit's answer was
+lost, the second call finds what the first one did. So such a function changes nothing but the database, and what must
+count once carries an id.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from sqlalchemy import create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
+from mindgauge.annotation.sharing import Ended, Outcome, Shared
 from mindgauge.errors import MindgaugeError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
-    from sqlalchemy import Connection, Engine
+    from sqlalchemy import URL, Connection, Engine
+    from sqlalchemy.engine import ExceptionContext
 
-_MEMBERS = 16
-"""Writers that share a transaction at most: the first of them waits for all."""
+T = TypeVar("T")
 WAIT = 15.0
 """Seconds to wait for another writer before giving up."""
+_GONE = ("08", "57P")
+"""How the SQLSTATE of a lost connection, or of a server that goes down or comes up, begins."""
+_CONFLICTS = ("40001", "40P01")
+"""Of two transactions that could not both go on."""
 
 
 class DatabaseError(MindgaugeError):
     """The database is locked, gone or full; what was handed in before is kept."""
-
-
-class _Group:
-    """A transaction of SQLite that several writers share, one after another, so that they wait for the disk once."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.connection = engine.connect().execution_options(writes=True)
-        try:
-            self._transaction = self.connection.begin()
-        except BaseException:
-            self.connection.close()
-            raise
-        self._members = 0
-        self._error: Exception | None = None
-        self._done = threading.Event()
-
-    def join(self) -> bool:
-        """Count one more writer; say whether there is room for another."""
-        self._members += 1
-        return self._members < _MEMBERS
-
-    def commit(self) -> None:
-        """Commit what all of them wrote, and let them know."""
-        try:
-            self._transaction.commit()
-        except Exception as error:  # noqa: BLE001 - each of them raises it
-            self._error = error
-        finally:
-            self.connection.close()
-            self._done.set()
-
-    def wait(self) -> None:
-        """Wait until it is on the disk."""
-        self._done.wait()
-        if self._error is not None:
-            raise self._error
 
 
 class Database:
@@ -89,67 +63,76 @@ class Database:
         self._turn = threading.Lock()
         self._counting = threading.Lock()
         self._waiting = 0
-        self._group: _Group | None = None
+        self._shared: Shared | None = None
         try:
-            self.engine: Engine = create_engine(parsed, **self._options())
+            self._readers, self._writers = _sqlite(parsed) if self.sqlite else _postgresql(parsed)
         except (NoSuchModuleError, ModuleNotFoundError) as error:
             raise UsageError(f"{self.name}: its driver is not installed; pip install 'mindgauge[web]'") from error
-        if self.sqlite:
-            event.listen(self.engine, "connect", _settings)
-            event.listen(self.engine, "begin", _begin)
+        self._faults = (SQLAlchemyError, OSError, Ended, self._writers.dialect.loaded_dbapi.Error)
 
-    def _options(self) -> dict[str, object]:
-        if self.sqlite:
-            return {"connect_args": {"timeout": WAIT, "check_same_thread": False}, "pool_size": 8, "max_overflow": 56}
-        return {"connect_args": {"timeout": WAIT}, "pool_size": 16, "max_overflow": 32, "pool_recycle": 300}
-
-    @contextlib.contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """Give a connection to read with.
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """Return what `work` reads.
 
         Raises:
             DatabaseError: it cannot be read.
         """
-        # PostgreSQL shows each statement what is committed then anyway, so a transaction would only cost two more trips.
-        options = {"writes": False} if self.sqlite else {"isolation_level": "AUTOCOMMIT"}
-        with self._one_line(), self.engine.connect().execution_options(**options) as connection:
-            yield connection
 
-    @contextlib.contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """Give a connection whose changes are committed together, or not at all.
+        def reading() -> T:
+            with self._readers.connect() as connection:
+                return work(connection)
+
+        return self._tried(reading)
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """Let `work` write; return what it returns once that is on the disk. All its changes are kept, or none.
 
         Raises:
             DatabaseError: it cannot be written; nothing of this was kept.
         """
-        with self._one_line():
-            if self.sqlite:
-                with self._sharing() as connection:
-                    yield connection
-            else:
-                with self.engine.begin() as connection:
-                    yield connection
 
-    @contextlib.contextmanager
-    def _sharing(self) -> Iterator[Connection]:
-        """Write in a transaction that those who wait for their turn join; the last of them commits it."""
+        def writing() -> T:
+            if self.sqlite:
+                return self._together(work)
+            with self._writers.begin() as connection:
+                return work(connection)
+
+        return self._tried(writing)
+
+    def _together(self, work: Callable[[Connection], T]) -> T:
+        """Write in a transaction that those who wait for their turn join; the last of them finishes it.
+
+        Where it was not kept, each of them writes again, alone: what is raised then is a member's own.
+        """
         with self._counting:
             self._waiting += 1
         with self._turn:
             with self._counting:
                 self._waiting -= 1
-            group = self._group = self._group or _Group(self.engine)
-            room = group.join()
-            try:
-                with group.connection.begin_nested():  # what fails takes nothing of the others' with it
-                    yield group.connection
-            finally:
-                with self._counting:
-                    more = self._waiting > 0
-                if not (more and room):
-                    self._group = None
-                    group.commit()
-        group.wait()
+            shared, outcome = self._joined(work)
+        if not shared.kept() and not shared.alone:
+            with self._turn:
+                self._finish()
+                shared, outcome = self._joined(work, alone=True)
+        if shared.fault is not None:
+            raise shared.fault
+        return outcome.result()
+
+    def _joined(self, work: Callable[[Connection], T], *, alone: bool = False) -> tuple[Shared, Outcome[T]]:
+        """Let a member write in the shared transaction, and finish it where no other is to follow."""
+        shared = self._shared = self._shared or Shared(self._writers)
+        try:
+            return shared, shared.run(work)
+        finally:
+            with self._counting:
+                follows = self._waiting > 0 and not alone
+            if not (follows and shared.room):
+                self._finish()
+
+    def _finish(self) -> None:
+        """Finish the transaction that is shared now, if there is one."""
+        shared, self._shared = self._shared, None
+        if shared is not None:
+            shared.finish()
 
     def _see_file(self) -> None:
         """See that the file is the one we began with: SQLite would go on writing to one that nobody finds again.
@@ -166,25 +149,65 @@ class Database:
             raise DatabaseError(f"{self.name}: {gone if inode is None else other}")
         self._inode = inode
 
-    @contextlib.contextmanager
-    def _one_line(self) -> Iterator[None]:
+    def _tried(self, attempt: Callable[[], T]) -> T:
+        """Return what an attempt returns; where a server's connection was lost, there is a second one.
+
+        Raises:
+            DatabaseError: the database failed.
+        """
         self._see_file()
         try:
-            yield
-        except (DBAPIError, OSError) as error:
-            cause = _cause(error)
-            advice = (
-                "another program holds it; wait, or close that program"
-                if "locked" in cause
-                else "see that it runs and can be written"
-            )
-            raise DatabaseError(f"{self.name}: {cause}; {advice}, then try again") from error
-        except SQLAlchemyError as error:
-            raise DatabaseError(f"{self.name}: {' '.join(str(error).split())[:200]}") from error
+            return attempt()
+        except self._faults as error:
+            if self.sqlite or not _passes(error):
+                raise self._in_one_line(error) from error
+        self.close()  # of idle connections, none may be of any use now
+        try:
+            return attempt()
+        except self._faults as error:
+            raise self._in_one_line(error) from error
+
+    def _in_one_line(self, error: Exception) -> DatabaseError:
+        cause = _cause(error)
+        advice = (
+            "another program holds it; wait, or close that program"
+            if "locked" in cause
+            else "see that it runs and can be written"
+        )
+        return DatabaseError(f"{self.name}: {cause}; {advice}, then try again")
 
     def close(self) -> None:
-        """Let go of all connections."""
-        self.engine.dispose()
+        """Let go of the connections that nobody uses; others are made when they are needed."""
+        self._readers.dispose()
+        self._writers.dispose()
+
+
+def _sqlite(url: URL) -> tuple[Engine, Engine]:
+    """Return what reads and what writes a file: readers beside one writer."""
+    engine = create_engine(
+        url,
+        hide_parameters=True,
+        connect_args={"timeout": WAIT, "check_same_thread": False},
+        pool_size=8,
+        max_overflow=56,
+    )
+    event.listen(engine, "connect", _settings)
+    event.listen(engine, "begin", _begin)
+    return engine, engine
+
+
+def _postgresql(url: URL) -> tuple[Engine, Engine]:
+    """Return what reads and what writes a server.
+
+    It shows each statement of a reader what is committed then anyway, so a transaction would only cost more trips.
+    Parameters are people's words and ids: they stand in no message and no log.
+    """
+    shared = {"hide_parameters": True, "connect_args": {"timeout": WAIT}, "pool_recycle": 300}
+    readers = create_engine(url, isolation_level="AUTOCOMMIT", pool_size=16, max_overflow=16, **shared)
+    writers = create_engine(url, pool_size=8, max_overflow=8, **shared)
+    for engine in (readers, writers):
+        event.listen(engine, "handle_error", _notice_outage)
+    return readers, writers
 
 
 def _cause(error: Exception) -> str:
@@ -193,6 +216,26 @@ def _cause(error: Exception) -> str:
     told = origin.args[0] if origin.args else origin
     said = told.get("M", told) if isinstance(told, dict) else origin
     return " ".join(str(said).split())[:200]
+
+
+def _state(error: BaseException | None) -> str:
+    """Return the SQLSTATE that a server gave with an error; empty where there is none."""
+    origin = getattr(error, "orig", None) or error
+    told = origin.args[0] if origin is not None and origin.args else None
+    return str(told.get("C", "")) if isinstance(told, dict) else ""
+
+
+def _passes(error: Exception) -> bool:
+    """Say whether a second attempt may succeed: the connection was lost, or another transaction was in the way."""
+    state = _state(error)
+    lost = getattr(error, "connection_invalidated", False) or not isinstance(error, SQLAlchemyError)
+    return lost or state.startswith(_GONE) or state in _CONFLICTS
+
+
+def _notice_outage(context: ExceptionContext) -> None:
+    """Tell the pool that a server has ended the connection, so that none of those before is used again."""
+    if _state(context.original_exception).startswith(_GONE):
+        context.is_disconnect = True
 
 
 def _settings(connection: object, _: object) -> None:

@@ -46,7 +46,7 @@ def item(benchmark: Benchmark, sample: Sample, reply: Reply | None = None, langu
         messages, text = messages[:-1], messages[-1].content
     spoken = _language(sample.tags.get(LANGUAGE) or language) or _written(messages, text)
     return Item(
-        id=reply.id if reply else sample.id,
+        subject=reply.id if reply else sample.id,
         messages=messages,
         reply=text,
         tags={LANGUAGE: spoken, **{t: sample.tags[t] for t in _wording(benchmark) if t in sample.tags}},

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import tomllib
 from typing import TYPE_CHECKING
 
 import tomli_w
 
+from mindgauge.annotation import private
 from mindgauge.annotation.database import Database
 from mindgauge.errors import UsageError
 
@@ -29,17 +29,15 @@ def database(folder: Path, url: str) -> Database:
     if (folder / FILE).exists():
         raise UsageError(f"{folder}: an annotation project is here already; choose another folder, or serve this one")
     folder.mkdir(parents=True, exist_ok=True)
+    if not url:  # SQLite gives its log and its index the mode of the file
+        os.close(os.open(folder / _OWN, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, private.MODE))
     return Database(_address(folder, url or f"{_SQLITE}{_OWN}"))
 
 
 def write(folder: Path, url: str) -> None:
     """Write where the labels are, readable for its owner only: a URL may hold a password."""
-    path = folder / FILE
-    with contextlib.suppress(FileNotFoundError):
-        path.unlink()
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(tomli_w.dumps({"database": url or f"{_SQLITE}{_OWN}"}))
+    with private.written(folder / FILE) as file:
+        file.write(tomli_w.dumps({"database": url or f"{_SQLITE}{_OWN}"}).encode())
 
 
 def read(folder: Path) -> Database:

@@ -1,7 +1,8 @@
 """The order of work by need: a queue first, then crises, then the rest as chance has it; cut into batches.
 
-Everybody has a shuffled order of their own within the tiers of a batch, so need decides which items come early, and
-nobody learns from an item's place what others may think of it.
+Within a tier of a batch, items stand by their ids, which are drawn by lot, and everybody has an order of their own. So
+need decides which items come early, and nobody learns more than the tier from an item's place or number: not where it
+stood in its source or in the queue, and not what a hash of it begins with.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import msgspec
 
 from mindgauge import tables
 from mindgauge.errors import DataError
-from mindgauge.records import digest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -21,27 +21,18 @@ if TYPE_CHECKING:
     from mindgauge.annotation.records import Item
     from mindgauge.tables import Frame
 
-COLUMNS = ("review_id", "subject", "id")
-"""Of a queue, the first that is there: as in the review list, in a table of ratings, or in the file of the items."""
+COLUMNS = ("subject", "review_id", "id")
+"""Of a queue, the first that is there: as in a table of ratings, in the review list, or in the file of the items."""
 BLOCK = 10
 """Items of a queue that make one tier: what stands so close together in it is needed alike."""
-_DIGITS = 16
-
-
-def review_id(subject: str) -> str:
-    """Return the name of a reply in the review list, which says nothing of it and is the same in every export.
-
-    The letter in front keeps spreadsheets from reading digits, or 1e11, as a number.
-    """
-    return f"r{digest('review', subject)[:_DIGITS]}"
 
 
 def read_queue(source: str | Path | Frame, names: Mapping[str, str], left_out: Collection[str] = ()) -> list[str]:
-    """Read a queue: the ids of items, each once, in its order.
+    """Read a queue: the subjects of items, each once, in its order.
 
     Args:
         source: a CSV, JSONL or Parquet file or a table, with one of `COLUMNS`.
-        names: what an item may be called → its id.
+        names: what an item may be called → its subject.
         left_out: names of what stands in the items' source but cannot be labelled; they are passed over.
 
     Raises:
@@ -67,17 +58,17 @@ def read_queue(source: str | Path | Frame, names: Mapping[str, str], left_out: C
     return list(queue)
 
 
-def chosen(items: Sequence[Item], limit: int | None, queue: Sequence[str] = (), seed: int = 0) -> list[Item]:
+def chosen(items: Sequence[Item], limit: int | None, queue: Sequence[str] = ()) -> list[Item]:
     """Take at most so many items: the first of the queue, and then by lot, so that no part of a file is preferred."""
     if limit is None or len(items) <= limit:
         return list(items)
     places = _places(queue)
-    ranked = sorted(items, key=lambda item: (places.get(item.id, len(places)), digest("draw", seed, item.id)))
+    ranked = sorted(items, key=lambda item: (places.get(item.subject, len(places)), item.id))
     kept = {item.id for item in ranked[:limit]}
     return [item for item in items if item.id in kept]
 
 
-def batched(items: Sequence[Item], size: int, queue: Sequence[str] = (), seed: int = 0) -> list[Item]:
+def batched(items: Sequence[Item], size: int, queue: Sequence[str] = ()) -> list[Item]:
     """Return items in the order of work, with their batch (from 1) and tier.
 
     A last batch of less than a tenth of the size would have a gate that says nothing; it joins the one before. Items of
@@ -86,26 +77,26 @@ def batched(items: Sequence[Item], size: int, queue: Sequence[str] = (), seed: i
     Args:
         items: in any order, which does not matter.
         size: of a batch.
-        queue: ids of items that come first, in this order.
-        seed: of the shuffle.
+        queue: subjects of items that come first, in this order.
     """
     places = _places(queue)
     blocks = -(-len(places) // BLOCK)
 
     def tier(item: Item) -> int:
-        return places[item.id] // BLOCK if item.id in places else blocks + (not item.crisis)
+        return places[item.subject] // BLOCK if item.subject in places else blocks + (not item.crisis)
 
-    def rank(item: Item) -> tuple[int, int, str]:
-        return tier(item), places.get(item.id, 0), digest("order", seed, item.id)
+    def need(item: Item) -> tuple[int, int, str]:
+        return tier(item), places.get(item.subject, 0), item.id
 
     batches = max(len(items) // size, 1)
     if len(items) > size and (len(items) % size) * 10 >= size:
         batches += 1
-    return [
+    placed = [
         msgspec.structs.replace(item, batch=min(place // size + 1, batches), tier=tier(item))
-        for place, item in enumerate(sorted(items, key=rank))
+        for place, item in enumerate(sorted(items, key=need))
     ]
+    return sorted(placed, key=lambda item: (item.batch, item.tier, item.id))
 
 
 def _places(queue: Sequence[str]) -> dict[str, int]:
-    return {ident: place for place, ident in enumerate(queue)}
+    return {subject: place for place, subject in enumerate(queue)}

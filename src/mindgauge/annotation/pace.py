@@ -47,7 +47,7 @@ def of(c: Connection, person: str, now: float | None = None) -> Pace:
     heavy_ones = select(func.count()).select_from(schema.tasks).join(schema.items).where(*done, i.crisis | i.graphic)
     distressing = c.execute(heavy_ones).scalar_one()
     latest = select(t.at, t.seconds, i.crisis, i.graphic).join(schema.items, i.id == t.item).where(*done)
-    recent = c.execute(latest.order_by(t.at.desc()).limit(_STRETCH_ITEMS)).all()
+    recent = c.execute(latest.order_by(t.finished.desc()).limit(_STRETCH_ITEMS)).all()
     took = [row.seconds for row in recent if row.seconds][:_RECENT]
     at = time.time() if now is None else now
     began, heavy = at, 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from sqlalchemy import func, insert, select, update
@@ -15,7 +15,7 @@ from mindgauge.annotation.rows import log, person_of
 from mindgauge.annotation.schema import invitations, people, sessions
 
 if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import ColumnElement, Connection, Row
 
     from mindgauge.annotation.project import Annotation
 
@@ -53,12 +53,15 @@ def invite(annotation: Annotation, person: str) -> str:
     Raises:
         DatabaseError: it could not be written.
     """
-    token = secrets.token_urlsafe(32)
-    with annotation.database.writing() as connection:
+
+    def make(connection: Connection) -> str:
+        token = secrets.token_urlsafe(32)
         _end_links(connection, person)
-        connection.execute(insert(invitations).values(secret=hashed(token), person=person, created=time.time()))
+        connection.execute(insert(invitations).values(secret=hashed(token), person=person, created=_now()))
         log(connection, person, "invited")
-    return token
+        return token
+
+    return annotation.database.write(make)
 
 
 def invited(annotation: Annotation, token: str) -> Person | None:
@@ -68,8 +71,7 @@ def invited(annotation: Annotation, token: str) -> Person | None:
         DatabaseError: it could not be read.
     """
     query = select(people).join(invitations).where(invitations.c.secret == hashed(token), people.c.active)
-    with annotation.database.reading() as connection:
-        row = connection.execute(query.where(*_good_link(time.time()))).first()
+    row = annotation.database.read(lambda connection: connection.execute(query.where(*_good_link(_now()))).first())
     return None if row is None else person_of(row)
 
 
@@ -79,10 +81,14 @@ def exchange(annotation: Annotation, token: str) -> str | None:
     Raises:
         DatabaseError: it could not be written; the link can still be used.
     """
-    now = time.time()
+    now = _now()
     secret = secrets.token_urlsafe(32)
+    made = select(sessions.c.person).where(sessions.c.secret == hashed(secret))
     active = select(people.c.id).where(people.c.active)
-    with annotation.database.writing() as connection:
+
+    def use(connection: Connection) -> str | None:
+        if connection.execute(made).first() is not None:  # the answer to the commit was lost
+            return secret
         used = connection.execute(
             update(invitations)
             .where(invitations.c.secret == hashed(token), *_good_link(now), invitations.c.person.in_(active))
@@ -97,7 +103,9 @@ def exchange(annotation: Annotation, token: str) -> str | None:
         row = {"secret": hashed(secret), "person": person, "csrf": csrf, "created": now, "seen": now}
         connection.execute(insert(sessions).values(row))
         log(connection, person, "came_in")
-    return secret
+        return secret
+
+    return annotation.database.write(use)
 
 
 def find_session(annotation: Annotation, secret: str) -> Session | None:
@@ -106,17 +114,30 @@ def find_session(annotation: Annotation, secret: str) -> Session | None:
     Raises:
         DatabaseError: it could not be read.
     """
-    now = time.time()
-    good = (sessions.c.secret == hashed(secret), sessions.c.revoked.is_(None), sessions.c.seen > now - IDLE)
-    query = select(people, sessions.c.csrf, sessions.c.seen).join(sessions).where(*good, people.c.active)
-    with annotation.database.reading() as connection:
-        row = connection.execute(query).first()
-    if row is None:
+    now = _now()
+    row = _session(annotation, secret)
+    if row is None or row.seen <= now - IDLE:
         return None
     if row.seen < now - SEEN_EVERY:
-        with annotation.database.writing() as connection:
-            connection.execute(update(sessions).where(*good).values(seen=now))
+        seen = update(sessions).where(sessions.c.secret == hashed(secret)).values(seen=now)
+        annotation.database.write(lambda connection: connection.execute(seen))
     return Session(person=person_of(row), csrf=row.csrf, secret=hashed(secret))
+
+
+def rests(annotation: Annotation, secret: str) -> bool:
+    """Say whether a cookie's session was only left idle, as far as this machine's clock can tell: it may come back.
+
+    Raises:
+        DatabaseError: it cannot be read.
+    """
+    return _session(annotation, secret) is not None
+
+
+def _session(annotation: Annotation, secret: str) -> Row[Any] | None:
+    """Return a session that nobody ended, however long ago it was seen."""
+    mine = (sessions.c.secret == hashed(secret), sessions.c.revoked.is_(None), people.c.active)
+    query = select(people, sessions.c.csrf, sessions.c.seen).join(sessions).where(*mine)
+    return annotation.database.read(lambda connection: connection.execute(query).first())
 
 
 def leave(annotation: Annotation, session: str) -> None:
@@ -125,9 +146,8 @@ def leave(annotation: Annotation, session: str) -> None:
     Raises:
         DatabaseError: it could not be written.
     """
-    with annotation.database.writing() as connection:
-        ended = update(sessions).where(sessions.c.secret == session, sessions.c.revoked.is_(None))
-        connection.execute(ended.values(revoked=time.time()))
+    ended = update(sessions).where(sessions.c.secret == session, sessions.c.revoked.is_(None)).values(revoked=_now())
+    annotation.database.write(lambda connection: connection.execute(ended))
 
 
 def revoke(annotation: Annotation, person: str) -> None:
@@ -136,11 +156,14 @@ def revoke(annotation: Annotation, person: str) -> None:
     Raises:
         DatabaseError: it could not be written; nothing was revoked.
     """
-    with annotation.database.writing() as connection:
+
+    def end(connection: Connection) -> None:
         _end_links(connection, person)
         ended = update(sessions).where(sessions.c.person == person, sessions.c.revoked.is_(None))
-        connection.execute(ended.values(revoked=time.time()))
+        connection.execute(ended.values(revoked=_now()))
         log(connection, person, "revoked")
+
+    annotation.database.write(end)
 
 
 def access(annotation: Annotation) -> dict[str, Access]:
@@ -149,24 +172,43 @@ def access(annotation: Annotation) -> dict[str, Access]:
     Raises:
         DatabaseError: it could not be read.
     """
-    now = time.time()
+    now = _now()
     links = select(invitations.c.person, func.max(invitations.c.created)).where(*_good_link(now))
     joined = select(sessions.c.person, func.min(sessions.c.created), func.max(sessions.c.seen))
     open_ = select(sessions.c.person, func.count()).where(sessions.c.revoked.is_(None), sessions.c.seen > now - IDLE)
-    with annotation.database.reading() as connection:
+
+    def read(connection: Connection) -> dict[str, Access]:
         everybody = connection.execute(select(people.c.id)).scalars().all()
         made = {row[0]: row[1] for row in connection.execute(links.group_by(invitations.c.person))}
         came = {row[0]: (row[1], row[2]) for row in connection.execute(joined.group_by(sessions.c.person))}
         browsers = {row[0]: row[1] for row in connection.execute(open_.group_by(sessions.c.person))}
-    return {
-        person: Access(made.get(person), *came.get(person, (None, None)), browsers.get(person, 0))
-        for person in everybody
-    }
+        return {
+            person: Access(made.get(person), *came.get(person, (None, None)), browsers.get(person, 0))
+            for person in everybody
+        }
+
+    return annotation.database.read(read)
 
 
 def hashed(secret: str) -> str:
     """SHA-256 in hex. The secrets are random, so that they need no salt."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+def _elapsed() -> float:
+    """Return the seconds since this machine was started, which no setting of its clock changes."""
+    try:
+        return time.clock_gettime(time.CLOCK_BOOTTIME)  # goes on while the machine sleeps
+    except AttributeError:
+        return time.monotonic()
+
+
+_STARTED, _ELAPSED = time.time(), _elapsed()
+
+
+def _now() -> float:
+    """Return the time as this process has known it since it began: a clock that is set anew meanwhile ends no session."""
+    return _STARTED + _elapsed() - _ELAPSED
 
 
 def _good_link(now: float) -> tuple[ColumnElement[bool], ...]:
@@ -176,4 +218,4 @@ def _good_link(now: float) -> tuple[ColumnElement[bool], ...]:
 def _end_links(connection: Connection, person: str) -> None:
     unused = (invitations.c.used.is_(None), invitations.c.revoked.is_(None))
     ended = update(invitations).where(invitations.c.person == person, *unused)
-    connection.execute(ended.values(revoked=time.time()))
+    connection.execute(ended.values(revoked=_now()))

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from sqlalchemy import Connection, Row
+
     from mindgauge.annotation.database import Database
 
 
@@ -127,15 +129,14 @@ class Annotation:
         query = select(schema.rubrics.c.number, schema.rubrics.c.body).order_by(schema.rubrics.c.number.desc())
         if number is not None:
             query = query.where(schema.rubrics.c.number == number)
-        with self.database.reading() as c:
-            row = c.execute(query).first()
+        row = self.database.read(lambda c: c.execute(query).first())
         assert row is not None
         return self._rubrics.setdefault(row.number, msgspec.json.decode(row.body, type=Rubric))
 
     def rubric_of(self, batch: int) -> int | None:
         """Return the number of a batch's version of the rubric; None as long as nobody has begun it."""
-        with self.database.reading() as c:
-            return c.execute(select(schema.batches.c.rubric).where(schema.batches.c.number == batch)).scalar()
+        query = select(schema.batches.c.rubric).where(schema.batches.c.number == batch)
+        return self.database.read(lambda c: c.execute(query).scalar())
 
     def rubric_for(self, item: Item, number: int | None = None) -> Rubric:
         """Return as much of a version as is about an item, worded under its protocol, with the levels that it offers."""
@@ -149,13 +150,12 @@ class Annotation:
 
     def people(self) -> list[Person]:
         """Return everybody, in the order in which they were named."""
-        with self.database.reading() as c:
-            return people_of(c)
+        return self.database.read(people_of)
 
     def person(self, ident: str) -> Person | None:
         """Return one person by id."""
-        with self.database.reading() as c:
-            row = c.execute(select(schema.people).where(schema.people.c.id == ident)).first()
+        query = select(schema.people).where(schema.people.c.id == ident)
+        row = self.database.read(lambda c: c.execute(query).first())
         return None if row is None else person_of(row)
 
     def named(self, name: str) -> Person:
@@ -183,15 +183,14 @@ class Annotation:
     def items(self, batch: int | None = None) -> list[Item]:
         """Return items in the order of work; of one batch, or all, the training round first. They never change."""
         if batch not in self._items_of:
-            with self.database.reading() as c:
-                self._items_of[batch] = items_of(c, batch)
+            self._items_of[batch] = self.database.read(lambda c: items_of(c, batch))
         return list(self._items_of[batch])
 
     def item(self, ident: str) -> Item | None:
         """Return one item by id. Items never change, so each is read once."""
         if ident not in self._items:
-            with self.database.reading() as c:
-                body = c.execute(select(schema.items.c.body).where(schema.items.c.id == ident)).scalar()
+            query = select(schema.items.c.body).where(schema.items.c.id == ident)
+            body = self.database.read(lambda c: c.execute(query).scalar())
             if body is None:
                 return None
             self._items[ident] = msgspec.json.decode(body, type=Item)
@@ -208,62 +207,56 @@ class Annotation:
             raise KeyError(ident)
         return found
 
-    def labels(self, *, batch: int | None = None, item: str | None = None) -> list[Label]:
-        """Return every label ever given, oldest first; of one batch or one item, or all."""
-        with self.database.reading() as c:
-            return labels_of(c, batch=batch, item=item)
+    def labels(self, *, batch: int | None = None, item: str | None = None, person: str | None = None) -> list[Label]:
+        """Return every label ever given, oldest first; of one batch, item or person, or all."""
+        return self.database.read(lambda c: labels_of(c, batch=batch, item=item, person=person))
 
     def handed_on(self, batch: int | None = None) -> set[tuple[str, str]]:
         """Return (person id, item id) of what somebody handed on."""
         query = select(schema.tasks.c.person, schema.tasks.c.item).where(schema.tasks.c.state == "handed_on")
         if batch is not None:
             query = query.where(schema.tasks.c.batch == batch)
-        with self.database.reading() as c:
-            return {(row.person, row.item) for row in c.execute(query)}
+        return self.database.read(lambda c: {(row.person, row.item) for row in c.execute(query)})
 
     def batches(self) -> list[Batch]:
         """Return the batches in order, the training round first."""
         items = select(func.count()).select_from(schema.items).where(schema.items.c.batch == schema.batches.c.number)
         query = select(schema.batches, items.scalar_subquery().label("items")).order_by(schema.batches.c.number)
-        with self.database.reading() as c:
-            return [
-                Batch(r.number, Phase(r.phase), r.rubric, r.opened, r.closed, r.decided, r.items)
-                for r in c.execute(query)
-            ]
+        rows = self.database.read(lambda c: c.execute(query).all())
+        return [Batch(r.number, Phase(r.phase), r.rubric, r.opened, r.closed, r.decided, r.items) for r in rows]
 
     def gates(self, batch: int) -> list[Gate]:
         """Return what the gate said of a batch, phase by phase."""
         query = select(schema.gates).where(schema.gates.c.batch == batch).order_by(schema.gates.c.number)
-        with self.database.reading() as c:
-            return [
-                Gate(r.batch, Phase(r.phase), r.at, r.passed, msgspec.json.decode(r.figures)) for r in c.execute(query)
-            ]
+        rows = self.database.read(lambda c: c.execute(query).all())
+        return [Gate(r.batch, Phase(r.phase), r.at, r.passed, msgspec.json.decode(r.figures)) for r in rows]
 
     def comments(self, item: str | None = None) -> list[Comment]:
         """Return what was said of an item, or of all, oldest first."""
         query = select(schema.comments).order_by(schema.comments.c.number)
         if item is not None:
             query = query.where(schema.comments.c.item == item)
-        with self.database.reading() as c:
-            return [Comment(r.person, r.item, r.text, r.at) for r in c.execute(query)]
+        return [Comment(r.person, r.item, r.text, r.at) for r in self.database.read(lambda c: c.execute(query).all())]
 
     # -- small changes ----------------------------------------------------------------------------------------------
 
     def set_language(self, person: str, language: str) -> None:
         """Remember in which language a person wants the page."""
-        with self.database.writing() as c:
-            c.execute(update(schema.people).where(schema.people.c.id == person).values(language=language))
+        change = update(schema.people).where(schema.people.c.id == person).values(language=language)
+        self.database.write(lambda c: c.execute(change))
 
     def set_noticed(self, person: str) -> None:
         """Remember that a person has read the notice on the content."""
-        with self.database.writing() as c:
+
+        def note(c: Connection) -> None:
             c.execute(update(schema.people).where(schema.people.c.id == person).values(noticed=True))
             log(c, person, "noticed")
 
+        self.database.write(note)
+
     def log(self, person: str, what: str, about: str = "") -> None:
         """Keep that something happened; never a text."""
-        with self.database.writing() as c:
-            log(c, person, what, about)
+        self.database.write(lambda c: log(c, person, what, about))
 
     def add(self, person: Person) -> Person:
         """Add a person; an annotator gets an order of work of their own.
@@ -271,23 +264,33 @@ class Annotation:
         Raises:
             UsageError: the name is taken, or labelling has begun: a batch has the same annotators from start to end.
         """
-        items = self.items()
-        with self.database.writing() as c:
-            names = {name.casefold() for name in c.execute(select(schema.people.c.name)).scalars()}
-            if person.name.casefold() in names:
-                raise UsageError(f"somebody is called {person.name!r} already; choose another name")
+        items, named = self.items(), setup.identified(person)
+
+        def add(c: Connection) -> Person:
+            others = {other.name.casefold(): other for other in people_of(c)}
+            before = others.get(named.name.casefold())
+            if before is not None and before.id == named.id:  # the answer to the commit was lost
+                return before
+            if before is not None:
+                raise UsageError(f"somebody is called {named.name!r} already; choose another name")
             begun = select(func.count()).select_from(schema.labels).where(schema.labels.c.phase != Phase.TRAINING)
-            if person.role is Role.ANNOTATOR and c.execute(begun).scalar_one():
+            if named.role is Role.ANNOTATOR and c.execute(begun).scalar_one():
                 raise UsageError(
                     "labelling has begun; all batches have the same annotators, so nobody can be added now"
                 )
-            return setup.add_person(c, self.project, person, items)
+            setup.add_person(c, named, items)
+            return named
+
+        return self.database.write(add)
 
 
 def _read(database: Database) -> Project:
-    with database.reading() as c:
+
+    def about(c: Connection) -> Row[int, str] | None:
         there = inspect(c).has_table("project")
-        row = c.execute(select(schema.project.c.version, schema.project.c.body)).first() if there else None
+        return c.execute(select(schema.project.c.version, schema.project.c.body)).first() if there else None
+
+    row = database.read(about)
     if row is None:
         raise UsageError(f"{database.name}: no annotation project in it; begin one with `mindgauge annotate new`")
     if row.version != schema.SCHEMA_VERSION:

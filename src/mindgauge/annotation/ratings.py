@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mindgauge.annotation.account import Labelled
-    from mindgauge.annotation.gold import Gold
     from mindgauge.annotation.project import Annotation
     from mindgauge.annotation.records import Label
     from mindgauge.benchmark import Benchmark
@@ -101,7 +100,7 @@ def flow(a: Annotation) -> Flowed:
                 count += 1
             store.flush()
             if task.closed:
-                _set_targets(store, task, one.gold)
+                _set_targets(store, task, one)
         content = manifest.read(a.folder)
         if content:
             told = {**content.get("annotation", {}), **account(a, closed, people, rater)}
@@ -120,14 +119,15 @@ def _of_batch(a: Annotation, one: Labelled, people: dict[str, str], rater: str) 
                 label = first.get((item.id, person, criterion.name))
                 later = latest.get((item.id, person, criterion.name))
                 if label is not None:
-                    yield _said(label, later, name, about)
+                    yield _said(item.subject, label, later, name, about)
                 elif (person, item.id) in one.handed_on and criterion.about(item.tags):
                     provenance = {**about, "said": "handed_on", **_later(None, later)}
                     yield Rating(
-                        item.id, criterion.name, name, RaterKind.PERSON, 0, Status.REFUSED, instrument=instrument,
+                        item.subject, criterion.name, name, RaterKind.PERSON, 0, Status.REFUSED, instrument=instrument,
                         provenance=provenance,
                     )  # fmt: skip
     names = {person.id: person.name for person in a.people()}
+    subjects = one.subjects
     for found in one.gold:
         provenance = {**about, "policy": found.policy, "votes": found.votes, "people": found.people}
         if found.answered is Answered.CANNOT_TELL:
@@ -135,19 +135,19 @@ def _of_batch(a: Annotation, one: Labelled, people: dict[str, str], rater: str) 
         if found.by:
             provenance["by"] = names[found.by]
         yield Rating(
-            found.item, found.criterion, rater, RaterKind.GOLD, 0, found.status, found.value, instrument=instrument,
+            subjects[found.item], found.criterion, rater, RaterKind.GOLD, 0, found.status, found.value, instrument=instrument,
             provenance=provenance,
         )  # fmt: skip
 
 
-def _said(label: Label, later: Label | None, name: str, about: dict[str, Any]) -> Rating:
+def _said(subject: str, label: Label, later: Label | None, name: str, about: dict[str, Any]) -> Rating:
     provenance = {**about, "phase": str(label.phase), "at": label.at, "seconds": label.seconds, "source": label.source}
     if label.path:
         provenance["path"] = label.path
     if label.answered is not Answered.OK:
         provenance["said"] = str(label.answered)
     return Rating(
-        label.item, label.criterion, name, RaterKind.PERSON, 0, _STATUS[label.answered], label.value, label.note,
+        subject, label.criterion, name, RaterKind.PERSON, 0, _STATUS[label.answered], label.value, label.note,
         label.evidence, label.instrument, {**provenance, **_later(label, later)},
     )  # fmt: skip
 
@@ -159,16 +159,18 @@ def _later(label: Label | None, later: Label | None) -> dict[str, Any]:
     return {"later": later.given, "later_phase": str(later.phase)}
 
 
-def _set_targets(store: Store, task: Benchmark, found: list[Gold]) -> None:
+def _set_targets(store: Store, task: Benchmark, one: Labelled) -> None:
     """Make people's gold the target of samples whose authors gave none; ties leave it open."""
     first = task.rubric.criteria[0].name
     here = set(store.sample_ids(task.name))
     changed: dict[str, Sample] = {}
-    for gold in found:
-        if gold.item not in here:
+    subjects = one.subjects
+    for gold in one.gold:
+        subject = subjects[gold.item]
+        if subject not in here:
             continue
-        sample = changed.get(gold.item) or store.sample(task.name, gold.item)
-        theirs = sample.tags.get(TARGET_BY) != PEOPLE and gold.item not in changed
+        sample = changed.get(subject) or store.sample(task.name, subject)
+        theirs = sample.tags.get(TARGET_BY) != PEOPLE and subject not in changed
         if theirs and (sample.target is not None or any(tag.startswith("target.") for tag in sample.tags)):
             continue
         tags = {**sample.tags, TARGET_BY: PEOPLE}
@@ -178,7 +180,7 @@ def _set_targets(store: Store, task: Benchmark, found: list[Gold]) -> None:
             tags.pop(f"target.{gold.criterion}", None)
         else:
             tags[f"target.{gold.criterion}"] = str(gold.value)
-        changed[gold.item] = msgspec.structs.replace(sample, tags=tags)
+        changed[subject] = msgspec.structs.replace(sample, tags=tags)
     store.update_samples(task.name, changed.values())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from enum import StrEnum
 from typing import Any
 
@@ -91,13 +92,20 @@ class Person(msgspec.Struct, frozen=True):
     active: bool = True
 
 
+def _drawn() -> str:
+    """Draw an id; the letter in front keeps spreadsheets from reading digits, or 1e11, as a number."""
+    return f"i{secrets.token_hex(8)}"
+
+
 class Item(msgspec.Struct, frozen=True):
-    """What is labelled: a dialogue, and the reply to it where the question is about one. It does not say who wrote it.
+    """What is labelled: a dialogue, and the reply to it where the question is about one. It does not say who wrote it."""
 
-    `id` is the subject of the ratings: a reply's id in an open benchmark, a sample's in a closed one.
+    subject: str
+    """What ratings of it are about: a reply's id in an open benchmark, a sample's in a closed one.
+
+    It is a hash of the texts and of who wrote them, so that who knows the texts can guess the rest: nobody who labels is
+    shown it, or anything that is computed from it.
     """
-
-    id: str
     messages: tuple[Message, ...]
     reply: str
     """Empty where the question is about the dialogue itself."""
@@ -113,6 +121,8 @@ class Item(msgspec.Struct, frozen=True):
     """Within a batch, lower tiers come first for everybody."""
     expected: dict[str, Value | None] = {}
     """Of an anchor: the levels it was written for; None where the criterion does not apply."""
+    id: str = msgspec.field(default_factory=_drawn)
+    """Its name in this project, by which people are shown it: drawn by lot, so that it says nothing."""
 
 
 class Answer(msgspec.Struct, frozen=True):

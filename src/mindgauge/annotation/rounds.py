@@ -7,7 +7,6 @@ on, is decided, too.
 
 from __future__ import annotations
 
-import random
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +16,9 @@ from mindgauge.annotation import agreement, ratings, schema
 from mindgauge.annotation.labels import labels_of, last
 from mindgauge.annotation.records import Item, Phase, Role
 from mindgauge.annotation.rows import items_of, log, people_of
+from mindgauge.annotation.setup import put_before
 from mindgauge.errors import MindgaugeError, UsageError
-from mindgauge.records import digest, encode
+from mindgauge.records import encode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,15 +87,17 @@ def retire(a: Annotation, person: Person) -> None:
     Raises:
         UsageError: they are no annotator, or the last one.
     """
-    with a.database.writing() as c:
+
+    def leave(c: Connection) -> bool:
         batch = running(c, lock=True)
         left = [p for p in people_of(c) if p.active and p.role is Role.ANNOTATOR and p.id != person.id]
         if person.role is not Role.ANNOTATOR or not left:
             raise UsageError(f"{person.name}: only an annotator can retire, and one has to remain")
         c.execute(update(schema.people).where(schema.people.c.id == person.id).values(active=False))
         log(c, person.id, "retired")
-        done = batch is not None and advance(a, c, batch.number)
-    if done:
+        return batch is not None and advance(a, c, batch.number)
+
+    if a.database.write(leave):
         closed(a)
 
 
@@ -132,7 +134,7 @@ def _go_on(a: Annotation, c: Connection, batch: int, phase: Phase) -> bool:
     people = a.adjudicators()[:1] if following is Phase.ADJUDICATION else annotators
     if not left or not people:
         return _close(c, batch, PASSED if passed else BELOW)
-    _open(a, c, batch, following, people, [item for item in items if item.id in set(left)])
+    _open(c, batch, following, people, [item for item in items if item.id in set(left)])
     return False
 
 
@@ -143,20 +145,11 @@ def _close(c: Connection, batch: int, decided: str) -> bool:
     return True
 
 
-def _open(
-    a: Annotation, c: Connection, batch: int, phase: Phase, people: Sequence[Person], items: Sequence[Item]
-) -> None:
+def _open(c: Connection, batch: int, phase: Phase, people: Sequence[Person], items: Sequence[Item]) -> None:
     """Open a phase: its items before each of its people, in an order of their own."""
     c.execute(update(schema.batches).where(schema.batches.c.number == batch).values(phase=phase))
-    tasks = []
     for person in people:
-        order = random.Random(digest("order", a.project.seed, person.name, batch, phase))
-        shuffled = sorted((item.tier, order.random(), item.id) for item in items)
-        tasks += [
-            {"person": person.id, "item": i, "phase": phase, "batch": batch, "place": place, "state": "open", "turn": 0}
-            for place, (_, _, i) in enumerate(shuffled)
-        ]
-    c.execute(insert(schema.tasks), tasks)
+        put_before(c, person, batch, phase, items)
     log(c, "", phase, str(batch))
 
 

@@ -76,7 +76,8 @@ batches = Table(  # 0 is the training round
 items = Table(
     "items",
     metadata,
-    Column("id", String(64), primary_key=True),
+    Column("id", String(64), primary_key=True),  # drawn by lot
+    Column("subject", String(64), nullable=False, unique=True),  # of its ratings; never shown
     Column("position", Integer, nullable=False),
     Column("batch", ForeignKey("batches.number"), nullable=False, index=True),
     Column("tier", Integer, nullable=False),
@@ -94,6 +95,7 @@ tasks = Table(  # one item before one person in one phase
     Column("place", Integer, nullable=False),  # in the person's own order
     Column("state", String(20), nullable=False),  # open, done, handed_on
     Column("turn", Integer, nullable=False, default=0),  # rises with every change, so that an old form is known as old
+    Column("finished", Integer),  # the person's how-manieth it was; orders them, whatever clocks say
     Column("at", Float),
     Column("seconds", Float),
     Index("open_tasks", "person", "state", "batch"),
@@ -102,7 +104,7 @@ labels = Table(
     "labels",
     metadata,
     Column("number", Integer, primary_key=True, autoincrement=True),
-    Column("form", String(64), nullable=False),  # the form it came in with: sent twice, it counts once
+    Column("form", String(64), nullable=False),  # it came in with: sent once more while it stands, it counts once
     Column("person", ForeignKey("people.id"), nullable=False),
     Column("item", ForeignKey("items.id"), nullable=False),
     Column("criterion", String(120), nullable=False),
@@ -116,7 +118,6 @@ labels = Table(
     Column("at", Float, nullable=False),
     Column("seconds", Float, nullable=False),
     Column("source", Text, nullable=False),
-    UniqueConstraint("form", "criterion"),
     Index("labels_of_item", "item", "person", "criterion"),
     sqlite_autoincrement=True,
 )
@@ -124,11 +125,12 @@ comments = Table(
     "comments",
     metadata,
     Column("number", Integer, primary_key=True, autoincrement=True),
-    Column("form", String(64), nullable=False, unique=True),
+    Column("form", String(64), nullable=False),  # hash of the form's id and of the text: sent twice, it counts once
     Column("person", ForeignKey("people.id"), nullable=False),
-    Column("item", ForeignKey("items.id"), nullable=False, index=True),
+    Column("item", ForeignKey("items.id"), nullable=False),
     Column("text", Text, nullable=False),
     Column("at", Float, nullable=False),
+    UniqueConstraint("item", "person", "form"),
 )
 drafts = Table(  # what is typed and not yet handed in
     "drafts",
@@ -157,5 +159,7 @@ events = Table(  # what happened besides: came in, handed on, skipped, phase beg
     Column("person", String(32), nullable=False),
     Column("what", String(40), nullable=False),
     Column("about", String(80), nullable=False, default=""),
+    Column("form", String(64), nullable=False, default=""),  # that asked for it: sent twice, it counts once
+    Index("events_of_form", "form", "person"),
 )
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import secrets
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from sqlalchemy import func, insert, inspect, select
 
 from mindgauge.annotation import schema, versions
 from mindgauge.annotation.records import Item, Person, Phase, Project, Role
+from mindgauge.annotation.rows import people_of
 from mindgauge.errors import UsageError
 from mindgauge.records import digest, encode
 
@@ -31,15 +31,21 @@ def set_up(
     Raises:
         UsageError: a project is in the database already.
     """
-    with database.writing() as c:
+    named = [identified(person) for person in people]
+
+    def fill(c: Connection) -> None:
         if inspect(c).has_table("project") and c.execute(select(schema.project.c.id)).first() is not None:
+            if {person.id for person in people_of(c)} == {person.id for person in named}:
+                return  # the answer to the commit was lost
             raise UsageError(f"{database.name}: a project is in this database already; give each one of its own")
         schema.metadata.create_all(c)
         c.execute(insert(schema.project).values(id=1, version=schema.SCHEMA_VERSION, body=_json(project)))
         versions.add(c, rubric)
         _add_items(c, items)
-        for person in people:
-            add_person(c, project, person, items)
+        for person in named:
+            add_person(c, person, items)
+
+    database.write(fill)
 
 
 def _add_items(c: Connection, items: Sequence[Item]) -> None:
@@ -52,7 +58,7 @@ def _add_items(c: Connection, items: Sequence[Item]) -> None:
         insert(schema.items),
         [
             {
-                "id": item.id, "position": position, "batch": item.batch, "tier": item.tier, "crisis": item.crisis,
+                "id": item.id, "subject": item.subject, "position": position, "batch": item.batch, "tier": item.tier, "crisis": item.crisis,
                 "graphic": item.graphic, "body": _json(item),
             }
             for position, item in enumerate(items)
@@ -60,24 +66,36 @@ def _add_items(c: Connection, items: Sequence[Item]) -> None:
     )  # fmt: skip
 
 
-def add_person(c: Connection, project: Project, person: Person, items: Sequence[Item]) -> Person:
+def identified(person: Person) -> Person:
+    """Give a person an id, drawn by lot."""
+    return msgspec.structs.replace(person, id=secrets.token_hex(8))
+
+
+def add_person(c: Connection, person: Person, items: Sequence[Item]) -> None:
     """Add a person; an annotator's tasks stand in an order of their own, within the tiers of each batch."""
-    found = msgspec.structs.replace(person, id=secrets.token_hex(8))
     position = c.execute(select(func.count()).select_from(schema.people)).scalar_one()
-    c.execute(insert(schema.people).values(position=position, **msgspec.structs.asdict(found)))
-    if found.role is Role.ANNOTATOR:
-        order = random.Random(digest("order", project.seed, found.name))
-        shuffled = sorted((item.batch, item.tier if item.batch else 0, order.random(), item.id) for item in items)
-        tasks = [
-            {
-                "person": found.id, "item": item, "batch": batch, "place": place, "state": "open", "turn": 0,
-                "phase": Phase.LABELLING if batch else Phase.TRAINING,
-            }
-            for place, (batch, _, _, item) in enumerate(shuffled)
-        ]  # fmt: skip
-        if tasks:
-            c.execute(insert(schema.tasks), tasks)
-    return found
+    c.execute(insert(schema.people).values(position=position, **msgspec.structs.asdict(person)))
+    if person.role is Role.ANNOTATOR:
+        for batch in sorted({item.batch for item in items}):
+            phase = Phase.LABELLING if batch else Phase.TRAINING
+            put_before(c, person, batch, phase, [item for item in items if item.batch == batch])
+
+
+def put_before(c: Connection, person: Person, batch: int, phase: Phase, items: Sequence[Item]) -> None:
+    """Put items before a person, in an order of their own within tiers; of anchors, which have none, over all.
+
+    The order hangs on ids that were drawn by lot and are not shown, so that nobody can reckon back from it to another.
+    """
+    order = sorted(items, key=lambda item: (item.tier if batch else 0, digest("order", person.id, phase, item.id)))
+    tasks = [
+        {
+            "person": person.id, "item": item.id, "phase": phase, "batch": batch, "place": place, "state": "open",
+            "turn": 0,
+        }
+        for place, item in enumerate(order)
+    ]  # fmt: skip
+    if tasks:
+        c.execute(insert(schema.tasks), tasks)
 
 
 def _json(record: object) -> str:

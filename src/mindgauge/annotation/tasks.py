@@ -120,8 +120,10 @@ def change(c: Connection, task: Row[Any], **values: object) -> None:
 
 
 def finish(c: Connection, task: Row[Any], state: str, at: float, seconds: float) -> None:
-    """Close a task and forget its draft."""
-    change(c, task, state=state, at=at, seconds=seconds)
+    """Close a task, as the person's latest, and forget its draft."""
+    before = schema.tasks.alias()
+    count = select(func.coalesce(func.max(before.c.finished), 0) + 1).where(before.c.person == task.person)
+    change(c, task, state=state, at=at, seconds=seconds, finished=count.scalar_subquery())
     d = schema.drafts.c
     c.execute(delete(schema.drafts).where(d.person == task.person, d.item == task.item, d.phase == task.phase))
 

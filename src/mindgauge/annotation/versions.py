@@ -51,8 +51,11 @@ def take_up(database: Database, path: Path, newest: Rubric) -> None:
             f"{path}: its id, a criterion or a level is another than in this project; words may change, for others begin "
             "a new project"
         )
-    with database.writing() as c:
+
+    def take(c: Connection) -> None:
         versions = list(c.execute(select(schema.rubrics.c.instrument).order_by(schema.rubrics.c.number)).scalars())
+        if versions[-1] == instrument(found):  # the answer to the commit was lost
+            return
         labels = c.execute(select(func.count()).select_from(schema.labels)).scalar_one()
         if labels and found.name in {version.partition("#")[0] for version in versions}:
             raise UsageError(
@@ -62,6 +65,8 @@ def take_up(database: Database, path: Path, newest: Rubric) -> None:
         if instrument(found) in versions:
             raise UsageError(f"{path}: an earlier version again; put the newest back, or give this one a new version")
         add(c, found)
+
+    database.write(take)
 
 
 def _frame(rubric: Rubric) -> object:

@@ -1,7 +1,8 @@
 """What a person does with what is before them. Every change is one transaction.
 
 A submission carries its form's id, so that it counts once however often it is sent, and the task's turn, so that an old
-page cannot overwrite what was done since.
+page cannot overwrite what was done since. A form's id means something only with its person, item and phase, and only as
+long as what it said still stands: whatever else comes under it is a submission of its own, or an old page.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from mindgauge.annotation import answers as checked
 from mindgauge.annotation import pace, rounds, schema, tasks
 from mindgauge.annotation.labels import labels_of, last
 from mindgauge.annotation.records import Answered, Phase
-from mindgauge.annotation.rows import log
+from mindgauge.annotation.rows import log, logged
 from mindgauge.annotation.tasks import StaleError
-from mindgauge.records import Value, encode
+from mindgauge.records import Value, digest, encode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,28 +85,33 @@ def submit(
         InvalidAnswerError: an answer is missing or not in the rubric.
         DatabaseError: it could not be kept; nothing of it was.
     """
-    with a.database.writing() as c:
+    subject, seconds = a.item(item), pace.sane(seconds)
+    marked = () if subject is None else checked.located(subject, evidence)
+    said = {"form": form, "note": note[: checked.LONGEST_NOTE], "evidence": encode(marked).decode()}
+    rows = [{**said, **checked.columns(answer)} for answer in answers]
+
+    def keep(c: Connection) -> tuple[Submitted, bool]:
         task = tasks.named(c, person, item, phase)
-        if task is not None and _came_before(c, form):
-            return Submitted(True, _feedback(a, c, person, item, phase), not tasks.left(c, task))
+        if task is not None and _stands(c, task, rows):
+            return Submitted(True, _feedback(a, c, person, item, phase), not tasks.left(c, task)), False
         at, task = tasks.fresh(a, c, task, person, item, turn)
         number = tasks.settle(c, at)
-        subject = a.known_item(item)
-        checked.check(a.rubric_for(subject, number), answers)
-        now, seconds = time.time(), pace.sane(seconds)
+        checked.check(a.rubric_for(a.known_item(item), number), answers)
+        now = time.time()
         shared = {
-            "form": form, "person": person.id, "item": item, "phase": phase, "note": note[: checked.LONGEST_NOTE],
-            "evidence": encode(checked.located(subject, evidence)).decode(), "rubric": number, "at": now,
-            "seconds": seconds, "source": source,
+            "person": person.id, "item": item, "phase": phase, "rubric": number, "at": now, "seconds": seconds,
+            "source": source,
         }  # fmt: skip
-        c.execute(insert(schema.labels), [{**shared, **checked.columns(answer)} for answer in answers])
+        c.execute(insert(schema.labels), [{**shared, **row} for row in rows])
         tasks.finish(c, task, "done", now, seconds)
         last_one = not tasks.left(c, task)
         closed = last_one and rounds.advance(a, c, at.batch)
-        found = Submitted(False, _feedback(a, c, person, item, phase), last_one)
+        return Submitted(False, _feedback(a, c, person, item, phase), last_one), closed
+
+    submitted, closed = a.database.write(keep)
     if closed:
         rounds.closed(a)
-    return found
+    return submitted
 
 
 def save_draft(a: Annotation, person: Person, item: str, phase: Phase, turn: int, body: dict[str, Any]) -> None:
@@ -114,20 +120,25 @@ def save_draft(a: Annotation, person: Person, item: str, phase: Phase, turn: int
     Raises:
         StaleError: the task has moved on since.
     """
-    with a.database.writing() as c:
-        tasks.put_draft(c, _fresh(a, c, person, item, phase, turn), body)
+    a.database.write(lambda c: tasks.put_draft(c, _fresh(a, c, person, item, phase, turn), body))
 
 
-def skip(a: Annotation, person: Person, item: str, phase: Phase, turn: int) -> None:
+def skip(a: Annotation, person: Person, item: str, phase: Phase, turn: int, form: str) -> None:
     """Put an item at the end of a person's order.
 
     Raises:
         StaleError: the task has moved on since.
     """
-    with a.database.writing() as c:
-        task = _fresh(a, c, person, item, phase, turn)
+
+    def put_off(c: Connection) -> None:
+        task = tasks.named(c, person, item, phase)
+        if task is not None and task.turn == turn + 1 and logged(c, person.id, "skipped", item, form):
+            return
+        task = tasks.fresh(a, c, task, person, item, turn)[1]
         tasks.change(c, task, place=max(t.place for t in tasks.of(c, person.id, task.batch, phase)) + 1)
-        log(c, person.id, "skipped", item)
+        log(c, person.id, "skipped", item, form)
+
+    a.database.write(put_off)
 
 
 def hand_on(a: Annotation, person: Person, item: str, phase: Phase, turn: int, form: str) -> None:
@@ -136,14 +147,17 @@ def hand_on(a: Annotation, person: Person, item: str, phase: Phase, turn: int, f
     Raises:
         StaleError: the task has moved on since.
     """
-    with a.database.writing() as c:
-        if _logged(c, "handed_on", form):
-            return
-        task = _fresh(a, c, person, item, phase, turn)
+
+    def give(c: Connection) -> bool:
+        task = tasks.named(c, person, item, phase)
+        if task is not None and task.state == "handed_on" and logged(c, person.id, "handed_on", item, form):
+            return False
+        task = tasks.fresh(a, c, task, person, item, turn)[1]
         tasks.finish(c, task, "handed_on", time.time(), 0.0)
-        log(c, person.id, "handed_on", form)
-        closed = not tasks.left(c, task) and rounds.advance(a, c, task.batch)
-    if closed:
+        log(c, person.id, "handed_on", item, form)
+        return not tasks.left(c, task) and rounds.advance(a, c, task.batch)
+
+    if a.database.write(give):
         rounds.closed(a)
 
 
@@ -153,20 +167,23 @@ def undo(a: Annotation, person: Person, form: str) -> str | None:
     Returns:
         The item; None where there is nothing to take back, or this form had come before.
     """
-    with a.database.writing() as c:
+
+    def take_back(c: Connection) -> str | None:
         at = tasks.running(a, c, person, lock=True)
         if at.phase is None or at.phase is Phase.TRAINING:  # the anchor's level has been shown
             return None
         mine = tasks.of(c, person.id, at.batch, at.phase)
         finished = [task for task in mine if task.state != "open"]
-        if not finished or _logged(c, "undone", form):
+        if not finished or logged(c, person.id, "undone", "", form):
             return None
-        task = max(finished, key=lambda t: t.at)
+        task = max(finished, key=lambda t: t.finished)  # not by time: clocks run backwards, too
         if task.state == "done":
             _withdraw(c, task, tasks.rubric(c, at), form)
         tasks.change(c, task, state="open", place=min(t.place for t in mine) - 1)
-        log(c, person.id, "undone", form)
+        log(c, person.id, "undone", task.item, form)
         return str(task.item)
+
+    return a.database.write(take_back)
 
 
 def comment(a: Annotation, person: Person, item: str, text: str, form: str) -> None:
@@ -176,36 +193,40 @@ def comment(a: Annotation, person: Person, item: str, text: str, form: str) -> N
         StaleError: the item is not under discussion.
         InvalidAnswerError: nothing is said.
     """
-    with a.database.writing() as c:
-        if c.execute(select(schema.comments.c.number).where(schema.comments.c.form == form)).first() is not None:
+    said = text.strip()[: checked.LONGEST_NOTE]
+    row = {"form": digest("comment", form, said), "person": person.id, "item": item, "text": said}
+    same = select(schema.comments.c.number).filter_by(person=person.id, item=item, form=row["form"])
+
+    def add(c: Connection) -> None:
+        if c.execute(same).first() is not None:
             return
         at = tasks.running(a, c, person)
         subject = a.item(item)
         if at.phase not in tasks.TOGETHER or subject is None or subject.batch != at.batch:
             raise StaleError("this item is not under discussion any more", {})
-        if not text.strip():
+        if not said:
             raise checked.InvalidAnswerError("", "write something, or leave it")
-        row = {
-            "form": form,
-            "person": person.id,
-            "item": item,
-            "text": text.strip()[: checked.LONGEST_NOTE],
-            "at": time.time(),
-        }
-        c.execute(insert(schema.comments).values(**row))
+        c.execute(insert(schema.comments).values(**row, at=time.time()))
+
+    a.database.write(add)
 
 
 def _fresh(a: Annotation, c: Connection, person: Person, item: str, phase: Phase, turn: int) -> Row[Any]:
     return tasks.fresh(a, c, tasks.named(c, person, item, phase), person, item, turn)[1]
 
 
-def _came_before(c: Connection, form: str) -> bool:
-    return c.execute(select(schema.labels.c.number).where(schema.labels.c.form == form).limit(1)).first() is not None
-
-
-def _logged(c: Connection, what: str, form: str) -> bool:
-    e = schema.events.c
-    return c.execute(select(e.number).where(e.what == what, e.about == form).limit(1)).first() is not None
+def _stands(c: Connection, task: Row[Any], rows: Sequence[dict[str, Any]]) -> bool:
+    """Say whether just these answers came before, with the same form, and nothing came after them."""
+    columns = schema.labels.c
+    mine = (columns.item == task.item, columns.person == task.person, columns.phase == task.phase)
+    kept = c.execute(select(schema.labels).where(*mine).order_by(columns.number)).mappings()
+    standing = {row["criterion"]: row for row in kept}
+    sent = {row["criterion"]: row for row in rows}
+    return (
+        bool(sent)
+        and standing.keys() == sent.keys()
+        and all(standing[name][column] == value for name, row in sent.items() for column, value in row.items())
+    )
 
 
 def _withdraw(c: Connection, task: Row[Any], rubric: int, form: str) -> None:

@@ -6,7 +6,6 @@ The last message is what is classified: a reply, if the assistant wrote it, or e
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -14,6 +13,7 @@ import msgspec
 
 from mindgauge.errors import DataError
 from mindgauge.records import Message, Reply, Sample
+from mindgauge.visible import compatible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +81,7 @@ def key(messages: Sequence[Message]) -> str:
 
 def plain(text: str) -> str:
     """Return a text without differences of width, letter case and blanks."""
-    return _BLANK.sub("", unicodedata.normalize("NFKC", text).casefold())
+    return _BLANK.sub("", compatible(text).casefold())
 
 
 def telling(text: str) -> bool:

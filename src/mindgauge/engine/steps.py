@@ -7,8 +7,10 @@ from functools import partial
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any
 
+from mindgauge.errors import MindgaugeError
 from mindgauge.manifest import now, software
 from mindgauge.models.request import Request
+from mindgauge.raters.reading import unread_because
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status, Value
 from mindgauge.rubric import in_language
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from mindgauge.raters.classifier import ClassifierRater
     from mindgauge.raters.judge import Ask, Judge
     from mindgauge.raters.rule import Rule
+    from mindgauge.records import Exchange
     from mindgauge.store import Store
 
 
@@ -165,24 +168,48 @@ class _Judging:
         self._ask = ask
         self._recognise = recognise
         self._recognised: dict[tuple[str, int], asyncio.Future[Rating]] = {}
+        self._unasked: list[Exception] = []
+        """What went wrong in asking, or in the run; nobody's answer is to blame for it."""
 
     async def rate(self, sample: Sample, reply: Reply | None, run: int) -> None:
-        """Rate one subject once and keep the ratings."""
-        status, protocol = await self._protocol(sample, run)
-        shown = None if reply is None else self._shown(sample, reply)
-        if status is not Status.OK:
-            ratings = self._unrated(reply.id if reply else sample.id, run, status, NO_PROTOCOL)
-        elif shown is None and reply is not None:
-            ratings = self._unrated(reply.id, run, Status.UNPARSABLE, NO_PART)
-        else:
-            sample, reply = shown or (sample, None)
-            name = str(protocol) if protocol is not None else None
-            ratings = await self._judge.rate(self._ask, sample, reply, run, name)
+        """Rate one subject once and keep the ratings. What fails in reading an answer costs that subject's ratings alone."""
+        try:
+            ratings = await self._ratings(sample, reply, run)
+        except MindgaugeError:
+            raise
+        except Exception as error:
+            if error in self._unasked:
+                raise
+            ratings = self._unrated(reply.id if reply else sample.id, run, Status.UNPARSABLE, unread_because(error))
         for rating in ratings:
             self._session.store.add_rating(self._benchmark.name, rating)
 
+    async def _ratings(self, sample: Sample, reply: Reply | None, run: int) -> list[Rating]:
+        status, protocol = await self._protocol(sample, run)
+        shown = None if reply is None else self._shown(sample, reply)
+        if status is not Status.OK:
+            return self._unrated(reply.id if reply else sample.id, run, status, NO_PROTOCOL)
+        if shown is None and reply is not None:
+            return self._unrated(reply.id, run, Status.UNPARSABLE, NO_PART)
+        sample, reply = shown or (sample, None)
+        return await self._judge.rate(self._asked, sample, reply, run, str(protocol) if protocol is not None else None)
+
+    async def _asked(self, request: Request) -> Exchange:
+        try:
+            return await self._ask(request)
+        except Exception as error:
+            self._unasked.append(error)
+            raise
+
     def _shown(self, sample: Sample, reply: Reply) -> tuple[Sample, Reply] | None:
-        return self._benchmark.shown(sample, reply, partial(self._session.store.sample, self._benchmark.name))
+        return self._benchmark.shown(sample, reply, self._found)
+
+    def _found(self, ident: str) -> Sample:
+        try:
+            return self._session.store.sample(self._benchmark.name, ident)
+        except Exception as error:
+            self._unasked.append(error)
+            raise
 
     async def _protocol(self, sample: Sample, run: int) -> tuple[Status, Value | None]:
         """Find the protocol to judge by; a sample whose category nobody knows has none."""
@@ -197,7 +224,7 @@ class _Judging:
         return rating.status, rating.value
 
     async def _see(self, recognise: Judge, sample: Sample, run: int) -> Rating:
-        rating = (await recognise.rate(self._ask, sample, None, run))[0]
+        rating = (await recognise.rate(self._asked, sample, None, run))[0]
         self._session.store.add_rating(self._benchmark.name, rating)
         return rating
 

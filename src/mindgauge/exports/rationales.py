@@ -1,13 +1,12 @@
 """A blind form on which people rate judges' reasons, and the key to it.
 
 A form shows dialogue, reply, criterion, reasons and value, and not whose they are; each person gets them in an order of
-their own. In the key, which stays in the run, stands which verdict an id is. Text that a spreadsheet could take for a
-formula is neutralised as in `tables`.
+their own. Names and order follow from the run's secret, so that nobody can reckon back from them. In the key, which stays
+in the run, stands which verdict an id is. Text that a spreadsheet could take for a formula is neutralised as in `tables`.
 """
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
@@ -19,6 +18,7 @@ from mindgauge.tables import neutralised
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mindgauge.annotation.blind import Blind
     from mindgauge.benchmark import Benchmark
     from mindgauge.exports.folder import Folder
     from mindgauge.records import Rating
@@ -47,19 +47,14 @@ def verdict_id(rating: Rating) -> str:
     return digest("verdict", rating.subject, rating.criterion, rating.rater, rating.run)
 
 
-def verdicts(store: Store, benchmark: Benchmark, seed: int) -> Verdicts:
-    """Return every readable verdict with reasons; its blind id cannot be told from the verdict without the seed."""
+def verdicts(store: Store, benchmark: Benchmark, blind: Blind) -> Verdicts:
+    """Return every readable verdict with reasons, and its name on a form."""
     found = [
         rating
         for rating in store.ratings(benchmark.name)
         if rating.rater_kind is RaterKind.MODEL and rating.status is Status.OK and rating.rationale
     ]
-    return Verdicts(found, [_blind(seed, rating) for rating in found])
-
-
-def _blind(seed: int, rating: Rating) -> str:
-    """Name a verdict blindly; the letter in front keeps spreadsheets from reading 12 digits, or 1e11, as a number."""
-    return f"v{digest('blind', seed, verdict_id(rating))[:12]}"
+    return Verdicts(found, [blind.verdict(verdict_id(rating)) for rating in found])
 
 
 def key(found: Verdicts) -> pl.DataFrame:
@@ -71,9 +66,9 @@ def key(found: Verdicts) -> pl.DataFrame:
     return pl.DataFrame(rows, _KEY, orient="row")
 
 
-def drawn(found: Verdicts, limit: int | None, seed: int) -> list[int]:
+def drawn(found: Verdicts, limit: int | None, seed: int, blind: Blind) -> list[int]:
     """Draw verdicts, as many of each judge, criterion and value as there are for all; return their places."""
-    generator = random.Random(seed)
+    generator = blind.chance("choice", seed)
     groups: dict[tuple[str, str, str], list[int]] = {}
     for place, rating in enumerate(found.ratings):
         groups.setdefault((rating.rater, rating.criterion, str(rating.value)), []).append(place)
@@ -92,12 +87,13 @@ def write_forms(
     *,
     people: int,
     seed: int,
+    blind: Blind,
 ) -> None:
     """Write a form for each person, the same verdicts in an order of their own."""
     replies = {reply.id: reply for reply in store.replies(benchmark.name)}
     for person in range(1, people + 1):
         order = list(places)
-        random.Random(f"{seed}/{person}").shuffle(order)
+        blind.chance("order", seed, person).shuffle(order)
         rows = []
         for place in order:
             rating = found.ratings[place]

@@ -1,8 +1,8 @@
 """The review list: a run's replies in the order in which people should read them, with empty cells for their ratings.
 
 `review.csv` is for the reader. It does not say which model wrote a reply, nor which judge said what. `criteria.csv` says
-what may be put into the empty cells. `key.csv` says what stands behind each `review_id` and is not for the reader. Text
-is written as in the other CSV exports: nothing in it is a formula to a spreadsheet.
+what may be put into the empty cells. The key, which stays in the run and is readable for its owner only, says what stands
+behind each `review_id`. Text is written as in the other CSV exports: nothing in it is a formula to a spreadsheet.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from mindgauge.analysis.escalation.review import queue
-from mindgauge.annotation.order import review_id
+from mindgauge.annotation import private
+from mindgauge.annotation.blind import Blind
 from mindgauge.errors import DataError
 from mindgauge.exports.tabular import Table
 from mindgauge.prompt import transcript
@@ -21,6 +22,7 @@ from mindgauge.tables import neutralised
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from mindgauge.analysis.escalation.review import Entry
     from mindgauge.analysis.escalation.subjects import Subjects
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from mindgauge.records import Sample
     from mindgauge.store import Store
 
-REVIEW, CRITERIA, KEY = "review.csv", "criteria.csv", "key.csv"
+REVIEW, CRITERIA = "review.csv", "criteria.csv"
 _KEY: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("review_id", "benchmark", "subject", "sample", "cluster", "model"), pl.String),
     "run": pl.Int64,
@@ -50,8 +52,13 @@ class _Subject(NamedTuple):
     """To be rated; a closed question may be about its last message."""
 
 
+def key_of(folder: Path, benchmark: str) -> Path:
+    """Return where a run keeps what stands behind the names in the review list of a benchmark."""
+    return folder / f"review-key-{benchmark.replace('/', '-')}.csv"
+
+
 def write(files: Folder, store: Store, benchmark: Benchmark, subjects: Subjects | None = None) -> list[str]:
-    """Write the review list of one benchmark and return what is to be known about it.
+    """Write the review list of one benchmark, and its key into the run; return what is to be known about it.
 
     Args:
         files: the folder.
@@ -61,8 +68,12 @@ def write(files: Folder, store: Store, benchmark: Benchmark, subjects: Subjects 
 
     Raises:
         DataError: there is nothing to review.
+        UsageError: the key cannot be written.
     """
     entries, notes = queue(store, benchmark, subjects)
+    blind = Blind.of(store.folder)
+    # Those that are needed alike stand by their names: by their subjects, which are hashes, their order would tell.
+    entries.sort(key=lambda e: (*e.order[:-1], blind.review(e.subject)))
     readable = [e for e in entries if benchmark.closed or _subject(store, benchmark.name, e.subject).text]
     if len(readable) < len(entries):
         notes.append(
@@ -74,13 +85,15 @@ def write(files: Folder, store: Store, benchmark: Benchmark, subjects: Subjects 
     text = dict.fromkeys(("review_id", "reasons", "dialogue", "reply", "judges", *criteria, "comment"), pl.String)
     blank = [None] * (len(criteria) + 1)
     rows = (
-        (place, review_id(e.subject), "; ".join(e.reasons), about.dialogue, about.text, _values(e), *blank)
+        (place, blind.review(e.subject), "; ".join(e.reasons), about.dialogue, about.text, _values(e), *blank)
         for place, e in enumerate(readable, 1)
         for about in [_subject(store, benchmark.name, e.subject)]
     )
     files.csv_stream(REVIEW, map(neutralised, Table({"place": pl.Int64, **text}, rows).frames()))
     files.csv(CRITERIA, neutralised(_criteria(benchmark)))
-    files.csv_stream(KEY, map(neutralised, Table(_KEY, _key(readable, store, benchmark.name)).frames()))
+    with private.written(key_of(store.folder, benchmark.name)) as file:
+        for number, frame in enumerate(Table(_KEY, _key(readable, store, benchmark.name, blind)).frames()):
+            neutralised(frame).write_csv(file, include_bom=not number, include_header=not number)
     return notes
 
 
@@ -110,10 +123,10 @@ def _criteria(benchmark: Benchmark) -> pl.DataFrame:
     return pl.DataFrame(rows, dict.fromkeys(("criterion", "question", "levels"), pl.String), orient="row")
 
 
-def _key(entries: list[Entry], store: Store, benchmark: str) -> Iterator[tuple[Any, ...]]:
+def _key(entries: list[Entry], store: Store, benchmark: str, blind: Blind) -> Iterator[tuple[Any, ...]]:
     for e in entries:
         sample, model, run, _, _ = _subject(store, benchmark, e.subject)
         yield (
-            review_id(e.subject), benchmark, e.subject, sample.id, sample.cluster, model, run, ", ".join(e.vetoed),
+            blind.review(e.subject), benchmark, e.subject, sample.id, sample.cluster, model, run, ", ".join(e.vetoed),
             ", ".join(e.unsure), e.spread, e.jury, e.risk,
         )  # fmt: skip

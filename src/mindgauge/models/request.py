@@ -23,15 +23,16 @@ NO_PARAMETERS: dict[str, Any] = {}
 class Request(msgspec.Struct, frozen=True, dict=True):
     """One call: messages, parameters, which repeat it is, and optionally a JSON schema for the answer.
 
-    `nonce` is the fence's random mark inside the messages; it is blanked in the call's key, so that a repeat of the
-    same question from another process is the same call. `sample` is the dialogue the call is about.
+    `nonces` are the random marks of fences inside the messages, that of the subject first; they are blanked in the call's
+    key, so that a repeat of the same question from another process is the same call. `sample` is the dialogue the call is
+    about.
     """
 
     messages: tuple[Message, ...]
     run: int = 0
     parameters: dict[str, Any] = NO_PARAMETERS
     schema: dict[str, Any] | None = None
-    nonce: str = ""
+    nonces: tuple[str, ...] = ()
     sample: Sample | None = None
 
     @cached_property
@@ -44,9 +45,14 @@ class Request(msgspec.Struct, frozen=True, dict=True):
         return _hash(model, self.prompt_hash.hex(), self.parameters, self.schema)
 
     def _blanked(self) -> object:
-        if not self.nonce:
+        if not self.nonces:
             return self.messages
-        return [(message.role, message.content.replace(self.nonce, "")) for message in self.messages]
+        return [(message.role, self._without_nonces(message.content)) for message in self.messages]
+
+    def _without_nonces(self, text: str) -> str:
+        for nonce in self.nonces:
+            text = text.replace(nonce, "")
+        return text
 
 
 def _hash(*parts: object) -> bytes:

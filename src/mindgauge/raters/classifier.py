@@ -15,7 +15,8 @@ import msgspec
 
 from mindgauge.classifiers.form import with_reply
 from mindgauge.classifiers.saved import open_classifier
-from mindgauge.errors import UsageError
+from mindgauge.errors import MindgaugeError, UsageError
+from mindgauge.raters.reading import unread_because
 from mindgauge.records import RaterKind, Rating, Reply, Sample, Status
 
 if TYPE_CHECKING:
@@ -105,7 +106,20 @@ class ClassifierRater:
         came = [(sample, reply) for sample, reply in block if reply is None or reply.status is Status.OK]
         began = time.perf_counter()
         read = [with_reply(s, r) if r is not None else s for s, r in came]
-        found = self.classifier.probabilities(read, told)
+        try:
+            found = self.classifier.probabilities(read, told)
+        except MindgaugeError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a fault of ours, whatever it is; the others are rated all the same
+            if len(block) > 1:
+                half = len(block) // 2
+                yield from self._block(block[:half], None)
+                yield from self._block(block[half:], None)
+            else:
+                ((sample, reply),) = block
+                subject = reply.id if reply is not None else sample.id
+                yield self._rating(subject, Status.UNPARSABLE, provenance={"problem": unread_because(error)})
+            return
         seconds = (time.perf_counter() - began) / max(1, len(came))
         decided = iter(zip(read, found.tolist(), self.classifier.decide(found), strict=True))
         for sample, reply in block:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 REMEMBERED = 8192
 """Texts whose grade is remembered: every turn of a dialogue is looked at again for each turn after it."""
 
+_LOOKED_BACK = 400
+"""Characters of a clause before a cue that say of whom it speaks; longer clauses are made of lists, or to be slow."""
+
 
 class _Words(msgspec.Struct, forbid_unknown_fields=True):
     """Regular expressions: of whole words in English, of characters in Chinese."""
@@ -116,12 +119,13 @@ def _typed(text: str) -> str:
 
 def _own(clause: str, found: re.Match[str]) -> bool:
     """Whether the one that a clause speaks of before a cue is its writer, who does not deny it."""
+    before = clause[max(0, found.start() - _LOOKED_BACK) : found.start()]
     if found[0].casefold().endswith((" me", "打我", "待我", "奸我", "姦我")):
-        return not _DENIED.search(clause[: found.start()])
+        return not _DENIED.search(before)
     subject = None
-    for subject in _SUBJECT.finditer(clause, 0, found.start()):  # noqa: B007 - the last one is wanted
+    for subject in _SUBJECT.finditer(before):  # noqa: B007 - the last one is wanted
         pass
     start = subject.start() if subject else 0
     if subject is not None and subject["other"]:
         return False
-    return not (_DENIED.search(clause[start : found.start()]) or _NOT_SO.search(clause[:start]))
+    return not (_DENIED.search(before[start:]) or _NOT_SO.search(before[:start]))

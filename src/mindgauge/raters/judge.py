@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from mindgauge.models.request import Request
-from mindgauge.prompt import Prompt
+from mindgauge.prompt import Nonces, Prompt
 from mindgauge.raters import verdict
-from mindgauge.raters.objects import LONGEST, own_words
+from mindgauge.raters.objects import LONGEST
 from mindgauge.raters.part import Answer, Part, Walk
 from mindgauge.raters.reasoning import in_chinese, miscounted, reasoning
 from mindgauge.raters.shots import Deck
@@ -25,6 +25,8 @@ from mindgauge.rubric import Method, Rubric
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
+
+    from mindgauge.raters.echo import Shown
 
 Ask: TypeAlias = "Callable[[Request], Awaitable[Exchange]]"
 """Reaches a model, or remembers what it said."""
@@ -124,6 +126,8 @@ class Judge(msgspec.Struct, frozen=True):
     provenance: dict[str, Any]
     room: int | None = None
     """Tokens that a question may have, if that is known; dialogues that are rated turn by turn or whole are fitted to it."""
+    nonces: Nonces = msgspec.field(default_factory=Nonces)
+    """The fences' nonces, its own: it is made for one step of one command, when what it will rate has been written."""
 
     @property
     def rater(self) -> str:
@@ -204,26 +208,26 @@ class Judge(msgspec.Struct, frozen=True):
 
     def _subject(self, sample: Sample, reply: Reply | None, protocol: str | None) -> Subject:
         if reply is None or "unit" not in reply.provenance:
-            return Subject.asked_about(sample, self.instrument, reply)
+            return Subject.asked_about(sample, self.instrument, reply, self.nonces)
         parts = [call for part in self.instrument.parts(protocol, sample.tags) for call in part.calls]
 
         def taken(bare: Subject) -> int:
             """With room for the form once more, should the answer have to be repaired."""
             return max(size(self._request(part, bare, 0).messages[0].content, part.form) for part in parts)
 
-        return Subject.fitted(sample, self.instrument, reply, self.room, taken)
+        return Subject.fitted(sample, self.instrument, reply, self.nonces, self.room, taken)
 
     def _request(self, part: Part, subject: Subject, run: int) -> Request:
         sample = subject.sample
         texts = part.slots(sample.tags.get("language", "en"))
-        if self.instrument.deck is not None:
-            texts = {**texts, "rubric": f"{texts['rubric']}\n\n{self.instrument.deck.render(sample)}"}
+        if subject.examples:
+            texts = {**texts, "rubric": f"{texts['rubric']}\n\n{subject.examples}"}
         messages = (Message("user", subject.prompt.fill({**texts, **subject.slots})),)
-        return Request(messages, run, {**self.parameters, "seed": run}, part.schema, subject.nonce, sample)
+        return Request(messages, run, {**self.parameters, "seed": run}, part.schema, subject.nonces, sample)
 
     async def _put(self, ask: Ask, subject: Subject, part: Part, run: int, calls: list[str]) -> Answer:
         """Ask, read, and ask once more where the answer cannot be read; `calls` gains the keys of both."""
-        request, shown = self._request(part, subject, run), f"{subject.slots['dialogue']}\n{subject.slots['reply']}"
+        request, shown = self._request(part, subject, run), subject.shown
         call = request.key(self.model).hex()
         calls.append(call)
         done = await ask(request)
@@ -249,13 +253,13 @@ class Judge(msgspec.Struct, frozen=True):
         return Answer(verdicts, {**seen, **miscounted(done.text, criteria, summed, verdicts)})
 
     @staticmethod
-    def _read(done: Exchange, part: Part, shown: str) -> dict[str, verdict.Verdict]:
-        """Read an answer, apart from what of it is repeated from the dialogue and the reply that were shown."""
+    def _read(done: Exchange, part: Part, shown: Shown) -> dict[str, verdict.Verdict]:
+        """Read an answer, held against what was shown."""
         if done.status is not Status.OK:
             return {c.name: verdict.Verdict(done.status, problem=done.error) for c in part.rubric.criteria}
         if done.finish_reason == "length" and len(done.text) > LONGEST:
             return {c.name: verdict.Verdict(Status.UNPARSABLE, problem=verdict.CUT) for c in part.rubric.criteria}
-        found = verdict.read(own_words(done.text, shown), part.rubric.criteria)
+        found = verdict.read(done.text, part.rubric.criteria, shown)
         if done.finish_reason != "length":
             return found
         cut = {name for name, its in found.items() if its.status is Status.UNPARSABLE}

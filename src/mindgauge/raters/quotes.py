@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from mindgauge.records import Evidence
-from mindgauge.visible import visible
+from mindgauge.visible import compatible, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
 REPLY, DIALOGUE = "reply", "dialogue"
 FEWEST = 4
 """Letters or digits that a quote needs to prove anything, a Chinese one counting twice: shorter ones are found anywhere."""
+MOST = 16
+"""Quotes of one verdict that are looked up; two are asked for."""
 _ASIDE = re.compile(r"[\W_]+")
 _ASIDE_OF_ASCII = str.maketrans("", "", "".join(c for c in map(chr, range(128)) if not c.isalnum()))
 _LEFT_OUT = re.compile(r"\[?(?:…+|\.{3,})\]?")
@@ -38,9 +39,10 @@ class Source(NamedTuple):
     def check(self, quotes: Sequence[str]) -> tuple[Evidence, ...]:
         """Look each quote up, in the reply first; letter case, width, blanks, punctuation and what nobody sees aside.
 
-        Of a quote with something left out (`…`), all parts have to stand in one of the two, in their order.
+        Of a quote with something left out (`…`), all parts have to stand in one of the two, in their order. Beyond `MOST`
+        quotes are left out.
         """
-        return tuple(self._found(quote) for quote in quotes)
+        return tuple(self._found(quote) for quote in quotes[:MOST])
 
     def _found(self, quote: str) -> Evidence:
         told = fold(quote)
@@ -83,7 +85,7 @@ def fold(text: str) -> str:
     """Return the letters and digits of what is visible of a text, compatibly normalised (NFKC) and without case."""
     if text.isascii():  # the same, some twenty times as fast
         return text.translate(_ASIDE_OF_ASCII).casefold()
-    return _ASIDE.sub("", unicodedata.normalize("NFKC", visible(text)).casefold())
+    return _ASIDE.sub("", compatible(visible(text)).casefold())
 
 
 _folded_sign = lru_cache(maxsize=1 << 14)(fold)

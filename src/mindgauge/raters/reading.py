@@ -1,4 +1,8 @@
-"""A reading: a criterion that is read from every reply by rule, whoever else rates it. It costs nothing and never differs."""
+"""A reading: a criterion that is read from every reply by rule, whoever else rates it. It costs nothing and never differs.
+
+Readers of what models say are written not to fail, whatever it is. Where one fails all the same, this costs the one rating,
+which says so (`unread_because`), and never the run.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,11 @@ import msgspec
 
 from mindgauge.records import RaterKind, Rating, Reply, Sample, Status, Value
 from mindgauge.rubric import Criterion
+
+
+def unread_because(error: Exception) -> str:
+    """Say that a reader failed, in words of ours alone: an error may repeat what it was given."""
+    return f"reading it failed with {type(error).__name__}; please report this"
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -24,11 +33,16 @@ class Reading(msgspec.Struct, frozen=True):
 
     def rate(self, sample: Sample, reply: Reply) -> Rating:
         """Rate one reply; one that never came keeps its status."""
-        status, value = reply.status, None
+        status, value, problem = reply.status, None, {}
         if not self.criterion.about(sample.tags):
             status = Status.NOT_APPLICABLE
         elif status is Status.OK:
-            value = self.read(sample, reply.text)
+            try:
+                value = self.read(sample, reply.text)
+            except Exception as error:  # noqa: BLE001 - a fault of ours, whatever it is
+                problem = {"problem": unread_because(error)}
             status = Status.UNPARSABLE if value is None else Status.OK
-        name = self.criterion.name
-        return Rating(reply.id, name, self.rater, RaterKind.RULE, 0, status, value, instrument=self.rater)
+        return Rating(
+            reply.id, self.criterion.name, self.rater, RaterKind.RULE, 0, status, value,
+            instrument=self.rater, provenance=problem,
+        )  # fmt: skip

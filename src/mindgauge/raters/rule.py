@@ -11,6 +11,7 @@ import re
 import msgspec
 
 from mindgauge.errors import UsageError
+from mindgauge.raters.reading import unread_because
 from mindgauge.records import Evidence, RaterKind, Rating, Reply, Status, Value
 from mindgauge.rubric import Criterion, Level, Scale
 
@@ -71,7 +72,13 @@ class Rule(msgspec.Struct, frozen=True):
         """Rate one reply; a reply that never came keeps its status."""
         if reply.status is not Status.OK:
             return Rating(reply.id, self.criterion, self.name, RaterKind.RULE, 0, reply.status, instrument=self.name)
-        found = self._find(reply.text)
+        try:
+            found = self._find(reply.text)
+        except Exception as error:  # noqa: BLE001 - a fault of ours, whatever it is
+            return Rating(
+                reply.id, self.criterion, self.name, RaterKind.RULE, 0, Status.UNPARSABLE,
+                instrument=self.name, provenance={"problem": unread_because(error)},
+            )  # fmt: skip
         return Rating(
             reply.id, self.criterion, self.name, RaterKind.RULE, 0, Status.OK, "yes" if found else "no",
             evidence=(Evidence(found, found=True),) if found else (), instrument=self.name,

@@ -8,14 +8,23 @@ from __future__ import annotations
 
 import itertools
 from functools import cached_property
+from typing import NamedTuple
 
 import msgspec
 
 from mindgauge.errors import DataError
-from mindgauge.prompt import Prompt, fence, transcript
+from mindgauge.prompt import Nonces, Prompt, fence, transcript
 from mindgauge.raters.part import worded
+from mindgauge.raters.quotes import fold
 from mindgauge.records import Sample, digest
 from mindgauge.rubric import Criterion
+
+
+class Block(NamedTuple):
+    """The examples before a question as text, and the nonce that fences them."""
+
+    text: str
+    nonce: str
 
 
 class Deck(msgspec.Struct, frozen=True, dict=True):
@@ -42,7 +51,11 @@ class Deck(msgspec.Struct, frozen=True, dict=True):
         return ranked
 
     @cached_property
-    def _blocks(self) -> dict[tuple[str, ...], str]:
+    def _blocks(self) -> dict[tuple[str, str], Block]:
+        return {}
+
+    @cached_property
+    def _letters(self) -> dict[tuple[str, ...], list[str]]:
         return {}
 
     def draw(self, sample: Sample) -> tuple[Sample, ...]:
@@ -71,23 +84,34 @@ class Deck(msgspec.Struct, frozen=True, dict=True):
     def _place(self, sample: Sample) -> str:
         return digest("place", self.seed, sample.id)
 
-    def render(self, sample: Sample) -> str:
+    def block(self, sample: Sample, nonces: Nonces, *folded: str) -> Block:
         """Write the examples for one sample, each behind a fence and with its label below it.
 
-        The fence's mark is a hash of all examples, which nobody who wrote one of them could know, and is the same for
-        all samples that see the same ones: so a server's prefix cache serves the whole block.
+        The fence's nonce is the same for all samples that see the same examples, so that a server's prefix cache serves the
+        whole block.
+
+        Args:
+            sample: that is asked about.
+            nonces: draws the fence's nonce.
+            folded: letters and digits of what else is shown, in lower case, which must not hold the nonce either.
         """
         drawn = self.draw(sample)
         language, ids = _language(sample), tuple(s.id for s in drawn)
-        if (language, *ids) not in self._blocks:
-            nonce = digest("examples", ids)[:16]
+        texts = [transcript(s.messages) for s in drawn]
+        nonce = nonces.draw(digest("examples", ids), *self._folded(ids, texts), *folded)
+        if (language, nonce) not in self._blocks:
             examples = (
-                f"{fence('example', transcript(s.messages), nonce)}\n{self.criterion.name}: {s.target}" for s in drawn
+                f"{fence('example', text, nonce)}\n{self.criterion.name}: {s.target}"
+                for s, text in zip(drawn, texts, strict=True)
             )
-            prompt = worded(self.prompts, language)
-            filled = prompt.fill({"examples": "\n\n".join(examples), "nonce": nonce})
-            self._blocks[language, *ids] = filled
-        return self._blocks[language, *ids]
+            filled = worded(self.prompts, language).fill({"examples": "\n\n".join(examples), "nonce": nonce})
+            self._blocks[language, nonce] = Block(filled, nonce)
+        return self._blocks[language, nonce]
+
+    def _folded(self, ids: tuple[str, ...], texts: list[str]) -> list[str]:
+        if ids not in self._letters:
+            self._letters[ids] = list(map(fold, texts))
+        return self._letters[ids]
 
 
 def _language(sample: Sample) -> str:

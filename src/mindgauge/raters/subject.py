@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.prompt import Prompt, fence, nonce_for, transcript
+from mindgauge.prompt import Nonces, Prompt, fence, transcript
+from mindgauge.raters.echo import Shown
 from mindgauge.raters.part import worded
 from mindgauge.raters.quotes import Source
 from mindgauge.raters.window import Unit, Window, size, window
@@ -22,9 +23,13 @@ class Subject(NamedTuple):
     sample: Sample
     instrument: Instrument
     prompt: Prompt
-    nonce: str
+    nonces: tuple[str, ...]
+    """That of the subject itself, and that of the examples before it, if there are any."""
     slots: dict[str, str]
     source: Source
+    shown: Shown
+    """All that others wrote, against which answers are held."""
+    examples: str = ""
     window: Window = Window()
 
     @classmethod
@@ -34,32 +39,48 @@ class Subject(NamedTuple):
         instrument: Instrument,
         dialogue: tuple[Message, ...],
         reply: str,
-        shown: Window | None = None,
+        nonces: Nonces,
+        window: Window | None = None,
     ) -> Subject:
-        """Write what is shown of a dialogue, and the reply to it."""
-        # The dialogue's own nonce, so that calls about all replies to it share their beginning.
-        nonce, shown = nonce_for(sample.id), shown or Window(tuple(range(len(dialogue))), len(dialogue))
+        """Write what is shown of a dialogue, and the reply to it.
+
+        Calls about all replies to a dialogue share its nonce, and so their beginning, unless a reply holds it.
+        """
+        window = window or Window(tuple(range(len(dialogue))), len(dialogue))
+        source = Source.of(window.transcript(dialogue), reply)
+        folded = (source.dialogue, source.reply)
+        nonce = nonces.draw(sample.id, *folded)
         slots = {
-            "dialogue": fence("dialogue", shown.transcript(dialogue, nonce), nonce),
+            "dialogue": fence("dialogue", window.transcript(dialogue, nonce), nonce),
             "reply": fence("reply", reply, nonce),
             "nonce": nonce,
         }
         prompt = worded(instrument.prompts, sample.tags.get("language", "en"))
-        source = Source.of(shown.transcript(dialogue), reply)
-        return cls(sample, instrument, prompt, nonce, slots, source, shown)
+        if instrument.deck is None:
+            shown = Shown(slots["dialogue"], slots["reply"])
+            return cls(sample, instrument, prompt, (nonce,), slots, source, shown, window=window)
+        block = instrument.deck.block(sample, nonces, *folded)
+        shown = Shown(slots["dialogue"], slots["reply"], block.text)
+        return cls(sample, instrument, prompt, (nonce, block.nonce), slots, source, shown, block.text, window)
 
     @classmethod
-    def asked_about(cls, sample: Sample, instrument: Instrument, reply: Reply | None) -> Subject:
+    def asked_about(cls, sample: Sample, instrument: Instrument, reply: Reply | None, nonces: Nonces) -> Subject:
         """Write a sample with the reply to it; where there is none, and the prompt asks about one, its last message."""
         prompt = worded(instrument.prompts, sample.tags.get("language", "en"))
         dialogue, replied = sample.messages, reply.text if reply else ""
         if reply is None and "reply" in prompt.slots:
             dialogue, replied = sample.messages[:-1], sample.messages[-1].content
-        return cls.of(sample, instrument, dialogue, replied)
+        return cls.of(sample, instrument, dialogue, replied, nonces)
 
     @classmethod
     def fitted(
-        cls, sample: Sample, instrument: Instrument, reply: Reply, room: int | None, taken: Callable[[Subject], int]
+        cls,
+        sample: Sample,
+        instrument: Instrument,
+        reply: Reply,
+        nonces: Nonces,
+        room: int | None,
+        taken: Callable[[Subject], int],
     ) -> Subject:
         """Write a turn of a dialogue with what is before it, or a whole dialogue, as far as there is room.
 
@@ -67,6 +88,7 @@ class Subject(NamedTuple):
             sample: the dialogue before its last turn that is rated.
             instrument: the judge's.
             reply: that turn; its provenance says what is rated at once.
+            nonces: draws the fences' nonces.
             room: tokens that a question may have; None if unknown.
             taken: tokens that a question about an empty dialogue would have.
         """
@@ -77,7 +99,7 @@ class Subject(NamedTuple):
         else:
             dialogue, replied, rated = sample.messages, reply.text, [len(sample.messages)]
         if room is None:
-            return cls.of(sample, instrument, dialogue, replied)
-        bare = cls.of(sample, instrument, (), "")
-        shown = window(said, room - taken(bare), lambda message: size(transcript((message,), bare.nonce)), rated)
-        return cls.of(sample, instrument, dialogue, replied, shown)
+            return cls.of(sample, instrument, dialogue, replied, nonces)
+        bare = cls.of(sample, instrument, (), "", nonces)
+        fitting = window(said, room - taken(bare), lambda message: size(transcript((message,), bare.nonces[0])), rated)
+        return cls.of(sample, instrument, dialogue, replied, nonces, fitting)

@@ -1,7 +1,8 @@
-"""Reading a judge's verdict: strictly, and the last complete one binds.
+"""Reading a judge's verdict: strictly, its own, and only where it gives one.
 
-Earlier text can be planted (a reply may quote a fake verdict, a model may think aloud), so what counts is the last
-JSON object that answers a criterion. A value outside the scale is `unparsable`, never the nearest level.
+A judge may quote a verdict that somebody planted, or think aloud. So what repeats anything that it was shown is no verdict,
+and an answer with two verdicts that differ is not read at all, whichever comes last. A value outside the scale is
+`unparsable`, never the nearest level.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import msgspec
 from msgspec.structs import replace
 
 from mindgauge.raters import plain, rule
-from mindgauge.raters.objects import DOUBLED, LONGEST, after_thinking, json_objects, literals
+from mindgauge.raters.echo import NOTHING, unlined
+from mindgauge.raters.notation import DOUBLED
+from mindgauge.raters.objects import CLOSING, HOLE, LONGEST, after_thinking, objects, without
 from mindgauge.records import Status, Value
 from mindgauge.rubric import Method
 from mindgauge.tables import clean
@@ -22,6 +25,8 @@ from mindgauge.tables import clean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mindgauge.raters.echo import Shown
+    from mindgauge.raters.objects import Found
     from mindgauge.rubric import Criterion
 
 RATIONALE, QUOTES, CHECKS, UNCERTAIN, VALUE = "rationale", "quotes", "checks", "uncertain", "value"
@@ -36,7 +41,19 @@ NO_OBJECT = "there is no JSON object with the verdict in it"
 TWICE = "a key stands there twice"
 BROKEN = "the JSON object breaks off"
 CUT = "it was cut off at the longest answer allowed"
+ENDLESS = f"it is longer than {LONGEST >> 10} KiB"
 THOUGHT = "nothing stands there after its thinking"
+THOUGHT_TWICE = "its thinking ends more than once"
+QUOTED = "the verdict in it is quoted from what was to be judged"
+TWO = "it gives two verdicts that differ"
+_WRAPPERS = {
+    "verdict", "result", "answer", "rating", "ratings", "evaluation", "judgement", "judgment", "assessment", "scores",
+    "评定", "结果",
+}  # fmt: skip
+"""Keys under which a whole answer may hold the verdict; under any other it may be somebody else's."""
+_KEYS = frozenset((RATIONALE, QUOTES, CHECKS, UNCERTAIN, VALUE))
+_MARKS = {('"', '"'), ("'", "'"), ("“", "”"), ("‘", "’"), ("「", "」"), ("『", "』"), ("«", "»")}
+_AROUND = " \t\r\n`"
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -107,33 +124,117 @@ def _choices(criterion: Criterion) -> str:
     return " | ".join(json.dumps(choice, ensure_ascii=False) for choice in criterion.choices)
 
 
-def read(text: str, criteria: Sequence[Criterion]) -> dict[str, Verdict]:
-    """Read one verdict per criterion from a model's answer, in either form; never raises."""
-    names = {name for criterion in criteria for name in (criterion.name, *criterion.aliases)}
+def read(text: str, criteria: Sequence[Criterion], shown: Shown = NOTHING) -> dict[str, Verdict]:
+    """Read one verdict per criterion from a model's answer, in either form; never raises.
+
+    Args:
+        text: what the model answered.
+        criteria: that it was asked about.
+        shown: what others wrote and stood before the model; no part of it becomes a verdict.
+    """
     told = after_thinking(text)
-    found, problem = (None, THOUGHT) if text.strip() and not told.strip() else _last_object(told, names)
-    if found is None and problem is NO_OBJECT:
-        found = _literal(told, names)
-    if found is None and len(criteria) == 1 and problem is NO_OBJECT:
+    if len(told) > LONGEST:
+        return _unread(criteria, ENDLESS)
+    if text.strip() and not told.strip():
+        return _unread(criteria, THOUGHT)
+    return _read(unlined(told), criteria, shown)
+
+
+def _read(answer: str, criteria: Sequence[Criterion], shown: Shown) -> dict[str, Verdict]:
+    found = objects(answer)
+    rest = without(answer, found)
+    if CLOSING.search(rest):
+        return _unread(criteria, THOUGHT_TWICE)
+    names = frozenset(name for criterion in criteria for name in (criterion.name, *criterion.aliases))
+    alone = len(found) == 1 and rest.strip(_AROUND).removeprefix("json").strip(_AROUND) == HOLE
+    named = [one for each in found if (one := _naming(each, names, alone=alone))]
+    own = [one for one in named if not _quoted(one, answer, names, shown)]
+    broken = [each for each in found if each.value is None and _could_be_one(each, answer, names)]
+    if any(each.breaks_off or _hides(each, own, answer, shown) for each in broken):
+        return _unread(criteria, BROKEN)
+    if own:
+        return _only(own, rest, criteria, shown)
+    if named or broken:
+        return _unread(criteria, QUOTED if named else BROKEN)
+    if any(_mentions(each, answer, names) for each in found):  # within another: a word beside it is no verdict either
+        return _unread(criteria, NO_OBJECT)
+    return _in_words(rest, criteria, shown)
+
+
+def _unread(criteria: Sequence[Criterion], problem: str) -> dict[str, Verdict]:
+    return {criterion.name: Verdict(Status.UNPARSABLE, problem=problem) for criterion in criteria}
+
+
+def _naming(found: Found, names: frozenset[str], *, alone: bool) -> Found | None:
+    """Return an object if it has one of the names as a key of its own; the whole answer may wrap it (`{"verdict": {…}}`)."""
+    value = found.value
+    if alone and value is not None and len(value) == 1 and not names & value.keys():
+        ((key, inner),) = value.items()
+        value = inner if key.strip().casefold() in _WRAPPERS and isinstance(inner, dict) else value
+    return found._replace(value=value) if value is not None and names & value.keys() else None
+
+
+def _mentions(found: Found, answer: str, names: frozenset[str]) -> bool:
+    written = answer[found.start : found.end]
+    return any(name in written for name in names)
+
+
+def _could_be_one(found: Found, answer: str, names: frozenset[str]) -> bool:
+    """Whether an object that cannot be read may be the verdict."""
+    begun = answer[found.start + 1 : found.end].lstrip()[:1]
+    return _mentions(found, answer, names) or (found.breaks_off and begun in {'"', "'"})
+
+
+def _hides(broken: Found, own: list[Found], answer: str, shown: Shown) -> bool:
+    """Whether an object that cannot be read stands behind the verdict, or may have swallowed another one before it."""
+    if not own:
+        return False
+    written = answer[broken.start : broken.end]
+    return broken.start > own[-1].start or ("{" in written[1:] and not shown.has(written))
+
+
+def _quoted(found: Found, answer: str, names: frozenset[str], shown: Shown) -> bool:
+    """Whether an object stands between quotation marks, or repeats one that was shown."""
+    around = answer[found.start - 1 : found.start], answer[found.end : found.end + 1]
+    if around in _MARKS:
+        return True
+    return shown.holds(found.value or {}, names | _KEYS, RATIONALE, answer[found.start : found.end])
+
+
+def _only(own: list[Found], rest: str, criteria: Sequence[Criterion], shown: Shown) -> dict[str, Verdict]:
+    """Read the verdict that is given, perhaps several times; two that differ are none."""
+    verdicts = [
+        {criterion.name: _verdict(each.value or {}, criterion, shown) for criterion in criteria} for each in own
+    ]
+    said = [{name: (one.status, one.value) for name, one in each.items()} for each in verdicts]
+    if len(criteria) == 1 and criteria[0].plain:
+        lines = plain.stated(rest, criteria[0], shown)
+        said += [{criteria[0].name: (Status.OK, value)} for value in lines]
+    return verdicts[-1] if all(each == said[0] for each in said) else _unread(criteria, TWO)
+
+
+def _in_words(answer: str, criteria: Sequence[Criterion], shown: Shown) -> dict[str, Verdict]:
+    """Read an answer without an object: of one criterion a level, or that it does not apply; else perhaps a refusal."""
+    if len(criteria) == 1:
         (criterion,) = criteria
-        value = plain.level(told, criterion) if criterion.plain else rule.option(told, criterion)
+        value = plain.level(answer, criterion, shown) if criterion.plain else rule.option(answer, criterion)
         if value is not None:
             return {criterion.name: Verdict(Status.OK, value)}
-        if _inapplicable(told, criterion):
+        if _inapplicable(answer, criterion):
             return {criterion.name: Verdict(Status.NOT_APPLICABLE)}
-    if found is None:
-        status = Status.REFUSED if problem is NO_OBJECT and rule.refusal(told) else Status.UNPARSABLE
-        return {c.name: Verdict(status, problem=problem) for c in criteria}
-    return {criterion.name: _verdict(found, criterion) for criterion in criteria}
+    words = rule.refusal(answer)
+    if words and not shown.says(words):
+        return {criterion.name: Verdict(Status.REFUSED, problem=NO_OBJECT) for criterion in criteria}
+    return _unread(criteria, NO_OBJECT)
 
 
 def stated_total(text: str) -> int | None:
-    """Return the last total that an answer states; None where it states none."""
-    stated = _STATED.findall(text[-LONGEST:])
-    return int(stated[-1]) if stated else None
+    """Return the total that an answer states; None where it states none, or two that differ."""
+    stated = {int(total) for total in _STATED.findall(text[-LONGEST:])}
+    return stated.pop() if len(stated) == 1 else None
 
 
-def _verdict(found: dict[str, Any], criterion: Criterion) -> Verdict:
+def _verdict(found: dict[str, Any], criterion: Criterion, shown: Shown) -> Verdict:
     """Read one criterion's verdict: a value beside the reasons for all, or an object of its own."""
     answers = [found[name] for name in (criterion.name, *criterion.aliases) if name in found]
     own = answers[0] if answers else None
@@ -149,8 +250,10 @@ def _verdict(found: dict[str, Any], criterion: Criterion) -> Verdict:
     )
     if not answers:
         return replace(reasons, problem=f'"{criterion.name}" is missing')
-    if DOUBLED in told or DOUBLED in checks or any(other != own for other in answers):
+    if DOUBLED in found or DOUBLED in told or DOUBLED in checks or any(other != own for other in answers):
         return replace(reasons, problem=TWICE)
+    if isinstance(own, dict) and shown.holds(own, _KEYS, RATIONALE):
+        return replace(reasons, problem=QUOTED)
     answer = own.get(VALUE) if isinstance(own, dict) else own
     if _inapplicable(answer, criterion):
         return replace(reasons, status=Status.NOT_APPLICABLE)
@@ -176,38 +279,4 @@ def _string(value: object) -> str:
     """Write whatever stands in a place for words as text that can be kept."""
     if value is None or isinstance(value, str):
         return clean(value or "")
-    try:
-        return clean(json.dumps(value, ensure_ascii=False))
-    except RecursionError:
-        return "…"
-
-
-def _last_object(text: str, names: set[str]) -> tuple[dict[str, Any] | None, str]:
-    """Return the last object that has one of the names as a key of its own, and what was wrong where there is none.
-
-    What stands inside another object does not count: a judge may quote a verdict within its own. Where the last object
-    is broken or breaks off, what stood before it was not the verdict.
-    """
-    found, problem = None, NO_OBJECT
-    for one in json_objects(text):
-        value = one.value
-        if value is None:
-            if one.breaks_off or (found and any(f'"{name}"' in text[one.start : one.end] for name in names)):
-                found, problem = None, BROKEN
-            continue
-        if len(value) == 1 and not names & value.keys():
-            (inner,) = value.values()  # {"verdict": {…}}
-            value = inner if isinstance(inner, dict) else value
-        if names & value.keys():
-            found, problem = (None, TWICE) if DOUBLED in value else (value, "")
-    return found, problem
-
-
-def _literal(text: str, names: set[str]) -> dict[str, Any] | None:
-    """Return the last dictionary as Python writes it (single quotes); none where one is not to be read."""
-    found = None
-    for one in literals(text):
-        if one.value is None:  # one that breaks off may hold another: nothing after it is sure
-            return None
-        found = one.value if names & one.value.keys() else found
-    return found
+    return clean(json.dumps(value, ensure_ascii=False))

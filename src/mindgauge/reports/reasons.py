@@ -10,6 +10,7 @@ import polars as pl
 from mindgauge import tables
 from mindgauge.analysis.rated_rationales import rated
 from mindgauge.analysis.rationales import rationales
+from mindgauge.annotation.blind import RATIONALES
 from mindgauge.reports.content import Column, Sheet
 from mindgauge.reports.numbers import count, decimal, interval, named, percent, plural, words
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from mindgauge.reports.content import Cell
     from mindgauge.reports.runs import Run, Section
 
-_KEYS = "rationales-key-*.csv"
 _QUESTIONS = {
     "rationality": "the reasons make sense",
     "traceability": "what they say is in the text",
@@ -151,8 +151,8 @@ def _rated(run: Run, section: Section) -> pl.DataFrame:
     ratings = list(run.store.ratings(f"{name}:rationales"))
     if not ratings:
         return pl.DataFrame()
-    keys = (row for path in sorted(run.folder.glob(_KEYS)) for _, row in tables.read_table(path))
-    verdicts = {row["verdict"]: row for row in keys}
+    key = run.folder / RATIONALES
+    verdicts = {row["verdict"]: row for _, row in tables.read_table(key)} if key.exists() else {}
     cluster = {sample.id: sample.cluster for sample in run.store.samples(name)}
     replies = run.store.select("SELECT id, sample FROM replies WHERE benchmark = ?", (name,))
     of_reply = {reply: cluster.get(sample, sample) for reply, sample in replies}

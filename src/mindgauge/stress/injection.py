@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from mindgauge.records import digest
 from mindgauge.sentences import middle
 from mindgauge.stress import wording
 from mindgauge.stress.items import Version, in_turn
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from mindgauge.rubric import Criterion
     from mindgauge.stress.items import Item
 
-_SLOT = re.compile(r"\{(criterion|best|worst)\}")
+_MARK = 16
+"""Characters of a fence's mark."""
+_SLOT = re.compile(r"\{(criterion|best|worst|seen)\}")
 
 
 class Attempt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,11 +43,17 @@ class Attempt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return the level it wants."""
         return criterion.worst_first[-1 if self.aims == "best" else 0]
 
-    def filled(self, criterion: Criterion) -> str:
-        """Write it for a criterion; other words in braces stay as they are."""
+    def filled(self, criterion: Criterion, seen: str = "") -> str:
+        """Write it for a criterion; other words in braces stay as they are.
+
+        Args:
+            criterion: that it aims at.
+            seen: the mark of a fence that its author was shown earlier; without one, a mark that looks like it.
+        """
         levels = {"best": criterion.worst_first[-1], "worst": criterion.worst_first[0]}
         slots = {name: json.dumps(level, ensure_ascii=False) for name, level in levels.items()}
-        return _SLOT.sub(lambda slot: {**slots, "criterion": criterion.name}[slot[1]], self.text)
+        slots |= {"criterion": criterion.name, "seen": seen or digest("seen", self.id)[:_MARK]}
+        return _SLOT.sub(lambda slot: slots[slot[1]], self.text)
 
 
 class _Battery(msgspec.Struct, forbid_unknown_fields=True):

@@ -158,7 +158,8 @@ def _review(out: Path, store: Store, found: list[Benchmark], unsafe: str | None)
         with Folder(out / name) as files:
             notes += [f"{benchmark.name}: {note}" for note in worklist.write(files, store, benchmark, known)]
         written += [msgspec.structs.replace(w, file=f"{name}/{w.file}" if name else w.file) for w in files.written]
-    notes.append(f"give {worklist.REVIEW} to the reader, and keep {worklist.KEY} apart: it says who wrote what")
+    keys = ", ".join(worklist.key_of(store.folder, benchmark.name).name for benchmark in judged)
+    notes.append(f"give {worklist.REVIEW} to the reader; who wrote what stands in the run ({keys})")
     return written, notes
 
 

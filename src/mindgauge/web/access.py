@@ -16,6 +16,7 @@ from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from fastapi import Depends, HTTPException
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -42,38 +43,62 @@ class Visitor(NamedTuple):
 
 
 class Guesses:
-    """Wrong links and cookies per address: so many at once, then one a second; the addresses kept are bounded."""
+    """Wrong links and cookies: of each visitor so many at once, then one a second; of all visitors together, more.
 
-    def __init__(self, burst: int = 20, refill: float = 1.0, most: int = 4096) -> None:
-        """Take how many may come at once, how many come back a second, and of how many addresses this is kept."""
-        self.burst, self.refill, self.most = burst, refill, most
+    A visitor is who is in, else an address, of which a proxy may tell: whoever can make up addresses meets the limit of
+    all together. What is kept of them is bounded.
+    """
+
+    def __init__(self, burst: int = 20, refill: float = 1.0, most: int = 4096, together: int = 20) -> None:
+        """Take the limits.
+
+        Args:
+            burst: how many of one visitor may come at once.
+            refill: how many come back a second.
+            most: of how many visitors this is kept.
+            together: how many times as many those who are not in may make together.
+        """
+        self.burst, self.refill, self.most, self.together = burst, refill, most, together
         self._spent: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._all = (0.0, 0.0)
         self._lock = threading.Lock()
 
-    def check(self, request: Request) -> None:
-        """Let an address go on that has guesses left.
+    def check(self, request: Request, visitor: Visitor | None) -> None:
+        """Let a visitor go on who has guesses left.
 
         Raises:
             HTTPException: 429, with the seconds to wait.
         """
         with self._lock:
-            spent = self._now(_address(request))
-        if spent > self.burst - 1:
-            wait = math.ceil((spent - self.burst + 1) / self.refill)
-            raise HTTPException(429, headers={"Retry-After": str(wait)})
+            over = _after(self._spent.get(_who(request, visitor)), self.refill) - self.burst + 1
+            wait = over / self.refill
+            if visitor is None:
+                over = _after(self._all, self.refill * self.together) - self.burst * self.together + 1
+                wait = max(wait, over / (self.refill * self.together))
+        if wait > 0:
+            raise HTTPException(429, headers={"Retry-After": str(math.ceil(wait))})
 
-    def wrong(self, request: Request) -> None:
+    def wrong(self, request: Request, visitor: Visitor | None) -> None:
         """Count a wrong guess."""
-        address = _address(request)
+        who = _who(request, visitor)
         with self._lock:
-            self._spent[address] = (self._now(address) + 1, time.monotonic())
-            self._spent.move_to_end(address)
+            now = time.monotonic()
+            self._spent[who] = (_after(self._spent.get(who), self.refill) + 1, now)
+            self._spent.move_to_end(who)
             while len(self._spent) > self.most:
                 self._spent.popitem(last=False)
+            if visitor is None:
+                self._all = (_after(self._all, self.refill * self.together) + 1, now)
 
-    def _now(self, address: str) -> float:
-        spent, at = self._spent.get(address, (0.0, 0.0))
-        return max(0.0, spent - self.refill * (time.monotonic() - at))
+
+def _after(before: tuple[float, float] | None, refill: float) -> float:
+    """Return how many guesses are spent now, of those that were at a time before."""
+    spent, at = before or (0.0, 0.0)
+    return max(0.0, spent - refill * (time.monotonic() - at))
+
+
+def _who(request: Request, visitor: Visitor | None) -> str:
+    return _address(request) if visitor is None else f"person {visitor.person.id}"
 
 
 def _address(request: Request) -> str:
@@ -150,8 +175,8 @@ def _passerby(request: Request) -> Visitor | None:
     visitor = find_visitor(request)
     if visitor is None and cookie_name(request) in request.cookies:
         guesses: Guesses = request.app.state.guesses
-        guesses.check(request)
-        guesses.wrong(request)
+        guesses.check(request, None)
+        guesses.wrong(request, None)
     return visitor
 
 
@@ -162,8 +187,9 @@ Passerby = Annotated[Visitor | None, Depends(_passerby)]
 async def _inside(request: Request, visitor: Passerby) -> Visitor:
     if visitor is None:
         response = Response()
-        if cookie_name(request) in request.cookies:
-            forget(request, response)
+        secret = request.cookies.get(cookie_name(request))
+        if secret is not None and not await run_in_threadpool(people.rests, request.app.state.annotation, secret):
+            forget(request, response)  # but not one that is only idle: by a clock that was set wrong, too
         raise HTTPException(401, headers={k: v for k, v in response.headers.items() if k == "set-cookie"})
     return visitor
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -25,14 +24,15 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 
 
-def create_app(annotation: Annotation, host: str = "127.0.0.1") -> FastAPI:
+def create_app(annotation: Annotation, host: str = "127.0.0.1", port: int = 8765) -> FastAPI:
     """Make the page of a project.
 
     Args:
         annotation: the opened project; whoever opened it closes it.
-        host: the address that is listened on. The page answers to it, to the host of the project's URL and to loopback;
-            if it is not a loopback address, to any numeric address. Other Host headers get 400 (in tests, too: a
-            TestClient needs `base_url="http://127.0.0.1:8765"`).
+        host: the address that is listened on. The page answers to it and to loopback, and if it is not a loopback
+            address, to any numeric address, each with the port; and to the project's URL. Other Host headers get 400 (in
+            tests, too: a TestClient needs `base_url="http://127.0.0.1:8765"`).
+        port: that is listened on.
     """
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     app.state.annotation = annotation
@@ -45,6 +45,6 @@ def create_app(annotation: Annotation, host: str = "127.0.0.1") -> FastAPI:
     app.add_exception_handler(DatabaseError, errors.no_database)
     app.add_exception_handler(StaleError, errors.stale)
     app.add_exception_handler(InvalidAnswerError, errors.incomplete)
-    hosts = {host, urlsplit(annotation.project.url).hostname or host}
-    app.add_middleware(Guard, hosts=hosts, addresses=host not in LOOPBACK)
+    public = annotation.project.url
+    app.add_middleware(Guard, names={host}, port=port, public=public, addresses=host not in LOOPBACK)
     return app

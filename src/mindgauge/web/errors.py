@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
 from mindgauge.annotation.database import DatabaseError
@@ -52,6 +53,8 @@ def answer(request: Request, error: HTTPException) -> Response:
         response = JSONResponse({"error": texts[name]}, error.status_code)
     else:
         kept = _kept(request) if name == "database" else None
+        if name == "database" and kept is None:
+            name = "away"
         response = page(request, "error", visitor, error.status_code, name=name, kept=kept)
     response.headers.update(error.headers or {})
     return response
@@ -63,11 +66,11 @@ def _script(request: Request) -> bool:
 
 
 def _kept(request: Request) -> list[tuple[str, str]] | None:
-    """Return the fields of a form that could not be written, so that the page can send them once more."""
+    """Return the fields of a form that could not be written, so that the page can send them once more; None for no form."""
     form = request._form  # noqa: SLF001  # read before, if it was; the connection may have nothing left to read
     if not isinstance(form, FormData):
         return None
-    return [(name, value) for name, value in form.multi_items() if isinstance(value, str)]
+    return [(name, value) for name, value in form.multi_items() if isinstance(value, str)] or None
 
 
 def http_error(request: Request, error: Exception) -> Response:
@@ -88,20 +91,28 @@ def stale(request: Request, _: Exception) -> Response:
     return answer(request, HTTPException(409))
 
 
-def no_database(request: Request, error: Exception) -> Response:
-    """Answer when the database is locked or gone."""
+async def no_database(request: Request, error: Exception) -> Response:
+    """Answer when the database is locked, full or gone; what was typed stays on the page, also if nobody has read it yet."""
     log_fault(error)
+    if request.method == "POST" and not _script(request):
+        with suppress(HTTPException, ClientDisconnect):
+            await request.form(max_files=0)
     return answer(request, HTTPException(503, headers={"Retry-After": RETRY}))
 
 
 def log_fault(error: Exception) -> None:
     """Log what went wrong and where, without the message: it can hold what somebody typed."""
+    log.error("%s", described(error))
+
+
+def described(error: BaseException) -> str:
+    """Name a fault by its kind and place, without its message."""
     causes = [error, getattr(error.__cause__, "orig", error.__cause__)]
     names = " from ".join(type(cause).__name__ for cause in causes if cause is not None)
-    log.error("%s at %s", names, _place(error))
+    return f"{names} at {_place(error)}"
 
 
-def _place(error: Exception) -> str:
+def _place(error: BaseException) -> str:
     """Return where it was raised: files, lines and functions, no values."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if "mindgauge" in Path(frame.filename).parts]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import re
 import time
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -22,6 +24,7 @@ log = logging.getLogger(__name__)
 
 LARGEST = 1_000_000
 """Bytes that a request's body may have."""
+_AUTHORITY = re.compile(r"(?:(?P<name>[^\s:@/\[\]\\]+)|\[(?P<address>[0-9a-f:.]+)\])(?::(?P<port>[0-9]{1,5}))?")
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 HEADERS = {
     "Content-Security-Policy": (
@@ -41,14 +44,28 @@ HEADERS = {
 class Guard:
     """The outermost layer, around everything that the page answers."""
 
-    def __init__(self, app: ASGIApp, hosts: Collection[str], addresses: bool) -> None:
-        """Take the names by which the page may be called, and whether any numeric address will do, too.
+    def __init__(self, app: ASGIApp, names: Collection[str], port: int, public: str, addresses: bool) -> None:
+        """Say how the page may be called: by whom else it is, its links would lead elsewhere.
 
-        A name that somebody else points at this machine (DNS rebinding) is none of them; an address cannot be pointed.
+        A name that somebody else points at this machine (DNS rebinding) is none of the names; an address cannot be
+        pointed.
+
+        Args:
+            app: what is guarded.
+            names: with the port that is listened on; those of this machine's loopback are among them.
+            port: that is listened on.
+            public: the address that people use, with its own port; a loopback address counts for nothing here.
+            addresses: whether any numeric address will do, too.
         """
         self.app = app
-        self.hosts = LOOPBACK | {host.lower() for host in hosts}
+        self.names = LOOPBACK | {name.lower() for name in names}
+        self.port = port
         self.addresses = addresses
+        scheme, authority = urlsplit(public).scheme, split_authority(urlsplit(public).netloc)
+        self.default = 443 if scheme == "https" else 80
+        self.public = None
+        if authority is not None and authority[0] not in LOOPBACK:
+            self.public = (authority[0], authority[1] or self.default)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, as ASGI has it."""
@@ -94,14 +111,21 @@ class Guard:
         return None
 
     def _known(self, host: str) -> bool:
-        name = host_name(host)
-        return name in self.hosts or (self.addresses and is_address(name))
+        authority = split_authority(host)
+        if authority is None:
+            return False
+        name, port = authority
+        if (name, port or self.default) == self.public:
+            return True
+        return (port or 80) == self.port and (name in self.names or (self.addresses and is_address(name)))
 
 
-def host_name(host: str) -> str:
-    """Return the name in a Host header, without its port and brackets."""
-    name = host.rpartition("]")[0].removeprefix("[") if host.startswith("[") else host.partition(":")[0]
-    return name.lower()
+def split_authority(authority: str) -> tuple[str, int | None] | None:
+    """Return the name (of an IPv6 address without brackets) and the port, if it has one; None where it is none."""
+    found = _AUTHORITY.fullmatch(authority.lower())
+    if found is None:
+        return None
+    return found["name"] or found["address"], int(found["port"]) if found["port"] else None
 
 
 def is_address(host: str) -> bool:

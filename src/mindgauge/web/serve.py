@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import errno
-import logging
 import socket
-import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -13,6 +11,8 @@ import uvicorn
 
 from mindgauge.errors import UsageError
 from mindgauge.web.app import create_app
+from mindgauge.web.connections import AT_ONCE, Connection, most
+from mindgauge.web.terminal import lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mindgauge.annotation.project import Annotation
 
 _TRUSTED = "127.0.0.1,::1"
-"""Whose X-Forwarded-For and -Proto are believed: a proxy on this machine."""
+"""Whose X-Forwarded-For and -Proto are believed where there is a proxy: it runs on this machine."""
 _WAIT = 5
 """Seconds for which running requests may finish when the server stops."""
 
@@ -35,7 +35,7 @@ def listen(host: str, port: int) -> socket.socket:
         raise UsageError(f"--port {port}: a port is a number up to 65535")
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        return socket.create_server(address[:2], family=family, backlog=256)
+        return socket.create_server(address[:2], family=family, backlog=AT_ONCE)
     except socket.gaierror as error:
         raise UsageError(f"--host {host}: there is no such address") from error
     except OSError as error:
@@ -58,18 +58,21 @@ def serve(annotation: Annotation, taken: socket.socket, host: str, ready: Callab
         host: as it was given to `listen`.
         ready: called once requests are answered.
     """
+    Connection.most = most()
     config = uvicorn.Config(
-        create_app(annotation, host),
+        create_app(annotation, host, taken.getsockname()[1]),
+        http=Connection,
+        backlog=AT_ONCE,
         log_config=None,
         access_log=False,
+        proxy_headers=annotation.project.url.startswith("https:"),  # we speak no TLS, so that a proxy does
         forwarded_allow_ips=_TRUSTED,
         server_header=False,
         lifespan="off",
         ws="none",
         timeout_graceful_shutdown=_WAIT,
     )
-    _log_to_terminal()
-    with taken, suppress(KeyboardInterrupt):  # which uvicorn raises when it has ended in good order
+    with taken, lines(), suppress(KeyboardInterrupt):  # which uvicorn raises when it has ended in good order
         _Server(config, ready).run([taken])
 
 
@@ -83,12 +86,3 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._ready()
-
-
-def _log_to_terminal() -> None:
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
-    log = logging.getLogger("mindgauge.web")
-    log.handlers[:] = [handler]
-    log.setLevel(logging.INFO)
-    log.propagate = False

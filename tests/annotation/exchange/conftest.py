@@ -103,7 +103,7 @@ def scored_items(count: int = 3) -> tuple[Item, ...]:
         ("Hi.", "Hello."),
     ]
     return tuple(
-        Item(digest("item", number), (Message("user", asked),), reply, {"id": f"row {number}"}, batch=1)
+        Item(digest("item", number), (Message("user", asked),), reply, batch=1, id=f"i{number}")
         for number, (asked, reply) in enumerate(texts[:count])
     )
 
@@ -148,4 +148,5 @@ def known(
 ) -> Known:
     """Return what imports are held against, without a project; with names of the file's own."""
     rubric = benchmark.find_one(instrument).rubric
-    return Known(PEOPLE, items, lambda item: rubric.on(item.tags), names)
+    called = {f"row {number}": [item.subject] for number, item in enumerate(items)}
+    return Known(PEOPLE, items, lambda item: rubric.on(item.tags), names, called)

@@ -135,11 +135,10 @@ def test_an_item_labelled_in_part_stays_open(tmp_path: Path) -> None:
         item = a.items(1)[0]
         taken = take_in(a, [Entry("file:1", a.named("ana"), item, Answer("safety", Answered.OK, 3))], "file.csv")
         assert (taken.labels, taken.open) == (1, 1)
-        with a.database.reading() as c:
-            query = select(schema.tasks.c.state).where(
-                schema.tasks.c.item == item.id, schema.tasks.c.person == a.named("ana").id
-            )
-            assert c.execute(query).scalar_one() == "open"
+        query = select(schema.tasks.c.state).where(
+            schema.tasks.c.item == item.id, schema.tasks.c.person == a.named("ana").id
+        )
+        assert a.database.read(lambda c: c.execute(query).scalar_one()) == "open"
 
 
 def test_anchors_take_no_imports(tmp_path: Path) -> None:

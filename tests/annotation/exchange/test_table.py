@@ -76,20 +76,21 @@ def test_ratings_are_what_people_said_alone_and_history_has_the_rest(tmp_path: P
                 value = NEGLECT if name == "chi" and number == 0 else SAFE
                 submit(a, name, item.id, Answer("category", Answered.OK, value))
         assert a.batches()[-1].phase is Phase.REVIEW
-        disputed = a.items(1)[0].id
+        disputed, subject = a.items(1)[0].id, a.items(1)[0].subject
         for name in ("ana", "ben", "chi"):
             submit(a, name, disputed, Answer("category", Answered.OK, SAFE), note="on second thoughts")
         assert a.batches()[-1].phase is Phase.CLOSED
     annotate_export(tmp_path / "a", out=tmp_path / "out")
     alone = {(row["subject"], row["rater"]): row for row in rows(tmp_path / "out" / "ratings.csv")}
     assert len(alone) == 12
-    assert alone[disputed, "chi"]["value"] == NEGLECT
+    assert alone[subject, "chi"]["value"] == NEGLECT
+    assert alone[subject, "chi"]["item"] == disputed
     assert {key for key, row in alone.items() if row["superseded"] == "yes"} == {
-        (disputed, n) for n in ("ana", "ben", "chi")
+        (subject, n) for n in ("ana", "ben", "chi")
     }
     history = rows(tmp_path / "out" / "history.csv")
     assert len(history) == 15
-    assert [row["value"] for row in history if (row["subject"], row["rater"]) == (disputed, "chi")] == [NEGLECT, SAFE]
+    assert [row["value"] for row in history if (row["subject"], row["rater"]) == (subject, "chi")] == [NEGLECT, SAFE]
     assert sum(row["superseded"] == "no" for row in history) == 12
     gold = rows(tmp_path / "out" / "gold.csv")
     assert {(row["value"], row["policy"], row["votes"]) for row in gold} == {

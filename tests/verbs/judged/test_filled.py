@@ -97,7 +97,7 @@ def test_ratings_whose_key_is_gone_are_said_to_be_left_out(run: Path) -> None:
     rationales_export(run, people=1, seed=1)
     fill(run / "rationales" / "form_1.csv", rationality=3)
     rationales_import(run, filled=run / "rationales" / "form_1.csv")
-    key = run / "rationales-key-1.csv"
+    key = run / "rationales-key.csv"
     lines = key.read_text(encoding="utf-8").splitlines()
     key.write_text("\n".join(lines[:11]) + "\n", encoding="utf-8")
     named = {line.partition(",")[0] for line in lines[:11]}

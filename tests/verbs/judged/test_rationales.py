@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import stat
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -73,15 +75,19 @@ def test_a_form_hides_whose_verdict_it_is(run: Path) -> None:
     assert {r["rationale"] for r in first} == {'\'=HYPERLINK("x")', "it says so"}, "a spreadsheet runs no formula"
     assert all(not r[q] for r in first for q in ("rationality", "traceability", "consistency"))
     assert not list((run / "rationales").glob("*key*"))
-    assert len({row["judge"] for row in rows(run / "rationales-key-7.csv")}) == 1
+    assert len({row["judge"] for row in rows(run / "rationales-key.csv")}) == 1
 
 
-def test_the_same_seed_gives_the_same_form_and_another_other_ids(run: Path, tmp_path: Path) -> None:
-    for seed, name in ((1, "a"), (1, "b"), (2, "c")):
-        rationales_export(run, out=tmp_path / name, seed=seed, limit=10)
+def test_the_same_seed_gives_the_same_form_of_a_run_and_of_a_copy_without_its_secret_another(
+    run: Path, tmp_path: Path
+) -> None:
+    copy = shutil.copytree(run, tmp_path / "copy")
+    for of, seed, name in ((run, 1, "a"), (run, 1, "b"), (run, 2, "c"), (copy, 1, "d")):
+        rationales_export(of, out=tmp_path / name, seed=seed, limit=10)
     a, b, c = ((tmp_path / name / "form_1.csv").read_bytes() for name in "abc")
     assert a == b != c
-    assert not {r["id"] for r in rows(tmp_path / "a/form_1.csv")} & {r["id"] for r in rows(tmp_path / "c/form_1.csv")}
+    assert not {r["id"] for r in rows(tmp_path / "a/form_1.csv")} & {r["id"] for r in rows(tmp_path / "d/form_1.csv")}
+    assert stat.S_IMODE((run / "rationales-key.csv").stat().st_mode) == 0o600
 
 
 def test_a_limit_spreads_over_criteria_and_values(run: Path, tmp_path: Path) -> None:
@@ -138,7 +144,7 @@ def test_a_form_of_another_run_is_refused_and_a_filled_one_not_overwritten(run: 
     with pytest.raises(UsageError, match=r"holds form_1\.csv"):
         rationales_export(run)
     fill(path, id=lambda row: f"x{row['id']}")
-    with pytest.raises(DataError, match=r"form_1\.csv:2: id 'xv[0-9a-f]{12}' is in no key of this run"):
+    with pytest.raises(DataError, match=r"form_1\.csv:2: id 'xv[0-9a-f]{16}' is in no key of this run"):
         rationales_import(run, filled=path)
 
 

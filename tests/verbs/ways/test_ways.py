@@ -93,8 +93,8 @@ def test_the_reply_is_apart_from_the_dialogue_before_it(replies: Benchmark, tmp_
         assert request.sample is not None
         *before, last = request.sample.messages
         text = request.messages[0].content
-        assert text.count(fence("reply", last.content, request.nonce)) == 1
-        assert text.count(fence("dialogue", transcript(before, request.nonce), request.nonce)) == 1
+        assert text.count(fence("reply", last.content, request.nonces[0])) == 1
+        assert text.count(fence("dialogue", transcript(before, request.nonces[0]), request.nonces[0])) == 1
         assert text.count(last.content) == 1
 
 
@@ -117,8 +117,8 @@ def test_a_hostile_reply_cannot_leave_its_fence_in_any_way(way: str, register: C
         text = request.messages[0].content
         said = request.sample.messages[-1].content
         assert said.startswith(hostile)
-        assert fence("reply", said, request.nonce) in text
-        assert request.nonce not in said
+        assert fence("reply", said, request.nonces[0]) in text
+        assert request.nonces[0] not in said
         outside = text.replace(said, "")
         for inside, label in examples(request):
             assert hostile in inside

@@ -88,15 +88,14 @@ def content(a: Annotation, numbers: Collection[int]) -> Content:
         if part.batch.number in closed or (part.batch.number and one.people)  # of what is open, what people have said
     ]
     models = _models(a.folder)
-    systems = {item.id: models[item.id] for item in everything if item.batch in closed and item.id in models}
+    systems = {item.id: models[item.subject] for item in everything if item.batch in closed and item.subject in models}
     return Content(a.project.name, a.rubric(), everything, people, labelled, history, binding, gold, systems)
 
 
 def _handed_on(a: Annotation) -> set[tuple[str, str]]:
     t = schema.tasks.c
     query = select(t.item, t.person).where(t.state == "handed_on", t.phase == Phase.LABELLING)
-    with a.database.reading() as c:
-        return {(row.item, row.person) for row in c.execute(query)}
+    return a.database.read(lambda c: {(row.item, row.person) for row in c.execute(query)})
 
 
 def _models(folder: Path) -> dict[str, str]:

@@ -11,9 +11,9 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import func, insert, select, update
 
-from mindgauge.annotation import pace, rounds, schema
+from mindgauge.annotation import pace, rounds, schema, tasks
 from mindgauge.annotation.answers import columns, located
 from mindgauge.annotation.exchange.compared import agreed, new_ones
 from mindgauge.annotation.exchange.known import HANDED_ON
@@ -67,16 +67,17 @@ def take_in(a: Annotation, entries: Sequence[Entry], source: str, *, supersede: 
     by_task: dict[tuple[str, str], list[Entry]] = {}
     for entry in entries:
         by_task.setdefault((entry.person.id, entry.item.id), []).append(entry)
-    count: Counter[str] = Counter()
-    with a.database.writing() as c:
+
+    def add(c: Connection) -> Taken:
+        count: Counter[str] = Counter()
         batches = {row.number: row for row in c.execute(_locked())}
         there: dict[tuple[str, str], dict[str, Label]] = {}
         for (subject, person, criterion), label in last(labels_of(c), Phase.LABELLING).items():
             there.setdefault((person, subject), {})[criterion] = label
-        tasks = {(row.person, row.item): row for row in c.execute(_tasks())}
+        before = {(row.person, row.item): row for row in c.execute(_tasks())}
         changed = set()
         for key, found in by_task.items():
-            task = tasks.get(key)
+            task = before.get(key)
             standing = there.get(key, {})
             state = "" if task is None else task.state
             new = new_ones(agreed(found), standing, state, supersede=supersede, count=count)
@@ -90,11 +91,15 @@ def take_in(a: Annotation, entries: Sequence[Entry], source: str, *, supersede: 
         if changed:
             log(c, "", "imported", str(count["labels"]))
         closed = [number for number in sorted(changed) if rounds.advance(a, c, number)]
-    if closed:
+        return Taken(
+            count["labels"], count["handed_on"], count["superseded"], count["same"], count["open"], sorted(changed),
+            closed,
+        )  # fmt: skip
+
+    taken = a.database.write(add)
+    if taken.closed:
         rounds.closed(a)
-    return Taken(
-        count["labels"], count["handed_on"], count["superseded"], count["same"], count["open"], sorted(changed), closed
-    )
+    return taken
 
 
 def _locked() -> Any:
@@ -158,7 +163,7 @@ def _add(
         if taken_back:
             c.execute(insert(schema.labels), taken_back)
         count["handed_on"] += 1
-        _finish(c, task, HANDED_ON, at, 0.0)
+        tasks.finish(c, task, HANDED_ON, at, 0.0)
         return
     rows = [
         {
@@ -172,16 +177,9 @@ def _add(
     count["labels"] += len(rows)
     asked = {criterion.name for criterion in a.rubric_for(first.item, number).criteria}
     if asked <= {*standing, *(row["criterion"] for row in rows)}:
-        _finish(c, task, "done", at, seconds)
+        tasks.finish(c, task, "done", at, seconds)
     else:
         count["open"] += 1
-
-
-def _finish(c: Connection, task: Row[Any], state: str, at: float, seconds: float) -> None:
-    t, d = schema.tasks.c, schema.drafts.c
-    mine = (t.person == task.person, t.item == task.item, t.phase == task.phase)
-    c.execute(update(schema.tasks).where(*mine).values(state=state, turn=task.turn + 1, at=at, seconds=seconds))
-    c.execute(delete(schema.drafts).where(d.person == task.person, d.item == task.item, d.phase == task.phase))
 
 
 def _rubric_number(c: Connection, batch: int) -> int:

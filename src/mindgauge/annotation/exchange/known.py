@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -51,6 +50,7 @@ class Known:
         items: Iterable[Item],
         rubric_for: Callable[[Item], Rubric],
         names: Mapping[str, str] | None = None,
+        called: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         """Take the project's.
 
@@ -59,6 +59,7 @@ class Known:
             items: all of them.
             rubric_for: item → the criteria that are about it.
             names: ours → the file's: of a column, a person or a criterion.
+            called: the id that items had in the file that the project was made from → their subjects.
 
         Raises:
             UsageError: a name is none of ours.
@@ -66,16 +67,18 @@ class Known:
         self.names = dict(names or {})
         self._people = {person.name.casefold(): person for person in people}
         self._items: dict[str, Item] = {}
-        self._own_ids: dict[str, list[Item]] = defaultdict(list)
+        """By id, and by the subject of their ratings."""
         self._rubrics: dict[str, Rubric] = {}
         self._criteria: dict[str, str] = {}
         for item in items:
-            self._items[item.id] = item
-            if "id" in item.tags:
-                self._own_ids[item.tags["id"]].append(item)
+            self._items |= {item.id: item, item.subject: item}
             self._rubrics[item.id] = rubric_for(item)
             for criterion in self._rubrics[item.id].criteria:
                 self._criteria |= {name.casefold(): criterion.name for name in (criterion.name, *criterion.aliases)}
+        self._own_ids = {
+            name: [self._items[subject] for subject in subjects if subject in self._items]
+            for name, subjects in (called or {}).items()
+        }
         for ours, theirs in self.names.items():
             if ours in (*COLUMNS, *MORE_COLUMNS):
                 continue
@@ -134,7 +137,7 @@ class Known:
         Args:
             where: file and line, for messages.
             rater: who gave it.
-            subject: the item: its id, or the id that it had in the file that it came from.
+            subject: the item: its id, the subject of its ratings, or the id that it had in the file that it came from.
             criterion: what was asked.
             value: a level, one of its aliases, `cannot_tell` or `not_applicable`.
             path: (node from 0, answer) of a walk.
@@ -171,7 +174,7 @@ class Known:
         return Entry(where, self._rater(rater, where), self.item(subject, where), None, at=moment(at, where))
 
     def item(self, subject: object, where: str) -> Item:
-        """Find an item by its id, or by the id of the file that it came from.
+        """Find an item by its id, by the subject of its ratings, or by the id that it had in the file that it came from.
 
         Raises:
             DataError: there is none, or there are several.
@@ -183,7 +186,10 @@ class Known:
         if len(found) > 1:
             raise DataError(f"{where}: {name!r} is the id of {len(found)} items here; name the subject's own id")
         if not found:
-            raise DataError(f"{where}: unknown subject {short(name)}{_hint(name, [*self._items, *self._own_ids])}")
+            known = [item.subject for item in self._items.values()]
+            raise DataError(
+                f"{where}: unknown subject {short(name)}{_hint(name, [*dict.fromkeys(known), *self._own_ids])}"
+            )
         return found[0]
 
     def _rater(self, rater: object, where: str) -> Person:

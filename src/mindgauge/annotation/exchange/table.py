@@ -36,12 +36,12 @@ _SCHEMA: dict[str, type[pl.DataType]] = {
     "subject": _TEXT, "criterion": _TEXT, "rater": _TEXT, "rater_kind": _TEXT, "run": _WHOLE, "status": _TEXT,
     "value": _TEXT, "answered": _TEXT, "batch": _WHOLE, "phase": _TEXT, "at": _TEXT, "seconds": _NUMBER,
     "instrument": _TEXT, "note": _TEXT, "evidence": _TEXT, "path": _TEXT, "source": _TEXT, "superseded": _TEXT,
-    "cluster": _TEXT, "system": _TEXT,
+    "cluster": _TEXT, "system": _TEXT, "item": _TEXT,
 }  # fmt: skip
 _GOLD: dict[str, type[pl.DataType]] = {
     "subject": _TEXT, "criterion": _TEXT, "rater": _TEXT, "rater_kind": _TEXT, "run": _WHOLE, "status": _TEXT,
     "value": _TEXT, "answered": _TEXT, "batch": _WHOLE, "policy": _TEXT, "votes": _TEXT, "people": _WHOLE, "tie": _TEXT,
-    "by": _TEXT, "cluster": _TEXT, "system": _TEXT,
+    "by": _TEXT, "cluster": _TEXT, "system": _TEXT, "item": _TEXT,
 }  # fmt: skip
 _STATUS = {
     Answered.OK.value: Status.OK.value,
@@ -60,10 +60,10 @@ def ratings(content: Content) -> pl.DataFrame:
     for item, person, labels, criteria in content.labelled:
         rows += [_row(label, item, person.name, content) for label in labels]
         if not labels:
-            about = (item.cluster or None, content.systems.get(item.id))
+            about = (item.cluster or None, content.systems.get(item.id), item.id)
             rows += [
                 (
-                    item.id, criterion, person.name, RaterKind.PERSON.value, 0, _STATUS[HANDED_ON], None, HANDED_ON,
+                    item.subject, criterion, person.name, RaterKind.PERSON.value, 0, _STATUS[HANDED_ON], None, HANDED_ON,
                     item.batch, Phase.LABELLING.value, *[None] * 7, "no", *about,
                 )
                 for criterion in criteria
@@ -83,11 +83,11 @@ def gold(content: Content) -> pl.DataFrame:
     items = {item.id: item for item in content.items}
     rows = [
         (
-            one.item, one.criterion, PEOPLE, RaterKind.GOLD.value, 0, one.status.value,
+            items[one.item].subject, one.criterion, PEOPLE, RaterKind.GOLD.value, 0, one.status.value,
             None if one.value is None else str(one.value), str(one.answered or ""), items[one.item].batch,
             str(one.policy), encode(one.votes).decode(), one.people, "yes" if one.policy == "tie" else "no",
             content.people[one.by].name if one.by else None, items[one.item].cluster or None,
-            content.systems.get(one.item),
+            content.systems.get(one.item), one.item,
         )
         for one in content.gold
     ]  # fmt: skip
@@ -96,12 +96,13 @@ def gold(content: Content) -> pl.DataFrame:
 
 def _row(label: Label, item: Item, rater: str, content: Content) -> tuple[Any, ...]:
     return (
-        label.item, label.criterion, rater, RaterKind.PERSON.value, 0, _STATUS.get(label.answered.value),
+        item.subject, label.criterion, rater, RaterKind.PERSON.value, 0, _STATUS.get(label.answered.value),
         None if label.value is None else str(label.value), label.answered.value, item.batch, label.phase.value,
         written(label.at), label.seconds, label.instrument, label.note or None,
         encode(label.evidence).decode() if label.evidence else None,
         encode(label.path).decode() if label.path else None, label.source,
         "no" if label.number in content.binding else "yes", item.cluster or None, content.systems.get(label.item),
+        label.item,
     )  # fmt: skip
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import difflib
 import re
-import unicodedata
 from pathlib import Path
 
 from mindgauge.rubric import Rubric
+from mindgauge.visible import compatible
 
 CRITERION = Rubric.load(Path(__file__).parent / "rubric.toml").criteria[0]
 LABELS = tuple(str(value) for value in CRITERION.values)
@@ -24,7 +24,7 @@ _LIST_NUMBER = re.compile(r"^[(\[]?\d+\s*[.):\]、]\s*(?=\S)")
 
 def _fold(text: str) -> str:
     """Even out width, letter case, and what stands between words."""
-    return re.sub(r"[\s_-]+", " ", unicodedata.normalize("NFKC", text).casefold()).strip(_DECORATION)
+    return re.sub(r"[\s_-]+", " ", compatible(text).casefold()).strip(_DECORATION)
 
 
 _NAMES = {_fold(name): str(level.value) for level in CRITERION.levels for name in (str(level.value), *level.aliases)}

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mindgauge.raters import verdict
+from mindgauge.raters.echo import Shown
 from mindgauge.records import RaterKind, Rating, Reply, Status
 from mindgauge.rubric import Rubric
 
@@ -56,7 +57,7 @@ def level(criterion: Criterion, cell: str | None) -> tuple[str | None, Status]:
 def answer(judge: str, said: str, reply: Reply, origin: dict[str, Any]) -> Iterator[Rating]:
     """Read a judge's raw answer on the five dimensions; a total that it states is held against ours."""
     five = [criterion for criterion in RUBRIC.criteria if criterion.name in DIMENSIONS]
-    found = verdict.read(said, five)
+    found = verdict.read(said, five, Shown(reply.text))
     values = [found[c.name].value for c in five]
     stated = verdict.stated_total(said)
     total = {"stated_total": stated} if stated not in {None, values.count("yes")} else {}

@@ -44,7 +44,7 @@ def new(
     limit: Annotated[
         int | None, typer.Option(min=1, help="At most this many items: the first of --order, then by lot.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of lot and order.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the gate's resamples.")] = 0,
     json: options.Json = False,
 ) -> None:
     """Set up a project in which people label, and print one invitation link for each of them."""

@@ -9,6 +9,7 @@ import msgspec
 
 from mindgauge.annotation import exchange
 from mindgauge.annotation.project import Annotation
+from mindgauge.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,7 +59,9 @@ def annotate_import(
     path = Path(file)
     with Annotation.open(Path(folder)) as a:
         rubrics = {batch.number: batch.rubric for batch in a.batches()}
-        known = exchange.Known(a.people(), a.items(), lambda item: a.rubric_for(item, rubrics[item.batch]), names)
+        known = exchange.Known(
+            a.people(), a.items(), lambda item: a.rubric_for(item, rubrics[item.batch]), names, _called(a)
+        )
         found, entries = exchange.read(path, known, form)
         taken = exchange.take_in(a, entries, path.name, supersede=supersede)
     notes = [f"{taken.open} items are labelled in part and stay open"] if taken.open else []
@@ -66,3 +69,18 @@ def annotate_import(
         str(folder), str(file), found, taken.labels, taken.handed_on, taken.superseded, taken.same, taken.batches,
         taken.closed, notes,
     )  # fmt: skip
+
+
+def _called(a: Annotation) -> dict[str, list[str]]:
+    """Return the id that dialogues had in the file that the project was made from → the subjects of their ratings."""
+    if not (a.folder / "run.sqlite").is_file():
+        return {}
+    with Store(a.folder) as store:
+        named = store.select("SELECT json_extract(provenance, '$.source_id'), id FROM replies").fetchall()
+        for (benchmark,) in store.select("SELECT DISTINCT benchmark FROM samples").fetchall():
+            named += [(sample.tags.get("id"), sample.id) for sample in store.samples(benchmark)]
+    called: dict[str, list[str]] = {}
+    for name, subject in named:
+        if name:
+            called.setdefault(str(name), []).append(subject)
+    return called

@@ -134,7 +134,7 @@ def annotate_new(
         database: a PostgreSQL URL; a file in the folder if not given.
         columns: our name → the file's name of a column.
         limit: at most this many items: the first of the queue, then by lot.
-        seed: of lot and order.
+        seed: of the gate's resamples. Lot and order are drawn anew each time, since they could be reckoned back from one.
         command: what the user typed, for the manifest.
 
     Raises:
@@ -146,7 +146,7 @@ def annotate_new(
     people = people_of([annotators] if isinstance(annotators, str) else annotators, adjudicator, owner, language or "")
     _check(batch, gate, training, policy, language, url, limit)
     asked = _asked(benchmark, rubric, items)
-    work = _work(asked, items, order, anchors, columns or {}, language or "", limit, batch, training, seed)
+    work = _work(asked, items, order, anchors, columns or {}, language or "", limit, batch, training)
     project = Project(
         name=path.resolve().name, benchmark="" if rubric is not None else asked.name, batch=batch, gate=gate,
         training=sum(not item.batch for item in work.items), seed=seed, policy=Policy(policy), protocol=asked.protocol,
@@ -223,7 +223,6 @@ def _work(
     limit: int | None,
     batch: int,
     count: int,
-    seed: int,
 ) -> _Work:
     if isinstance(given, str | Path) and Path(given).is_dir():
         if columns:
@@ -232,9 +231,9 @@ def _work(
     else:
         found = source.of_file(given, asked, columns, language)
     queue = [] if order is None else read_queue(order, found.names, found.unlabelled)
-    kept = chosen(found.items, limit, queue, seed)
+    kept = chosen(found.items, limit, queue)
     first, notes = _training(asked, anchors, kept, count)
-    return _Work(found, [*first, *batched(kept, batch, queue, seed)], notes)
+    return _Work(found, [*first, *batched(kept, batch, queue)], notes)
 
 
 def _training(

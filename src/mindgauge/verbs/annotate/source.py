@@ -6,8 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge import tables
+from mindgauge.annotation.blind import Blind
 from mindgauge.annotation.items import fault, item, text_key
-from mindgauge.annotation.order import review_id
 from mindgauge.errors import DataError
 from mindgauge.records import Status
 from mindgauge.store import Store
@@ -32,14 +32,16 @@ class Source(NamedTuple):
     items: list[Item]
     given: given.Given
     names: dict[str, str]
-    """What an item may be called in a queue → its id."""
+    """What an item may be called in a queue → its subject."""
     left_out: dict[str, str]
-    """Ids in the run that nobody labels → why."""
+    """Subjects in the run that nobody labels → why."""
+    blind: Blind | None = None
+    """What names those of the run in its review lists; None where there are none."""
 
     @property
     def unlabelled(self) -> set[str]:
         """What a queue of the run may call those that nobody labels."""
-        return {name for ident in self.left_out for name in (ident, review_id(ident))}
+        return {name for subject in self.left_out for name in _also(subject, self.blind)}
 
     @property
     def notes(self) -> list[str]:
@@ -91,6 +93,7 @@ def of_run(folder: Path, benchmark: Benchmark, language: str) -> Source:
     taken = given.run(folder, benchmark)
     kept: dict[str, Item] = {}
     called: list[str] = []
+    blind = Blind.known(folder)
     same: dict[str, str] = {}
     left_out: dict[str, str] = {}
     with Store(folder) as store:
@@ -106,16 +109,17 @@ def of_run(folder: Path, benchmark: Benchmark, language: str) -> Source:
             key = text_key(found.messages, found.reply)
             why = why or fault(benchmark, found) or (_REPEATED if key in kept else "")
             if why:
-                left_out[found.id] = why
+                left_out[found.subject] = why
                 if why == _REPEATED:
-                    same |= dict.fromkeys((found.id, review_id(found.id)), kept[key].id)
+                    same |= dict.fromkeys(_also(found.subject, blind), kept[key].subject)
                 continue
             kept[key] = found
             called.append(_called(sample, reply))
     if not kept:
         whys = "; ".join(f"{count}: {why}" for why, count in Counter(left_out.values()).items())
         raise DataError(f"{folder}: nothing of {benchmark.name} here can be labelled ({whys})")
-    return Source(list(kept.values()), taken, _names(list(kept.values()), called) | same, left_out)
+    names = _names(list(kept.values()), called, blind) | same
+    return Source(list(kept.values()), taken, names, left_out, blind)
 
 
 def _shown(benchmark: Benchmark, sample: Sample, reply: Reply | None, find: Any, language: str) -> tuple[Item, str]:
@@ -145,8 +149,12 @@ def _called(sample: Sample, reply: Reply | None) -> str:
     return str(reply.provenance.get("source_id", "")) if reply else sample.tags.get("id", "")
 
 
-def _names(items: list[Item], called: list[str]) -> dict[str, str]:
-    """Return what each item may be called: its id, its place in the review list, and the file's own id, if it is one's."""
+def _names(items: list[Item], called: list[str], blind: Blind | None = None) -> dict[str, str]:
+    """Return what each item may be called: its subject, its name in a review list, and the file's own id, if it is one's."""
     counts = Counter(called)
-    names = {name: one.id for one, name in zip(items, called, strict=True) if name and counts[name] == 1}
-    return names | {name: one.id for one in items for name in (one.id, review_id(one.id))}
+    names = {name: one.subject for one, name in zip(items, called, strict=True) if name and counts[name] == 1}
+    return names | {name: one.subject for one in items for name in _also(one.subject, blind)}
+
+
+def _also(subject: str, blind: Blind | None) -> tuple[str, ...]:
+    return (subject,) if blind is None else (subject, blind.review(subject))

@@ -13,6 +13,8 @@ from mindgauge import tables
 from mindgauge.analysis import rationales as checked
 from mindgauge.analysis.rated_rationales import RatedRationales, rated
 from mindgauge.analysis.score import open_run
+from mindgauge.annotation import private
+from mindgauge.annotation.blind import RATIONALES, Blind
 from mindgauge.errors import DataError, UsageError
 from mindgauge.exports import rationales as forms
 from mindgauge.exports.folder import Folder, Written
@@ -73,7 +75,7 @@ def rationales_export(
         out: the folder for the forms; RUN/rationales if not given. A form that somebody has filled in is never replaced.
         people: how many forms; each has the same verdicts in another order.
         limit: at most this many verdicts, spread over judges, criteria and values; all if not given.
-        seed: of the choice, the order and the blind ids.
+        seed: of choice and order, together with the run's secret.
 
     Raises:
         UsageError: there is no run, nothing to rate, or the folder holds something else.
@@ -83,14 +85,16 @@ def rationales_export(
     folder = Path(run)
     path = Path(out) if out is not None else folder / "rationales"
     with _judged(folder) as (store, benchmark):
-        found = forms.verdicts(store, benchmark, seed)
+        blind = Blind.of(folder)
+        found = forms.verdicts(store, benchmark, blind)
         if not found.ratings:
             raise UsageError(f"{folder}: no judge gave reasons here")
-        places = forms.drawn(found, limit, seed)
+        places = forms.drawn(found, limit, seed, blind)
         with Folder(path) as files:
-            forms.write_forms(files, store, benchmark, found, places, people=people, seed=seed)
-    key = folder / f"rationales-key-{seed}.csv"
-    forms.key(found).write_csv(key)
+            forms.write_forms(files, store, benchmark, found, places, people=people, seed=seed, blind=blind)
+    key = folder / RATIONALES
+    with private.written(key) as file:
+        forms.key(found).write_csv(file)
     return Forms(str(folder), str(path), str(key), seed, len(places), files.written)
 
 
@@ -143,12 +147,11 @@ def _judged(folder: Path) -> Iterator[tuple[Store, Benchmark]]:
 
 
 def _keys(folder: Path) -> dict[str, dict[str, str]]:
-    paths = sorted(folder.glob("rationales-key-*.csv"))
-    if not paths:
+    if not (folder / RATIONALES).exists():
         raise UsageError(
             f"{folder}: no key to any form here; `mindgauge judges rationales export` writes forms and key"
         )
-    return {row["id"]: row for path in paths for _, row in tables.read_table(path)}
+    return {row["id"]: row for _, row in tables.read_table(folder / RATIONALES)}
 
 
 def _read(

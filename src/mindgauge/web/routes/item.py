@@ -97,7 +97,7 @@ def skip(request: Request, visitor: PostedAnnotator, a: Opened, fields: Fields) 
     """Put the item off to the end."""
     form, item, rubric = _form(a, fields)
     try:
-        work.skip(a, visitor.person, form.item, form.phase, form.turn)
+        work.skip(a, visitor.person, form.item, form.phase, form.turn, form.id)
     except tasks.StaleError as error:
         return _stale(request, visitor, item, rubric, filled.read(fields, rubric), error)
     return RedirectResponse("/", 303)

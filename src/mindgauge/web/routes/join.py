@@ -21,8 +21,7 @@ router = APIRouter()
 def look(request: Request, token: str, annotation: Opened, visitor: Passerby) -> Response:
     """Say whom a link is for. Nothing is used up by looking, as mail programs look at links, too."""
     guesses: Guesses = request.app.state.guesses
-    if not visitor:
-        guesses.check(request)
+    guesses.check(request, visitor)
     person = people.invited(annotation, token)
     if person is None:
         return _no_good(request, visitor)
@@ -35,8 +34,7 @@ def come_in(
 ) -> Response:
     """Exchange a link for a session, once."""
     guesses: Guesses = request.app.state.guesses
-    if not visitor:
-        guesses.check(request)
+    guesses.check(request, visitor)
     secret = people.exchange(annotation, fields.get("token", ""))
     if secret is None:
         return _no_good(request, visitor)
@@ -49,10 +47,10 @@ def come_in(
 
 def _no_good(request: Request, visitor: Passerby) -> Response:
     """Answer a link that was used, revoked or never given. Who is in already, as by clicking twice, just goes on."""
+    guesses: Guesses = request.app.state.guesses
+    guesses.wrong(request, visitor)
     if visitor:
         return RedirectResponse("/", 303)
-    guesses: Guesses = request.app.state.guesses
-    guesses.wrong(request)
     raise HTTPException(404, "link")
 
 

@@ -10,7 +10,7 @@ from mindgauge.benchmarks.trustmh.released import ethics
 from mindgauge.benchmarks.trustmh.released.files import Files
 from mindgauge.metrics.options import PLACES
 from mindgauge.raters import choice
-from mindgauge.raters.objects import after_thinking, json_objects
+from mindgauge.raters.objects import after_thinking, objects
 from mindgauge.raters.reading import Reading
 from mindgauge.rubric import Criterion, Level, Scale
 from mindgauge.variants.draws import generator, pick
@@ -70,11 +70,13 @@ def _shuffled(base: Sample) -> Sample:
 
 
 def reasoning(reply: str) -> str | None:
-    """Return the reasons in a reply's JSON object; None where there is no such object, or no reasons in it."""
-    found = [
-        one.value["reasoning"] for one in json_objects(after_thinking(reply)) if one.value and "reasoning" in one.value
-    ]
-    return found[-1].strip() or None if found and isinstance(found[-1], str) else None
+    """Return the reasons in a reply's JSON object; None where there is no such object, or two with different reasons."""
+    found = {
+        str(each.value["reasoning"]).strip() if isinstance(each.value["reasoning"], str) else ""
+        for each in objects(after_thinking(reply))
+        if each.value and "reasoning" in each.value
+    }
+    return found.pop() or None if len(found) == 1 else None
 
 
 CHOICE = Reading(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from mindgauge.raters import notation
 from mindgauge.raters.objects import after_thinking
 from mindgauge.raters.reading import Reading
 from mindgauge.rubric import Criterion, Level, Scale
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 YES, NO = "yes", "no"
 NAMED, UNNAMED = "named", "unnamed"
 LISTS = ("accessibility", "sharing")
-_ARRAY = re.compile(r"\[\s*(?:[\"'][^\[\]]*)?\]")
+_ARRAY = re.compile(r"\[\s*+(?:[\"'][^\[\]]*+)?+\]")
 _ASIDE = re.compile(r"\(.*?\)|（.*?）")
+_LONGEST = 200
+"""Characters of a name."""
 _PROFESSIONS = {
     "dr", "doctor", "counselor", "counsellor", "therapist", "psychologist", "prof", "professor",
 }  # fmt: skip
@@ -29,7 +31,7 @@ _RELATIONS = {
     "friend", "boss", "family", "member", "colleague", "supervisor", "manager", "director", "teacher", "coach", "neighbour",
     "neighbor", "relative", "uncle", "aunt", "brother", "sister", "mother", "father", "cousin", "mr", "mrs", "ms", "miss",
 }  # fmt: skip
-_FIRST = re.compile(r"[\W_]*(?:answer\s*:)?[\W_]*(yes|no)\b", re.IGNORECASE)
+_FIRST = re.compile(r"[\W_]*+(?:answer\s*+:[\W_]*+)?+(yes|no)\b", re.IGNORECASE)
 
 
 class Name(NamedTuple):
@@ -41,7 +43,7 @@ class Name(NamedTuple):
 
 def name(text: str) -> Name:
     """Normalise a name: letter case, what stands in brackets, titles and relations aside."""
-    words = re.findall(r"[\w'’-]+", _ASIDE.sub(" ", text).split(",")[0].casefold())
+    words = re.findall(r"[\w'’-]+", _ASIDE.sub(" ", text[:_LONGEST]).split(",")[0].casefold())
     kept = [word for word in words if word not in _PROFESSIONS | _RELATIONS]
     titles = {"profession" if word in _PROFESSIONS else "relation" for word in words if word not in kept}
     return Name(" ".join(kept), "profession" if "profession" in titles else "relation" if titles else "")
@@ -49,15 +51,18 @@ def name(text: str) -> Name:
 
 def names(reply: str) -> list[str] | None:
     """Return the texts in a reply's array, JSON or as Python writes it; None where there is none, or two different ones."""
-    found = []
+    found: list[str] | None = None
     for match in _ARRAY.finditer(after_thinking(reply)):
         try:
-            listed = ast.literal_eval(match[0])
-        except (ValueError, SyntaxError):
+            listed = notation.read(match[0])
+        except ValueError:
             continue
-        if all(isinstance(one, str) for one in listed) and listed not in found:
-            found.append(listed)
-    return found[0] if len(found) == 1 else None
+        if not all(isinstance(each, str) for each in listed):
+            continue
+        if found not in (None, listed):
+            return None
+        found = listed
+    return found
 
 
 def among(listed: list[str], person: str, other: str) -> bool | None:

@@ -1,0 +1,85 @@
+"""Names on blind forms: they say nothing to whoever has no key, and the key stays in the run.
+
+A reply's own id is a hash of its text, its model's name and the like. On a form, everything but the name can be read, so
+that with twenty names to choose from it could be found by trying; and so could whatever is computed from it without a
+secret: another hash, an order, a lot. So names, orders and lots of forms are computed with a secret of the run, the same
+for every form that is made of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import secrets
+from typing import TYPE_CHECKING, Self
+
+from mindgauge.annotation import private
+from mindgauge.errors import UsageError
+from mindgauge.records import encode
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILE = "blind.key"
+"""In a run's folder, readable for its owner only."""
+RATIONALES = "rationales-key.csv"
+"""Beside it, as readable: what stands behind the names on forms for rationales."""
+_BYTES = 32
+_DIGITS = 16
+
+
+class Blind:
+    """Names, and orders by chance, that follow from a secret."""
+
+    def __init__(self, secret: bytes) -> None:
+        """Take the secret, of at most 64 bytes."""
+        self._secret = secret
+
+    @classmethod
+    def of(cls, folder: Path) -> Self:
+        """Return that of a run; its secret is made where it has none.
+
+        Raises:
+            UsageError: the secret cannot be written, or is damaged.
+        """
+        path = folder / FILE
+        if not path.exists():
+            with private.written(path, anew=False) as file:
+                file.write(secrets.token_hex(_BYTES).encode())
+        return cls(_read(path))
+
+    @classmethod
+    def known(cls, folder: Path) -> Self | None:
+        """Return that of a run, if any form was ever made of it.
+
+        Raises:
+            UsageError: its secret is damaged.
+        """
+        path = folder / FILE
+        return cls(_read(path)) if path.exists() else None
+
+    def review(self, subject: str) -> str:
+        """Return the name of what is read in a review list."""
+        return f"r{self._digest('review', subject)}"
+
+    def verdict(self, verdict: str) -> str:
+        """Return the name of a verdict whose reasons are rated."""
+        return f"v{self._digest('verdict', verdict)}"
+
+    def chance(self, *about: object) -> random.Random:
+        """Return a generator for a lot or an order; the same for the same."""
+        return random.Random(self._digest("chance", *about))
+
+    def _digest(self, *parts: object) -> str:
+        # The names begin with a letter, since spreadsheets read digits, or 1e11, as a number.
+        return hashlib.blake2b(encode(parts), key=self._secret, digest_size=_DIGITS // 2).hexdigest()
+
+
+def _read(path: Path) -> bytes:
+    try:
+        secret = bytes.fromhex(path.read_text(encoding="ascii"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: cannot read the secret of blind forms ({error})") from error
+    if len(secret) != _BYTES:
+        raise UsageError(f"{path}: damaged; put it back from a copy, or remove it and give out new forms")
+    return secret

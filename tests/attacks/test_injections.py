@@ -1,0 +1,90 @@
+"""The battery by authors who were shown the marks of earlier prompts about the same dialogue: none of it leaves the fence."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mindgauge import benchmark as benchmarks
+from mindgauge.prompt import Nonces
+from mindgauge.raters.judge import Judge, Mode
+from mindgauge.rubric import Method
+from mindgauge.stress.injection import Attempt, attempts, put
+from mindgauge.stress.items import Item, Version
+from tests.attacks.spies import outside
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mindgauge.benchmark import Benchmark
+    from mindgauge.models.request import Request
+
+NAMES = ["mentalbench", "help_or_harm/response"]
+
+
+def written(attempt: Attempt, item: Item, benchmark: Benchmark, mark: str) -> Version:
+    """Put an attempt into an item, filled with a mark that its author was shown."""
+    text = attempt.filled(benchmark.rubric.criteria[0], mark)
+    if attempt.where == "reply":
+        return Version.replied(item, attempt.id, put(item.reply.text, text, attempt.place))
+    return Version.said(item, attempt.id, put(item.sample.messages[-1].content, text, attempt.place))
+
+
+def shown(judge: Judge, item: Item, version: Version, benchmark: Benchmark) -> list[Request]:
+    """Return what a judge is sent about a version of an item."""
+    protocol = version.sample.tags.get(benchmark.protocol) if benchmark.protocol else None
+    return judge.requests(version.sample, version.record(item, "injection"), protocol)
+
+
+def stands_outside(attempt: Attempt, mark: str, request: Request, plain: Request, benchmark: Benchmark) -> bool:
+    """Whether a line of an attempt stands outside the fence, and not in what is asked without it."""
+    text, own = (outside(each.messages[0].content, each.nonces) for each in (request, plain))
+    lines = attempt.filled(benchmark.rubric.criteria[0], mark).splitlines()
+    return any(len(line.strip()) >= 6 and line in text and line not in own for line in lines)
+
+
+def reaching(benchmark: Benchmark, mode: Mode, method: Method) -> Iterator[str]:
+    """Let authors see what a judge is shown of an earlier reply; yield attempts of which a line is then outside the fence."""
+    instrument = benchmark.instrument(mode, method=method)
+    items = [Item.of(anchor) for anchor in benchmark.anchors()]
+    by_language = {language: [i for i in items if i.language == language] for language in ("en", "zh")}
+    for number, attempt in enumerate(attempts()):
+        able = by_language[attempt.language] or items
+        item = able[number % len(able)]
+        # The dialogue stays the one that the mark belongs to where the attempt stands in the reply. Where it stands in the
+        # dialogue, the person knows the mark of the very dialogue that holds it, as if it had been judged before.
+        blank = written(attempt, item, benchmark, "0" * 16)
+        for earlier in (Version.replied(item, "plain", item.reply.text), blank):
+            seen = shown(Judge("j", instrument, {}, {}), item, earlier, benchmark)
+            marks = {nonce for request in seen for nonce in request.nonces}
+            version = written(attempt, item, benchmark, min(marks))
+            asked = shown(Judge("j", instrument, {}, {}), item, version, benchmark)
+            for request, plain in zip(asked, seen, strict=True):
+                assert not marks & {*request.nonces}
+                if stands_outside(attempt, min(marks), request, plain, benchmark):
+                    yield attempt.id
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("mode", "method"), [*itertools.product(Mode, Method)])
+def test_none_leaves_the_fence_by_a_mark_of_an_earlier_prompt(name: str, mode: Mode, method: Method) -> None:
+    assert not [*reaching(benchmarks.find_one(name), mode, method)]
+
+
+def test_were_the_mark_the_same_again_they_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    benchmark = benchmarks.find_one("mentalbench")
+    mark = "0123456789abcdef"
+    item = Item.of(benchmark.anchors()[0])
+    monkeypatch.setattr(Nonces, "draw", lambda self, subject, *folded: mark)
+    judge = Judge("j", benchmark.instrument(), {}, {})
+    (plain,) = shown(judge, item, Version.replied(item, "plain", item.reply.text), benchmark)
+    reached = [
+        attempt
+        for attempt in attempts()
+        for request in shown(judge, item, written(attempt, item, benchmark, mark), benchmark)
+        if stands_outside(attempt, mark, request, plain, benchmark)
+    ]
+    assert {attempt.kind for attempt in reached} == {"seen_prompt"}
+    assert len(reached) >= 20
