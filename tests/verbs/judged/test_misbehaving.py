@@ -48,14 +48,14 @@ def judged(tmp_path: Path, answer: Callable[[Request], str | Exchange], **more: 
     ("answer", "problem"),
     [
         ("The reply is kind and asks nothing; I would say it is polite.", NO_OBJECT),
-        (rubric_itself, NO_OBJECT),
-        (form_itself, NO_OBJECT),
+        (rubric_itself, BROKEN),
+        (form_itself, BROKEN),
         (GOOD[:-20], BROKEN),
         ('{"warmth": 1, "warmth": 2, "asks": "no"}', TWICE),
         ('{"warmth": 9, "asks": "perhaps"}', '"warmth" is none of 1, 2, 3'),
         ('{"warmth": null, "asks": []}', '"warmth" is none of 1, 2, 3'),
         ('{"warmth": "not_applicable", "asks": "not_applicable"}', '"warmth" is none of 1, 2, 3'),
-        ('{"thoughts": "' + "well, " * 50_000, NO_OBJECT),
+        ('{"thoughts": "' + "well, " * 50_000, "it is longer than 64 KiB"),
         ("\x00\ud800", NO_OBJECT),
     ],
     ids=[
