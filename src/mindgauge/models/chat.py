@@ -20,7 +20,7 @@ from mindgauge.models import completion
 from mindgauge.models.throttle import Throttle
 from mindgauge.models.unanswered import Fault, Unanswered
 from mindgauge.records import Exchange, Status
-from mindgauge.redaction import HIDDEN
+from mindgauge.redaction import in_use
 
 if TYPE_CHECKING:
     from mindgauge.models.request import Price, Request
@@ -83,6 +83,7 @@ class ChatModel:
         self.throttle = Throttle(concurrency)
         self.url = url.rstrip("/")
         self._url = self.url + "/chat/completions"
+        in_use.keep(key)
         self._model = model
         self.headers = {
             "Content-Type": "application/json",
@@ -171,7 +172,7 @@ class ChatModel:
         body = self.body(request)
         try:
             async with self._session.post(self._url, data=_encode(body), allow_redirects=False) as response:
-                content = self._without_key(await _read(response))
+                content = await _read(response)
                 status, headers = response.status, response.headers
         except aiohttp.ClientConnectorError as error:
             raise Unanswered(
@@ -184,18 +185,12 @@ class ChatModel:
         except TimeoutError as error:
             raise Unanswered(f"no answer within {self._timeout:g} s") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            said = " ".join(f"{type(error).__name__}: {error}".split())
-            raise Unanswered(self._without_key(said.encode(errors="replace")).decode()) from error
+            raise Unanswered(" ".join(completion.words(f"{type(error).__name__}: {error}").split())) from error
         if status == 200:
             return msgspec.structs.replace(
                 self._completed(content, attempt, began), unsupported=self._left_out(request)
             )
         return self._refused(status, headers, content, body, attempt)
-
-    def _without_key(self, said: bytes) -> bytes:
-        """Return what a server says without our key, which some repeat."""
-        key = self.headers.get("Authorization", "").removeprefix("Bearer ").encode()
-        return said.replace(key, HIDDEN.encode()) if key else said
 
     def _completed(self, content: bytes, attempt: int, began: float) -> Exchange:
         try:
