@@ -7,6 +7,7 @@ concurrency; every way a server can misbehave ends in a status. What no later ca
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import time
 from typing import TYPE_CHECKING, Any, Self
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 LONGEST_PAUSE = 60.0
 """Seconds; a server that asks for a longer pause is asked again after this long."""
+_MOST_DOUBLINGS = 64
+"""Of a pause; a busy server may refuse more often than a number has room for."""
 LARGEST_ANSWER = 16 * 1024 * 1024
 """Bytes; an answer that goes on beyond is cut off."""
 _encode = msgspec.json.Encoder().encode
@@ -153,7 +156,8 @@ class ChatModel:
 
     def pause_after(self, problem: Unanswered, failures: int) -> float:
         """Return how long to wait, in seconds, after so many failures: the server's wish and a random time."""
-        return min(LONGEST_PAUSE, problem.pause or 0.0) + random.uniform(0, min(LONGEST_PAUSE, self._pause * 2**failures))  # fmt: skip
+        longest = min(LONGEST_PAUSE, math.ldexp(self._pause, min(failures, _MOST_DOUBLINGS)))
+        return min(LONGEST_PAUSE, problem.pause or 0.0) + random.uniform(0, longest)
 
     def body(self, request: Request) -> dict[str, Any]:
         """Return what is posted for a request."""
