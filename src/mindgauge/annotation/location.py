@@ -11,6 +11,7 @@ import tomli_w
 
 from mindgauge.annotation.database import Database
 from mindgauge.errors import UsageError
+from mindgauge.store.opening import names_another
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,6 +61,10 @@ def read(folder: Path) -> Database:
         raise UsageError(f'{path}: it must say where the labels are (database = "{_SQLITE}{_OWN}")')
     if url.startswith(_SQLITE) and not (folder / url.removeprefix(_SQLITE)).is_file():
         raise UsageError(f"{folder / url.removeprefix(_SQLITE)}: the labels are gone; put the file back from a copy")
+    if url.startswith(_SQLITE) and (journal := names_another(folder / url.removeprefix(_SQLITE))):
+        raise UsageError(
+            f"{journal}: it names another file, which SQLite would remove; nothing of ours writes such a journal: remove it"
+        )
     return Database(_address(folder, url))
 
 

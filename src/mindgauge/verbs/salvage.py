@@ -18,7 +18,7 @@ from mindgauge.store.salvage import Kept
 from mindgauge.store.textless import PENDING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import polars as pl
 
@@ -69,12 +69,12 @@ def salvage(run: str | Path, *, out: str | Path) -> Salvaged:
     try:
         path.mkdir(parents=True, exist_ok=True)
         with _nobody_writes(folder):
-            tables = store.salvage(database, path / "run.sqlite")
+            tables, strange = store.salvage(database, path / "run.sqlite")
             waiting = folder / PENDING / "run.sqlite"
             if waiting.is_file():
                 (path / PENDING).mkdir(mode=0o700)
-                store.salvage(waiting, path / PENDING / "run.sqlite")
-            notes = _beside(folder, path)
+                strange += store.salvage(waiting, path / PENDING / "run.sqlite")[1]
+            notes = [*_left_out(strange), *_beside(folder, path)]
     except OSError as error:
         raise MindgaugeError(
             f"{error.filename or path}: {error.strerror or error}; nothing was salvaged: see that {folder} can be read and that "
@@ -104,6 +104,14 @@ def _nobody_writes(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def _left_out(strange: Sequence[str]) -> list[str]:
+    """Say what of the damaged file is not Mindgauge's, and so is not in the new run."""
+    if not strange:
+        return []
+    named = ", ".join(strange[:5]) + (f" and {len(strange) - 5} more" if len(strange) > 5 else "")
+    return [f"left out, since no Mindgauge made it: {named}"]
 
 
 def _beside(folder: Path, path: Path) -> list[str]:
