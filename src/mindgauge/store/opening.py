@@ -10,6 +10,7 @@ import sqlite3
 import time
 from typing import TYPE_CHECKING, Any, Self
 
+from mindgauge import private
 from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.store.pages import latest
 from mindgauge.store.schema import PARTS, SCHEMA, SCHEMA_VERSION, Part, usual_parts
@@ -81,6 +82,7 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
         if journal := names_another(path):
             raise damaged(path, f"{journal.name} names another file")
         if write:
+            private.new(path)
             # A notebook's engine works in a thread of its own.
             db = sqlite3.connect(path, check_same_thread=False, factory=_Connection)
         else:
@@ -168,8 +170,8 @@ def check_log(path: Path) -> None:
 def lock(folder: Path) -> int:
     """Become the only writer of a run; the kernel lets go when the process ends, however it ends."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # what people said is nobody else's to read
-        handle = os.open(folder / "run.lock", os.O_RDWR | os.O_CREAT, 0o644)
+        private.folder(folder)  # what people said is nobody else's to read
+        handle = private.opened(folder / "run.lock", os.O_RDWR | os.O_CREAT)
     except OSError as error:
         raise UsageError(f"{folder}: cannot write a run here ({error.strerror})") from error
     for wait in _LOOKS:
@@ -191,8 +193,8 @@ def lock(folder: Path) -> int:
 def writer(folder: Path) -> str | None:
     """Return the process that is writing a run now, by its id if that is known; None if nobody is."""
     try:
-        handle = os.open(folder / "run.lock", os.O_RDONLY)
-    except OSError:
+        handle = private.opened(folder / "run.lock", os.O_RDONLY)
+    except (OSError, UsageError):
         return None
     try:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge import manifest
+from mindgauge import manifest, private
 from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.store import salvage as store
 from mindgauge.store.salvage import Kept
@@ -67,12 +66,12 @@ def salvage(run: str | Path, *, out: str | Path) -> Salvaged:
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise UsageError(f"{path}: not empty; what is salvaged goes into a new folder, choose another --out")
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        private.folder(path)
         with _nobody_writes(folder):
             tables, strange = store.salvage(database, path / "run.sqlite")
             waiting = folder / PENDING / "run.sqlite"
             if waiting.is_file():
-                (path / PENDING).mkdir(mode=0o700)
+                private.folder(path / PENDING)
                 strange += store.salvage(waiting, path / PENDING / "run.sqlite")[1]
             notes = [*_left_out(strange), *_beside(folder, path)]
     except OSError as error:
@@ -91,7 +90,7 @@ def _nobody_writes(folder: Path) -> Iterator[None]:
         UsageError: a process is writing it.
     """
     try:
-        handle = os.open(folder / "run.lock", os.O_RDONLY)
+        handle = private.opened(folder / "run.lock", os.O_RDONLY)
     except FileNotFoundError:
         yield
         return
@@ -116,8 +115,7 @@ def _left_out(strange: Sequence[str]) -> list[str]:
 
 def _beside(folder: Path, path: Path) -> list[str]:
     """Copy what stands beside the database: the manifest, and rubrics of classifiers."""
-    if (folder / "rubrics").is_dir():
-        shutil.copytree(folder / "rubrics", path / "rubrics")
+    private.copy_files(folder / "rubrics", path / "rubrics")
     try:
         content = manifest.read(folder)
     except UsageError as error:

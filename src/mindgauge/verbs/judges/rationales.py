@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import polars as pl
 
-from mindgauge import tables
+from mindgauge import private, tables
 from mindgauge.analysis import rationales as checked
 from mindgauge.analysis.rated_rationales import RatedRationales, rated
 from mindgauge.analysis.score import open_run
@@ -82,6 +82,8 @@ def rationales_export(
         raise UsageError("--people and --limit must be at least 1")
     folder = Path(run)
     path = Path(out) if out is not None else folder / "rationales"
+    if out is None:
+        private.refuse_link(path)
     with _judged(folder) as (store, benchmark):
         found = forms.verdicts(store, benchmark, seed)
         if not found.ratings:
@@ -90,7 +92,7 @@ def rationales_export(
         with Folder(path) as files:
             forms.write_forms(files, store, benchmark, found, places, people=people, seed=seed)
     key = folder / f"rationales-key-{seed}.csv"
-    forms.key(found).write_csv(key)
+    private.write(key, forms.key(found).write_csv())
     return Forms(str(folder), str(path), str(key), seed, len(places), files.written)
 
 
