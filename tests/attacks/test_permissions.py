@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -71,18 +72,17 @@ def _annotate(run: Path, out: Path) -> None:
     annotate_export(out, everything=True)
 
 
+def _export(to: str, run: Path, out: Path) -> None:
+    mindgauge.export(run, to=to, out=out, licence="CC-BY-4.0" if to == "hub" else None)
+
+
 WRITERS: dict[str, Callable[[Path, Path], object]] = {
     "rate": _rate,
     "a run without text": _textless,
     "report": lambda run, out: mindgauge.report([run], out=out),
     "salvage": lambda run, out: salvage(run, out=out),
     "annotate": _annotate,
-    **{
-        f"export {to}": lambda run, out, to=to: mindgauge.export(
-            run, to=to, out=out, licence="CC-BY-4.0" if to == "hub" else None
-        )
-        for to in EXPORTS
-    },
+    **{f"export {to}": partial(_export, to) for to in EXPORTS},
 }
 
 
