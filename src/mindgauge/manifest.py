@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
+from mindgauge import private
 from mindgauge.errors import UsageError
 
 if TYPE_CHECKING:
@@ -46,10 +47,7 @@ def read(folder: Path) -> dict[str, Any]:
 
 def write(folder: Path, content: dict[str, Any]) -> None:
     """Replace a run's manifest in one step, so that a kill leaves the old one or the new one."""
-    path = folder / "manifest.toml"
-    draft = path.with_suffix(".toml.new")
-    draft.write_text(tomli_w.dumps(content), encoding="utf-8")
-    draft.replace(path)
+    private.write(folder / "manifest.toml", tomli_w.dumps(content))
 
 
 def begin(folder: Path, plan: dict[str, Any], command: str) -> dict[str, Any]:

@@ -352,7 +352,8 @@ def test_many_criteria_have_a_panel_for_each_judge_worst_first(tmp_path: Path) -
     assert len(files.markdown.read_text().partition("<details>")[0]) < 9000, "one page, before what is folded"
     text = re.sub(r"\s+", " ", section(files.path.read_text(), "answer"))
     assert re.search(
-        r"The judge openai/gpt-5-nano( \([^)]+\))? rated 30 replies on \d criteria: means go from \d\.\d \(\w+\) to \d\.\d", text
+        r"The judge openai/gpt-5-nano( \([^)]+\))? rated 30 replies on \d criteria: means go from \d\.\d \(\w+\) to \d\.\d",
+        text,
     )
     assert text.count(f"What the judge {KIND} says of") == 1
 

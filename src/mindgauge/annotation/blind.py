@@ -13,7 +13,7 @@ import random
 import secrets
 from typing import TYPE_CHECKING, Self
 
-from mindgauge.annotation import private
+from mindgauge import private
 from mindgauge.errors import UsageError
 from mindgauge.records import encode
 

@@ -31,6 +31,12 @@ _GONE = ("08", "57P")
 """How the SQLSTATE of a lost connection, or of a server that goes down or comes up, begins."""
 _CONFLICTS = ("40001", "40P01")
 """Of two transactions that could not both go on."""
+_STRANGE = """
+SELECT type, name FROM sqlite_schema AS part
+WHERE type NOT IN ('table', 'index') OR sql LIKE 'CREATE VIRTUAL%'
+    OR (type = 'table' AND EXISTS (SELECT 1 FROM pragma_table_xinfo(part.name) WHERE hidden))
+    OR (type = 'index' AND EXISTS (SELECT 1 FROM pragma_index_xinfo(part.name) WHERE cid = -2)) LIMIT 1"""
+"""What in a file could run SQL of whoever made it."""
 
 
 class DatabaseError(MindgaugeError):
@@ -242,6 +248,12 @@ def _settings(connection: object, _: object) -> None:
     """Set up a connection to SQLite: readers beside one writer; a label survives a power cut, too."""
     connection.isolation_level = None  # type: ignore[attr-defined]  # we begin transactions ourselves
     cursor = connection.cursor()  # type: ignore[attr-defined]
+    cursor.execute("PRAGMA trusted_schema = OFF")
+    strange = cursor.execute(_STRANGE).fetchone()
+    if strange:  # SQLite would run it when a label is read or written
+        raise UsageError(
+            f"annotation database: it holds the {strange[0]} {strange[1][:60]!r}, which Mindgauge did not make; nothing was read"
+        )
     for pragma in (
         "journal_mode = WAL",
         "synchronous = FULL",

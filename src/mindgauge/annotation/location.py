@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from typing import TYPE_CHECKING
 
 import tomli_w
 
-from mindgauge.annotation import private
+from mindgauge import private
 from mindgauge.annotation.database import Database
 from mindgauge.errors import UsageError
+from mindgauge.store.opening import names_another
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,16 +28,15 @@ def database(folder: Path, url: str) -> Database:
     """
     if (folder / FILE).exists():
         raise UsageError(f"{folder}: an annotation project is here already; choose another folder, or serve this one")
-    folder.mkdir(parents=True, exist_ok=True)
+    private.folder(folder)
     if not url:  # SQLite gives its log and its index the mode of the file
-        os.close(os.open(folder / _OWN, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, private.MODE))
+        private.new(folder / _OWN)
     return Database(_address(folder, url or f"{_SQLITE}{_OWN}"))
 
 
 def write(folder: Path, url: str) -> None:
     """Write where the labels are, readable for its owner only: a URL may hold a password."""
-    with private.written(folder / FILE) as file:
-        file.write(tomli_w.dumps({"database": url or f"{_SQLITE}{_OWN}"}).encode())
+    private.write(folder / FILE, tomli_w.dumps({"database": url or f"{_SQLITE}{_OWN}"}))
 
 
 def read(folder: Path) -> Database:
@@ -58,6 +57,13 @@ def read(folder: Path) -> Database:
         raise UsageError(f'{path}: it must say where the labels are (database = "{_SQLITE}{_OWN}")')
     if url.startswith(_SQLITE) and not (folder / url.removeprefix(_SQLITE)).is_file():
         raise UsageError(f"{folder / url.removeprefix(_SQLITE)}: the labels are gone; put the file back from a copy")
+    if url.startswith(_SQLITE):
+        private.folder(folder)
+        private.refuse_link(folder / url.removeprefix(_SQLITE))
+    if url.startswith(_SQLITE) and (journal := names_another(folder / url.removeprefix(_SQLITE))):
+        raise UsageError(
+            f"{journal}: it names another file, which SQLite would remove; nothing of ours writes such a journal: remove it"
+        )
     return Database(_address(folder, url))
 
 

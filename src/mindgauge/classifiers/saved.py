@@ -17,6 +17,7 @@ import numpy as np
 import tomli_w
 from scipy.special import softmax
 
+from mindgauge import private
 from mindgauge.classifiers import extra, form, memory, pretrained
 from mindgauge.classifiers.encoder import Encoder
 from mindgauge.classifiers.form import Reads
@@ -144,7 +145,7 @@ def weights_hash(folder: Path) -> str:
 def describe(folder: Path, rubric: Rubric, decision: Decision) -> None:
     """Write beside the weights which rubric they were trained on and how they decide."""
     rubric.write(folder / "rubric.toml")
-    (folder / FILE).write_text(tomli_w.dumps(known(msgspec.to_builtins(decision))), encoding="utf-8")
+    private.write(folder / FILE, tomli_w.dumps(known(msgspec.to_builtins(decision))))
 
 
 def known(content: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
+from mindgauge import private
 from mindgauge.classifiers import form
 from mindgauge.errors import UsageError
 
@@ -54,7 +55,7 @@ class Seen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def save(self, folder: Path) -> None:
         """Write the digests beside the weights, in their own order, which is none of the dialogues'."""
-        (folder / FILE).write_bytes(msgspec.json.encode(self, order="deterministic"))
+        private.write(folder / FILE, msgspec.json.encode(self, order="deterministic"))
 
     @classmethod
     def load(cls, folder: Path) -> Seen | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mindgauge import private
 from mindgauge.classifiers import form, memory, tfidf, training
 from mindgauge.classifiers.encoder import Encoder
 from mindgauge.classifiers.parts import Part
@@ -122,9 +123,7 @@ def run(
     else:
         with memory.enough():
             trial = _encoder(place, kind, parts, weights, seed, fold, told)
-    draft = done.with_suffix(".new")
-    draft.write_bytes(msgspec.json.encode(trial))
-    draft.replace(done)
+    private.write(done, msgspec.json.encode(trial))
     (place / "checkpoint.pt").unlink(missing_ok=True)
     return trial
 

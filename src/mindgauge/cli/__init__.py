@@ -24,6 +24,7 @@ from mindgauge.cli import (
     salvage,
     score,
     status,
+    terminal,
     train,
 )
 from mindgauge.errors import MindgaugeError
@@ -74,6 +75,7 @@ def _options(
 
 def main() -> None:
     """Run the command line; whatever goes wrong is one line and an exit code, not a traceback."""
+    terminal.guard()
     try:
         code = app(standalone_mode=False)
     except MindgaugeError as error:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mindgauge import rounding
+from mindgauge.cli import terminal
 from mindgauge.errors import MindgaugeError
 from mindgauge.redaction import redacted
 from mindgauge.rounding import dollars, megabytes, seconds, write
@@ -34,10 +35,15 @@ def command() -> str:
 
 
 def as_json(result: object) -> None:
-    """Print a result as JSON on one line."""
+    """Print a result as JSON on one line; in ASCII where the terminal cannot show it otherwise."""
+    import json
+
     import msgspec
 
-    print(msgspec.json.encode(result, enc_hook=_path).decode())
+    content = msgspec.json.encode(result, enc_hook=_path)
+    print(
+        content.decode() if terminal.shows(content.decode()) else json.dumps(json.loads(content), separators=(",", ":"))
+    )
 
 
 def _path(value: object) -> str:
@@ -58,15 +64,16 @@ def progress() -> Iterator[Callable[[str, int, int], None] | None]:
         yield None
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bars:
+    with Progress(*columns, console=Console(file=terminal.direct(sys.stderr))) as bars:
         stages: dict[str, Any] = {}
 
         def told(stage: str, done: int, total: int) -> None:
             if stage not in stages:
-                stages[stage] = bars.add_task(stage, total=total)
+                stages[stage] = bars.add_task(escape(_cell(stage)), total=total)
             bars.update(stages[stage], completed=done, total=total)
 
         yield told
@@ -78,13 +85,18 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
     from rich.markup import escape
     from rich.table import Table
 
-    drawn = Table(title=escape(title), title_justify="left", box=None, pad_edge=False, header_style="bold")
+    drawn = Table(title=escape(_cell(title)), title_justify="left", box=None, pad_edge=False, header_style="bold")
     for column in columns:
-        drawn.add_column(escape(column), overflow="fold")
+        drawn.add_column(escape(_cell(column)), overflow="fold")
     for row in rows:
-        drawn.add_row(*map(escape, row))
-    console = Console(width=None if sys.stdout.isatty() else 160)
+        drawn.add_row(*(escape(_cell(cell)) for cell in row))
+    console = Console(file=terminal.direct(sys.stdout), width=None if sys.stdout.isatty() else 160)
     console.print(drawn)
+
+
+def _cell(text: str) -> str:
+    """Return what a cell shows: plain text on one line, since Rich writes past the guarded stream."""
+    return terminal.plain(" ".join(text.splitlines()))
 
 
 def scores(found: Scores, standings: Standings | None = None) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
+from mindgauge import private
 from mindgauge.errors import MindgaugeError, UsageError
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Folder:
             # Those of other machines may still be written.
             here = f".{glob.escape(self._target.name)}.{glob.escape(socket.gethostname())}.*"
             remove_abandoned(self._target.parent.glob(here))
-            self._draft.mkdir(parents=True)
+            self._draft.mkdir(mode=0o700, parents=True)
         except OSError as error:
             raise UsageError(f"{self.out}: cannot write here ({error.strerror})") from error
         return self
@@ -120,6 +121,8 @@ class Folder:
     def _settle(self) -> None:
         """Put everything in its place."""
         self._list()
+        for path in self._draft.rglob("*"):
+            private.close(path)
         if self._target.exists():
             shutil.rmtree(self._target)
         self._draft.rename(self._target)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
+from mindgauge import private
 from mindgauge.analysis.escalation.review import queue
-from mindgauge.annotation import private
 from mindgauge.annotation.blind import Blind
 from mindgauge.errors import DataError
 from mindgauge.exports.tabular import Table

@@ -7,6 +7,7 @@ concurrency; every way a server can misbehave ends in a status. What no later ca
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import time
 from typing import TYPE_CHECKING, Any, Self
@@ -20,13 +21,15 @@ from mindgauge.models import completion
 from mindgauge.models.throttle import Throttle
 from mindgauge.models.unanswered import Fault, Unanswered
 from mindgauge.records import Exchange, Status
-from mindgauge.redaction import HIDDEN
+from mindgauge.redaction import in_use
 
 if TYPE_CHECKING:
     from mindgauge.models.request import Price, Request
 
 LONGEST_PAUSE = 60.0
 """Seconds; a server that asks for a longer pause is asked again after this long."""
+_MOST_DOUBLINGS = 64
+"""Of a pause; a busy server may refuse more often than a number has room for."""
 LARGEST_ANSWER = 16 * 1024 * 1024
 """Bytes; an answer that goes on beyond is cut off."""
 _encode = msgspec.json.Encoder().encode
@@ -83,6 +86,7 @@ class ChatModel:
         self.throttle = Throttle(concurrency)
         self.url = url.rstrip("/")
         self._url = self.url + "/chat/completions"
+        in_use.keep(key)
         self._model = model
         self.headers = {
             "Content-Type": "application/json",
@@ -152,7 +156,8 @@ class ChatModel:
 
     def pause_after(self, problem: Unanswered, failures: int) -> float:
         """Return how long to wait, in seconds, after so many failures: the server's wish and a random time."""
-        return min(LONGEST_PAUSE, problem.pause or 0.0) + random.uniform(0, min(LONGEST_PAUSE, self._pause * 2**failures))  # fmt: skip
+        longest = min(LONGEST_PAUSE, math.ldexp(self._pause, min(failures, _MOST_DOUBLINGS)))
+        return min(LONGEST_PAUSE, problem.pause or 0.0) + random.uniform(0, longest)
 
     def body(self, request: Request) -> dict[str, Any]:
         """Return what is posted for a request."""
@@ -171,7 +176,7 @@ class ChatModel:
         body = self.body(request)
         try:
             async with self._session.post(self._url, data=_encode(body), allow_redirects=False) as response:
-                content = self._without_key(await _read(response))
+                content = await _read(response)
                 status, headers = response.status, response.headers
         except aiohttp.ClientConnectorError as error:
             raise Unanswered(
@@ -184,18 +189,12 @@ class ChatModel:
         except TimeoutError as error:
             raise Unanswered(f"no answer within {self._timeout:g} s") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            said = " ".join(f"{type(error).__name__}: {error}".split())
-            raise Unanswered(self._without_key(said.encode(errors="replace")).decode()) from error
+            raise Unanswered(" ".join(completion.words(f"{type(error).__name__}: {error}").split())) from error
         if status == 200:
             return msgspec.structs.replace(
                 self._completed(content, attempt, began), unsupported=self._left_out(request)
             )
         return self._refused(status, headers, content, body, attempt)
-
-    def _without_key(self, said: bytes) -> bytes:
-        """Return what a server says without our key, which some repeat."""
-        key = self.headers.get("Authorization", "").removeprefix("Bearer ").encode()
-        return said.replace(key, HIDDEN.encode()) if key else said
 
     def _completed(self, content: bytes, attempt: int, began: float) -> Exchange:
         try:

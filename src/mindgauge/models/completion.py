@@ -1,4 +1,7 @@
-"""Reading what a chat endpoint sends: a completion, or what went wrong and when to ask again. Servers take liberties."""
+"""Reading what a chat endpoint sends: a completion, or what went wrong and when to ask again. Servers take liberties.
+
+Keys that a server repeats are hidden here: after decoding, and before anything is cut, so that no half of one is kept.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from mindgauge.records import Exchange, Status, Usage
+from mindgauge.redaction import in_use
 from mindgauge.tables import clean
 
 if TYPE_CHECKING:
@@ -22,6 +26,8 @@ if TYPE_CHECKING:
 
 _LONGEST_NAME, _LONGEST_FAULT = 200, 4096
 """Characters that are looked at."""
+_MARGIN = 1 << 16
+"""Characters in which keys are hidden before so many are cut out of them."""
 _BLOCKED = re.compile(r"content[_ ](filter|policy|management)|responsible.?ai|safety (system|filter)", re.IGNORECASE)
 """Words by which a provider says that it blocked an exchange."""
 _OPTIONAL = ("response_format", "seed", "temperature", "top_p", "max_tokens", "max_completion_tokens", "output_config")
@@ -105,11 +111,11 @@ def read(content: bytes) -> Completion:
     refusal = message.refusal
     return Completion(
         _text(message.content),
-        _name(choice.finish_reason),
-        clean(refusal) if isinstance(refusal, str) else msgspec.json.encode(refusal).decode() if refusal else "",
+        name(choice.finish_reason),
+        words(refusal if isinstance(refusal, str) else msgspec.json.encode(refusal).decode() if refusal else ""),
         _usage(answer.usage),
-        _name(answer.model),
-        _name(answer.system_fingerprint),
+        name(answer.model),
+        name(answer.system_fingerprint),
     )
 
 
@@ -153,11 +159,17 @@ def _text(content: str | list[Any] | None) -> str:
     if isinstance(content, list):
         parts = [part.get("text") if isinstance(part, dict) else part for part in content]
         content = "".join(part for part in parts if isinstance(part, str))
-    return clean(content or "")
+    return words(content or "")
 
 
-def _name(said: object) -> str:
-    return clean(said[:_LONGEST_NAME]) if isinstance(said, str) else ""
+def words(said: str) -> str:
+    """Return what a server says as it may be kept: without our keys, and without what no store can carry."""
+    return clean(in_use.hide(said))
+
+
+def name(said: object) -> str:
+    """Return a name that a server gives, as it may be kept; empty where it is none."""
+    return words(said[:_MARGIN])[:_LONGEST_NAME] if isinstance(said, str) else ""
 
 
 def _usage(said: object) -> Usage:
@@ -186,12 +198,8 @@ def fault(content: bytes) -> str:
         )
         said = str(said)
     except (msgspec.DecodeError, UnicodeDecodeError, AttributeError, RecursionError):
-        said = (
-            _kind(content)
-            if content.lstrip()[:1] in {b"<", b"["}
-            else content[:_LONGEST_FAULT].decode(errors="replace")
-        )
-    return clean(" ".join(said[:_LONGEST_FAULT].split()))[:300]
+        said = _kind(content) if content.lstrip()[:1] in {b"<", b"["} else content[:_MARGIN].decode(errors="replace")
+    return " ".join(words(said[:_MARGIN])[:_LONGEST_FAULT].split())[:300]
 
 
 def blocked(said: str) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mindgauge import private
 from mindgauge.analysis.score import Scores
 from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.manifest import now, software
@@ -42,6 +43,14 @@ if TYPE_CHECKING:
 
     from mindgauge.reports.profile.records import ProfileSection
     from mindgauge.reports.runs import Run
+
+
+class _Made(msgspec.Struct):
+    """What of a report's JSON says whose it is."""
+
+    subtitle: str
+    made: str
+    software: str
 
 
 class ReportFiles(msgspec.Struct, frozen=True):
@@ -78,7 +87,7 @@ def write(
         show_texts: show texts that a benchmark's authors released under restrictions, too.
 
     Raises:
-        UsageError: no run is named, or there is none in a folder.
+        UsageError: no run is named, there is none in a folder, or a file of somebody else would be replaced.
         DataError: a run's ratings cannot be compared.
         MindgaugeError: the files cannot be written.
     """
@@ -90,10 +99,12 @@ def write(
         files.json: msgspec.json.format(msgspec.json.encode(report), indent=1).decode(),
         files.markdown: summary.summary(report, files.path.name),
     }
+    for path in (files.json, files.markdown):
+        _refuse_strangers(path)
     try:
-        page.parent.mkdir(parents=True, exist_ok=True)
+        page.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         for path, content in contents.items():
-            _replace(path, content)
+            private.write(path, content)
     except OSError as error:
         raise MindgaugeError(
             f"{page.parent}: cannot write the report ({error.strerror}); choose another place with --out"
@@ -101,10 +112,31 @@ def write(
     return files
 
 
-def _replace(path: Path, content: str) -> None:
-    draft = path.with_name(path.name + ".new")
-    draft.write_text(content, encoding="utf-8", errors="replace")
-    draft.replace(path)
+def _refuse_strangers(path: Path) -> None:
+    """Refuse to replace a file that nobody named and no report left there.
+
+    Raises:
+        UsageError: there is one.
+    """
+    if not path.exists() or _ours(path):
+        return
+    raise UsageError(
+        f"{path}: something that no report left there; the report would write a file of this name beside its page: "
+        "choose another --out"
+    )
+
+
+def _ours(path: Path) -> bool:
+    """Say whether a report wrote this file: its JSON says which software made it, its Markdown ends with a mark."""
+    if path.is_symlink() or not path.is_file():
+        return False
+    try:
+        content = path.read_bytes()
+        if path.suffix == ".md":
+            return content.rstrip().endswith(summary.MARK.encode())
+        return msgspec.json.decode(content, type=_Made).software.startswith("mindgauge ")
+    except (OSError, ValueError, RecursionError):
+        return False
 
 
 def _page(folders: Sequence[Path], out: Path | None) -> Path:

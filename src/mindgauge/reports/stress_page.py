@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from mindgauge import private
 from mindgauge.errors import MindgaugeError
 from mindgauge.reports import charts, stress_chart
 from mindgauge.reports.content import Column, Sheet
@@ -29,7 +30,7 @@ def write(found: Stress, folder: Path) -> Path:
     """
     path = folder / PAGE
     try:
-        path.write_text(page(found), encoding="utf-8")
+        private.write(path, page(found))
     except OSError as error:
         raise MindgaugeError(f"{path}: cannot write the page ({error.strerror})") from error
     return path

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from mindgauge.reports.sections import Report
     from mindgauge.reports.trust_section import InWords, Trust
 
+MARK = "<!-- a Mindgauge report -->"
+"""How a summary ends: a report replaces only what ends so."""
 MOST_MODELS = 6
 MOST_FIGURES = 5
 MOST_CONTRASTS = 3
@@ -42,6 +44,7 @@ def summary(report: Report, page: str) -> str:
         [f"Not shown by these numbers: {' '.join(plain(text) for text in report.not_shown)}"],
         _more(report),
         [_link(report, page)],
+        [MARK],
     ]  # fmt: skip
     return "\n\n".join("\n".join(part) for part in parts if any(part)) + "\n"
 

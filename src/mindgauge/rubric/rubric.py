@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import tomli_w
 
+from mindgauge import private
 from mindgauge.errors import RubricError
 from mindgauge.records import digest
 from mindgauge.rubric import faults, wording
@@ -73,7 +74,7 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def write(self, path: Path) -> None:
         """Write it as a rubric file, which `load` reads as the same rubric."""
-        path.write_text(tomli_w.dumps(_said(msgspec.to_builtins(self))), encoding="utf-8")
+        private.write(path, tomli_w.dumps(_said(msgspec.to_builtins(self))))
 
     @classmethod
     def load(cls, path: Path) -> Rubric:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,15 +11,15 @@ import msgspec
 from mindgauge.errors import UsageError
 from mindgauge.records import Evidence, RaterKind, Reply, Sample, Status
 from mindgauge.store.pages import DamagedError, Pages, Row
-from mindgauge.store.schema import SCHEMA, SCHEMA_VERSION
+from mindgauge.store.schema import SCHEMA_VERSION, Part, usual_parts
 from mindgauge.store.withheld import NOT_KEPT
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
 _STORED = {"TEXT": (str,), "INTEGER": (int,), "REAL": (float, int), "BLOB": (bytes,), "": (str, int, float, bytes)}
-_PARTS = "SELECT type, name, rootpage, sql FROM sqlite_schema"
 _json = msgspec.json.Decoder().decode
 _READS: dict[str, Callable[[Any], object]] = {
     "status": Status,
@@ -30,17 +29,6 @@ _READS: dict[str, Callable[[Any], object]] = {
     "body": msgspec.json.Decoder(Sample).decode,
 }
 """How columns of these names are read; what cannot be read so is lost."""
-
-
-class Part(NamedTuple):
-    """Something that a database has a name for."""
-
-    kind: str
-    """`table`, `index`, `view` or `trigger`."""
-    name: str
-    root: int
-    sql: str | None
-    """None where the index came with its table."""
 
 
 class Table(NamedTuple):
@@ -86,32 +74,48 @@ def _altered(row: dict[str, Any]) -> bool:
     return bool(row["id"] != Reply.of(row["sample"], row["model"], row["run"], Status.OK, row["text"]).id)
 
 
-def laid_out(pages: Pages, source: Path) -> list[Part]:
+class Layout(NamedTuple):
+    """How a damaged run was laid out."""
+
+    parts: tuple[Part, ...]
+    """What every run of this version is made of, each where it begins in this one."""
+    strange: tuple[str, ...]
+    """What else the file names, by kind and name. It is somebody else's SQL, so nothing of it is run or copied."""
+
+
+def laid_out(pages: Pages, source: Path) -> Layout:
     """Read how the run is laid out; what cannot be read is as in every run of this version.
 
     Raises:
         UsageError: it is another version's.
     """
-    with contextlib.closing(sqlite3.connect(":memory:")) as db:
-        db.executescript(SCHEMA)
-        usual = [Part(*row) for row in db.execute(_PARTS)]
-    schema = Table("sqlite_schema", 1, ("TEXT", "TEXT", "TEXT", "INTEGER", "TEXT"), ("", "", "", "", ""), (0, 1, 2, 3, 4), None, True)  # fmt: skip
-    its, _ = owners(pages, [schema])
-    rows = [schema.row(row) for number in its for row in pages.page(number).rows]
-    found = [Part(row[0], row[1], row[3], row[4]) for row in rows if row is not None]
-    ours = {part.sql for part in usual} <= {part.sql for part in found}
-    if found and pages.version not in {None, SCHEMA_VERSION} and not ours:
+    usual = {(part.kind, part.name): part for part in usual_parts()}
+    types = ("TEXT", "TEXT", "TEXT", "INTEGER", "TEXT")
+    schema = Table("sqlite_schema", 1, types, ("", "", "", "", ""), (0, 1, 2, 3, 4), None, True)
+    whose, _ = owners(pages, [schema])
+    rows = [schema.row(row) for number in whose for row in pages.page(number).rows]
+    parts = [Part(*row) for row in rows if row is not None]
+    ours = {part.sql for part in usual.values()} <= {part.sql for part in parts}
+    if parts and pages.version not in {None, SCHEMA_VERSION} and not ours:
         raise UsageError(
             f"{source}: written as version {pages.version}, this Mindgauge reads {SCHEMA_VERSION}; use the Mindgauge that wrote it"
         )
-    return [*{part.name: part for part in (*usual, *found)}.values()]
+    strange = []
+    for part in parts:
+        known = usual.get((part.kind, part.name))
+        if known is None:
+            strange.append(f"{part.kind} {str(part.name)[:60]!r}")
+        elif known.root and isinstance(part.root, int) and part.root > 0:
+            usual[part.kind, part.name] = known._replace(root=part.root)
+    return Layout(tuple(usual.values()), tuple(strange))
 
 
 def tables_of(db: sqlite3.Connection, parts: Iterable[Part]) -> list[Table]:
     """Describe the tables of a run."""
     found = []
-    roots = {part.name: part.root for part in parts}
-    for name, sql in db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table'").fetchall():
+    parts = tuple(parts)
+    roots = {part.name: part.root for part in parts if part.kind == "table"}
+    for name, sql in ((part.name, part.sql or "") for part in parts if part.kind == "table"):
         columns = db.execute(f"PRAGMA table_info({name})").fetchall()
         by_rowid = "WITHOUT ROWID" not in sql.upper()
         keys = sorted((c for c in columns if c[5]), key=lambda c: int(c[5]))

@@ -10,9 +10,10 @@ import sqlite3
 import time
 from typing import TYPE_CHECKING, Any, Self
 
+from mindgauge import private
 from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.store.pages import latest
-from mindgauge.store.schema import SCHEMA, SCHEMA_VERSION
+from mindgauge.store.schema import PARTS, SCHEMA, SCHEMA_VERSION, Part, usual_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,9 +23,13 @@ _DAMAGED = {11, 26}
 """SQLite's codes for a page that makes no sense, and for a file that is no database."""
 _CACHE = 64_000
 """Pages at hand, in KiB."""
+_DEFENSIVE = 1010
+"""SQLITE_DBCONFIG_DEFENSIVE: the schema cannot be written as if it were a table."""
 _LOOKS = (0.0, 0.02, 0.1)
 """Seconds between tries to become the writer; who looks whether there is one holds the lock for an instant."""
 _ROWS = 1000
+_NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")
+"""How a journal of several databases ends (https://sqlite.org/fileformat2.html, section 3.1)."""
 
 
 class _Cursor(sqlite3.Cursor):
@@ -63,53 +68,87 @@ class _Connection(sqlite3.Connection):
         return self.cursor().execute(*given)
 
 
-def lay_out(db: sqlite3.Connection, path: Path) -> None:
-    """Lay out a database that is still empty, in one transaction: one that is killed here leaves it empty."""
-    with one_line(path):
-        empty = not db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-        if empty and not db.execute("PRAGMA user_version").fetchone()[0]:
-            db.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
+def connect(path: Path, *, write: bool) -> sqlite3.Connection:
+    """Connect to a run's database, which may come from anybody; a writer lays out one that is still empty.
 
-
-def check_version(db: sqlite3.Connection, path: Path) -> None:
-    """Refuse a database that another version laid out.
+    Whoever made the file decides what SQL stands in its schema, and SQLite runs it: a view while something else is read,
+    a trigger while something is written. So nothing is read or written before the schema is known to be ours, word for
+    word. A reader of a folder that cannot be written reads it as it stands.
 
     Raises:
-        UsageError: it is of another version, empty, or no database.
+        UsageError: it is of another version, empty, damaged, or holds what Mindgauge did not make.
     """
-    with sound(path):
-        version = db.execute("PRAGMA user_version").fetchone()[0]
-        empty = not version and not db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-    if empty:
+    with one_line(path):
+        if journal := names_another(path):
+            raise damaged(path, f"{journal.name} names another file")
+        if write:
+            private.new(path)
+            # A notebook's engine works in a thread of its own.
+            db = sqlite3.connect(path, check_same_thread=False, factory=_Connection)
+        else:
+            # Where nothing can be written the file is read as it is, unless a killed writer's log belongs to it.
+            readonly = not os.access(path.parent, os.W_OK) and not _log_left(path)
+            uri = f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if readonly else ''}"
+            db = sqlite3.connect(uri, uri=True, check_same_thread=False, factory=_Connection)
+        db.path = path
+        try:
+            empty = _check(db, path, write=write)
+            db.execute(f"PRAGMA cache_size = -{_CACHE}")
+            if write:
+                db.execute("PRAGMA journal_mode = WAL")
+                # A killed process loses nothing that was committed; only a power cut may lose the last moments.
+                db.execute("PRAGMA synchronous = NORMAL")
+                # Keys are hashes, so every row dirties pages of its own; folding the log back seldom folds many at once.
+                db.execute("PRAGMA wal_autocheckpoint = 10000")
+            if empty:  # in one transaction: one that is killed here leaves it empty
+                db.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+
+def _check(db: sqlite3.Connection, path: Path, *, write: bool) -> bool:
+    """Refuse a database that another version laid out, or anybody else; say whether it is still empty."""
+    if hasattr(db, "setconfig"):  # from Python 3.12 on
+        db.setconfig(_DEFENSIVE, True)
+    db.execute("PRAGMA trusted_schema = OFF")
+    db.set_authorizer(_may)
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    parts = {Part(*row)._replace(root=0) for row in db.execute(PARTS)}
+    db.set_authorizer(None)
+    if not version and not parts:
+        if write:
+            return True
         raise UsageError(f"{path.parent}: no run here yet ({path.name} is empty); repeat the command that began it")
     if version != SCHEMA_VERSION:
         raise UsageError(
             f"{path}: written as version {version}, this Mindgauge reads {SCHEMA_VERSION}; read and continue it with the "
             "Mindgauge that wrote it (manifest.toml names it), or repeat its command with another --out"
         )
+    ours = {part._replace(root=0) for part in usual_parts()}
+    if parts != ours:
+        odd = min(parts - ours or ours - parts, key=lambda part: (str(part.name), str(part.kind)))
+        name = f"{odd.kind} {str(odd.name)[:60]!r}"
+        said = f"its {name} is not what Mindgauge made" if odd in parts else f"its {name} is missing"
+        raise damaged(path, f"{said}, nothing was read")
+    return False
 
 
-def connect(path: Path, *, write: bool) -> sqlite3.Connection:
-    """Connect to a database; a reader of a folder that cannot be written reads it as it stands."""
-    with one_line(path):
-        if not write:
-            # Where nothing can be written the file is read as it is, unless a killed writer's log belongs to it.
-            readonly = not os.access(path.parent, os.W_OK) and not _log_left(path)
-            uri = f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if readonly else ''}"
-            db = sqlite3.connect(uri, uri=True, check_same_thread=False, factory=_Connection)
-            db.path = path
-            db.execute(f"PRAGMA cache_size = -{_CACHE}")
-            return db
-        # A notebook's engine works in a thread of its own.
-        db = sqlite3.connect(path, check_same_thread=False, factory=_Connection)
-        db.path = path
-        db.execute(f"PRAGMA cache_size = -{_CACHE}")
-        db.execute("PRAGMA journal_mode = WAL")
-        # A killed process loses nothing that was committed; only a power cut may lose the last moments.
-        db.execute("PRAGMA synchronous = NORMAL")
-        # Keys are hashes, so every row dirties pages of its own; folding the log back seldom folds many at once.
-        db.execute("PRAGMA wal_autocheckpoint = 10000")
-        return db
+def _may(action: int, first: str | None, *_: str | None) -> int:
+    """Allow what tells how a database is laid out, and nothing else."""
+    reads = action == sqlite3.SQLITE_READ and first in {"sqlite_master", "sqlite_schema"}
+    asks = action == sqlite3.SQLITE_PRAGMA and first == "user_version"
+    return sqlite3.SQLITE_OK if action == sqlite3.SQLITE_SELECT or reads or asks else sqlite3.SQLITE_DENY
+
+
+def names_another(path: Path) -> Path | None:
+    """Return a database's journal if that names another file: SQLite would remove that file once it rolled the journal back.
+
+    Ours are written with a log, and a journal of one file alone is left only by a kill while a run is laid out.
+    """
+    journal = path.with_name(f"{path.name}-journal")
+    return journal if journal.is_file() and journal.read_bytes()[-8:] == _NAMES_ANOTHER else None
 
 
 def _log_left(path: Path) -> Path | None:
@@ -131,8 +170,8 @@ def check_log(path: Path) -> None:
 def lock(folder: Path) -> int:
     """Become the only writer of a run; the kernel lets go when the process ends, however it ends."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # what people said is nobody else's to read
-        handle = os.open(folder / "run.lock", os.O_RDWR | os.O_CREAT, 0o644)
+        private.folder(folder)  # what people said is nobody else's to read
+        handle = private.opened(folder / "run.lock", os.O_RDWR | os.O_CREAT)
     except OSError as error:
         raise UsageError(f"{folder}: cannot write a run here ({error.strerror})") from error
     for wait in _LOOKS:
@@ -154,8 +193,8 @@ def lock(folder: Path) -> int:
 def writer(folder: Path) -> str | None:
     """Return the process that is writing a run now, by its id if that is known; None if nobody is."""
     try:
-        handle = os.open(folder / "run.lock", os.O_RDONLY)
-    except OSError:
+        handle = private.opened(folder / "run.lock", os.O_RDONLY)
+    except (OSError, UsageError):
         return None
     try:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Cell: TypeAlias = "int | float | str | bytes | None"
 _INNER_INDEX, _INNER_TABLE, _LEAF_INDEX, _LEAF_TABLE = 2, 5, 10, 13
 _WIDTHS = (0, 1, 2, 3, 4, 6, 8)
+_SIZES = {2**power for power in range(9, 17)}
 _HEADER, _LOG_HEADER, _FRAME = 100, 32, 24
 """Bytes before the first page's own content, before a log's first frame, and before a frame's page."""
 
@@ -48,16 +49,23 @@ class Pages:
     def __init__(self, content: mmap | bytes, log: mmap | bytes = b"") -> None:
         """Args: the file and its write-ahead log, byte by byte."""
         self._content = content
-        self.size = int.from_bytes(content[16:18], "big") if _begins(content) else 4096
-        self.size = 65536 if self.size == 1 else self.size
+        self.size = _size(content) if _begins(content) else 4096
         self._log = log
         self._newer, _ = latest(log, self.size)
-        self.count = max(-(-len(content) // self.size), *self._newer, 1)
         first = bytes(self._raw(1)) if 1 in self._newer or len(content) >= self.size else b""
         sound = _begins(first)
         self._usable = self.size - first[20] if sound else self.size
         self.version = int.from_bytes(first[60:64], "big") if sound else None
         self._idle = int.from_bytes(first[32:36], "big") if sound else 0
+        self._holders: dict[int, tuple[int, int]] = {}
+        """Whose each page of a long record is, by the record's page and place: a file in which records share them would
+        hold any multiple of its own size."""
+
+    def numbers(self) -> Iterator[int]:
+        """Return the number of every page but the first; a log may name pages far beyond the file."""
+        last = -(-len(self._content) // self.size)
+        yield from range(2, last + 1)
+        yield from sorted(number for number in self._newer if number > max(last, 1))
 
     def idle(self) -> set[int]:
         """Return the pages that hold nothing any more, as far as their list can be read (section 1.5)."""
@@ -88,12 +96,20 @@ class Pages:
         if first + 2 * cells > self._usable:
             raise DamagedError(f"page {number} counts more records than it can hold")
         children, rows, lost = [], [], 0
+        room = self._usable  # records stand side by side, so all of them together are no longer than the page
         for at in struct.unpack_from(f">{cells}H", page, first):
             try:
                 if not leaf:
                     children.append(self._child(page, at))
-                if kind != _INNER_TABLE:
-                    rows.append(self._row(page, at if leaf else at + 4, of_table=kind == _LEAF_TABLE))
+                if kind != _INNER_TABLE and room < 0:
+                    lost += 1
+                elif kind != _INNER_TABLE:
+                    row, length = self._row(page, number, at if leaf else at + 4, of_table=kind == _LEAF_TABLE)
+                    room -= length
+                    if room >= 0:
+                        rows.append(row)
+                    else:
+                        lost += 1
             except (DamagedError, IndexError, struct.error, UnicodeDecodeError):
                 lost += kind != _INNER_TABLE
         if not leaf:
@@ -112,38 +128,54 @@ class Pages:
     def _child(self, page: bytes, at: int) -> int:
         return int(struct.unpack_from(">I", page, at)[0])
 
-    def _row(self, page: bytes, at: int, *, of_table: bool) -> Row:
+    def _row(self, page: bytes, number: int, at: int, *, of_table: bool) -> tuple[Row, int]:
+        """Read a record; return it and how many bytes of its page it takes."""
+        start = at
         length, at = _varint(page, at)
         rowid = None
         if of_table:
             rowid, at = _varint(page, at)
-        return Row(rowid, tuple(_values(self._payload(page, at, length, of_table=of_table))))
+        payload, here = self._payload(page, (number, start), at, length, of_table=of_table)
+        return Row(rowid, tuple(_values(payload))), at + here - start
 
-    def _payload(self, page: bytes, at: int, length: int, *, of_table: bool) -> bytes:
-        """Return a record's bytes, of which the first stand on the page and the rest on a chain of others (section 1.6)."""
+    def _payload(
+        self, page: bytes, holder: tuple[int, int], at: int, length: int, *, of_table: bool
+    ) -> tuple[bytes, int]:
+        """Return a record's bytes, of which the first stand on the page and the rest on a chain of others (section 1.6).
+
+        How many stand on the page is returned, too.
+        """
         usable = self._usable
         most = usable - 35 if of_table else (usable - 12) * 64 // 255 - 23
         if length <= most:
-            return _exactly(page[at : at + length], length)
+            return _exactly(page[at : at + length], length), length
         least = (usable - 12) * 32 // 255 - 23
         here = least + (length - least) % (usable - 4)
         here = here if here <= most else least
-        if length > len(self._content):
+        if length > len(self._content) + len(self._log):
             raise DamagedError("a record longer than the file")
         content = bytearray(_exactly(page[at : at + here], here))
         following = self._child(page, at + here)
         while len(content) < length:
+            if self._holders.setdefault(following, holder) != holder:
+                raise DamagedError("two records that go on upon one page")
             page = self._raw(following)
             content += page[4 : min(usable, 4 + length - len(content))]
             following = self._child(page, 0)
         if following:
             raise DamagedError("a record that goes on beyond its end")
-        return bytes(content)
+        return bytes(content), here
 
 
 def _begins(content: mmap | bytes) -> bool:
     """Say whether a database begins here, as the fixed parts of its header tell (section 1.3)."""
-    return content[:16] == b"SQLite format 3\0" and content[21:24] == b"\x40\x20\x20" and content[16:18] != b"\0\0"
+    return content[:16] == b"SQLite format 3\0" and content[21:24] == b"\x40\x20\x20" and _size(content) in _SIZES
+
+
+def _size(content: mmap | bytes) -> int:
+    """Return the size of a page in bytes, as the file's header has it."""
+    size = int.from_bytes(content[16:18], "big")
+    return 65536 if size == 1 else size
 
 
 def latest(log: mmap | bytes, size: int = 4096) -> tuple[dict[int, int], bool]:

@@ -14,7 +14,7 @@ import msgspec
 
 from mindgauge.errors import UsageError
 from mindgauge.records import Evidence, Exchange, RaterKind, Rating, Reply, Sample, Status, Usage, encode
-from mindgauge.store.opening import check_log, check_version, connect, damaged, lay_out, lock, one_line
+from mindgauge.store.opening import check_log, connect, damaged, lock, one_line
 from mindgauge.store.parts import Parts
 
 if TYPE_CHECKING:
@@ -58,10 +58,6 @@ class Store:
                 undone.callback(os.close, self._lock)
                 check_log(self.path)
             self._db = connect(self.path, write=write)
-            undone.callback(self._db.close)
-            if write:
-                lay_out(self._db, self.path)
-            check_version(self._db, self.path)
             undone.pop_all()
         self._calls: list[tuple[Any, ...]] = []
         self._replies: list[tuple[Any, ...]] = []

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge.store.layout import Table, laid_out, led_to, owners, tables_of
-from mindgauge.store.opening import connect, lay_out, one_line
+from mindgauge.store.opening import connect, one_line
 from mindgauge.store.pages import DamagedError, Page, Pages
 
 if TYPE_CHECKING:
@@ -44,8 +44,13 @@ class Kept(msgspec.Struct, frozen=True):
     pages: int
 
 
-def salvage(source: Path, target: Path) -> list[Kept]:
-    """Copy every row of the database `source` that can be read into a new database `target`; say what became of each table.
+def salvage(source: Path, target: Path) -> tuple[list[Kept], tuple[str, ...]]:
+    """Copy every row of the database `source` that can be read into a new database `target`.
+
+    The new one is laid out as every run of this version: of the damaged file's own SQL nothing is run or copied.
+
+    Returns:
+        What became of each table, and what the damaged file names that is not ours.
 
     Raises:
         UsageError: another version laid out the damaged run.
@@ -53,22 +58,13 @@ def salvage(source: Path, target: Path) -> list[Kept]:
     """
     with contextlib.ExitStack() as stack, one_line(target):
         pages = Pages(*(stack.enter_context(_mapped(source.with_name(source.name + end))) for end in ("", "-wal")))
-        parts = laid_out(pages, source)
+        layout = laid_out(pages, source)
         db = connect(target, write=True)
         stack.callback(db.close)
-        lay_out(db, target)
-        there = {name for (name,) in db.execute("SELECT name FROM sqlite_schema")}
-        more = [(part.kind, part.sql) for part in parts if part.name not in there and part.sql]
-        for kind, sql in more:
-            if kind == "table":
-                db.execute(sql)
-        indexes = [part.root for part in parts if part.kind == "index"]
-        found = [*_taken(pages, tables_of(db, parts), indexes, db)]
-        for kind, sql in more:
-            if kind != "table":  # a trigger would act on what is copied
-                db.execute(sql)
+        indexes = [part.root for part in layout.parts if part.kind == "index"]
+        tables = [*_taken(pages, tables_of(db, layout.parts), indexes, db)]
         db.commit()
-        return found
+        return tables, layout.strange
 
 
 @contextlib.contextmanager
@@ -88,7 +84,7 @@ def _taken(pages: Pages, tables: list[Table], indexes: list[int], db: sqlite3.Co
     lost: Counter[str] = Counter()
     idle = pages.idle() | led_to(pages, indexes)
     # What a tree leads to is taken before pages that no tree leads to any more, which may hold what was replaced since.
-    for number in chain(whose, (n for n in range(2, pages.count + 1) if n not in whose and n not in idle)):
+    for number in chain(whose, (n for n in pages.numbers() if n not in whose and n not in idle)):
         try:
             page = pages.page(number)
         except DamagedError:

@@ -5,6 +5,13 @@ Ratings are many and say much alike, so what they share is kept once, and `ratin
 `pieces` a rationale, quotes or the course of a call, which all ratings of one answer share.
 """
 
+from __future__ import annotations
+
+import contextlib
+import functools
+import sqlite3
+from typing import NamedTuple
+
 SCHEMA_VERSION = 3
 SCHEMA = """
 CREATE TABLE samples (benchmark TEXT, position INTEGER, id TEXT, body BLOB,
@@ -48,3 +55,28 @@ CREATE TRIGGER batch_call_kept AFTER INSERT ON calls BEGIN
     DELETE FROM batch_calls WHERE key = NEW.key;
 END;
 """
+
+
+class Part(NamedTuple):
+    """Something that a database has a name for."""
+
+    kind: str
+    """`table`, `index`, `view` or `trigger`."""
+    name: str
+    of: str
+    """The table that it belongs to; a table's own name."""
+    root: int
+    """The page where it begins; 0 where it has none."""
+    sql: str | None
+    """None where the index came with its table."""
+
+
+PARTS = "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema"
+
+
+@functools.cache
+def usual_parts() -> tuple[Part, ...]:
+    """Return what every run of this version is made of."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(SCHEMA)
+        return tuple(Part(*row) for row in db.execute(PARTS))

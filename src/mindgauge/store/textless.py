@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
+from mindgauge import private
 from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.records import Exchange, encode
 from mindgauge.store.opening import one_line
@@ -44,9 +45,10 @@ class TextlessStore(Store):
             UsageError: it cannot be written, another process is writing it, or another version wrote it.
         """
         waiting = folder / PENDING
+        private.refuse_link(waiting)
         here = waiting.is_dir()
         try:
-            waiting.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private.folder(waiting)
         except OSError as error:
             raise UsageError(f"{folder}: cannot write a run here ({error.strerror})") from error
         texts = Store(waiting, write=True)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-import shutil
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge import manifest
+from mindgauge import manifest, private
 from mindgauge.engine import classify
 from mindgauge.errors import UsageError
 from mindgauge.raters.classifier import ClassifierRater, is_classifier, open_classifier_rater
@@ -107,8 +106,9 @@ def _keep_rubric(folder: Path, rater: ClassifierRater) -> str:
             f"{rater.name}: ratings on {rater.criterion.name} in {folder} are by another version of that rubric; "
             "choose another --out"
         )
-    path.parent.mkdir(exist_ok=True)
-    shutil.copyfile(rater.classifier.path / "rubric.toml", path)
+    private.refuse_link(path.parent)
+    private.folder(path.parent)
+    private.write(path, (rater.classifier.path / "rubric.toml").read_bytes())
     return file
 
 

@@ -6,7 +6,7 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mindgauge import manifest
+from mindgauge import manifest, private
 from mindgauge.engine import put_gold
 from mindgauge.errors import UsageError
 from mindgauge.records import digest
@@ -94,7 +94,7 @@ def begun(
             f"{folder} holds a run that keeps {kept}; {how} --no-text to continue it, or choose another --out"
         )
     with contextlib.suppress(OSError):  # opening it says what is wrong
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # what people said is nobody else's to read
+        private.folder(folder)  # what people said is nobody else's to read
     store = Store(folder, write=True) if text else TextlessStore(folder)
     try:
         manifest.begin(folder, whole, redacted(command))

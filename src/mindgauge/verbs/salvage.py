@@ -5,20 +5,19 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge import manifest
+from mindgauge import manifest, private
 from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.store import salvage as store
 from mindgauge.store.salvage import Kept
 from mindgauge.store.textless import PENDING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import polars as pl
 
@@ -67,14 +66,14 @@ def salvage(run: str | Path, *, out: str | Path) -> Salvaged:
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise UsageError(f"{path}: not empty; what is salvaged goes into a new folder, choose another --out")
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        private.folder(path)
         with _nobody_writes(folder):
-            tables = store.salvage(database, path / "run.sqlite")
+            tables, strange = store.salvage(database, path / "run.sqlite")
             waiting = folder / PENDING / "run.sqlite"
             if waiting.is_file():
-                (path / PENDING).mkdir(mode=0o700)
-                store.salvage(waiting, path / PENDING / "run.sqlite")
-            notes = _beside(folder, path)
+                private.folder(path / PENDING)
+                strange += store.salvage(waiting, path / PENDING / "run.sqlite")[1]
+            notes = [*_left_out(strange), *_beside(folder, path)]
     except OSError as error:
         raise MindgaugeError(
             f"{error.filename or path}: {error.strerror or error}; nothing was salvaged: see that {folder} can be read and that "
@@ -91,7 +90,7 @@ def _nobody_writes(folder: Path) -> Iterator[None]:
         UsageError: a process is writing it.
     """
     try:
-        handle = os.open(folder / "run.lock", os.O_RDONLY)
+        handle = private.opened(folder / "run.lock", os.O_RDONLY)
     except FileNotFoundError:
         yield
         return
@@ -106,10 +105,17 @@ def _nobody_writes(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
+def _left_out(strange: Sequence[str]) -> list[str]:
+    """Say what of the damaged file is not Mindgauge's, and so is not in the new run."""
+    if not strange:
+        return []
+    named = ", ".join(strange[:5]) + (f" and {len(strange) - 5} more" if len(strange) > 5 else "")
+    return [f"left out, since no Mindgauge made it: {named}"]
+
+
 def _beside(folder: Path, path: Path) -> list[str]:
     """Copy what stands beside the database: the manifest, and rubrics of classifiers."""
-    if (folder / "rubrics").is_dir():
-        shutil.copytree(folder / "rubrics", path / "rubrics")
+    private.copy_files(folder / "rubrics", path / "rubrics")
     try:
         content = manifest.read(folder)
     except UsageError as error:

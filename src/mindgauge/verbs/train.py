@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge import manifest
+from mindgauge import manifest, private
 from mindgauge.classifiers import encoder as encoders
 from mindgauge.classifiers import extra, pretrained, saved, selection, trials
 from mindgauge.classifiers.seen import Seen
@@ -142,7 +142,7 @@ def train(
         tested = whole_test or (whole if folds is not None else divided.dev)
         learned |= _earlier(Path(str(encoder)), tested, material)
     folder = Path(out)
-    folder.mkdir(parents=True, exist_ok=True)
+    private.folder(folder)  # what was learned holds words of the dialogues
     plan = _plan(material, kind, [whole, divided.dev, divided.test]) | source | {
         "weights": weights, "class_weights": dict(zip(labels, each[0].tolist(), strict=True)),
         "seeds": chosen, **({"folds": folds} if folds is not None else {}),
@@ -157,8 +157,8 @@ def train(
     trials.move(folder / "trials", trials.choose(final.trials), folder)
     saved.describe(folder, material.rubric, found.decision)
     learned.save(folder)
-    (folder / "calibration.svg").write_text(draw(found), encoding="utf-8")
-    (folder / "card.md").write_text(card(found), encoding="utf-8")
+    private.write(folder / "calibration.svg", draw(found))
+    private.write(folder / "card.md", card(found))
     content = manifest.read(folder) | {
         "versions": _versions(),
         "results": saved.known(msgspec.to_builtins(found)),

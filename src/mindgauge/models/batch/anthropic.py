@@ -20,7 +20,6 @@ from mindgauge.models.batch.files import reader
 from mindgauge.models.batch.service import Outcome, State
 from mindgauge.models.completion import without_lengths
 from mindgauge.records import Exchange, Status, Usage
-from mindgauge.tables import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,7 +131,7 @@ class AnthropicBatches:
         while isinstance(error, dict) and isinstance(error.get("error"), dict):
             error = error["error"]
         kind = error.get("type") if isinstance(error, dict) else None
-        said = f"{kind or 'error'}: {completion.fault(json.dumps({'error': error}).encode())}"
+        said = f"{completion.name(kind) or 'error'}: {completion.fault(json.dumps({'error': error}).encode())}"
         if kind in _HOPELESS:
             return Outcome(hopeless=said)
         if kind in _PASSING or kind is None:
@@ -157,11 +156,11 @@ def _succeeded(message: object, price: Price | None, attempt: int) -> Outcome:
     cached, written, fresh = (
         _count(said, name) for name in ("cache_read_input_tokens", "cache_creation_input_tokens", "input_tokens")
     )
-    model = message.get("model")
     usage = Usage(fresh + written + cached, _count(said, "output_tokens"), cached)
-    name = clean(model[:200]) if isinstance(model, str) else ""
-    finish = _FINISH.get(reason, clean(reason[:200]))
-    answer = completion.Completion(clean("".join(blocks)), finish, "", usage, name, "")
+    finish = _FINISH.get(reason, completion.name(reason))
+    answer = completion.Completion(
+        completion.words("".join(blocks)), finish, "", usage, completion.name(message.get("model")), ""
+    )
     done = completion.exchange(answer, price, attempt=attempt)
     return Outcome(msgspec.structs.replace(done, status=Status.REFUSED, error="") if reason == "refusal" else done)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from mindgauge.errors import EndpointError, MindgaugeError
 from mindgauge.models.batch.calls import LONGEST, Call, Pool, Terms
 from mindgauge.models.batch.collected import Collected
+from mindgauge.models.batch.service import keepable
 from mindgauge.models.batch.transport import MissingError, OverdueError, RefusedError, UnsureError
 from mindgauge.store.opening import one_line
 
@@ -168,6 +169,7 @@ class Carrier:
         """Look for a batch that may have arrived."""
         found = await self._service.find(self._transport, submission, self._batches.confirmed() | self._foreign)
         if found:
+            keepable(found, self._transport)
             self._batches.submitted(submission, found, found=not self._service.known_by_id)
         return bool(found)
 

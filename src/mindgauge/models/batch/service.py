@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mindgauge.errors import EndpointError
+from mindgauge.redaction import in_use
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,11 +82,22 @@ def ident(answer: dict[str, Any], transport: Transport) -> str:
     """Return the id in an answer.
 
     Raises:
-        EndpointError: it has none.
+        EndpointError: it has none, or one that holds our key and may not be kept.
     """
     found = answer.get("id")
     if not isinstance(found, str) or not found:
         raise EndpointError(
             f"{transport.name}: {transport.url} does not speak the batch protocol: an answer without an id"
         )
+    return keepable(found, transport)
+
+
+def keepable(found: str, transport: Transport) -> str:
+    """Return an id of the provider's, which a run keeps as it is.
+
+    Raises:
+        EndpointError: it holds our key.
+    """
+    if in_use.within(found):
+        raise EndpointError(f"{transport.name}: {transport.url} repeats our key in an id, so the id cannot be kept")
     return found

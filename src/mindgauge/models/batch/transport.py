@@ -208,11 +208,11 @@ class Transport:
         except TimeoutError as error:
             raise PassingError(f"no answer within {self._timeout:g} s") from error
         except (aiohttp.ClientError, ConnectionError, ValueError) as error:
-            raise PassingError(" ".join(f"{type(error).__name__}: {error}".split())) from error
+            raise PassingError(" ".join(completion.words(f"{type(error).__name__}: {error}").split())) from error
 
     def _refuse(self, response: aiohttp.ClientResponse, content: bytes) -> None:
         """Say what a status other than success means."""
-        status, said = response.status, self._without_secrets(completion.fault(content))
+        status, said = response.status, completion.fault(content)
         if status in {408, 409, 425, 429} or status >= 500:
             wish = completion.retry_after(response.headers.get("Retry-After"))
             raise PassingError(f"{status}: {said}", pause=wish, arrived=status == 408 or status >= 500)
@@ -222,13 +222,6 @@ class Transport:
         if status in {404, 405, 410} or status < 400:
             raise MissingError(f"{self.name}: {response.url.origin()}{response.url.path} is no address of a batch service ({status}: {said})")  # fmt: skip
         raise RefusedError(status, said)
-
-    def _without_secrets(self, said: str) -> str:
-        for value in self.headers.values():
-            secret = value.removeprefix("Bearer ")
-            if len(secret) >= 8:
-                said = said.replace(secret, "…")
-        return said
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mindgauge import private
 from mindgauge.annotation import exchange, ratings
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Phase
@@ -73,6 +74,8 @@ def annotate_export(
         flowed = ratings.flow(a)
         content = exchange.content(a, chosen)
     target = Path(out) if out is not None else folder / f"export-{to}"
+    if out is None:
+        private.refuse_link(target)
     with Folder(target) as written:
         for name, made in exchange.files(content, to).items():
             if isinstance(made, str):

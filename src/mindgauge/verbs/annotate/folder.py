@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mindgauge import manifest
+from mindgauge import manifest, private
 from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.store import Store
 from mindgauge.verbs import directory, plan
@@ -71,11 +71,11 @@ def _copy(run: Path, folder: Path) -> None:
     """Copy a run as it is now, and the rubrics of classifiers in it, which people may go on to write elsewhere."""
     try:
         with Store(run) as store:
+            private.new(folder / "run.sqlite")
             store.select("VACUUM INTO ?", (os.fspath(folder / "run.sqlite"),))
     except sqlite3.Error as error:
         raise MindgaugeError(
             f"{run}: cannot copy the run to {folder.parent} ({error}); see that there is room"
         ) from error
-    shutil.copyfile(run / "manifest.toml", folder / "manifest.toml")
-    if (run / "rubrics").is_dir():
-        shutil.copytree(run / "rubrics", folder / "rubrics")
+    manifest.write(folder, manifest.read(run))
+    private.copy_files(run / "rubrics", folder / "rubrics")

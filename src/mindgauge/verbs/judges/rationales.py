@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import msgspec
 import polars as pl
 
-from mindgauge import tables
+from mindgauge import private, tables
 from mindgauge.analysis import rationales as checked
 from mindgauge.analysis.rated_rationales import RatedRationales, rated
 from mindgauge.analysis.score import open_run
-from mindgauge.annotation import private
 from mindgauge.annotation.blind import RATIONALES, Blind
 from mindgauge.errors import DataError, UsageError
 from mindgauge.exports import rationales as forms
@@ -84,6 +83,8 @@ def rationales_export(
         raise UsageError("--people and --limit must be at least 1")
     folder = Path(run)
     path = Path(out) if out is not None else folder / "rationales"
+    if out is None:
+        private.refuse_link(path)
     with _judged(folder) as (store, benchmark):
         blind = Blind.of(folder)
         found = forms.verdicts(store, benchmark, blind)
@@ -93,8 +94,7 @@ def rationales_export(
         with Folder(path) as files:
             forms.write_forms(files, store, benchmark, found, places, people=people, seed=seed, blind=blind)
     key = folder / RATIONALES
-    with private.written(key) as file:
-        forms.key(found).write_csv(file)
+    private.write(key, forms.key(found).write_csv())
     return Forms(str(folder), str(path), str(key), seed, len(places), files.written)
 
 

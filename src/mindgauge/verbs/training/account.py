@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 from scipy.special import softmax
 
+from mindgauge import private
 from mindgauge.analysis.trained import figures, metrics_for
 from mindgauge.classifiers import calibration, parts, trials
 from mindgauge.classifiers.parts import Part
@@ -215,4 +216,4 @@ def _write_predictions(path: Path, tested: Tested, seeds: Sequence[int], values:
                 "value": values[row.index(max(row))],
                 "probabilities": {str(value): round(p, 6) for value, p in zip(values, row, strict=True)},
             }))  # fmt: skip
-    path.write_bytes(b"\n".join(lines) + b"\n")
+    private.write(path, b"\n".join(lines) + b"\n")

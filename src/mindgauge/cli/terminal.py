@@ -1,0 +1,90 @@
+"""What reaches the terminal: text. The one place that all verbs print through.
+
+What a server answers, how a model is called and what stands in a file may hold control characters, which a terminal would
+obey: it would move the cursor, change its title, or type. They are shown as escapes, which JSON reads back as they were.
+Terminals that cannot show a character show an escape, or plainer punctuation.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+import sys
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_OBEYED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
+    "\U000e0000-\U000e0fff]"
+)
+"""Controls of either set, directions, line ends that are none, halves of characters, and what shows nothing."""
+_PLAINER = {"…": "...", "–": "-", "—": "-", "−": "-", "×": "x", "·": "-", "→": "->", "≥": ">=", "≤": "<=", "‘": "'", "’": "'", "“": '"', "”": '"', "«": '"', "»": '"', "\xa0": " ", "\u202f": " "}  # fmt: skip
+_ERRORS = "mindgauge.escape"
+
+
+def plain(text: str) -> str:
+    """Return a text with escapes in place of what a terminal would obey or nobody would see."""
+    return _OBEYED.sub(lambda match: escaped(match[0]), text)
+
+
+def escaped(text: str) -> str:
+    """Write characters as JSON would escape them."""
+    halves = text.encode("utf-16-be", errors="surrogatepass")
+    return "".join(f"\\u{halves[at]:02x}{halves[at + 1]:02x}" for at in range(0, len(halves), 2))
+
+
+def shows(text: str) -> bool:
+    """Say whether standard output can show every character of a text."""
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def guard() -> None:
+    """Let everything that is printed from here on go through `plain`, and end in no error where it cannot be shown."""
+    codecs.register_error(_ERRORS, _shown_instead)
+    sys.stdout, sys.stderr = _guarded(sys.stdout), _guarded(sys.stderr)
+
+
+def direct(stream: TextIO) -> TextIO:
+    """Return the stream beneath, for what draws with controls of its own and cleans what it draws."""
+    return stream.beneath if isinstance(stream, _Guarded) else stream
+
+
+class _Guarded:
+    """A stream that writes plain text, and is in everything else the one beneath."""
+
+    def __init__(self, beneath: TextIO) -> None:
+        self.beneath = beneath
+
+    def write(self, text: str) -> int:
+        self.beneath.write(plain(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.beneath, name)
+
+
+def _guarded(stream: TextIO) -> TextIO:
+    if isinstance(stream, _Guarded) or stream is None:
+        return stream
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors=_ERRORS)
+    return cast("TextIO", _Guarded(stream))
+
+
+def _shown_instead(error: UnicodeError) -> tuple[str, int]:
+    """Replace what an encoding lacks; see `codecs.register_error`."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    return "".join(_PLAINER.get(character) or escaped(character) for character in lacking), error.end
