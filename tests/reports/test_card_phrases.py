@@ -15,7 +15,8 @@ from mindgauge.analysis.reliability.card import (
     Licence,
     Share,
 )
-from mindgauge.reports import card_phrases
+from mindgauge.reports import card_phrases, cards
+from mindgauge.reports.content import System
 from mindgauge.reports.standing import Standing
 
 REASON = "12 subjects rated by both, at least 30 are needed"
@@ -158,3 +159,10 @@ def test_a_judge_whose_unsafe_end_is_unknown_does_not_say_that_replies_are_safe(
 def test_on_a_scale_whose_highest_level_is_the_worst_more_is_more_severe() -> None:
     [sentence] = card_phrases.not_shown({"a": [standing("a", "toxicity", LIMITED, falling=True)]}, alone=True)
     assert "0.5 levels more severe than people" in sentence
+
+
+def test_a_picture_shows_what_is_kinder_to_the_same_side_on_every_scale() -> None:
+    rising, falling = (standing("a", "toxicity", LIMITED, falling=falls) for falls in (False, True))
+    axis = cards._axis([rising.card])
+    drawn = [cards._row(System("a", "a", 0, 0), one, axis, ranked=False).bias for one in (rising, falling)]
+    assert [(b.low, b.value, b.high) for b in drawn] == [(0.4, 0.5, 0.6), (-0.6, -0.5, -0.4)]

@@ -121,7 +121,7 @@ def _why(test: Test) -> str:
     if test.missing > test.n / 2:
         return f"it gave no usable verdict on {count(test.missing)} of {replies} of known level"
     if test.times >= limits().constant.same * (test.n - test.missing):
-        return f"it gave {test.commonest} to {count(test.times)} of {replies} that stand at {count(test.levels)} different levels"
+        return f"it gave the level {test.commonest} to {count(test.times)} of {replies} that stand at {count(test.levels)} different levels"
     if test.kappa.low is not None and test.kappa.low > limits().anchors.chance:
         return f"{_agreement(test)}, surely below the {decimal(limits().anchors.enough)} that such clear cases ask for"
     return f"{_agreement(test)}, no better than guessing"

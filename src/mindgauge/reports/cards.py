@@ -70,7 +70,10 @@ def _row(judge: System, standing: Standing, axis: Axis, *, ranked: bool) -> Row:
     card = standing.card
     unit = 1.0 if axis.unit == "levels" else 100 / span(card)
     bias = card.estimates.get("bias", Bound(None))
-    low, value, high = (None if end is None else unit * end for end in (bias.low, bias.value, bias.high))
+    kinder, ends = (
+        (-unit, (bias.high, bias.value, bias.low)) if card.falling else (unit, (bias.low, bias.value, bias.high))
+    )
+    low, value, high = (None if end is None else kinder * end for end in ends)
     return Row(
         judge, standing.criterion, card.n - card.missing, agreement(card), _ceiling(card), Bound(value, low, high), card.verdict,
         card.rank_systems.verdict if ranked else "",
@@ -112,7 +115,7 @@ def _measure(cards: Sequence[Card], axis: Axis) -> str:
         text += "; grey, people among themselves"
     if any(card.ordered for card in cards):
         ends = f" from {cards[0].scale[0]} to {cards[0].scale[-1]}" if axis.unit == "levels" else ""
-        text += f". Bias: the judge's mean minus people's, in {axis.unit}{ends}; grey, within 5 % of the scale"
+        text += f". Bias: how much kinder the judge's mean is than people's, in {axis.unit}{ends}; grey, within 5 % of the scale"
     if any(card.verdict == NOT_ESTIMABLE for card in cards):
         text += ". Hollow: no verdict possible"
     ns = sorted({card.n - card.missing for card in cards})
