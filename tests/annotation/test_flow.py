@@ -41,7 +41,7 @@ scale = "nominal"
 text.en = "What does it do?"
 levels = [{value = "listens", text.en = "it listens"}, {value = "advises", text.en = "it advises"}]
 """
-JUDGES = {"openai/judge": 0.15, "other/judge": 0.6}
+JUDGES = {"openai/judge": 0.05, "other/judge": 0.9}
 """Of each judge, how often it answers by chance."""
 
 
@@ -82,7 +82,9 @@ def annotated(folder: Path, texts_of: str, count: int, *, rubric: str = "", gate
     )  # fmt: skip
     with Annotation.open(run) as a:
         everybody_works(a, says)
-        gold = [rating for rating in ratings(a) if rating.rater == "people"]
+        gold = sorted(
+            (rating for rating in ratings(a) if rating.rater == "people"), key=lambda one: (one.subject, one.criterion)
+        )
         criteria = {criterion.name: criterion for criterion in a.rubric().criteria}
     assert gold
     with Store(run, write=True) as store:
