@@ -29,7 +29,7 @@ class Layout(NamedTuple):
     size: int
 
 
-_LARGE, _SMALL = Layout(680, 500, 196, 16, SIZE), Layout(320, 280, 80, 12, SMALL)
+_LARGE, _SMALL = Layout(680, 500, 196, 16, SIZE), Layout(320, 280, 72, 12, SMALL)
 
 
 def draw(picture: Radar, width: int) -> str:
