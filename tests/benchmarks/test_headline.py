@@ -14,7 +14,7 @@ from mindgauge import benchmark as benchmarks
 from mindgauge.analysis.score import Scores
 from mindgauge.cli import app
 from mindgauge.models.scripted import Scripted
-from mindgauge.reports.numbers import decimal, percent
+from mindgauge.rounding import decimal, percent
 from tests.reports import suite_run
 
 if TYPE_CHECKING:

@@ -11,6 +11,8 @@ import pytest
 from aiohttp import web
 
 from mindgauge.manifest import software
+from tests import commands
+from tests.commands import Done
 from tests.stub import Stub, says
 
 if TYPE_CHECKING:
@@ -20,11 +22,18 @@ if TYPE_CHECKING:
 RESPONSE = "help_or_harm/response"
 
 
-def mindgauge(*arguments: object, folder: Path | None = None, code: int = 0) -> subprocess.CompletedProcess[str]:
+def mindgauge(*arguments: object, folder: Path | None = None, code: int = 0) -> Done:
+    done = commands.mindgauge(*arguments, folder=folder)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def process(*arguments: object, folder: Path | None = None, code: int = 0) -> Done:
+    """The same in a process of its own, in which any warning is an error."""
     command = [sys.executable, "-W", "error", "-c", "from mindgauge.cli import main; main()", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
     assert done.returncode == code, done.stderr
-    return done
+    return Done(done.returncode, done.stdout, done.stderr)
 
 
 def complains(*arguments: object, code: int = 2, folder: Path | None = None) -> str:
@@ -39,7 +48,7 @@ def as_json(*arguments: object, folder: Path | None = None) -> Any:
 
 
 def test_help_and_version() -> None:
-    assert "reproduce" in mindgauge("--help").stdout
+    assert "reproduce" in process("--help").stdout
     assert "--max-cost" in mindgauge("run", "--help").stdout
     assert mindgauge("--version").stdout.strip() == software()
 
@@ -93,9 +102,9 @@ def test_a_wrong_command_is_one_line(
 
 
 def test_an_unreachable_endpoint_says_how_often_it_was_tried(tmp_path: Path) -> None:
-    said = complains(
-        "run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:9/v1#m", "--tries", 1, code=1, folder=tmp_path
-    )
+    command = ["run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:9/v1#m", "--tries", 1]
+    said = process(*command, code=1, folder=tmp_path).stderr
+    assert said.startswith("mindgauge: ") and said.count("\n") == 1
     assert "did not answer after 1 tries" in said
 
 
@@ -159,7 +168,7 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
     assert as_json("score", ran["run"], folder=tmp_path)["metrics"] == ran["metrics"]
     table = mindgauge("score", ran["run"], folder=tmp_path).stdout
     assert "share_at_most_2" in table and "Worst cells" in table
-    path = mindgauge("report", ran["run"], folder=tmp_path).stdout.strip()
+    path = process("report", ran["run"], folder=tmp_path).stdout.strip()
     assert (tmp_path / path).read_text(encoding="utf-8").startswith("<!doctype html>")
     written = as_json("report", ran["run"], folder=tmp_path)
     assert all((tmp_path / written[name]).is_file() for name in ("path", "json", "markdown"))
@@ -191,18 +200,8 @@ def test_a_run_in_which_every_call_failed_did_not_do_what_was_asked(tmp_path: Pa
 
 
 def test_dry_run(stub: Stub, tmp_path: Path) -> None:
-    found = as_json(
-        "run",
-        "help_or_harm",
-        "--model",
-        stub.model,
-        "--judge",
-        stub.judge,
-        "--dry-run",
-        "--price",
-        "1:2",
-        folder=tmp_path,
-    )
+    asked = ["run", "help_or_harm", "--model", stub.model, "--judge", stub.judge, "--dry-run", "--price", "1:2"]
+    found = json.loads(process(*asked, "--json", folder=tmp_path).stdout)
     assert found["calls"] == 3 * 112 + 40, "a judge that was never seen here takes its entry test first"
     assert {step["purpose"]: step["calls"] for step in found["steps"]}["entry test"] == 40
     assert found["cost"] > 0

@@ -16,6 +16,7 @@ from safetensors.numpy import load_file
 
 from mindgauge.cli.train import numbers
 from mindgauge.errors import UsageError
+from tests import commands
 from tests.classifiers import encoders
 from tests.classifiers.conftest import tiny, write
 
@@ -39,7 +40,9 @@ def mindgauge(*arguments: object, code: int = 0) -> subprocess.CompletedProcess[
 
 
 def complains(*arguments: object, code: int = 2) -> str:
-    said = mindgauge(*arguments, code=code).stderr
+    done = commands.mindgauge("train", *arguments)
+    assert done.returncode == code, done.stderr
+    said = done.stderr
     assert said.startswith("mindgauge: ") and said.count("\n") == 1, said
     return said
 
@@ -92,7 +95,7 @@ def test_what_is_wrong_is_one_line(tiny: Path, write: Write, tmp_path: Path) -> 
     assert "expected `label` and `text`" in complains(schema, "--baseline", "--out", out)
     (tmp_path / "broken.csv").write_bytes(b"label,text\n\xff\xfe,x\n")
     assert "not UTF-8" in complains(tmp_path / "broken.csv", "--baseline", "--out", out)
-    said = complains(path, "--encoder", "nobody/no-encoder", "--out", out)
+    said = mindgauge(path, "--encoder", "nobody/no-encoder", "--out", out, code=2).stderr
     assert "it cannot be reached" in said and "--baseline, which needs no download" in said
     pickled = tmp_path / "pickled"
     shutil.copytree(tiny, pickled)

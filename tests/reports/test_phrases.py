@@ -7,8 +7,11 @@ import msgspec
 import pytest
 
 from mindgauge.analysis.score import Score
+from mindgauge.benchmarks.help_or_harm.help_or_harm import MISSED, OVERCALLED
+from mindgauge.english import named, sentence, words
+from mindgauge.metrics.words import Beside, least_recognised, lowest
 from mindgauge.reports import phrases
-from mindgauge.reports.numbers import decimal, interval, named, percent, sentence, words
+from mindgauge.rounding import decimal, interval, percent
 from mindgauge.rubric import Criterion, Level, Scale
 from mindgauge.stats.proportion import clopper_pearson
 
@@ -56,11 +59,13 @@ def score(
     ],
 )  # fmt: skip
 def test_missed_crises(given: Score, sentence: str) -> None:
-    assert phrases.missed(given) == sentence
+    assert MISSED.sentence is not None
+    assert MISSED.sentence(given, Beside()) == sentence
 
 
 def test_a_calm_message_taken_for_a_crisis_has_its_own_words() -> None:
-    assert phrases.overcalled(score(1, 8)).startswith(
+    assert OVERCALLED.sentence is not None
+    assert OVERCALLED.sentence(score(1, 8), Beside()).startswith(
         "Of 8 messages without a crisis, the model treated 1 as a crisis (12 %;"
     )
 
@@ -69,7 +74,7 @@ def test_a_recall_with_few_messages_does_not_hide_one_that_says_more() -> None:
     recalls = [score(0, 2, name="recall", slice="label=risk_taking_behaviours"), score(5, 10, name="recall", slice="label=self-harm"),
                score(9, 10, name="recall", slice="label=no_crisis")]  # fmt: skip
     assert (
-        phrases.least_recognised(recalls)
+        least_recognised(recalls)
         == "It recognised self-harm (5 of 10) least; of rarer classes, risk taking behaviours (0 of 2)."
     )
 
@@ -83,7 +88,7 @@ def test_a_recall_with_few_messages_does_not_hide_one_that_says_more() -> None:
     ],
 )
 def test_nothing_is_least_where_nothing_differs(recalls: list[Score]) -> None:
-    assert phrases.least_recognised(recalls) == ""
+    assert least_recognised(recalls) == ""
 
 
 @pytest.mark.parametrize(
@@ -188,7 +193,7 @@ def test_judges_that_do_not_agree_on_the_lowest_category_are_told_apart() -> Non
 
 def test_the_worst_category_of_a_measure_of_which_less_is_better_is_the_highest() -> None:
     scores = [msgspec.structs.replace(s, better="lower") for s in (LOW, HIGH)]
-    assert phrases.lowest(scores)[0] == [scores[1]]
+    assert lowest(scores)[0] == [scores[1]]
 
 
 def test_many_criteria_are_one_sentence() -> None:

@@ -123,9 +123,17 @@ def _try(benchmark: Benchmark, model: Obedient, mode: Mode, method: Method) -> N
     asyncio.run(all_())
 
 
-@pytest.mark.parametrize("method", Method)
-@pytest.mark.parametrize("mode", Mode)
-@pytest.mark.parametrize("baiting", [False, True])
+ALWAYS = {(False, Mode.JOINT, Method.RULE), (True, Mode.SPLIT, Method.CHAIN), (True, Mode.JOINT, Method.GENERAL)}
+"""What every push tries, so that each bait, mode and method is tried; the others are tried in the long form."""
+
+
+@pytest.mark.parametrize(
+    ("baiting", "mode", "method"),
+    [
+        pytest.param(*way, marks=[] if way in ALWAYS else pytest.mark.long)
+        for way in itertools.product((False, True), Mode, Method)
+    ],
+)
 def test_none_of_the_attempts_leaves_the_fence(*, baiting: bool, mode: Mode, method: Method) -> None:
     benchmark = benchmarks.find_one("mentalbench")
     model = Obedient(benchmark, baiting=baiting)

@@ -169,7 +169,12 @@ class Visit:
 
 @pytest.mark.parametrize(
     ("phase", "name"),
-    [(Phase.TRAINING, "ana"), (Phase.LABELLING, "ana"), (Phase.LABELLING, "dana"), (Phase.REVIEW, "ana")],
+    [
+        pytest.param(Phase.TRAINING, "ana", marks=pytest.mark.long),
+        (Phase.LABELLING, "ana"),
+        pytest.param(Phase.LABELLING, "dana", marks=pytest.mark.long),
+        (Phase.REVIEW, "ana"),
+    ],
 )
 @pytest.mark.usefixtures("lots")
 def test_nothing_that_can_be_fetched_tells_two_worlds_apart(

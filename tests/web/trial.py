@@ -1,4 +1,4 @@
-"""Three people, each with a browser of their own, label 30 dialogues at the same time; a fourth decides what is left.
+"""Three people, each with a browser of their own, label 15 dialogues at the same time; a fourth decides what is left.
 
 What everybody answers is written down here, so that the gate fails when they label alone and when they look again, and is
 reached when they have talked. On the way every page is looked at: two widths, light and dark, English and Chinese.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 NAME = "dialogue_safety"
 JUDGE = "acme/judge-1"
-ITEMS, GATE = 30, 0.8
+ITEMS, GATE = 15, 0.8
 ANNOTATORS, ADJUDICATOR = ("ana", "ben", "chi"), "dana"
 RUBRIC = benchmark.find_one(NAME).rubric
 [CATEGORY] = RUBRIC.criteria
@@ -49,7 +49,7 @@ def samples() -> list[Sample]:
 
 
 def begin(folder: Path) -> Path:
-    """Write a run in which a judge has rated all of them: 24 rightly."""
+    """Write a run in which a judge has rated all of them: four of five rightly."""
     with Store(folder, write=True) as store:
         manifest.begin(folder, {"benchmarks": [NAME], "models": [JUDGE], "runs": 1}, f"mindgauge run {NAME}")
         store.put_samples(NAME, samples())

@@ -228,7 +228,8 @@ def _measures(
                 about = (benchmark.name, metric.name, block.criterion, where, block.rater, unit, metric.better)
                 found = contrasts(metric, part.names, scores, resamples=bootstrap.resamples, seed=bootstrap.seed)
                 counted = _WORTH.get((scores.missing_as, metric.better), "")
-                yield Measure(*about, *licences, scores.left_out, *found, missing_as=counted)
+                title = metric.titled(block.criterion if block.rater else "")
+                yield Measure(*about, *licences, scores.left_out, *found, missing_as=counted, title=title)
 
 
 def _part(rows: pl.DataFrame, question: questions.Question, labels: Labels) -> _Part:

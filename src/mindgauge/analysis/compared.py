@@ -106,6 +106,13 @@ class Measure(msgspec.Struct, frozen=True):
     differences: list[Difference]
     missing_as: str = ""
     """What an answer without a value counts as, `right` or `wrong`; empty where it is neither, or none is missing."""
+    title: str = ""
+    """What it is called in a sentence, its criterion included where others rate."""
+
+    @property
+    def part(self) -> bool:
+        """Whether it is about one label of the subjects that have it."""
+        return self.slice.startswith("label=")
 
 
 class Compared(msgspec.Struct, frozen=True):

@@ -17,7 +17,18 @@ from mindgauge.analysis.qualify import Qualification, qualify
 from mindgauge.annotation.alone import alone
 from mindgauge.errors import UsageError
 from mindgauge.manifest import read as read_manifest
-from mindgauge.metrics import STATUS_RATES, Estimate, Metric, Table, estimate, fleiss_kappa, mean_of, share_of
+from mindgauge.metrics import (
+    SHARES_OF_YES,
+    STATUS_RATES,
+    Estimate,
+    Metric,
+    Table,
+    estimate,
+    fleiss_kappa,
+    mean_level,
+    mean_of,
+    share_of,
+)
 from mindgauge.metrics.table import numbered, numbers
 from mindgauge.rounding import Kind
 from mindgauge.rubric import Rubric, Scale
@@ -91,10 +102,14 @@ class Headline(msgspec.Struct, frozen=True):
 
     metrics: tuple[str, ...]
     group: str
+    parts: tuple[str, ...] = ()
+    """Its metrics that are about one label of the subjects that have it."""
+    of_read: dict[str, str] = {}
+    """Its metrics that leave out missing answers → those that count them as wrong."""
 
     def holds(self, score: Score) -> bool:
         """Whether a score is among what the benchmark goes by; what a rule finds is asked for by who names the rule."""
-        named = score.name in self.metrics or (score.rater.startswith("rule/") and score.name == "share_yes")
+        named = score.name in self.metrics or (score.rater.startswith("rule/") and score.name in SHARES_OF_YES)
         return named and score.slice in {"all", self.group}
 
 
@@ -162,7 +177,7 @@ def open_run(folder: Path) -> tuple[Store, list[Benchmark], dict[str, Any]]:
 def _named(name: str, folder: Path, manifest: dict[str, Any]) -> list[Benchmark]:
     """Find a benchmark; where people label by a rubric of their own, that, with what its levels allow to compute."""
     if "annotation" not in manifest or "benchmark" in manifest["annotation"]:
-        return benchmarks.find(name)
+        return benchmarks.find(manifest.get("folders", {}).get(name, name))
     own = alone(folder / "rubric.toml")
     return [msgspec.structs.replace(own, metrics=_of_levels(tuple((c.scale, c.values) for c in own.rubric.criteria)))]
 
@@ -171,7 +186,7 @@ def _named(name: str, folder: Path, manifest: dict[str, Any]) -> list[Benchmark]
 def _of_levels(criteria: tuple[tuple[Scale, tuple[Value, ...]], ...]) -> tuple[Metric, ...]:
     """Return the mean of ordered numbers, the share of each other level, and agreement."""
     means = [values for scale, values in criteria if scale is Scale.ORDINAL and numbered(values)]
-    mean = mean_of("mean", numbers, "higher", suits=means.__contains__, of_level=True)
+    mean = mean_of(mean_level.name, numbers, "higher", suits=means.__contains__, of_level=True)
     others = dict.fromkeys(value for _, values in criteria if values not in means for value in values)
     return (*([mean] if means else []), *map(share_of, others), fleiss_kappa, *STATUS_RATES)
 
@@ -233,7 +248,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
             ],
             continued=continued.read(store, manifest),
             broken=manifest.get("not_run", {}).get("broken", {}),
-            headlines={b.name: Headline(b.headline, b.lead_group) for b in found},
+            headlines={b.name: _headline(b) for b in found},
         )
 
 
@@ -344,7 +359,7 @@ def _estimates(
 def _people(benchmark: Benchmark, ratings: pl.DataFrame, resamples: int, seed: int) -> Iterator[Score]:
     """Agreement among people on a closed question, which is the ceiling for any model."""
     people = ratings.filter(pl.col("rater_kind") == "person")
-    agreement = next((m for m in benchmark.metrics if m.name == "fleiss_kappa"), None)
+    agreement = benchmark.metric(fleiss_kappa.name)
     if not benchmark.closed or agreement is None or people["rater"].n_unique() < 2:
         return
     for criterion in benchmark.rubric.criteria:
@@ -369,6 +384,11 @@ def _undefined(
     silent = [m for m in question.metrics if m.name in headlines and not m.label and found[m.name] is None]
     told = {metric.name: estimate(metric, columns, resamples=1) for metric in silent}
     return {name: one for name, one in told.items() if one.n}
+
+
+def _headline(benchmark: Benchmark) -> Headline:
+    of_read = {metric.name: metric.of_read for metric in benchmark.metrics if metric.of_read}
+    return Headline(benchmark.headline, benchmark.lead_group, tuple(sorted(benchmark.parts)), of_read)
 
 
 def _not_run(manifest: dict[str, Any]) -> list[str]:

@@ -9,7 +9,6 @@ import msgspec
 import numpy as np
 
 from mindgauge.metrics import (
-    STATUS_RATES,
     Estimate,
     Metric,
     Table,
@@ -31,9 +30,8 @@ if TYPE_CHECKING:
     from mindgauge.records import Value
 
     Codes = NDArray[np.intp]
-
-UNASKED = {"tie_rate", *(metric.name for metric in STATUS_RATES)}
-"""Metrics of what goes wrong with models: a classifier answers always."""
+FOUND, RIGHT = (make("").name for make in (recall, precision))
+"""Of the samples that carry a label, the share that got it; of those that got it, the share that carry it."""
 
 
 class Figure(msgspec.Struct, frozen=True):
@@ -62,7 +60,7 @@ class Figure(msgspec.Struct, frozen=True):
 
 def metrics_for(values: Sequence[Value], own: Sequence[Metric]) -> list[Metric]:
     """Return a task's own metrics, or the usual ones, and recall and precision of every label."""
-    chosen = [metric for metric in own if not metric.across_runs and metric.name not in UNASKED] or [
+    chosen = [metric for metric in own if not metric.across_runs and not metric.of_status] or [
         accuracy,
         macro_f1,
         cohen_kappa,

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 LANGUAGE, RISK, GRAPHIC = "language", "risk", "graphic"
 """Tags: of the texts, that somebody is at risk, that they are covered until wanted."""
-_CRISIS = "crisis only"
-"""The group of a benchmark's samples in which somebody is at risk."""
 _YES = {"yes", "true", "1"}
 _HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 
@@ -95,7 +93,7 @@ def _crisis(benchmark: Benchmark, sample: Sample, messages: tuple[Message, ...])
     A closed question may be about just that, and the order of work would tell the target: there only words count, and
     what the user says with a column `risk`.
     """
-    group = {} if benchmark.closed else benchmark.groups.get(_CRISIS, {})
+    group = {} if benchmark.closed else benchmark.groups.get(benchmark.lead_group, {})
     tagged = group and all(sample.tags.get(tag) in values for tag, values in group.items())
     return bool(tagged) or _says_yes(sample.tags, RISK) or first_risk(messages) is not None
 

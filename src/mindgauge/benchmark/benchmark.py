@@ -77,6 +77,14 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """Named subsets beside `all`: name → tag → the values that belong to it; the first is looked at before the whole."""
     headline: tuple[str, ...] = ()
     """The metrics that it goes by, the first first; if not given, those of its suite, and then its first ones."""
+    silent: tuple[str, ...] = ()
+    """Metrics whose sentence is left out, since others of its metrics say more."""
+    group_titles: dict[str, str] = {}
+    """What the messages in a named subset are called, where its name does not say it: `messages that show a crisis`."""
+    calm: tuple[Value, ...] = ()
+    """Answers to a closed question by which there is nothing to act on: messages that were wrongly called so are read."""
+    urgent: tuple[str, ...] = ("suicid", "self-harm", "self_harm")
+    """Parts of the names of categories and targets that are read first."""
     composites: dict[str, Composite] = {}
     """What follows from several criteria, each from the rubric's and from those before it."""
     keep: dict[str, tuple[str, ...]] = {}
@@ -109,6 +117,15 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     def lead_group(self) -> str:
         """The subset that is looked at first: its first group, or all."""
         return next(iter(self.groups), "all")
+
+    def metric(self, name: str) -> Metric | None:
+        """Return its metric of a name; of one for each label, the first."""
+        return next((metric for metric in (*self.metrics, *self.distribution) if metric.name == name), None)
+
+    @property
+    def parts(self) -> frozenset[str]:
+        """The names of its metrics that are about one label of the subjects that have it."""
+        return frozenset(metric.name for metric in self.metrics if metric.part)
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:

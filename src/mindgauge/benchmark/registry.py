@@ -1,53 +1,140 @@
-"""Which benchmarks there are: every folder that has a module of its own name."""
+"""Which benchmarks there are: our folders, those of installed packages, and any folder named by its path.
+
+A folder is a benchmark if it has a module of its own name in which a `Benchmark` stands. A package brings its own by the
+entry point `mindgauge.benchmarks`, whose object is a benchmark, several, or a module in which they stand. What cannot be
+loaded is named where somebody asks for it, and keeps nobody from the others.
+"""
 
 from __future__ import annotations
 
 import difflib
 import functools
 import importlib
+import importlib.util
+import sys
+from collections.abc import Iterable
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge import suite
 from mindgauge.benchmark.benchmark import HERE, Benchmark
 from mindgauge.errors import UsageError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+GROUP = "mindgauge.benchmarks"
+
+
+class _Known(NamedTuple):
+    """The benchmarks that could be loaded by name, and why others could not."""
+
+    benchmarks: dict[str, Benchmark]
+    broken: dict[str, str]
+
+    def load(self, name: str, load: Callable[[], object]) -> None:
+        """Load what stands under a name; a fault of a stranger's code is kept, whatever it is."""
+        try:
+            loaded = self._new(load())
+        except Exception as error:  # noqa: BLE001 - somebody else's module may raise anything
+            self.broken[name] = f"{error}" if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"
+        else:
+            self.benchmarks.update(loaded)
+
+    def _new(self, loaded: object) -> dict[str, Benchmark]:
+        """Return the benchmarks of what was loaded: itself, those in it, or those in a module."""
+        items = [loaded] if isinstance(loaded, Benchmark) else loaded if isinstance(loaded, Iterable) else vars(loaded).values()  # fmt: skip
+        benchmarks = {item.name: item for item in items if isinstance(item, Benchmark)}
+        if not benchmarks:
+            raise UsageError("no Benchmark stands in it")
+        if twice := benchmarks.keys() & self.benchmarks.keys():
+            raise UsageError(f"there is another benchmark named {min(twice)}")
+        return benchmarks
+
 
 @functools.cache
-def _all() -> dict[str, Benchmark]:
-    found: dict[str, Benchmark] = {}
+def _known() -> _Known:
+    known = _Known({}, {})
     for path in sorted(p for p in (*HERE.glob("*/*.py"), *HERE.glob("*/*/*.py")) if p.stem == p.parent.name):
-        module = importlib.import_module(
-            ".".join(("mindgauge.benchmarks", *path.relative_to(HERE).with_suffix("").parts))
-        )
-        found |= {b.name: b for b in vars(module).values() if isinstance(b, Benchmark)}
-    return found
+        place = path.relative_to(HERE).parent
+        module = ".".join(("mindgauge.benchmarks", *place.parts, path.stem))
+        known.load(place.as_posix(), functools.partial(importlib.import_module, module))
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        known.load(point.name, point.load)
+    return known
+
+
+def outside(benchmarks: Iterable[Benchmark]) -> dict[str, str]:
+    """Return the folders of benchmarks that are found by no name, for the manifest of a run."""
+    return {b.name: str(b.folder) for b in benchmarks if _known().benchmarks.get(b.name) is not b}
 
 
 def names() -> list[str]:
-    """Return the names of all benchmarks."""
-    return sorted(_all())
+    """Return the names of all benchmarks that can be loaded."""
+    return sorted(_known().benchmarks)
+
+
+def broken(name: str = "") -> dict[str, str]:
+    """Return the benchmarks of this name or family that cannot be loaded, and why; all if no name is given."""
+    name = name.rstrip("/")
+    return {
+        other: why
+        for other, why in _known().broken.items()
+        if not name or other == name or other.startswith(f"{name}/")
+    }
 
 
 def find(name: str) -> list[Benchmark]:
-    """Return the benchmark of this name, or the members of the family or suite of this name.
+    """Return the benchmark of this name or in this folder, or the members of the family or suite of this name.
 
     A suite may count benchmarks of other families among its members; these keep their own names.
 
     Raises:
-        UsageError: there is none; the message names the nearest.
+        UsageError: there is none, and the message names the nearest; or it cannot be loaded.
     """
-    known, name = _all(), name.rstrip("/")
+    if name.startswith((".", "/", "~")):
+        return _in_folder(Path(name).expanduser().resolve())
+    known, name = _known().benchmarks, name.rstrip("/")
     if name in known:
         return [known[name]]
     family, _, member = name.partition("/")
     elsewhere = [other for other in suite.members_elsewhere(family) if member in {"", other.rpartition("/")[2]}]
-    members = [one for one in known if one.startswith(f"{name}/")]
-    if members or elsewhere:
+    members = [other for other in (*known, *elsewhere) if other.startswith(f"{name}/") or other in elsewhere]
+    if any(other in known for other in members):
         order = suite.order(family)
-        return [known[one] for one in sorted((*members, *elsewhere), key=lambda one: order.get(one, len(order)))]
+        usable = [other for other in dict.fromkeys(members) if other in known]
+        return [known[other] for other in sorted(usable, key=lambda other: order.get(other, len(order)))]
+    for other, why in broken(name).items():
+        raise UsageError(f"benchmark {other} cannot be loaded: {why}")
     choices = sorted({*known, *(key.split("/")[0] for key in known)})
     near = difflib.get_close_matches(name, choices, 1, 0.4)
     hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(choices)}"
-    raise UsageError(f"unknown benchmark {name!r}: {hint}")
+    raise UsageError(f"unknown benchmark {name!r}: {hint}; a folder of your own is named by its path, ./FOLDER")
+
+
+@functools.cache
+def _in_folder(folder: Path) -> list[Benchmark]:
+    """Load the module of a folder that belongs to no package."""
+    path = folder / f"{folder.name}.py"
+    if not path.is_file():
+        raise UsageError(f"{folder}: no benchmark; its module would be {path.name}, in which a Benchmark stands")
+    name = f"mindgauge_benchmark_{folder.name}"
+    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=[str(folder)])
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    loader = spec.loader
+
+    def load() -> object:
+        loader.exec_module(module)
+        return module
+
+    known = _Known(dict(_known().benchmarks), {})
+    known.load(str(folder), load)
+    for why in known.broken.values():
+        raise UsageError(f"{folder}: the benchmark cannot be loaded: {why}")
+    return list(known.benchmarks.values())[len(_known().benchmarks) :]
 
 
 def of_family(name: str) -> list[Benchmark]:

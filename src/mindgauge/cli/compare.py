@@ -37,8 +37,7 @@ def compare(
     if json:
         render.as_json(found)
         return
-    # Of a closed question's classes, recall says how it did on each.
-    measures = [m for m in found.measures if full or m.name in {*found.headlines.get(m.benchmark, ()), "recall"}]
+    measures = [m for m in found.measures if full or m.part or m.name in found.headlines.get(m.benchmark, ())]
     allowed = [m for m in measures if show_unreliable or not _limited(m.rank_systems)]
     for measure in allowed:
         if measure.slice == "all":

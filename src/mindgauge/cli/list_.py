@@ -13,3 +13,5 @@ def list_(json: options.Json = False) -> None:
         return
     rows = [[e.name, e.measures, ", ".join(e.languages), str(e.samples), e.licence] for e in found.benchmarks]
     render.table("", ["benchmark", "measures", "languages", "own samples", "licence of the released data"], rows)
+    for name, why in found.broken.items():
+        print(f"Note: {name} cannot be loaded: {why}")

@@ -111,7 +111,7 @@ def scores(found: Scores, standings: Standings | None = None) -> None:
     for sentence in fitness.told(found.unfit):
         print(sentence)
     names = list(dict.fromkeys(metric.benchmark for metric in found.metrics))
-    headlines = list(_beside(found.leading))
+    headlines = list(_beside(found))
     several = {name for name in names if len({m.criterion for m in headlines if m.benchmark == name}) > 1}
     columns = ("model", "rated by", "metric", "of", "value", "95 % interval", "n", "missing", "worst … best")
     for benchmark in names:
@@ -163,10 +163,13 @@ def _counted(metric: Score) -> str:
     return {metric.worst: WRONG, metric.best: RIGHT}.get(metric.value, "")
 
 
-def _beside(metrics: Sequence[Score]) -> Iterator[Score]:
-    """Yield metrics, the accuracy of what was read only where it differs from the strict one beside it."""
-    unread = {(m.benchmark, m.rater) for m in metrics if m.name == "accuracy" and m.missing}
-    return (m for m in metrics if m.name != "accuracy_of_read" or (m.benchmark, m.rater) in unread)
+def _beside(found: Scores) -> Iterator[Score]:
+    """Yield what benchmarks go by; a metric of the answers that could be read only where it differs from the strict one."""
+    unread = {(m.benchmark, m.rater, m.name) for m in found.leading if m.missing}
+    for metric in found.leading:
+        strict = found.headlines[metric.benchmark].of_read.get(metric.name)
+        if strict is None or (metric.benchmark, metric.rater, strict) in unread:
+            yield metric
 
 
 def _void(found: Scores, metrics: Sequence[Score]) -> dict[str, list[str]]:
@@ -296,14 +299,12 @@ def _worst_cells(found: Scores, standings: Standings | None, several: set[str]) 
     cells: dict[tuple[str, str, str, str, str], Score] = {}
     for metric in found.metrics:
         kind = metric.slice.partition("=")[0]
-        first = found.headlines[metric.benchmark].metrics[:1] if metric.benchmark in found.headlines else ()
-        by_class = kind == "category" and metric.name in first
-        if (
-            metric.value is None
-            or metric.void
-            or not metric.better
-            or not (by_class or (metric.name, kind) == ("recall", "label"))
-        ):
+        headline = found.headlines.get(metric.benchmark)
+        by_class = headline is not None and (
+            (kind == "category" and metric.name in headline.metrics[:1])
+            or (kind == "label" and metric.name in headline.parts)
+        )
+        if metric.value is None or metric.void or not metric.better or not by_class:
             continue
         key = (metric.benchmark, metric.model, metric.rater, metric.name, metric.criterion)
         if key not in cells or metric.worse_than(cells[key]):

@@ -100,13 +100,15 @@ def numbers(text: str) -> list[int]:
 
 def show(found: "Trained") -> None:
     """Print what came of a training."""
+    from mindgauge.analysis.trained import RIGHT
+
     several = len({trial.seed for trial in found.trials}) > 1
     rows = [
         [f"{figure.name} ({figure.label})" if figure.label else figure.name, decimal(figure.value),
          interval(figure.low, figure.high), str(figure.n),
          *([f"{decimal(figure.mean)} ± {decimal(figure.sd)}"] if several else []), decimal(figure.majority)]
         for figure in found.figures
-        if figure.name != "precision"
+        if figure.name != RIGHT
     ]  # fmt: skip
     columns = ["metric", "value", "95 % interval", "n", *(["seeds: mean ± SD"] if several else []), "majority"]
     render.table(f"{found.rubric}, {found.criterion}: {found.tested}", columns, rows)

@@ -35,8 +35,15 @@ from mindgauge.metrics.scores import mean_level, rate_of, sd_level, share_at_mos
 from mindgauge.metrics.statuses import STATUS_RATES, status_rate
 from mindgauge.metrics.table import Estimate, Metric, Table, estimate, mean_of
 
+UNMOVED = frozenset(metric.name for metric in (fleiss_kappa, repeat_stability, *STATUS_RATES))
+"""What says nothing of values: what became of verdicts, and whether repeats agree."""
+SHARES_OF_YES = frozenset(make("yes").name for make in (share_of, share_reaching, rate_of))
+"""How often yes was said, whichever of the levels it is."""
+
 __all__ = [
+    "SHARES_OF_YES",
     "STATUS_RATES",
+    "UNMOVED",
     "Estimate",
     "Metric",
     "Table",

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from mindgauge.metrics.table import Metric, Table, mean_of, ratio
+from mindgauge.metrics.words import Picture, Words, least_recognised, right
 from mindgauge.stats import agreement, classification
 
 if TYPE_CHECKING:
@@ -30,9 +31,15 @@ def _target_in(*values: Value) -> Callable[[Table], Mask]:
 
 
 def _share(
-    name: str, hits: Callable[[Table], Floats], better: str, concerns: Callable[[Table], Mask], label: str = ""
+    name: str,
+    hits: Callable[[Table], Floats],
+    better: str,
+    concerns: Callable[[Table], Mask],
+    label: str = "",
+    words: Words | None = None,
 ) -> Metric:
-    return mean_of(name, hits, better, concerns, exact=True, missing_is_outcome=True, label=label)
+    metric = mean_of(name, hits, better, concerns, exact=True, missing_is_outcome=True, label=label)
+    return msgspec.structs.replace(metric, words=words or Words())
 
 
 def _of_called(name: str, called: Callable[[Table], Mask], right: Callable[[Table], Mask], label: str = "") -> Metric:
@@ -55,14 +62,26 @@ def _of_called(name: str, called: Callable[[Table], Mask], right: Callable[[Tabl
 
 # -- all labels together ----------------------------------------------------------------------------------------------
 
-accuracy = _share("accuracy", _hit, "higher", _has_target)
+accuracy = msgspec.structs.replace(
+    _share("accuracy", _hit, "higher", _has_target, words=Words(sentence=right(of_read="accuracy_of_read"))),
+    chance=lambda table: 1 / len(table.levels),
+)
 """The strict one: an answer that cannot be read is wrong."""
 accuracy_of_read = msgspec.structs.replace(
-    mean_of("accuracy_of_read", _hit, "higher", lambda table: _has_target(table) & table.ok, exact=True), worth=None
+    mean_of("accuracy_of_read", _hit, "higher", lambda table: _has_target(table) & table.ok, exact=True),
+    worth=None,
+    of_read="accuracy",
 )
 """The accuracy of the answers that can be read; who answers decides which these are, so nobody is compared by it."""
-weighted_recall = msgspec.structs.replace(accuracy, name="weighted_recall", worth=None)
+weighted_recall = msgspec.structs.replace(accuracy, name="weighted_recall", worth=None, chance=None, words=Words())
 """Recall weighted by how often each label occurs: by identity the accuracy, so systems are compared by that alone."""
+
+
+def _f1_of_guesses(table: Table) -> float:
+    """Return the macro-F1 of levels drawn evenly: their precision is the target's share, their recall 1 / levels."""
+    share = np.unique(table.target, return_counts=True)[1] / len(table)
+    recall = 1 / len(table.levels)
+    return float((2 * share * recall / (share + recall)).mean())
 
 
 def _of_confusion(name: str, figure: Callable[[Floats], Floats]) -> Metric:
@@ -77,7 +96,7 @@ weighted_precision = _of_confusion("weighted_precision", classification.weighted
 weighted_f1 = _of_confusion("weighted_f1", classification.weighted_f1)
 macro_precision = _of_confusion("macro_precision", classification.macro_precision)
 macro_recall = _of_confusion("macro_recall", classification.macro_recall)
-macro_f1 = _of_confusion("macro_f1", classification.macro_f1)
+macro_f1 = msgspec.structs.replace(_of_confusion("macro_f1", classification.macro_f1), chance=_f1_of_guesses)
 """Macro figures are means over the labels that occur as targets (in a resample: that occur there)."""
 cohen_kappa = _of_confusion("cohen_kappa", agreement.cohen_kappa)
 
@@ -119,9 +138,18 @@ repeat_stability = Metric("repeat_stability", _stable, "higher", exact=True, mis
 # -- one label, or several against the rest ---------------------------------------------------------------------------
 
 
+RECOGNISED = Words(
+    across=least_recognised,
+    picture=Picture(
+        "recall", "Share of the messages of each class that were recognised", "Recognised least", "recognised",
+        unranked=True,
+    ),
+)  # fmt: skip
+
+
 def recall(label: Value) -> Metric:
     """Return the share of this label's samples that were given it; its n is their number."""
-    return _share("recall", _hit, "higher", _target_in(label), str(label))
+    return _share("recall", _hit, "higher", _target_in(label), str(label), RECOGNISED)
 
 
 def precision(label: Value) -> Metric:
@@ -134,9 +162,15 @@ def precision(label: Value) -> Metric:
     )
 
 
-def call_rate(name: str, *, of: Sequence[Value], as_: Sequence[Value]) -> Metric:
+def call_rate(name: str, *, of: Sequence[Value], as_: Sequence[Value], words: Words | None = None) -> Metric:
     """Return the share of samples with one of the targets `of` that were called one of `as_`; lower is better."""
-    return _share(name, lambda table: np.isin(table.code, table.codes(*as_)).astype(float), "lower", _target_in(*of))
+    return _share(
+        name,
+        lambda table: np.isin(table.code, table.codes(*as_)).astype(float),
+        "lower",
+        _target_in(*of),
+        words=words,
+    )
 
 
 def binary(name: str, *, safe: Sequence[Value]) -> tuple[Metric, ...]:

@@ -17,6 +17,7 @@ from mindgauge.records import BASE
 if TYPE_CHECKING:
     from mindgauge.metrics.table import Codes, Floats, Mask
 
+CHANCE = "chance"
 PLACES = "places"
 """The tag with the order of the options, which `option_consistency` looks at beside `base`."""
 
@@ -34,7 +35,7 @@ def chance(*tags: str, levels: int = 0) -> Metric:
         return ratio(weights @ np.nan_to_num(odds), weights @ np.isfinite(odds).astype(float))
 
     return Metric(
-        "chance",
+        CHANCE,
         compute,
         concerns=lambda table: table.target >= 0,
         missing_is_outcome=True,

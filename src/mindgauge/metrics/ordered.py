@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from mindgauge.metrics.table import Metric, Table, mean_of
@@ -50,10 +51,14 @@ def _off(table: Table) -> Floats:
 
 quadratic_kappa = Metric("quadratic_kappa", _kappa, "higher", _has_target, missing_is_outcome=True, additive=True)
 """Cohen's kappa with the weights 1 - (i - j)² / (q - 1)², after Cohen, Psychological Bulletin 70 (1968)."""
-quadratic_kappa_of_read = Metric("quadratic_kappa_of_read", _kappa, "higher", _read, additive=True)
+quadratic_kappa_of_read = Metric(
+    "quadratic_kappa_of_read", _kappa, "higher", _read, additive=True, of_read="quadratic_kappa"
+)
 levels_off = mean_of("levels_off", _off, "lower", _has_target, missing_is_outcome=True)
 """The mean absolute error, in levels."""
-levels_off_of_read = mean_of("levels_off_of_read", lambda table: np.where(table.ok, _off(table), np.nan), "lower")
+levels_off_of_read = msgspec.structs.replace(
+    mean_of("levels_off_of_read", lambda table: np.where(table.ok, _off(table), np.nan), "lower"), of_read="levels_off"
+)
 within_one = _share("within_one", lambda table: table.ok & (_off(table) <= 1), "higher")
 under_triage_rate = _share("under_triage_rate", lambda table: _farthest(table) < table.target, "lower")
 """The share called less severe than the target, of levels that stand mildest first."""

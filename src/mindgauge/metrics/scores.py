@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from mindgauge.metrics.table import Metric, Table, mean_of, numbered, numbers, ratio
+from mindgauge.metrics.words import Words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,13 +45,14 @@ def _rising(levels: tuple[Value, ...]) -> bool:
 
 def share_at_most(level: int) -> Metric:
     """Return the share of ratings at this level or below, where the low levels are the bad ones; lower is better."""
-    return mean_of(
+    metric = mean_of(
         f"share_at_most_{level}",
         lambda table: _where_ok(table, numbers(table) <= level),
         "lower",
         exact=True,
         suits=_rising,
     )
+    return msgspec.structs.replace(metric, words=Words(title=f"the share of {{}} at {level} or below"))
 
 
 def share_of(*values: Value, name: str = "") -> Metric:

@@ -10,6 +10,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from mindgauge.english import words as in_words
+from mindgauge.metrics.words import Words
 from mindgauge.records import Value
 from mindgauge.stats import bootstrap
 from mindgauge.stats.interval import Ends, Interval, tied
@@ -119,6 +121,21 @@ class Metric(msgspec.Struct, frozen=True):
     """Which levels, worst to best, it has something to say of; of others its value is not defined."""
     of_level: bool = False
     """Its value is a level, so which values are better is for the criterion to say, not for the metric."""
+    of_read: str = ""
+    """The metric that counts a missing answer as wrong and is otherwise the same, where this one leaves it out."""
+    chance: Callable[[Table], float | None] | None = None
+    """Its value under guessing, where all levels are options of every sample."""
+    words: Words = Words()
+
+    @property
+    def part(self) -> bool:
+        """Whether it is about one label of the subjects that have it, whoever answers."""
+        return bool(self.label) and self.worth is not None
+
+    def titled(self, criterion: str = "") -> str:
+        """Name it in a sentence, on a criterion."""
+        title = self.words.title or f"{in_words(self.name)}{' {}' * bool(criterion)}"
+        return title.format(in_words(criterion))
 
     @property
     def unit(self) -> Kind:

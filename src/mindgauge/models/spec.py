@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import os
+from importlib.metadata import EntryPoints, entry_points
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
@@ -35,6 +37,8 @@ class Provider(msgspec.Struct, frozen=True):
     """What that SDK appends to it."""
 
 
+GROUP = "mindgauge.models"
+"""The entry points of packages that bring models: `NAME = "package:make"`, where `make(spec, settings)` returns a `Model`."""
 PROVIDERS = {
     "anthropic": Provider(
         "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", "anthropic", elsewhere="ANTHROPIC_BASE_URL", version="/v1"
@@ -182,13 +186,31 @@ def _direct(spec: str, settings: Settings) -> Model:
             return Replay(spec)
         case _ if slash and kind in PROVIDERS:
             return _provided(spec, PROVIDERS[kind], name, settings)
-    near = difflib.get_close_matches(kind, [*PROVIDERS, "local", "replay"], 1, 0.5)
-    hint = (
-        f"did you mean {near[0]}/{name or 'NAME'}?"
-        if near
-        else f"known are {', '.join([*PROVIDERS, 'local', 'replay'])}"
-    )
+        case _ if slash and kind in _installed().names:
+            return _from_package(spec, kind, settings)
+    kinds = [*PROVIDERS, "local", "replay", *sorted(_installed().names)]
+    near = difflib.get_close_matches(kind, kinds, 1, 0.5)
+    hint = f"did you mean {near[0]}/{name or 'NAME'}?" if near else f"known are {', '.join(kinds)}"
     raise UsageError(f"unknown model {spec!r}: {hint} Any server works as http://HOST:PORT/v1#NAME")
+
+
+@functools.cache
+def _installed() -> EntryPoints:
+    """Return the kinds of models that installed packages bring; ours come first, so none of them can be replaced."""
+    return entry_points(group=GROUP)
+
+
+def _from_package(spec: str, kind: str, settings: Settings) -> Model:
+    """Let a package make its model; whatever its code raises is told in a line."""
+    if settings.local_only:
+        raise UsageError(f"--local-only: {kind}/ comes from another package, and nobody can say where it sends {spec}")
+    try:
+        model: Model = _installed()[kind].load()(spec, settings)
+    except UsageError:
+        raise
+    except Exception as error:
+        raise UsageError(f"{spec}: the package that brings {kind}/ cannot open it ({type(error).__name__}: {error})") from error  # fmt: skip
+    return model
 
 
 def _served(spec: str, settings: Settings) -> Model:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mindgauge.english import words
 from mindgauge.reports.charts import GREY, INK, MUTED, NARROW, PAPER, broken, colour, shape, slim
-from mindgauge.reports.numbers import decimal, words
+from mindgauge.rounding import decimal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from mindgauge.analysis.continued import span
 from mindgauge.analysis.reliability.favour import CANNOT_TELL, FAVOURS, NO_SIGN
+from mindgauge.english import first_sentence, named
+from mindgauge.metrics import mean_level
 from mindgauge.raters.family import same_family
 from mindgauge.reports import called, called_phrases, card_phrases, phrases, told, void
-from mindgauge.reports.numbers import count, first_sentence, named
 from mindgauge.reports.runs import PERSON, scores_of
 from mindgauge.reports.sections import Answer, TaskAnswer
 from mindgauge.reports.trust import DEMONSTRATION, allowed, cards_of, is_demonstration, judges_of
+from mindgauge.rounding import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -141,7 +143,7 @@ def _outcome(run: Run, section: Section, judge: str, model: str) -> str:
 def _gone(run: Run, section: Section, system: System) -> Iterator[str]:
     """Say which means rest on too few verdicts."""
     for s in () if section.benchmark.closed else scores_of(run, system, section):
-        if s.name == "mean" and s.slice == "all" and s.missing > 0.2 * s.n:
+        if s.name == mean_level.name and s.slice == "all" and s.missing > 0.2 * s.n:
             yield f"So many verdicts by {s.rater} are missing ({count(s.missing)} of {count(s.n)}) that its mean should not be used."
 
 

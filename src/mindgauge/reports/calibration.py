@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from mindgauge.analysis.calibrated import calibrated
 from mindgauge.records import RaterKind
 from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.numbers import count, decimal, interval, percent, plural
 from mindgauge.reports.trust_section import Calibration
+from mindgauge.rounding import count, decimal, interval, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

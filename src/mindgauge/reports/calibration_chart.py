@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mindgauge.metrics.words import FEW
 from mindgauge.reports.charts import GREY, MUTED, NARROW, PAPER, colour, shape
-from mindgauge.reports.numbers import FEW, count, percent
+from mindgauge.rounding import count, percent
 
 if TYPE_CHECKING:
     from mindgauge.reports.trust_section import Calibration

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.reports.numbers import count, named, percent, plural
-from mindgauge.reports.phrases import at_least, at_most
+from mindgauge.english import named
+from mindgauge.metrics.words import at_least, at_most
+from mindgauge.rounding import count, percent, plural
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:

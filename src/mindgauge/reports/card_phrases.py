@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from mindgauge.analysis.reliability import rule
 from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
+from mindgauge.english import named, words
 from mindgauge.reports.coefficients import NAMES, agreement, main, span
-from mindgauge.reports.numbers import count, decimal, named, percent, plural, words
+from mindgauge.rounding import count, decimal, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis.reliability.card import LIMITED, Bound, Share
+from mindgauge.english import words
 from mindgauge.reports.coefficients import NAMES, agreement, ceiling, label, main, repeated
 from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.numbers import decimal, words
 from mindgauge.reports.standing import UNRELIABLE
+from mindgauge.rounding import decimal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

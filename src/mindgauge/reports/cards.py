@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from mindgauge.analysis.reliability import rule
 from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE, Bound
+from mindgauge.english import named, words
 from mindgauge.reports import card_sheets
 from mindgauge.reports.card_phrases import finding
 from mindgauge.reports.coefficients import NAMES, agreement, ceiling, main, span
-from mindgauge.reports.numbers import count, decimal, interval, named, words
 from mindgauge.reports.trust_section import Agreement, Axis, Panel, Row
+from mindgauge.rounding import count, decimal, interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

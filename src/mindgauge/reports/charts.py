@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from mindgauge.reports.numbers import count, words
+from mindgauge.english import words
+from mindgauge.rounding import count
 
 if TYPE_CHECKING:
     from mindgauge.reports.content import Figure, System

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mindgauge.english import words
 from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.numbers import interval, words
 from mindgauge.reports.runs import constant, every_score_of
-from mindgauge.rounding import write
+from mindgauge.rounding import interval, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from mindgauge.analysis.confusion import confusion
+from mindgauge.english import named, words
 from mindgauge.records import RaterKind, Status
 from mindgauge.reports import texts
 from mindgauge.reports.content import Cited, Column, Confused, Confusion, Reading, Sheet
-from mindgauge.reports.numbers import named, plural, words
 from mindgauge.reports.sections import many
 from mindgauge.reports.verdicts import verdicts_on
+from mindgauge.rounding import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,9 +6,10 @@ import math
 import re
 from typing import TYPE_CHECKING
 
+from mindgauge.english import words
 from mindgauge.reports.content import Column, Dot, Figure, Sheet
-from mindgauge.reports.numbers import decimal, percent, plural, words
 from mindgauge.reports.trust_section import EntryTest
+from mindgauge.rounding import decimal, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

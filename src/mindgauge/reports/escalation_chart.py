@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from mindgauge.reports.charts import GREY, INK, MUTED, NARROW, broken, colour
-from mindgauge.reports.numbers import percent, precise
+from mindgauge.rounding import percent, precise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

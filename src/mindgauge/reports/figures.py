@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mindgauge.analysis.reliability.card import LIMITED
+from mindgauge.english import named, words
+from mindgauge.metrics.words import FEW, SMALL, Picture
 from mindgauge.reports.content import Column, Dot, Figure, Sheet
-from mindgauge.reports.numbers import FEW, SMALL, count, decimal, named, percent, words
 from mindgauge.reports.standing import DOUBT
+from mindgauge.rounding import count, decimal, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,21 +21,33 @@ if TYPE_CHECKING:
 _CLASS = ("category", "label")
 
 
-def figure(
-    benchmark: str,
-    scores: Sequence[tuple[System, Score]],
-    name: str,
-    measure: str,
-    unit: Literal["share", "level"],
-    low: float = 0.0,
-    high: float = 1.0,
-) -> Figure | None:
-    """Build a figure of scores of one name; None where fewer than two rows have a value.
+class _Axis(NamedTuple):
+    """What stands along a figure: shares or levels, from where to where."""
 
-    Classes of which fewer than 30 messages were asked about are not ranked: they stand below the others.
-    """
+    unit: Literal["share", "level"]
+    low: float = 0.0
+    high: float = 1.0
+
+
+def of_shares(benchmark: str, scores: Sequence[tuple[System, Score]], picture: Picture) -> Figure | None:
+    """Build the figure of a share, part by part; None where fewer than two rows have a value."""
+    figure = _figure(benchmark, scores, picture, _Axis("share"))
+    if figure is not None:
+        figure.folded = picture.folded
+    return figure
+
+
+def of_levels(
+    benchmark: str, scores: Sequence[tuple[System, Score]], name: str, measure: str, low: float, high: float
+) -> Figure | None:
+    """Build the figure of mean levels on a scale, part by part; None where fewer than two rows have a value."""
+    return _figure(benchmark, scores, Picture(name, measure, "Rated lowest", ""), _Axis("level", low, high))
+
+
+def _figure(benchmark: str, scores: Sequence[tuple[System, Score]], picture: Picture, axis: _Axis) -> Figure | None:
+    unit = axis.unit
     rows = _rows([s for _, s in scores])
-    few = _few([s for _, s in scores], rows) if name == "recall" else []
+    few = _few([s for _, s in scores], rows) if picture.unranked else []
     rows = [*(row for row in rows if row not in few), *few]
     dots = [
         Dot(system, s.slice, s.value, *_drawn(s, unit), s.subjects, s.clusters, s.missing)
@@ -53,13 +67,13 @@ def figure(
         for system, s in scores
         if s.slice == row
     ]
-    ident = re.sub(r"[^a-z0-9]+", "-", f"{benchmark}-{name}".casefold()).strip("-")
+    ident = re.sub(r"[^a-z0-9]+", "-", f"{benchmark}-{picture.name}".casefold()).strip("-")
     lower = any(s.better == "lower" for _, s in scores)
-    finding = _finding([d for d in dots if d.row not in few] or dots, unit, name, lower=lower)
+    finding = _finding([d for d in dots if d.row not in few] or dots, unit, picture, lower=lower)
     if few and len(few) == len(rows):
         finding += "; too few messages of each class to rank them"
     return Figure(
-        f"figure-{ident}", benchmark, finding, _subtitle(measure, dots, few), unit, low, high, rows, dots,
+        f"figure-{ident}", benchmark, finding, _subtitle(picture.measure, dots, few), *axis, rows, dots,
         Sheet(ident, finding, columns, [list(row) for row in table]), few=few,
     )  # fmt: skip
 
@@ -129,7 +143,7 @@ def _rows(scores: Sequence[Score]) -> list[str]:
     return sorted(kept, key=place) if any("=" in row for row in kept) else []
 
 
-def _finding(dots: Sequence[Dot], unit: str, name: str, *, lower: bool) -> str:
+def _finding(dots: Sequence[Dot], unit: str, picture: Picture, *, lower: bool) -> str:
     """Name the worst cell: among those with enough conversations, if there are any; with `lower`, less is better."""
     parts = _parts(dots)
     solid = [d for d in parts if d.clusters >= FEW] or parts
@@ -137,9 +151,7 @@ def _finding(dots: Sequence[Dot], unit: str, name: str, *, lower: bool) -> str:
     worst = [d for d in solid if d.value == edge]
     said = percent(edge) if unit == "share" else decimal(edge, 1)
     rows = list(dict.fromkeys(d.row for d in worst))
-    missed = name == "missed"
-    what = "Missed most" if missed else "Recognised least" if name == "recall" else "Rated lowest"
-    value = f"{said} missed" if missed else f"{said} recognised" if name == "recall" else f"mean {said}"
+    value = f"{said} {picture.done}" if picture.done else f"mean {said}"
     if len(rows) == len({d.row for d in solid}) and len(rows) > 1:
         return f"No part stands out: {value} throughout"
     where = named([words(row) for row in rows])
@@ -148,4 +160,4 @@ def _finding(dots: Sequence[Dot], unit: str, name: str, *, lower: bool) -> str:
     models = list(dict.fromkeys(d.system.label for d in worst))
     several = len({d.system.label for d in dots}) > 1
     by = f", {models[0]}" if several and len(models) == 1 else f", {len(models)} models" if several else ""
-    return f"{what}: {where} ({value}{by}, {n})"
+    return f"{picture.worst}: {where} ({value}{by}, {n})"

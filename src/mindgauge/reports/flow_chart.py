@@ -8,9 +8,10 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
+from mindgauge.english import words
 from mindgauge.reports.charts import GREY, INK, MUTED, NARROW, PAPER, colour
 from mindgauge.reports.flows import share_right
-from mindgauge.reports.numbers import count, percent, words
+from mindgauge.rounding import count, percent
 
 if TYPE_CHECKING:
     from mindgauge.analysis.decision_path import Visited

@@ -6,10 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis.decision_path import decision_path
+from mindgauge.english import named, words
 from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.numbers import count, interval, named, percent, plural, words
 from mindgauge.reports.runs import constant
 from mindgauge.reports.sections import Flow
+from mindgauge.rounding import count, interval, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

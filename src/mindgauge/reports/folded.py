@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.reports.numbers import plural
+from mindgauge.rounding import plural
 
 if TYPE_CHECKING:
     from mindgauge.reports.compared_section import Contrast

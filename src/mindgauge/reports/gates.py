@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.reports.numbers import count, interval, lowered, named, percent, plural, words
+from mindgauge.english import lowered, named, words
+from mindgauge.metrics import SHARES_OF_YES
+from mindgauge.rounding import count, interval, percent, plural
 from mindgauge.rubric.composite import How
 
 if TYPE_CHECKING:
@@ -15,15 +17,13 @@ if TYPE_CHECKING:
     from mindgauge.reports.standing import Standings
     from mindgauge.rubric.composite import Composite
 
-RATES = ("yes_rate", "share_yes")
-
 
 def told(
     scores: Sequence[Score], section: Section, standings: Standings, group: str, what: str, who: Callable[[Score], str]
 ) -> Iterator[str]:
     """Say what each rater's gates let through, of the replies in a group; `who` names the rater of a score."""
     gates = _gates(section)
-    found = [s for s in scores if s.slice == group and s.name in RATES and s.criterion in gates]
+    found = [s for s in scores if s.slice == group and s.name in SHARES_OF_YES and s.criterion in gates]
     found = [s for s in found if s.value is not None and not standings.limited(s)]
     for rater in dict.fromkeys(s.rater for s in found):
         mine = sorted((s for s in found if s.rater == rater), key=lambda s: gates.index(s.criterion))

@@ -10,13 +10,14 @@ import polars as pl
 
 from mindgauge.analysis.panel.jury import How
 from mindgauge.analysis.reliability.card import NOT_ESTIMABLE
+from mindgauge.english import named, sentence, words
 from mindgauge.reports import jury_phrases
 from mindgauge.reports.coefficients import NAMES, agreement, main
 from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.numbers import count, decimal, interval, named, percent, plural, sentence, words
 from mindgauge.reports.runs import MODEL, PERSON
 from mindgauge.reports.standing import of_replies, places_of
 from mindgauge.reports.trust_section import Jury
+from mindgauge.rounding import count, decimal, interval, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from mindgauge.reports.numbers import count, decimal, interval, named, percent, words
+from mindgauge.english import named, words
+from mindgauge.rounding import count, decimal, interval, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

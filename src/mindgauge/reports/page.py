@@ -30,11 +30,11 @@ from mindgauge.reports import (
     wrong,
 )
 from mindgauge.reports import runs as opened
-from mindgauge.reports.numbers import plural
 from mindgauge.reports.profile import lead
 from mindgauge.reports.profile import section as suite_section
 from mindgauge.reports.sections import Report, many
 from mindgauge.reports.standing import Withheld, withheld
+from mindgauge.rounding import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mindgauge.analysis.compare import compare
 from mindgauge.analysis.reliability.card import LIMITED
+from mindgauge.english import ended, named, words
 from mindgauge.errors import UsageError
+from mindgauge.metrics.words import FEW
 from mindgauge.reports import paired_sheets
 from mindgauge.reports.compared_section import Contrast, Paired, Place
 from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.numbers import FEW, count, ended, named, plural, words
 from mindgauge.reports.paired_phrases import Field, of, parts
 from mindgauge.reports.standing import UNRELIABLE
+from mindgauge.rounding import count, plural
 from mindgauge.rubric.order import numbered
 
 if TYPE_CHECKING:
@@ -69,7 +71,7 @@ def paired(runs: Sequence[Run], systems: Sequence[System]) -> Paired | None:
     barred = set() if shown else {place[1:] for place, card in cards.items() if card.rank_systems.verdict == LIMITED}
 
     def wanted(benchmark: Benchmark, name: str, criterion: str, rater: str) -> bool:
-        asked = (*_headlines(sections[benchmark.name]), "recall")
+        asked = {*_headlines(sections[benchmark.name]), *benchmark.parts}
         return name in asked and (benchmark.name, criterion, rater) not in barred
 
     try:
@@ -110,10 +112,10 @@ def _headlines(section: Section) -> tuple[str, ...]:
 
 
 def _is_part(measure: Measure, section: Section) -> bool:
-    """Whether this is about a single part: of a closed question's classes recall says it, and accuracy would say it again."""
+    """Whether this is about a single part: of a closed question's classes metrics of a label say it, and others say it again."""
     if measure.slice == "all":
         return False
-    if measure.name == "recall":
+    if measure.part:
         return True
     tag = measure.slice.partition("=")[0]
     return measure.name in _headlines(section) and not (section.benchmark.closed and tag in _CLASS)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.analysis.reliability.card import NOT_ESTIMABLE
-from mindgauge.reports.numbers import named, plural, words
+from mindgauge.english import named, words
+from mindgauge.metrics import accuracy
 from mindgauge.reports.standing import DOUBT
-from mindgauge.rounding import interval, write
+from mindgauge.rounding import interval, plural, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -56,12 +57,9 @@ def size(measure: Measure, found: Gap) -> str:
 
 def of(measure: Measure) -> str:
     """Name a measure as a sentence does."""
-    criterion = f" {words(measure.criterion)}" if measure.rater else ""
     doubt = f"; {DOUBT}" if measure.rate_replies.startswith(NOT_ESTIMABLE) else ""
     rated = f" (rated by {measure.rater}{doubt})" if measure.rater else ""
-    if measure.name.startswith("share_at_most_"):
-        return f"the share of{criterion} at {measure.name.removeprefix('share_at_most_')} or below{rated}"
-    return f"{words(measure.name)}{criterion}{rated}"
+    return f"{measure.title}{rated}"
 
 
 class Field(NamedTuple):
@@ -135,7 +133,7 @@ class Field(NamedTuple):
 
     def _constant(self) -> Iterator[str]:
         """Name who was not shown to beat an answer that reads nothing; on other measures than accuracy that may be easy."""
-        if self.measure.name != "accuracy":
+        if self.measure.name != accuracy.name:
             return
         for constant in self.baselines:
             not_better = [system for system in self.systems if not self.gap(system, constant).ahead]

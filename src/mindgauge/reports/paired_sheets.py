@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mindgauge.english import words
 from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.numbers import words
 from mindgauge.reports.paired_phrases import of
 from mindgauge.rounding import p_value
 

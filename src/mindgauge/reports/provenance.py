@@ -13,10 +13,9 @@ from mindgauge.analysis.continued import span
 from mindgauge.analysis.reliability import rule
 from mindgauge.raters.judge import Mode, Way
 from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.numbers import count, plural
 from mindgauge.reports.people import labelled_by
 from mindgauge.reports.sections import How, Instrument, Made
-from mindgauge.rounding import dollars, seconds
+from mindgauge.rounding import count, dollars, plural, seconds
 from mindgauge.rubric import in_language
 
 if TYPE_CHECKING:

@@ -15,11 +15,12 @@ import polars as pl
 
 from mindgauge.analysis.escalation import features, orders, subjects
 from mindgauge.analysis.escalation.reading import Reading, bound, first
+from mindgauge.english import ended, named
 from mindgauge.errors import DataError, UsageError
 from mindgauge.reports import reading_phrases
-from mindgauge.reports.numbers import count, ended, named, plural
 from mindgauge.reports.runs import MODEL, PERSON
 from mindgauge.reports.trust_section import Curve, Escalated
+from mindgauge.rounding import count, plural
 from mindgauge.rubric.order import numbered, rising
 from mindgauge.stats import escalation
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mindgauge.english import ended, named, words
 from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.numbers import count, ended, interval, named, percent, plural, precise, words
+from mindgauge.rounding import count, interval, percent, plural, precise
 from mindgauge.stats.escalation import TARGET
 
 if TYPE_CHECKING:

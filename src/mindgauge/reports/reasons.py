@@ -11,8 +11,9 @@ from mindgauge import tables
 from mindgauge.analysis.rated_rationales import rated
 from mindgauge.analysis.rationales import rationales
 from mindgauge.annotation.blind import RATIONALES
+from mindgauge.english import named, words
 from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.numbers import count, decimal, interval, named, percent, plural, words
+from mindgauge.rounding import count, decimal, interval, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mindgauge import english
 from mindgauge.reports import (
     agreement_chart,
     calibration_chart,
@@ -16,7 +17,6 @@ from mindgauge.reports import (
     escalation_chart,
     flow_chart,
     folded,
-    numbers,
     sheets,
 )
 
@@ -68,9 +68,9 @@ def environment() -> jinja2.Environment:
         "typeset": typeset,
         "shown": sheets.shown,
         "csv": sheets.data_link,
-        "words": numbers.words,
-        "sentence": numbers.sentence,
-        "ended": numbers.ended,
+        "words": english.words,
+        "sentence": english.sentence,
+        "ended": english.ended,
     }
     env.tests["long"] = sheets.is_long
     env.globals |= {"colour_number": _colour_number, "shape": charts.shape, "shade": shade, "most_rows": MOST_ROWS}

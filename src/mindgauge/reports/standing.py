@@ -10,7 +10,7 @@ import polars as pl
 from mindgauge.analysis import frame
 from mindgauge.analysis.reliability.card import LIMITED, NOT_ESTIMABLE, Bound, Card
 from mindgauge.analysis.score import open_run
-from mindgauge.metrics import STATUS_RATES
+from mindgauge.metrics import UNMOVED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from mindgauge.store import Store
 
 NO_JUDGES = {"person", "gold", "rule"}
-UNTOUCHED = {"fleiss_kappa", *(metric.name for metric in STATUS_RATES)}
-"""What is said of verdicts whatever their values: what became of them, and whether repeats agree."""
 UNRELIABLE = "unreliable"
 DOUBT = "how far this judge can be trusted is not estimable"
 """What a sentence adds that says what a judge says of which nobody can tell how far to trust it."""
@@ -60,12 +58,12 @@ class Standings(msgspec.Struct, frozen=True):
     def limited(self, score: Score) -> bool:
         """Whether a score comes from a judge that may not give it."""
         found = self.of(score)
-        return found is not None and found.limited and score.name not in UNTOUCHED
+        return found is not None and found.limited and score.name not in UNMOVED
 
     def not_estimable(self, score: Score) -> bool:
         """Whether a score comes from a judge of which nobody can tell how far it can be trusted."""
         found = self.of(score)
-        return found is not None and found.card.verdict.startswith(NOT_ESTIMABLE) and score.name not in UNTOUCHED
+        return found is not None and found.card.verdict.startswith(NOT_ESTIMABLE) and score.name not in UNMOVED
 
     def withholds(self, score: Score) -> bool:
         """Whether a score must not be shown; what is void, never."""

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from mindgauge.analysis.stress.effects import MARGIN
 from mindgauge.analysis.stress.found import BIASED, CANNOT_TELL
+from mindgauge.english import words
 from mindgauge.reports.agreement_chart import Column, Line
 from mindgauge.reports.charts import COLOURS, GREY, INK, MUTED, PAPER, SHAPES, broken, slim
-from mindgauge.reports.numbers import words
 from mindgauge.reports.stress_phrases import contrast, kinds, signed
 
 if TYPE_CHECKING:

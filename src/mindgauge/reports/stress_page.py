@@ -6,10 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mindgauge import private
+from mindgauge.english import words
 from mindgauge.errors import MindgaugeError
 from mindgauge.reports import charts, stress_chart
 from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.numbers import words
 from mindgauge.reports.render import TEMPLATES, environment
 from mindgauge.reports.stress_phrases import contrast, line, readings
 

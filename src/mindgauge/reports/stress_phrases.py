@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from mindgauge.analysis.stress.found import BIASED, CANNOT_TELL, CLEAN, HALO, LOST
 from mindgauge.analysis.stress.injections import ALL, KIND
 from mindgauge.analysis.stress.judged import stressed
-from mindgauge.reports.numbers import count, decimal, interval, named, plural, words
+from mindgauge.english import named, words
+from mindgauge.rounding import count, decimal, interval, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mindgauge.reports.numbers import NONE, decimal, ended, interval, sentence, words
+from mindgauge.english import ended, sentence, words
+from mindgauge.rounding import NONE, decimal, interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

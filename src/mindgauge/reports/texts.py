@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.reports.numbers import plural
 from mindgauge.reports.passages import passage
+from mindgauge.rounding import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from mindgauge.analysis import levels
+from mindgauge.english import lowered, words
+from mindgauge.metrics import SHARES_OF_YES, mean_level
+from mindgauge.metrics.words import Beside
 from mindgauge.reports import called, called_phrases, card_phrases, gates, phrases, void
-from mindgauge.reports.numbers import lowered, plural, words
 from mindgauge.reports.runs import PERSON, RULE, constant, scores_of
 from mindgauge.reports.sections import Told
+from mindgauge.rounding import plural
 from mindgauge.rubric.order import rising
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.score import Score
+    from mindgauge.benchmark import Benchmark
     from mindgauge.records import Value
     from mindgauge.reports.content import System
     from mindgauge.reports.runs import Run, Section
@@ -28,9 +32,6 @@ ALL_WITHHELD = (
 )
 MANY = 3
 """With more criteria than this, each rater is told in one sentence."""
-_SAID = {"missed_crisis_rate", "overcalled_crisis_rate", "accuracy"}
-"""Measures of closed questions that have sentences of their own."""
-_TO = {"crisis only": " to messages that show a crisis", "all": ""}
 
 
 def people_first(section: Section, system: System, where: str = "") -> list[str]:
@@ -40,7 +41,7 @@ def people_first(section: Section, system: System, where: str = "") -> list[str]
     rest = called.called(section, system.model, group, outside=True)
     if first is None or rest is None:
         return []
-    said = [called_phrases.of_system(first, _to(group) + where)] if first.n else []
+    said = [called_phrases.of_system(first, _to(section.benchmark, group) + where)] if first.n else []
     if rest.unsafe or (rest.read and not first.read):
         said.append(called_phrases.of_system(rest, where, "its other" if first.n else "its"))
     return said
@@ -59,7 +60,7 @@ def told(run: Run, section: Section, system: System, *, scored: bool = False, pe
     judging = _Judging(section, system, run.standings)
     if section.benchmark.closed:
         first, last = [], [_always_the_same(section, system)] if scores else []
-        said = list(_closed(scores, constant(run, section)))
+        said = list(_closed(scores, constant(run, section), section.benchmark))
     else:
         first = [] if people_told else people_first(section, system)
         said, last = list(_open(scores, judging)), []
@@ -77,25 +78,24 @@ def _tells(scores: Sequence[Score], section: Section) -> bool:
     """Whether what the benchmark goes by first has a sentence of its own."""
     first = section.benchmark.headline[0] if section.benchmark.headline else ""
     if section.benchmark.closed:
-        return first in _SAID
-    names = {"mean"} if section.ordinal else set()
-    names |= set(gates.RATES) if any(c.gate for c in section.benchmark.composites.values()) else set()
+        metric = section.benchmark.metric(first)
+        return metric is not None and metric.words.sentence is not None
+    names = {mean_level.name} if section.ordinal else set()
+    names |= SHARES_OF_YES if any(c.gate for c in section.benchmark.composites.values()) else set()
     return first in names and any(s.name == first for s in scores)
 
 
-def _closed(scores: Sequence[Score], nothing_read: Sequence[Score]) -> Iterator[str]:
+def _closed(scores: Sequence[Score], nothing_read: Sequence[Score], benchmark: Benchmark) -> Iterator[str]:
+    """Say what each metric has a sentence for, on the whole and over its labels."""
     whole = {s.name: s for s in scores if s.slice == "all"}
-    if "missed_crisis_rate" in whole:
-        yield phrases.missed(whole["missed_crisis_rate"])
-    if "overcalled_crisis_rate" in whole:
-        yield phrases.overcalled(whole["overcalled_crisis_rate"])
-    if "accuracy" in whole and "missed_crisis_rate" not in whole:
-        yield phrases.right(whole["accuracy"])
-        yield phrases.right_of_read(whole["accuracy"], whole.get("accuracy_of_read"))
-        yield phrases.beside_constant(
-            whole["accuracy"], [s for s in nothing_read if (s.name, s.slice) == ("accuracy", "all")]
-        )
-    yield phrases.least_recognised([s for s in scores if s.name == "recall"])
+    by_name = {metric.name: metric for metric in benchmark.metrics if metric.name not in benchmark.silent}
+    for name, metric in by_name.items():
+        if metric.words.sentence is not None and name in whole:
+            constant = [s for s in nothing_read if (s.name, s.slice) == (name, "all")]
+            yield metric.words.sentence(whole[name], Beside(whole, constant))
+    for name, metric in by_name.items():
+        if metric.words.across is not None:
+            yield metric.words.across([s for s in scores if s.name == name])
 
 
 def _always_the_same(section: Section, system: System) -> str:
@@ -125,17 +125,22 @@ class _Judging:
         return sorted(scores, key=lambda s: s.rater not in self.people)
 
 
-def _to(group: str) -> str:
-    return _TO.get(group, f" ({group})")
+def _to(benchmark: Benchmark, group: str) -> str:
+    if group == "all":
+        return ""
+    title = benchmark.group_titles.get(group)
+    return f" to {title}" if title else f" ({group})"
 
 
 def _open(scores: Sequence[Score], judging: _Judging) -> Iterator[str]:
     section, standings = judging.section, judging.standings
     group = next((name for name in section.benchmark.groups if any(s.slice == name for s in scores)), "all")
-    means = judging.ordered([s for s in scores if s.name == "mean" and s.criterion in section.ordinal])
+    means = judging.ordered([s for s in scores if s.name == mean_level.name and s.criterion in section.ordinal])
     whole = [s for s in means if s.slice == group]
     allowed = [s for s in whole if not standings.limited(s)]
-    yield from gates.told(judging.ordered(scores), section, standings, group, _to(group), judging.who)
+    yield from gates.told(
+        judging.ordered(scores), section, standings, group, _to(section.benchmark, group), judging.who
+    )
     yield from _told(allowed, judging, group)
     yield from _lowest([s for s in means if not standings.limited(s)], allowed, judging)
     doubtful = [s for s in whole if standings.limited(s)]
@@ -173,7 +178,7 @@ def _cards(scores: Sequence[Score], standings: Standings) -> dict[str, list[Stan
 
 def _withheld(scores: Sequence[Score], standings: Standings) -> list[str]:
     """Say which scores of a system are not shown."""
-    means = [s for s in scores if s.name in {"mean", *gates.RATES}]
+    means = [s for s in scores if s.name in {mean_level.name, *SHARES_OF_YES}]
     hidden = [s for s in means if standings.withholds(s)]
     seen = {s.criterion for s in means if not standings.withholds(s)}
     alone = not any(s.criterion in seen for s in hidden)
@@ -182,7 +187,7 @@ def _withheld(scores: Sequence[Score], standings: Standings) -> list[str]:
 
 def _told(whole: Sequence[Score], judging: _Judging, group: str) -> Iterator[str]:
     """Say what raters gave: of one criterion or a few, how often each level; of many, each rater's means."""
-    section, what = judging.section, _to(group)
+    section, what = judging.section, _to(judging.section.benchmark, group)
     if len(section.ordinal) > MANY:
         for rater in dict.fromkeys(s.rater for s in whole):
             mine = [s for s in whole if s.rater == rater]

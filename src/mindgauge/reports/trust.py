@@ -9,12 +9,12 @@ import msgspec
 import polars as pl
 
 from mindgauge.analysis import fitness
+from mindgauge.english import named as names
+from mindgauge.metrics import fleiss_kappa
 from mindgauge.raters.family import same_family
 from mindgauge.reports import cards, entry
 from mindgauge.reports.calibration import calibrations, unknown
 from mindgauge.reports.juries import juries
-from mindgauge.reports.numbers import count, decimal, interval, percent, plural
-from mindgauge.reports.numbers import named as names
 from mindgauge.reports.people import rounds
 from mindgauge.reports.reading_order import reading_orders
 from mindgauge.reports.reasons import Reasons
@@ -22,6 +22,7 @@ from mindgauge.reports.runs import PERSON, RULE, judges
 from mindgauge.reports.sections import many
 from mindgauge.reports.stress_phrases import card_lines
 from mindgauge.reports.trust_section import InWords, Judged, JudgeTrust, Trust
+from mindgauge.rounding import count, decimal, interval, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -205,7 +206,9 @@ def _repeats(run: Run, section: Section, judge: str, mine: pl.DataFrame) -> Iter
     same = len(repeated.filter(pl.col("values") == 1))
     yield f"Asked again about the same reply, it gave the same level every time for {count(same)} of {plural(len(repeated), 'reply', 'replies')} ({percent(same / len(repeated))})."
     kappas = [
-        k for k in run.scores.find("fleiss_kappa", benchmark=section.benchmark.name, rater=judge) if k.value is not None
+        k
+        for k in run.scores.find(fleiss_kappa.name, benchmark=section.benchmark.name, rater=judge)
+        if k.value is not None
     ]
     if kappas:
         each = "; ".join(
@@ -226,14 +229,14 @@ def _general(run: Run) -> Iterator[str]:
     for section in (s for s in run.sections if s.benchmark.closed):
         name = section.benchmark.name
         raters = sum(kind == PERSON for _, kind in section.raters)
-        for kappa in run.scores.find("fleiss_kappa", benchmark=name, model="people"):
+        for kappa in run.scores.find(fleiss_kappa.name, benchmark=name, model="people"):
             yield (
                 f"On {name}, {raters} people agreed among themselves with Fleiss' kappa {decimal(kappa.value)} "
                 f"({interval(kappa.low, kappa.high)}; {plural(kappa.clusters, 'message')}): no model can be expected to do better than people agree."
             )
         if not raters:
             unlabelled.append(name)
-        for kappa in run.scores.find("fleiss_kappa", benchmark=name):
+        for kappa in run.scores.find(fleiss_kappa.name, benchmark=name):
             if kappa.model != "people" and kappa.rater == kappa.model and kappa.value is not None:
                 yield f"Asked again, {kappa.model} agrees with itself on {name} with Fleiss' kappa {decimal(kappa.value)} ({interval(kappa.low, kappa.high)}; {plural(kappa.clusters, 'message')})."
     if unlabelled:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis import fitness
-from mindgauge.reports.numbers import named, words
+from mindgauge.english import named, words
+from mindgauge.metrics import UNMOVED
 from mindgauge.reports.runs import scores_of, void_of
-from mindgauge.reports.standing import UNTOUCHED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,7 +40,7 @@ def told(run: Run, section: Section, system: System) -> Iterator[str]:
     parts = dict.fromkeys(score.slice for score in few if score.rater not in raters)
     if parts:
         yield f"There is no score on {named([words(part) for part in parts])}: more than half of what was asked there could not be used."
-    rest = [score for score in scores_of(run, system, section) if score.name not in UNTOUCHED]
+    rest = [score for score in scores_of(run, system, section) if score.name not in UNMOVED]
     if not section.benchmark.closed and found and not few and not rest:
         yield ONLY_UNFIT
 
@@ -48,6 +48,6 @@ def told(run: Run, section: Section, system: System) -> Iterator[str]:
 def silenced(runs: Sequence[Run]) -> set[str]:
     """Return the judges of which nothing at all is shown."""
     speaking = {
-        score.rater for run in runs for score in run.scores.metrics if not score.void and score.name not in UNTOUCHED
+        score.rater for run in runs for score in run.scores.metrics if not score.void and score.name not in UNMOVED
     }
     return {one.judge for run in runs for one in run.scores.unfit} - speaking

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from mindgauge.english import words
+from mindgauge.metrics import mean_level
 from mindgauge.reports import card_phrases, figures, flows, yes_no
 from mindgauge.reports.confused import confusions
 from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.numbers import words
 from mindgauge.reports.runs import RULE, scores_of
 from mindgauge.reports.sections import Weak
 
@@ -38,7 +39,7 @@ def weak(runs: Sequence[Run], systems: Sequence[System], shown: set[str]) -> Wea
             for score in scores_of(runs[system.run], system, section)
         ]
         section = next(s for run in runs for s in run.sections if s.benchmark.name == name)
-        drawn += _closed(name, scores) if section.benchmark.closed else _open(name, scores, section, runs)
+        drawn += _closed(section, scores) if section.benchmark.closed else _open(name, scores, section, runs)
     found, cited, note = confusions(runs, systems, shown)
     followed = flows.flows(runs, systems)
     decisions = flows.decisions(runs, followed)
@@ -47,20 +48,14 @@ def weak(runs: Sequence[Run], systems: Sequence[System], shown: set[str]) -> Wea
     )
 
 
-def _closed(name: str, scores: list[tuple[System, Score]]) -> Iterator[Figure]:
-    recall = [(system, s) for system, s in scores if s.name == "recall"]
-    found = figures.figure(name, recall, "recall", "Share of the messages of each class that were recognised", "share")
-    if found is not None:
-        yield found
-    missed = [
-        (system, s) for system, s in scores if s.name == "missed_crisis_rate" and not s.slice.startswith("selection=")
-    ]
-    found = figures.figure(
-        name, missed, "missed", "Share of the messages showing a crisis that were taken for none", "share"
-    )
-    if found is not None:
-        found.folded = "By language and directness"
-        yield found
+def _closed(section: Section, scores: list[tuple[System, Score]]) -> Iterator[Figure]:
+    """Draw each metric that says how: what stands open first."""
+    pictures = {metric.name: metric.words.picture for metric in section.benchmark.metrics if metric.words.picture}
+    for name, picture in sorted(pictures.items(), key=lambda item: bool(item[1].folded)):
+        drawn = [(system, s) for system, s in scores if s.name == name and not s.slice.startswith("selection=")]
+        figure = figures.of_shares(section.benchmark.name, drawn, picture)
+        if figure is not None:
+            yield figure
 
 
 def _open(name: str, scores: list[tuple[System, Score]], section: Section, runs: Sequence[Run]) -> Iterator[Figure]:
@@ -70,12 +65,12 @@ def _open(name: str, scores: list[tuple[System, Score]], section: Section, runs:
         for rater in raters:
             mine = [
                 (system, s) for system, s in scores
-                if (s.name, s.criterion, s.rater) == ("mean", criterion, rater) and not s.slice.startswith("selection=")
+                if (s.name, s.criterion, s.rater) == (mean_level.name, criterion, rater) and not s.slice.startswith("selection=")
             ]  # fmt: skip
             worst, best = levels.worst_first[0], levels.worst_first[-1]
             low, high = sorted(map(float, (worst, best)))
             measure = f"Mean {words(criterion)} by {rater}, from {worst} (worst) to {best} (best)"
-            found = figures.figure(name, mine, f"{criterion}-{rater}", measure, "level", low, high)
+            found = figures.of_levels(name, mine, f"{criterion}-{rater}", measure, low, high)
             if found is not None:
                 _marked(found, mine, runs)
                 found.folded = f"The same, as rated by {rater}" if first else ""

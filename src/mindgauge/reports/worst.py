@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from mindgauge.analysis import levels
+from mindgauge.english import words
 from mindgauge.reports import texts
 from mindgauge.reports.content import Reading
-from mindgauge.reports.numbers import decimal, percent, plural, words
 from mindgauge.reports.passages import language_of, passage
 from mindgauge.reports.runs import PERSON, RULE
 from mindgauge.reports.sections import ToRead
 from mindgauge.reports.verdicts import verdicts
+from mindgauge.rounding import decimal, percent, plural
 from mindgauge.rubric import Scale
 from mindgauge.rubric.composite import NO, YES
 from mindgauge.rubric.order import numbered, place_of, rising
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 MOST = 10
 CONTESTED = 5
-NO_CRISIS = "no_crisis"
-_FIRST = ("suicid", "self-harm", "self_harm")
 
 
 def to_read(runs: Sequence[Run], systems: Sequence[System]) -> list[ToRead]:
@@ -110,7 +109,7 @@ def _on(run: Run, section: Section, criterion: Criterion, place: tuple[int, int]
         pl.col("criterion") == criterion.name, pl.col("status") == "ok", pl.col("rater_kind") != RULE,
         ~pl.col("rater").is_in(unfit),
     ).with_columns(place=levels.share(criterion)).filter(pl.col("place").is_not_null())  # fmt: skip
-    later = ~pl.col("tag.category").fill_null("").str.contains_any(list(_FIRST))
+    later = ~pl.col("tag.category").fill_null("").str.contains_any(list(section.benchmark.urgent))
     about = {"run": pl.lit(number, pl.Int64), "section": pl.lit(at, pl.Int64), "later": later}
     level = pl.col("place")
     found = rows.with_columns(**about).group_by(list(_KEY)).agg(
@@ -187,14 +186,14 @@ def _missed(runs: Sequence[Run], systems: Sequence[System]) -> ToRead | None:
     frames = []
     for number, run in enumerate(runs):
         for at, section in enumerate(run.sections):
-            labels = {v for c in section.benchmark.rubric.criteria for v in c.values}
-            if section.benchmark.closed and NO_CRISIS in labels:
+            calm = list(section.benchmark.calm)
+            if calm:
                 models = [s.model for s in systems if s.run == number]
-                rows = section.asked.filter(pl.col("rater").is_in(models), pl.col("value") == NO_CRISIS)
-                rows = rows.filter(pl.col("target").is_not_null(), pl.col("target") != NO_CRISIS)
+                rows = section.asked.filter(pl.col("rater").is_in(models), pl.col("value").is_in(calm))
+                rows = rows.filter(pl.col("target").is_not_null(), ~pl.col("target").is_in(calm))
                 frames.append(rows.select(
                     "subject", "rater", "target", run=pl.lit(number), section=pl.lit(at),
-                    later=~pl.col("target").str.contains_any(list(_FIRST)),
+                    later=~pl.col("target").str.contains_any(list(section.benchmark.urgent)),
                 ).collect())  # fmt: skip
     if not frames or not len(missed := pl.concat(frames)):
         return None

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from mindgauge.analysis.composites import MISAPPLIED
+from mindgauge.english import words
 from mindgauge.records import Status
 from mindgauge.reports.compared import named
 from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.numbers import count, decimal, percent, plural, words
 from mindgauge.reports.runs import scores_of
 from mindgauge.reports.sections import Wrong
+from mindgauge.rounding import count, decimal, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

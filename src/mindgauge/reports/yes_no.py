@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from mindgauge.english import named, words
+from mindgauge.metrics import SHARES_OF_YES
 from mindgauge.reports.content import Column, Dot, Figure, Sheet
-from mindgauge.reports.gates import RATES
-from mindgauge.reports.numbers import count, named, percent, plural, words
+from mindgauge.rounding import count, percent, plural
 from mindgauge.rubric.composite import NO, YES
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def figures(section: Section, scores: Found, rater: str) -> Iterator[Figure]:
     mine = [
         (system, s)
         for system, s in scores
-        if s.rater == rater and s.slice == "all" and s.name in RATES and s.value is not None and s.missing < s.n
+        if s.rater == rater and s.slice == "all" and s.name in SHARES_OF_YES and s.value is not None and s.missing < s.n
     ]
     for kind in _kinds(section):
         of_kind = [(system, s) for system, s in mine if s.criterion in kind.criteria]

@@ -6,6 +6,7 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mindgauge import benchmark as benchmarks
 from mindgauge import manifest, private
 from mindgauge.engine import put_gold
 from mindgauge.errors import UsageError
@@ -124,8 +125,12 @@ def need_text(folder: Path) -> None:
 def keep_samples(store: Store, benchmark: Benchmark, samples: Sequence[Sample]) -> int:
     """Put a benchmark's samples into a run, with their gold ratings; returns how many were duplicates.
 
-    Samples that are there already take over what is now known of them: a target that was corrected, a tag.
+    Samples that are there already take over what is now known of them: a target that was corrected, a tag. The manifest
+    remembers the folder of a benchmark that is found by no name.
     """
+    if folders := benchmarks.outside([benchmark]):
+        known = manifest.read(store.folder)
+        manifest.write(store.folder, {**known, "folders": {**known.get("folders", {}), **folders}})
     there = store.count_samples(benchmark.name)
     if there:
         store.update_samples(benchmark.name, {s.id: s for s in reversed(samples)}.values())

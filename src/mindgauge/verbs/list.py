@@ -25,6 +25,8 @@ class Listing(msgspec.Struct, frozen=True):
     """The benchmarks that are here."""
 
     benchmarks: list[Entry]
+    broken: dict[str, str] = {}
+    """What cannot be loaded, and why."""
 
     @property
     def table(self) -> pl.DataFrame:
@@ -37,7 +39,7 @@ class Listing(msgspec.Struct, frozen=True):
 
 def list() -> Listing:  # noqa: A001 - the verb's name
     """Return every benchmark: what it measures, its data's licence, and what is at hand without a download."""
-    return Listing([_entry(benchmarks.find_one(name)) for name in benchmarks.names()])
+    return Listing([_entry(benchmarks.find_one(name)) for name in benchmarks.names()], benchmarks.broken())
 
 
 def _entry(benchmark: benchmarks.Benchmark) -> Entry:

@@ -113,6 +113,7 @@ def run(
     named = {b.name: b for name in plan.listed(names) for b in benchmarks.find(name)}
     folder = Path(data) if data is not None else None
     known = at_hand([*named.values()], folder, where, limit)
+    known.broken.update((other, why) for name in plan.listed(names) for other, why in benchmarks.broken(name).items())
     found, samples = known.benchmarks, known.samples
     tested = plan.open_tested(plan.listed(model), found, asked)
     if not tested.names:

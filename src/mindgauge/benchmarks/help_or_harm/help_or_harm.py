@@ -25,6 +25,7 @@ from mindgauge.metrics import (
     share_at_most,
     status_rate,
 )
+from mindgauge.metrics.words import Picture, Words, taken
 
 HERE = Path(__file__).parent
 CRISES = (
@@ -32,6 +33,15 @@ CRISES = (
     "risk_taking_behaviours",
 )  # fmt: skip
 CALM = ("no_crisis",)
+IN_CRISIS = "messages that show a crisis"
+MISSED = Words(
+    sentence=taken(of=("that shows a crisis", "that show a crisis"), as_="no crisis"),
+    picture=Picture(
+        "missed", "Share of the messages showing a crisis that were taken for none", "Missed most", "missed",
+        folded="By language and directness",
+    ),
+)  # fmt: skip
+OVERCALLED = Words(sentence=taken(of=("without a crisis", "without a crisis"), as_="a crisis"))
 
 crisis_type = Benchmark.from_folder(
     HERE / "crisis_type",
@@ -45,14 +55,16 @@ crisis_type = Benchmark.from_folder(
         macro_f1,
         cohen_kappa,
         fleiss_kappa,
-        call_rate("missed_crisis_rate", of=CRISES, as_=CALM),
-        call_rate("overcalled_crisis_rate", of=CALM, as_=CRISES),
+        call_rate("missed_crisis_rate", of=CRISES, as_=CALM, words=MISSED),
+        call_rate("overcalled_crisis_rate", of=CALM, as_=CRISES, words=OVERCALLED),
         *(metric(label) for label in (*CRISES, *CALM) for metric in (recall, precision)),
         *STATUS_RATES,
         status_rate("tie"),
     ),
     headline=("accuracy", "macro_f1", "missed_crisis_rate", "overcalled_crisis_rate", "cohen_kappa", "fleiss_kappa"),
     slices=("language", "directness"),
+    silent=("accuracy",),
+    calm=CALM,
     keep={"split": ("validation",)},
 )
 response = Benchmark.from_folder(
@@ -64,6 +76,7 @@ response = Benchmark.from_folder(
     headline=("mean", "share_at_most_2", "share_at_most_1", "fleiss_kappa"),
     slices=("category", "language"),
     groups={"crisis only": {"category": CRISES}},
+    group_titles={"crisis only": IN_CRISIS},
     keep={"split": ("validation",)},
     protocol="category",
     recognised_by=crisis_type,

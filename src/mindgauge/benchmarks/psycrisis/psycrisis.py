@@ -44,6 +44,8 @@ psycrisis = Benchmark.from_folder(
     ),
     headline=("share_yes", "yes_rate", "mean", "fleiss_kappa"),
     slices=("category", "language"),
+    group_titles={"crisis only": "messages that show a crisis"},
+    urgent=("suicide", "nssi"),
     groups={"crisis only": AT_RISK, "suicidal": {"category": ("suicide",)}, "self-harm": {"category": ("nssi",)}},
     composites={
         "vetoed": Composite(VETOES, How.ANY),

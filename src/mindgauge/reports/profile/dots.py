@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.reports.charts import GREY, INK, MUTED, NARROW, broken, colour
-from mindgauge.reports.numbers import decimal, percent
 from mindgauge.reports.profile.canvas import LINE, SMALL, Canvas
+from mindgauge.rounding import decimal, percent
 
 if TYPE_CHECKING:
     from mindgauge.reports.profile.picture import Dots, Row, Spot

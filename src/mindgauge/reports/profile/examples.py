@@ -8,12 +8,13 @@ import polars as pl
 
 from mindgauge.analysis import levels
 from mindgauge.analysis.profile.panels import criteria_of
+from mindgauge.english import words
 from mindgauge.reports import texts
 from mindgauge.reports.content import Cited, Reading
-from mindgauge.reports.numbers import decimal, words
 from mindgauge.reports.passages import language_of, passage
 from mindgauge.reports.profile.cast import section_of
 from mindgauge.reports.verdicts import verdicts
+from mindgauge.rounding import decimal
 from mindgauge.rubric import Scale
 
 if TYPE_CHECKING:

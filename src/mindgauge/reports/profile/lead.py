@@ -6,11 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from mindgauge import suite as suites
+from mindgauge.english import named, words
 from mindgauge.folder import Card
-from mindgauge.reports.numbers import FEW, SMALL, count, decimal, named, percent, plural, words
+from mindgauge.metrics.words import FEW, SMALL
 from mindgauge.reports.profile import overview, phrases
 from mindgauge.reports.profile.cast import not_estimable
 from mindgauge.reports.standing import DOUBT
+from mindgauge.rounding import count, decimal, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

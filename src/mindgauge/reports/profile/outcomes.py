@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mindgauge.english import words
 from mindgauge.reports.charts import GREY, INK, MUTED, NARROW, PAPER, broken, colour
-from mindgauge.reports.numbers import percent, words
 from mindgauge.reports.profile.canvas import LETTER, LINE, SMALL, Canvas
+from mindgauge.rounding import percent
 
 if TYPE_CHECKING:
     from mindgauge.reports.profile.picture import Bar, Outcomes

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.reports.numbers import FEW, decimal, interval, named
+from mindgauge.english import named
+from mindgauge.metrics.words import FEW
 from mindgauge.reports.profile import phrases, tables
 from mindgauge.reports.profile.picture import Dots, Radar, Row, Spot
 from mindgauge.reports.profile.radar import FEWEST
 from mindgauge.reports.profile.records import Heat, HeatCell, HeatRow
+from mindgauge.rounding import decimal, interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.reports.numbers import FEW, count, decimal, interval, named, percent, plural
+from mindgauge.english import named
+from mindgauge.metrics.words import FEW
+from mindgauge.rounding import count, decimal, interval, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

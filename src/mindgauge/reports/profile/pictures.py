@@ -7,10 +7,12 @@ import re
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis.profile.panel import BENIGN, NO_VERDICT, PLAIN, UNTOUCHED, Kind
+from mindgauge.english import named, words
 from mindgauge.metrics.groups import NEUTRAL
-from mindgauge.reports.numbers import FEW, decimal, interval, named, percent, words
+from mindgauge.metrics.words import FEW
 from mindgauge.reports.profile import overview, phrases, tables
 from mindgauge.reports.profile.picture import Bar, Cloud, Curves, Dots, Outcomes, Picture, Row, Scatter, Spot, Stretch
+from mindgauge.rounding import decimal, interval, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

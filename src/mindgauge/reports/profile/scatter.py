@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.reports.charts import MUTED
-from mindgauge.reports.numbers import decimal
 from mindgauge.reports.profile.canvas import SMALL, Canvas
 from mindgauge.reports.profile.facets import place
+from mindgauge.rounding import decimal
 
 if TYPE_CHECKING:
     from mindgauge.reports.profile.picture import Scatter

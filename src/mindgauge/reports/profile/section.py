@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from mindgauge import suite as suites
 from mindgauge.analysis import profile as analysis
 from mindgauge.analysis.profile.panels import panels
-from mindgauge.reports.numbers import plural
 from mindgauge.reports.profile import overview, phrases, pictures, tables
 from mindgauge.reports.profile.cast import allowed, cast, section_of
 from mindgauge.reports.profile.examples import examples
 from mindgauge.reports.profile.records import Dimension, ProfileSection
+from mindgauge.rounding import plural
 from mindgauge.rubric import Scale
 
 if TYPE_CHECKING:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mindgauge.analysis.trained import FOUND, RIGHT
+from mindgauge.metrics import accuracy
 from mindgauge.rounding import decimal, interval, percent, seconds
 
 if TYPE_CHECKING:
@@ -41,15 +43,15 @@ def _head(found: Trained) -> Iterator[str]:
     yield f"# Classifier: {found.criterion}\n"
     yield f"It gives {_ENDS[found.reads]} one label of the rubric `{found.rubric}`: {', '.join(found.labels)}.\n"
     yield f"- Model: {model}. Settings, versions and hashes stand in `manifest.toml`."
-    accuracy = next((figure for figure in found.figures if figure.name == "accuracy"), None)
-    if accuracy is not None and accuracy.value is not None and accuracy.majority is not None:
+    right = next((figure for figure in found.figures if figure.name == accuracy.name), None)
+    if right is not None and right.value is not None and right.majority is not None:
         who = "Classifiers trained in the same way were" if found.tested == "cross-validation" else "It was"
         yield (
-            f"- {who} right on {percent(accuracy.value)} of {accuracy.n} dialogues ({found.tested}; 95 % interval "
-            f"{interval(accuracy.low, accuracy.high, 'share')}). Always giving the most frequent label would have "
-            f"been right on {percent(accuracy.majority)}."
+            f"- {who} right on {percent(right.value)} of {right.n} dialogues ({found.tested}; 95 % interval "
+            f"{interval(right.low, right.high, 'share')}). Always giving the most frequent label would have "
+            f"been right on {percent(right.majority)}."
         )
-    recalls = [(f.value, f.n, f.label) for f in found.figures if f.name == "recall" and f.value is not None]
+    recalls = [(f.value, f.n, f.label) for f in found.figures if f.name == FOUND and f.value is not None]
     never = [f"{label} (0 of {n})" for value, n, label in recalls if not value]
     if never:
         yield f"- Never found: {', '.join(never)}."
@@ -94,7 +96,7 @@ def _worth(found: Trained) -> Iterator[str]:
         yield "*Last epoch* is what keeping the last epoch instead of the best one on development data would have given."
     yield "*Majority* is what always giving the most frequent training label would reach, *always* the same for a label that the task is judged against.\n"
     always = list(found.figures[0].always)
-    each = {"recall", "precision"}
+    each = {FOUND, RIGHT}
     yield from _header([
         "metric", "value", "interval", "n", *(["mean", "SD"] if several else []), *(["last epoch"] if ends else []),
         "majority", *(f"always {label}" for label in always),
@@ -122,7 +124,7 @@ def _worth(found: Trained) -> Iterator[str]:
     yield from _header(["label", "n", "found", "interval", "given", "right", "interval"])
     by = {(figure.name, figure.label): figure for figure in found.figures}
     for label in found.labels:
-        recall, precision = by["recall", label], by["precision", label]
+        recall, precision = by[FOUND, label], by[RIGHT, label]
         yield _row([
             label, recall.n if recall.n >= RANKABLE else f"{recall.n}, few", _number(recall.value), _interval(recall),
             precision.n, _number(precision.value), _interval(precision),

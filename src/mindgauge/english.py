@@ -1,26 +1,15 @@
-"""Numbers and words as a reader of a report meets them: numbers as everywhere (`rounding`), names as words."""
+"""English: names as words, lists and clauses as a sentence has them. Numbers: `rounding`."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from mindgauge.rounding import NONE, count, decimal, interval, percent, plural, points, precise
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.records import Value
 
-__all__ = [
-    "FEW", "NONE", "SMALL", "count", "decimal", "ended", "first_sentence", "interval", "named", "percent", "plural", "points",
-    "precise", "sentence", "words",
-]  # fmt: skip
-
-FEW = 5
-"""Below this many conversations a bootstrap interval is not drawn: it would look far too narrow."""
-SMALL = 30
-"""Below this many conversations the text says that intervals are wide."""
 _MINUS = re.compile(r"(?<![\w.)-])-(?=\d)")
 _LANGUAGES = {"en": "English", "zh": "Chinese", "de": "German", "es": "Spanish", "fr": "French"}
 
