@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from mindgauge.errors import EndpointError, MindgaugeError, UsageError
 from mindgauge.exports.folder import MANIFEST, Folder, holds_other, remove_abandoned
+from mindgauge.redaction import addresses, redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +62,7 @@ class Address(Folder):
             UsageError: it holds anything but an earlier export as it was written, or one that was stopped.
             EndpointError: it cannot be reached.
         """
-        self.out = re.sub(r"(?<=://)[^/]*@", "", out)  # no password in what is shown
+        self.out = addresses.bare(out)  # no password in what is shown
         self.written = []
         with _in_words(self.out):
             from fsspec.core import url_to_fs
@@ -175,7 +176,7 @@ def _in_words(out: str, then: str = "nothing was exported") -> Iterator[None]:
 
 def _said(out: str, error: Exception, then: str) -> MindgaugeError:
     protocol = out.partition("://")[0].rpartition("::")[2]
-    said = " ".join(str(error).split())[:200] or type(error).__name__
+    said = redacted(" ".join(str(error).split()))[:200] or type(error).__name__
     kind = type(error).__name__
     failure: type[MindgaugeError] = UsageError
     if isinstance(error, ImportError):
