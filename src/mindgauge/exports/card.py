@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import jinja2
 
+from mindgauge import markdown
 from mindgauge.exports.evaluations import OUT_OF_RANGE
 
 if TYPE_CHECKING:
@@ -31,8 +32,9 @@ def render(benchmark: Benchmark, parts: Sequence[Part], licence: str, *, loaded:
     ident = words.lower().replace(" ", "-")
     template = jinja2.Environment(
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701 - Markdown, not HTML
+        autoescape=False,  # noqa: S701 - Markdown, not HTML; the filters escape
     )  # fmt: skip
+    template.filters |= {"text": markdown.text, "code": markdown.code, "link": markdown.link}
     template.filters["yaml"] = lambda text: json.dumps(text, ensure_ascii=False)  # JSON strings are YAML strings
     source = (Path(__file__).parent / "card.md.j2").read_text(encoding="utf-8")
     return template.from_string(source).render(
