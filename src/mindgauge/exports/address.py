@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 UNFINISHED = "checksums/unfinished.json"
 _DRAFT = "mindgauge-export-"
+_OWN = {UNFINISHED, MANIFEST}
+_PART = re.compile(r"(?:[^/=]+=[^/]*/)*part-\d{5,}\.parquet")
 _AGAIN = "what was sent is marked as unfinished; run the same command again"
 
 
@@ -130,7 +132,7 @@ class Address(Folder):
         tops = {MANIFEST.partition("/")[0]}
         if UNFINISHED in sizes:
             tops.update(self._read(UNFINISHED).get("unfinished", ()))
-            strangers = [name for name in sizes if name.partition("/")[0] not in tops]
+            strangers = [name for name in sizes if not (name in _OWN or _may_be_ours(name, tops))]
         else:
             listed = self._read(MANIFEST).get("files", {}) if MANIFEST in sizes else {}
             strangers = [
@@ -172,6 +174,12 @@ def _in_words(out: str, then: str = "nothing was exported") -> Iterator[None]:
         raise
     except Exception as error:
         raise _said(out, error, then) from error
+
+
+def _may_be_ours(name: str, tops: set[str]) -> bool:
+    """Say whether an export that was stopped may have sent a file: its name is one of those that it said it would use."""
+    top, slash, rest = name.partition("/")
+    return top in tops and (not slash or _PART.fullmatch(rest) is not None)
 
 
 def _said(out: str, error: Exception, then: str) -> MindgaugeError:
