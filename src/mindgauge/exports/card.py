@@ -26,8 +26,16 @@ _KNOWN = frozenset({
 _ORDER = ("responses", "human_raw_scores", "sampled_review_sets")
 
 
-def render(benchmark: Benchmark, parts: Sequence[Part], licence: str, *, loaded: bool) -> str:
-    """Write the card. `licence` is what the user publishes under; this program does not know it."""
+def render(benchmark: Benchmark, parts: Sequence[Part], licence: str, *, loaded: bool, hidden: int = 0) -> str:
+    """Write the card.
+
+    Args:
+        benchmark: whose replies.
+        parts: the tables.
+        licence: what the user publishes under; this program does not know it.
+        loaded: whether the run was read from the authors' files.
+        hidden: how many messages are restricted, so that nothing stands here that may quote them.
+    """
     words = " ".join(licence.split())
     ident = words.lower().replace(" ", "-")
     template = jinja2.Environment(
@@ -44,6 +52,7 @@ def render(benchmark: Benchmark, parts: Sequence[Part], licence: str, *, loaded:
         licence_id=ident if ident in _KNOWN else "other",
         configs=_configs(parts),
         loaded=loaded,
+        hidden=hidden,
         out_of_range=OUT_OF_RANGE,
     )
 
