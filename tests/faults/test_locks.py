@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.faults.campaign import PROGRAM, Work, account, command, finish, made, one_line, start, verb
+from tests.faults.campaign import PROGRAM, Work, account, command, finish, made, one_line, record, start, verb
 from tests.faults.server import Server
 
 if TYPE_CHECKING:
@@ -64,7 +64,14 @@ def test_two_commands_do_not_both_pay_where_locks_do_nothing(tmp_path: Path, shi
     assert server.calls == 0
     assert not list(tmp_path.glob("run.lock.*")), "what was made for the probe is gone"
     finish(arguments)
-    assert account(server, tmp_path, Work(30)).paid == 60
+    found = account(server, tmp_path, Work(30))
+    assert found.paid == 60
+    record(
+        "Locks that do nothing",
+        "the same command twice at once where every lock is granted, then once where locks hold",
+        found,
+        "one line, exit 2 for both, nothing paid; then finished",
+    )
 
 
 @pytest.mark.parametrize("locks", ["ENOLCK", "nothing"])
