@@ -143,6 +143,9 @@ def _named() -> dict[str, Form]:
         "docker": Form(f'{{"auths": {{"h": {{"auth": "{BASIC}"}}}}}}', (BASIC,), '"auths"'),
         "GCP": Form(json.dumps({"type": "service_account", "private_key": _pem("", "\n")}), (BODY,), "service_account"),
         "what a server says": Form(f"Incorrect API key provided: {BODY}. See the page", (BODY,), "See the page"),
+        "a short secret": Form("secret=hunter2 port=1", ("hunter2",), "port=1"),
+        "a short token": Form('{"token": "hunter2", "model": "m"}', ("hunter2",), '"model": "m"}'),
+        "in words": Form(f"your key is {BODY} here", (BODY,), " here"),
         "URL-coded": Form(f"body=api_key%3D{word}&x=1", (word,), "x=1"),
     }  # fmt: skip
 

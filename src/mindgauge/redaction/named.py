@@ -138,7 +138,11 @@ def _secret(text: str, name: re.Match[str], kind: str, found: _Found, *, stated:
     if re.fullmatch(r"\d{1,7}", value):
         return False
     if kind == "token":
-        return stated or plausible(value) or (found.quoted and len(value) >= 20 and not re.search(r"\s", value))
+        return (
+            stated
+            or plausible(value, 6 if found.quoted or "=" in name["sep"] else 8)
+            or (found.quoted and len(value) >= 20 and not re.search(r"\s", value))
+        )
     if stated:
         return not name["name"].startswith("-") or _single(name["name"]) or plausible(value)
     return random(value)

@@ -25,7 +25,7 @@ _ISSUED = re.compile(
 """Tokens whose issuers gave them a beginning of their own."""
 _HOOK = re.compile(r"(hooks\.slack\.com/(?:services|workflows)/|discord(?:app)?\.com/api/webhooks/)[\w/-]+")
 _BEARER = re.compile(r"(?i)\b((?:bearer|api-?key|token)\s+)([\w.~+/=-]{8,})")
-_SAID = re.compile(r"(?i)(\b(?:key|token|secret|password)(?: \w{1,20}){1,2}[:=] ?['\"]?)([\w.~+/=-]{12,})")
+_SAID = re.compile(r"(?i)(\b(?:key|token|secret|password)(?: \w{1,20}){0,2}(?:[:=]| is) ?['\"]?)([\w.~+/=-]{12,})")
 """As servers complain: `Incorrect API key provided: …`."""
 _BASIC = re.compile(r"(?i)\b(basic\s+)([A-Za-z0-9+/_-]{6,}={0,2})")
 
@@ -40,9 +40,9 @@ def hidden(text: str) -> str:
     return _BEARER.sub(lambda m: m[1] + (HIDDEN if plausible(m[2]) else m[2]), text)
 
 
-def plausible(value: str) -> bool:
+def plausible(value: str, shortest: int = 8) -> bool:
     """Say whether a value that stands where a secret would may be one: letters and digits, or capitals within."""
-    return len(value) >= 8 and bool(
+    return len(value) >= shortest and bool(
         (re.search(r"\d", value) and re.search(r"[A-Za-z]", value)) or re.search(r"[a-z][A-Z]", value)
     )
 
