@@ -11,7 +11,7 @@ import pytest
 from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.records import Evidence, Exchange, Message, RaterKind, Rating, Reply, Sample, Status, Usage, digest
 from mindgauge.store import Store
-from mindgauge.store.opening import writer
+from mindgauge.store.locks import writer
 
 if TYPE_CHECKING:
     from pathlib import Path

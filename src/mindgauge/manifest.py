@@ -15,6 +15,7 @@ import tomli_w
 
 from mindgauge import private
 from mindgauge.errors import UsageError
+from mindgauge.redaction import redacted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,8 +47,21 @@ def read(folder: Path) -> dict[str, Any]:
 
 
 def write(folder: Path, content: dict[str, Any]) -> None:
-    """Replace a run's manifest in one step, so that a kill leaves the old one or the new one."""
-    private.write(folder / "manifest.toml", tomli_w.dumps(content))
+    """Replace a run's manifest in one step, so that a kill leaves the old one or the new one; what it says has no secrets.
+
+    Its plan stays as it is, since later commands are held against it; what addresses hold there was taken out before.
+    """
+    private.write(
+        folder / "manifest.toml", tomli_w.dumps({k: v if k == "plan" else _clean(v) for k, v in content.items()})
+    )
+
+
+def _clean(content: Any) -> Any:
+    if isinstance(content, str):
+        return redacted(content)
+    if isinstance(content, dict):
+        return {key: _clean(value) for key, value in content.items()}
+    return [_clean(value) for value in content] if isinstance(content, list | tuple) else content
 
 
 def begin(folder: Path, plan: dict[str, Any], command: str) -> dict[str, Any]:

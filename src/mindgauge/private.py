@@ -11,6 +11,7 @@ import errno
 import os
 import re
 import secrets
+import shutil
 import stat
 from typing import IO, TYPE_CHECKING
 
@@ -144,6 +145,29 @@ def refuse_link(path: Path) -> None:
         raise UsageError(
             f"{path}: a link, which nothing of Mindgauge writes through; remove it, or name where it leads"
         )
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copy a file to a place of ours, where it stands when all of it is there.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    with source.open("rb") as content, written(target) as file:
+        shutil.copyfileobj(content, file)
+
+
+def remove(folder: Path) -> None:
+    """Remove what we wrote into a folder, and the folder if nothing else is in it.
+
+    Raises:
+        OSError: it cannot be removed.
+    """
+    for path in folder.iterdir():
+        if _OURS.fullmatch(path.name) and (path.is_symlink() or path.is_file()):
+            path.unlink()
+    with contextlib.suppress(OSError):
+        folder.rmdir()
 
 
 def copy_files(source: Path, target: Path) -> None:

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 import mindgauge
 from mindgauge.models import completion
 from mindgauge.models.spec import Settings
-from mindgauge.redaction import _GAP, HIDDEN, _without_gaps, in_use, redacted, without
+from mindgauge.redaction import HIDDEN, in_use, redacted, without
+from mindgauge.redaction.echoes import _GAP, _without_gaps
 from tests.attacks.echoes import FORMS, KEY
 from tests.batch_stub import BatchStub
 from tests.conftest import obliging

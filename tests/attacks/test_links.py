@@ -13,7 +13,7 @@ from mindgauge.annotation import location
 from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.rubric import Rubric
 from mindgauge.store import Store
-from mindgauge.store.opening import writer
+from mindgauge.store.locks import writer
 from mindgauge.store.textless import TextlessStore
 from mindgauge.verbs.salvage import salvage
 

@@ -17,6 +17,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from mindgauge.annotation.sharing import Ended, Outcome, Shared
 from mindgauge.errors import MindgaugeError, UsageError
+from mindgauge.redaction import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,14 +57,14 @@ class Database:
             parsed = make_url(url)
         except ArgumentError as error:
             raise UsageError(
-                f"{url!r} is no database URL; write postgresql://USER@HOST/NAME, or leave it out for a file"
+                f"{redacted(url)!r} is no database URL; write postgresql://USER@HOST/NAME, or leave it out for a file"
             ) from error
         self.sqlite = parsed.get_backend_name() == "sqlite"
         if not self.sqlite and parsed.get_backend_name() != "postgresql":
             raise UsageError(f"{parsed.get_backend_name()}: labels are kept in SQLite or PostgreSQL; give such a URL")
         if not self.sqlite:
             parsed = parsed.set(drivername="postgresql+pg8000")
-        self.name = parsed.render_as_string(hide_password=True)
+        self.name = redacted(parsed.render_as_string(hide_password=True))
         self._file = Path(parsed.database) if self.sqlite and parsed.database else None
         self._inode: int | None = None
         self._turn = threading.Lock()

@@ -10,6 +10,7 @@ import tomli_w
 from mindgauge import private
 from mindgauge.annotation.database import Database
 from mindgauge.errors import UsageError
+from mindgauge.store import locks
 from mindgauge.store.opening import names_another
 
 if TYPE_CHECKING:
@@ -24,12 +25,13 @@ def database(folder: Path, url: str) -> Database:
     """Return the database of a new project; a file in its folder if no URL is given.
 
     Raises:
-        UsageError: a project is in the folder already, or the URL is none.
+        UsageError: a project is in the folder already, the URL is none, or a file in it would be locked by nothing.
     """
     if (folder / FILE).exists():
         raise UsageError(f"{folder}: an annotation project is here already; choose another folder, or serve this one")
     private.folder(folder)
     if not url:  # SQLite gives its log and its index the mode of the file
+        locks.check(folder)
         private.new(folder / _OWN)
     return Database(_address(folder, url or f"{_SQLITE}{_OWN}"))
 
@@ -43,7 +45,7 @@ def read(folder: Path) -> Database:
     """Return the database of the project in a folder.
 
     Raises:
-        UsageError: there is none, its file is damaged, or the labels are gone.
+        UsageError: there is none, its file is damaged, the labels are gone, or nothing would lock them.
     """
     path = folder / FILE
     try:
@@ -59,6 +61,7 @@ def read(folder: Path) -> Database:
         raise UsageError(f"{folder / url.removeprefix(_SQLITE)}: the labels are gone; put the file back from a copy")
     if url.startswith(_SQLITE):
         private.folder(folder)
+        locks.check(folder)
         private.refuse_link(folder / url.removeprefix(_SQLITE))
     if url.startswith(_SQLITE) and (journal := names_another(folder / url.removeprefix(_SQLITE))):
         raise UsageError(

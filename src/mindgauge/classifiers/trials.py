@@ -199,7 +199,7 @@ def move(folder: Path, trial: Trial, out: Path) -> None:
         UsageError: they were put there by an earlier command, and are gone.
     """
     for path in sorted((folder / name(trial.seed, trial.fold) / MODEL).glob("*")):
-        shutil.copyfile(path, out / path.name)
+        private.copy(path, out / path.name)
     if not (out / tfidf.WEIGHTS).is_file():
         raise UsageError(
             f"{out}: its {tfidf.WEIGHTS} is gone; delete the folder and train again, or choose another --out"

@@ -27,6 +27,10 @@ def export(
         typer.Option(metavar="COLUMN,…", help="With parquet: a folder for each value, for example benchmark,rater."),
     ] = None,
     rows_per_file: Annotated[int | None, typer.Option(min=1, help="With parquet; 100,000 if not given.")] = None,
+    show_texts: Annotated[
+        bool,
+        typer.Option("--show-texts", help="With hub: also what was said of restricted messages, which quotes them."),
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """Write a run in another tool's format."""
@@ -35,6 +39,7 @@ def export(
     written = verb(
         run, to=to, out=out, licence=licence, unsafe=unsafe,
         partition_by=options.several(partition_by or []), rows_per_file=rows_per_file,
+        show_texts=show_texts,
     )  # fmt: skip
     if json:
         render.as_json(written)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mindgauge import rounding
 from mindgauge.cli import terminal
 from mindgauge.errors import MindgaugeError
-from mindgauge.redaction import redacted
+from mindgauge.redaction import redacted, redacted_command
 from mindgauge.rounding import dollars, megabytes, seconds, write
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ WRONG, RIGHT = "wrong", "right"
 
 def command() -> str:
     """Return what the user typed, for the manifest, without secrets."""
-    return redacted(shlex.join(["mindgauge", *sys.argv[1:]]))
+    return redacted_command(["mindgauge", *sys.argv[1:]])
 
 
 def as_json(result: object) -> None:
@@ -54,7 +53,7 @@ def _path(value: object) -> str:
 
 def notice(line: str) -> None:
     """Say something before the work begins, where it does not mix with the result."""
-    print(f"Note: {line}", file=sys.stderr)
+    print(redacted(f"Note: {line}"), file=sys.stderr)
 
 
 @contextlib.contextmanager

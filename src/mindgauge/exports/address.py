@@ -19,12 +19,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from mindgauge.errors import EndpointError, MindgaugeError, UsageError
 from mindgauge.exports.folder import MANIFEST, Folder, holds_other, remove_abandoned
+from mindgauge.redaction import addresses, redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 UNFINISHED = "checksums/unfinished.json"
 _DRAFT = "mindgauge-export-"
+_OWN = {UNFINISHED, MANIFEST}
+_PART = re.compile(r"(?:[^/=]+=[^/]*/)*part-\d{5,}\.parquet")
 _AGAIN = "what was sent is marked as unfinished; run the same command again"
 
 
@@ -61,7 +64,7 @@ class Address(Folder):
             UsageError: it holds anything but an earlier export as it was written, or one that was stopped.
             EndpointError: it cannot be reached.
         """
-        self.out = re.sub(r"(?<=://)[^/]*@", "", out)  # no password in what is shown
+        self.out = addresses.bare(out)  # no password in what is shown
         self.written = []
         with _in_words(self.out):
             from fsspec.core import url_to_fs
@@ -129,7 +132,7 @@ class Address(Folder):
         tops = {MANIFEST.partition("/")[0]}
         if UNFINISHED in sizes:
             tops.update(self._read(UNFINISHED).get("unfinished", ()))
-            strangers = [name for name in sizes if name.partition("/")[0] not in tops]
+            strangers = [name for name in sizes if not (name in _OWN or _may_be_ours(name, tops))]
         else:
             listed = self._read(MANIFEST).get("files", {}) if MANIFEST in sizes else {}
             strangers = [
@@ -173,9 +176,15 @@ def _in_words(out: str, then: str = "nothing was exported") -> Iterator[None]:
         raise _said(out, error, then) from error
 
 
+def _may_be_ours(name: str, tops: set[str]) -> bool:
+    """Say whether an export that was stopped may have sent a file: its name is one of those that it said it would use."""
+    top, slash, rest = name.partition("/")
+    return top in tops and (not slash or _PART.fullmatch(rest) is not None)
+
+
 def _said(out: str, error: Exception, then: str) -> MindgaugeError:
     protocol = out.partition("://")[0].rpartition("::")[2]
-    said = " ".join(str(error).split())[:200] or type(error).__name__
+    said = redacted(" ".join(str(error).split()))[:200] or type(error).__name__
     kind = type(error).__name__
     failure: type[MindgaugeError] = UsageError
     if isinstance(error, ImportError):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import jinja2
 
+from mindgauge import markdown
 from mindgauge.exports.evaluations import OUT_OF_RANGE
 
 if TYPE_CHECKING:
@@ -25,14 +26,23 @@ _KNOWN = frozenset({
 _ORDER = ("responses", "human_raw_scores", "sampled_review_sets")
 
 
-def render(benchmark: Benchmark, parts: Sequence[Part], licence: str, *, loaded: bool) -> str:
-    """Write the card. `licence` is what the user publishes under; this program does not know it."""
+def render(benchmark: Benchmark, parts: Sequence[Part], licence: str, *, loaded: bool, hidden: int = 0) -> str:
+    """Write the card.
+
+    Args:
+        benchmark: whose replies.
+        parts: the tables.
+        licence: what the user publishes under; this program does not know it.
+        loaded: whether the run was read from the authors' files.
+        hidden: how many messages are restricted, so that nothing stands here that may quote them.
+    """
     words = " ".join(licence.split())
     ident = words.lower().replace(" ", "-")
     template = jinja2.Environment(
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701 - Markdown, not HTML
+        autoescape=False,  # noqa: S701 - Markdown, not HTML; the filters escape
     )  # fmt: skip
+    template.filters |= {"text": markdown.text, "code": markdown.code, "link": markdown.link}
     template.filters["yaml"] = lambda text: json.dumps(text, ensure_ascii=False)  # JSON strings are YAML strings
     source = (Path(__file__).parent / "card.md.j2").read_text(encoding="utf-8")
     return template.from_string(source).render(
@@ -42,6 +52,7 @@ def render(benchmark: Benchmark, parts: Sequence[Part], licence: str, *, loaded:
         licence_id=ident if ident in _KNOWN else "other",
         configs=_configs(parts),
         loaded=loaded,
+        hidden=hidden,
         out_of_range=OUT_OF_RANGE,
     )
 

@@ -95,8 +95,15 @@ class Book:
     `plain` says whether the layout's own columns are enough.
     """
 
-    def __init__(self, benchmark: Benchmark, words: Words) -> None:
-        self.benchmark, self.words = benchmark, words
+    def __init__(self, benchmark: Benchmark, words: Words, shown: frozenset[str] | None = None) -> None:
+        """Take a run.
+
+        Args:
+            benchmark: whose replies were rated.
+            words: what was said of them.
+            shown: the samples whose replies and reasons may be passed on; None for all.
+        """
+        self.benchmark, self.words, self._shown = benchmark, words, shown
         criteria = benchmark.rubric.criteria
         self.plain = len(criteria) == 1 and all(isinstance(value, int) for value in criteria[0].values)
         self._criteria = {criterion.name: criterion for criterion in criteria}
@@ -134,6 +141,14 @@ class Book:
         if rating.status is Status.NOT_APPLICABLE and (criterion.not_applicable or criterion.applies):
             return NOT_APPLICABLE
         return STATUSES[rating.status]
+
+    def shows(self, placed: Placed) -> bool:
+        """Say whether a reply, and what was said of it, may be passed on."""
+        return self._shown is None or placed.sample.id in self._shown
+
+    def reply(self, placed: Placed) -> str | None:
+        """Return what a reply says; None where it is restricted."""
+        return self.words.reply(placed) if self.shows(placed) else None
 
     def raw_output(self, rating: Rating) -> str | None:
         """Return what the rater wrote: a judge's text, or a released value as canonical JSON."""
@@ -202,8 +217,8 @@ def _raw_row(book: Book, placed: Placed, rating: Rating) -> Row:
         "evaluation_run": rating.run,
         "score": book.score(rating),
         "score_status": book.status(rating),
-        "explanation": rating.rationale or None,
-        "raw_output": book.raw_output(rating),
+        "explanation": (rating.rationale or None) if book.shows(placed) else None,
+        "raw_output": book.raw_output(rating) if book.shows(placed) else None,
         "source_file": file_only(origin.get("source_file")),
         "source_row": origin.get("source_row"),
     }
@@ -264,7 +279,7 @@ def human_rows(book: Book, rated: Iterable[Pair], annotator: str, labels: dict[s
             "annotator": annotator,
             "score": rating.value if isinstance(rating.value, int | float) else book.score(rating),
             "label": labels[placed.response_id],
-            "response_text": book.words.reply(placed),
+            "response_text": book.reply(placed),
             "source_file": file_only(rating.provenance.get("source_file")) if own_name else None,
             "source_row": rating.provenance.get("source_row") if own_name else None,
         }

@@ -1,6 +1,8 @@
 """The folder an export goes to: written whole or not at all, with the digest of every file, and never over a stranger's.
 
 A folder is ours as long as it holds exactly what its `checksums/sha256_manifest.json` lists: only then is it replaced.
+Making an export takes time, in which others may put something into the old one. So that is moved aside, looked at once
+more, and put back if it is not ours any more; of one that is, the listed files are removed, and nothing else.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import json
 import os
 import shutil
 import socket
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -20,7 +23,7 @@ from mindgauge import private
 from mindgauge.errors import MindgaugeError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     import polars as pl
@@ -49,6 +52,8 @@ class Folder:
         self.out = str(out.resolve())
         self.written: list[Written] = []
         self._target = out.resolve()
+        self._aside = self._target.with_name(f".{self._target.name}.{socket.gethostname()}~.{os.getpid()}")
+        self._recover()
         stranger = _stranger(self._target)
         if stranger is not None:
             raise holds_other(str(out), stranger)
@@ -56,9 +61,7 @@ class Folder:
 
     def __enter__(self) -> Self:
         try:
-            # Those of other machines may still be written.
-            here = f".{glob.escape(self._target.name)}.{glob.escape(socket.gethostname())}.*"
-            remove_abandoned(self._target.parent.glob(here))
+            remove_abandoned(self._beside())
             self._draft.mkdir(mode=0o700, parents=True)
         except OSError as error:
             raise UsageError(f"{self.out}: cannot write here ({error.strerror})") from error
@@ -123,9 +126,38 @@ class Folder:
         self._list()
         for path in self._draft.rglob("*"):
             private.close(path)
-        if self._target.exists():
-            shutil.rmtree(self._target)
-        self._draft.rename(self._target)
+        if not self._target.exists():
+            self._draft.rename(self._target)
+            return
+        self._target.rename(self._aside)
+        stranger = _stranger(self._aside)
+        if stranger is None:
+            try:
+                self._draft.rename(self._target)
+            except OSError:  # somebody made a folder in its place
+                with contextlib.suppress(OSError):
+                    self._aside.rename(self._target)
+                raise
+            remove_listed(self._aside)
+            return
+        self._aside.rename(self._target)
+        raise UsageError(
+            f"{self.out}: {stranger} was put there, or changed, while the export was made; nothing was exported, choose "
+            "another --out"
+        )
+
+    def _recover(self) -> None:
+        """Put back the earlier export that a killed one had moved aside, or remove it where its place is taken."""
+        for aside in abandoned(self._beside("~")):
+            if not self._target.exists():
+                aside.rename(self._target)
+            elif _stranger(aside) is None:
+                remove_listed(aside)
+
+    def _beside(self, mark: str = "") -> Iterator[Path]:
+        """Return what exports to this place left beside it on this machine; those of other machines may still be written."""
+        here = f".{glob.escape(self._target.name)}.{glob.escape(socket.gethostname())}{mark}.*"
+        return self._target.parent.glob(here)
 
 
 def holds_other(out: str, stranger: str) -> UsageError:
@@ -134,13 +166,29 @@ def holds_other(out: str, stranger: str) -> UsageError:
 
 
 def remove_abandoned(drafts: Iterable[Path]) -> None:
-    """Remove what killed exports left: drafts whose names end with `.` and the number of a process that is gone."""
-    for draft in drafts:
+    """Remove what killed exports left: drafts, which nobody else has reason to write in."""
+    for draft in abandoned(drafts):
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def abandoned(folders: Iterable[Path]) -> Iterator[Path]:
+    """Yield those folders whose names end with `.` and the number of a process that is gone."""
+    for folder in list(folders):
         with contextlib.suppress(ValueError, PermissionError):
             try:
-                os.kill(int(draft.name.rpartition(".")[2]), 0)
+                os.kill(int(folder.name.rpartition(".")[2]), 0)
             except ProcessLookupError:
-                shutil.rmtree(draft, ignore_errors=True)
+                yield folder
+
+
+def remove_listed(folder: Path) -> None:
+    """Remove the files of an export, and the folders that are empty then; what somebody else put there stays."""
+    for name in [*_listed(folder), MANIFEST]:
+        path = folder / name
+        path.unlink(missing_ok=True)
+        for parent in path.relative_to(folder).parents:
+            with contextlib.suppress(OSError):  # not empty yet, or never
+                (folder / parent).rmdir()
 
 
 def _stranger(folder: Path) -> str | None:
@@ -149,17 +197,31 @@ def _stranger(folder: Path) -> str | None:
         return None
     if not folder.is_dir():
         return "a file"
-    try:
-        listed = json.loads((folder / MANIFEST).read_bytes())["files"]
-    except (OSError, ValueError, KeyError, TypeError):
-        listed = {}
-    for path in sorted(p for p in folder.rglob("*") if p.is_symlink() or not p.is_dir()):
-        if listed and path == folder / MANIFEST:
-            continue
+    listed = _listed(folder)
+    ours = {parent.as_posix() for name in [*listed, MANIFEST] for parent in PurePosixPath(name).parents}
+    for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if path.is_symlink() or name not in listed or listed[name].get("sha256") != _sha256(path):
+        if path.is_symlink():
+            return name
+        if path.is_dir():
+            if name not in ours:
+                return name
+        elif not (listed and name == MANIFEST) and (name not in listed or listed[name] != _sha256(path)):
             return name
     return None
+
+
+def _listed(folder: Path) -> dict[str, str]:
+    """Return the digests of the files that an export's manifest lists; nothing where there is none, or none of ours."""
+    path = folder / MANIFEST
+    if path.is_symlink() or path.parent.is_symlink():
+        return {}
+    try:
+        files = json.loads(path.read_bytes())["files"]
+        listed = {str(name): str(files[name]["sha256"]) for name in files}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return {}
+    return {} if any(".." in PurePosixPath(name).parts or name.startswith("/") for name in listed) else listed
 
 
 def _sha256(path: Path) -> str:

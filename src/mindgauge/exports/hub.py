@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
+from mindgauge.benchmark.restricted import open_samples
 from mindgauge.errors import UsageError
 from mindgauge.exports import card, metadata
 from mindgauge.exports.evaluations import HUMAN, REVIEW, Book, frame, human_rows, judged, raw_model
@@ -57,13 +58,30 @@ class Contents(NamedTuple):
         return file_names(p.reply.model for p in self.placed)
 
 
-def write(folder: Folder, store: Store, benchmark: Benchmark, manifest: dict[str, Any], licence: str) -> None:
-    """Write an open benchmark's part of a run, one table after the other.
+def write(
+    folder: Folder,
+    store: Store,
+    benchmark: Benchmark,
+    manifest: dict[str, Any],
+    licence: str,
+    *,
+    show_texts: bool = False,
+) -> int:
+    """Write an open benchmark's part of a run, one table after the other; return how many samples are told by ids alone.
+
+    Args:
+        folder: where to.
+        store: of the run.
+        benchmark: whose part.
+        manifest: of the run.
+        licence: what is published under.
+        show_texts: whether replies to restricted messages, and reasons about them, are written, too.
 
     Raises:
         UsageError: there are no replies.
     """
-    contents = _contents(store, benchmark)
+    contents = _contents(store, benchmark, None if show_texts else open_samples(benchmark, manifest))
+    hidden = len({p.sample.id for p in contents.placed if not contents.book.shows(p)})
     parts = []
     for part, rows in _tables(contents):
         folder.parquet(part.file, rows)
@@ -71,13 +89,16 @@ def write(folder: Folder, store: Store, benchmark: Benchmark, manifest: dict[str
     parts.sort(key=lambda part: part.file)
     folder.written.sort(key=lambda written: written.file)
     rated = contents.rated
-    folder.json("metadata/export_summary.json", metadata.summary(parts, rated.left_out, benchmark, manifest))
+    folder.json("metadata/export_summary.json", metadata.summary(parts, rated.left_out, benchmark, manifest, hidden))
     folder.json("metadata/normalization.json", metadata.normalization(contents.placed, contents.labels, contents.book))
     folder.json("metadata/provenance.json", metadata.provenance(parts, rated.instruments, benchmark, manifest))
-    folder.text("README.md", card.render(benchmark, parts, licence, loaded=bool(manifest["plan"].get("loaded"))))
+    folder.text(
+        "README.md", card.render(benchmark, parts, licence, loaded=bool(manifest["plan"].get("loaded")), hidden=hidden)
+    )
+    return hidden
 
 
-def _contents(store: Store, benchmark: Benchmark) -> Contents:
+def _contents(store: Store, benchmark: Benchmark, shown: frozenset[str] | None) -> Contents:
     placed = place(store, benchmark)
     if not placed:
         raise UsageError(f"{store.folder}: no replies to {benchmark.name} in this run, so there is nothing to export")
@@ -85,7 +106,7 @@ def _contents(store: Store, benchmark: Benchmark) -> Contents:
     by_row = rated.labels()
     labels = {p.response_id: p.sample.tags.get(benchmark.protocol or "category") for p in placed}
     labels |= {p.response_id: by_row[p.reply.id] for p in placed if p.reply.id in by_row}
-    return Contents(Book(benchmark, Words(store, benchmark.name)), placed, labels, rated)
+    return Contents(Book(benchmark, Words(store, benchmark.name), shown), placed, labels, rated)
 
 
 def _tables(contents: Contents) -> Iterator[Table]:
@@ -185,7 +206,7 @@ def _response_row(contents: Contents, placed: Placed) -> Row:
         "answer_model_raw": raw_model(placed),
         "answer_model": reply.model,
         "answer_run": reply.run,
-        "response_text": contents.book.words.reply(placed),
+        "response_text": contents.book.reply(placed),
         "response_is_json": bool(origin.get("is_json", False)),
         "refusal": reply.status is Status.REFUSED,
         "tokens": tokens if isinstance(tokens, int) else None,

@@ -98,9 +98,9 @@ class Joins:
 
 
 def summary(
-    parts: Sequence[Part], left_out: dict[str, int], benchmark: Benchmark, manifest: dict[str, Any]
+    parts: Sequence[Part], left_out: dict[str, int], benchmark: Benchmark, manifest: dict[str, Any], hidden: int
 ) -> dict[str, Any]:
-    """Count rows, nulls and ids per config, and list what has no place in the layout."""
+    """Count rows, nulls and ids per config, and list what has no place in the layout, or is restricted (`hidden`)."""
     configs: dict[str, Any] = {}
     for name in dict.fromkeys(part.config for part in parts):
         mine = [part for part in parts if part.config == name]
@@ -124,6 +124,10 @@ def summary(
             "count": len(elsewhere),
             "why": "replies of which only those chosen for people are known: they are no sample of their model, "
             "so they stand in human_raw_scores and sampled_review_sets, not in responses",
+        },
+        "texts_left_out": {
+            "messages": hidden,
+            "why": "restricted by those who released them: of replies to them, and of reasons, ids and values stand here",
         },
         "ratings_left_out": left_out,
         "notes": manifest.get("notes", []),

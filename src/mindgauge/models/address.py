@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
-import re
 from typing import NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 from mindgauge.errors import UsageError
+from mindgauge.redaction import addresses
 
 SCHEMES = ("http://", "https://")
-_SECRETS = re.compile(r"(?<=//)[^/?#]*@")
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -33,7 +32,7 @@ def servers(spec: str) -> tuple[list[str], str]:
     Raises:
         UsageError: an address is none or stands there twice, or there is not exactly one name.
     """
-    parts = [part.strip() for part in _SECRETS.sub("", spec).split(",")]
+    parts = [part.strip() for part in addresses.bare(spec).split(",")]
     urls = list(map(base, parts))
     names = [part.partition("#")[2].strip() for part in parts]
     listed = ",".join(urls)
@@ -57,7 +56,7 @@ def base(address: str) -> str:
     Raises:
         UsageError: it is none.
     """
-    address, _, _ = _SECRETS.sub("", address.strip()).partition("#")
+    address, _, _ = addresses.bare(address.strip()).partition("#")
     if not address:
         raise UsageError("an address is missing beside a comma; write http://A:8000/v1,http://B:8000/v1#NAME")
     if not address.startswith(SCHEMES) or any(c in ", " or not c.isprintable() for c in address):

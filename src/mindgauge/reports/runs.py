@@ -12,6 +12,7 @@ import polars as pl
 from mindgauge.analysis import baselines, frame, stated, unsafe
 from mindgauge.analysis.score import Score, Scores, open_run, score
 from mindgauge.benchmark import Benchmark
+from mindgauge.benchmark.restricted import open_samples
 from mindgauge.reports.content import System
 from mindgauge.reports.standing import Standings, masked, standings
 from mindgauge.rubric import Criterion, Scale
@@ -117,19 +118,11 @@ def read(folder: Path, number: int, *, show_unreliable: bool = False, show_texts
             frame.ratings(store, b),
             frame.replies(store, b),
             stated.means(store, b),
-            None if show_texts else _open_texts(b, manifest),
+            None if show_texts else open_samples(b, manifest),
         )
         for b in benchmarks
     ]
     return Run(folder, store, manifest, masked(scores, found), found, sections)
-
-
-def _open_texts(benchmark: Benchmark, manifest: dict[str, Any]) -> frozenset[str] | None:
-    """Return whose texts may be shown where a run holds restricted ones: ours. None where it holds none."""
-    plan = manifest.get("plan", {})
-    if not benchmark.card.restricted or not (plan.get("data") or plan.get("loaded")):
-        return None
-    return frozenset(sample.id for sample in benchmark.samples(None))
 
 
 def systems(runs: Sequence[Run]) -> list[System]:

@@ -5,10 +5,11 @@ What a claim of the page needs beside it stands beside it here, too: nothing is 
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from mindgauge.english import ended, sentence, words
+from mindgauge.markdown import file
+from mindgauge.markdown import text as plain
 from mindgauge.rounding import NONE, decimal, interval
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def _of_judge(facts: Iterable[str], cards: Iterable[InWords]) -> Iterator[str]:
 def _link(report: Report, page: str) -> str:
     reading = sum(len(chosen.items) for chosen in report.reading)
     return (
-        f"[The whole report]({page}) lists {reading} replies and messages to read first, tables, prompts, and the settings of every model. "
+        f"[The whole report]({file(page)}) lists {reading} replies and messages to read first, tables, prompts, and the settings of every model. "
         f"{report.software}, {report.made[:10]}."
     )
 
@@ -165,8 +166,3 @@ def _score(spot: Spot | None) -> str:
         return NONE
     bounds = f" ({interval(spot.low, spot.high)})" if spot.low is not None else ""
     return f"{decimal(spot.value)}{bounds}"
-
-
-def plain(text: str) -> str:
-    """Make a text stand in Markdown as itself: no markup, no HTML, no new line."""
-    return re.sub(r"([\\`*_\[\]<>|#~])", r"\\\1", " ".join(text.split()))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.reports.passages import passage
+from mindgauge.reports.passages import language_of, passage
 from mindgauge.rounding import plural
 
 if TYPE_CHECKING:
@@ -39,6 +39,13 @@ def chat(section: Section, sample: Sample, quotes: Sequence[str]) -> tuple[list[
     language = sample.tags.get("language", "en")
     said = [passage(m.role, m.content, quotes, language) for m in sample.messages]
     return (said[:-1], said[-1]) if section.benchmark.about_reply else (said, None)
+
+
+def reply(section: Section, sample: Sample, text: str, quotes: Sequence[str]) -> Passage | None:
+    """Return a reply to a sample; None where it may not be shown, since it repeats what it answers."""
+    if section.hides(sample.id):
+        return None
+    return passage("reply", text, quotes, language_of(text, sample.tags.get("language", "en")))
 
 
 def withheld(run: Run, section: Section, sample: str) -> str:

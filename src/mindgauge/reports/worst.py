@@ -10,7 +10,6 @@ from mindgauge.analysis import levels
 from mindgauge.english import words
 from mindgauge.reports import texts
 from mindgauge.reports.content import Reading
-from mindgauge.reports.passages import language_of, passage
 from mindgauge.reports.runs import PERSON, RULE
 from mindgauge.reports.sections import ToRead
 from mindgauge.reports.verdicts import verdicts
@@ -129,11 +128,10 @@ def _replies(runs: Sequence[Run], systems: Sequence[System], chosen: pl.DataFram
         system = next(s for s in systems if (s.run, s.model) == (row["run"], row["model"]))
         given = verdicts(run, section, row["subject"], sample)
         quotes = texts.quoted(given)
-        language = sample.tags.get("language", "en")
         category = words(sample.tags.get("category", ""))
         yield Reading(
             texts.anchor("reply", row["subject"]), category, _summary(given, section), "", system, texts.chat(section, sample, quotes)[0],
-            passage("reply", text, quotes, language_of(text, language)), given, texts.withheld(run, section, sample.id),
+            texts.reply(section, sample, text, quotes), given, texts.withheld(run, section, sample.id),
         )  # fmt: skip
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import sqlite3
-import time
 from typing import TYPE_CHECKING, Any, Self
 
 from mindgauge import private
 from mindgauge.errors import MindgaugeError, UsageError
+from mindgauge.store import locks
 from mindgauge.store.pages import latest
 from mindgauge.store.schema import PARTS, SCHEMA, SCHEMA_VERSION, Part, usual_parts
 
@@ -25,8 +24,6 @@ _CACHE = 64_000
 """Pages at hand, in KiB."""
 _DEFENSIVE = 1010
 """SQLITE_DBCONFIG_DEFENSIVE: the schema cannot be written as if it were a table."""
-_LOOKS = (0.0, 0.02, 0.1)
-"""Seconds between tries to become the writer; who looks whether there is one holds the lock for an instant."""
 _ROWS = 1000
 _NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")
 """How a journal of several databases ends (https://sqlite.org/fileformat2.html, section 3.1)."""
@@ -86,8 +83,13 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
             # A notebook's engine works in a thread of its own.
             db = sqlite3.connect(path, check_same_thread=False, factory=_Connection)
         else:
-            # Where nothing can be written the file is read as it is, unless a killed writer's log belongs to it.
-            readonly = not os.access(path.parent, os.W_OK) and not _log_left(path)
+            # Where nothing can be written or locked the file is read as it is, unless a killed writer's log belongs to it.
+            unlocked = locks.missing(path.parent)
+            readonly = (unlocked or not os.access(path.parent, os.W_OK)) and not _log_left(path)
+            if unlocked and not readonly:
+                raise UsageError(
+                    f"{path.parent}: {locks.NONE}, and a log waits to be read; copy the folder to a disk with locks"
+                )
             uri = f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if readonly else ''}"
             db = sqlite3.connect(uri, uri=True, check_same_thread=False, factory=_Connection)
         db.path = path
@@ -165,44 +167,6 @@ def check_log(path: Path) -> None:
     log = _log_left(path)
     if log is not None and latest(log.read_bytes())[1]:
         raise damaged(path, "its log has commits behind a part that cannot be read")
-
-
-def lock(folder: Path) -> int:
-    """Become the only writer of a run; the kernel lets go when the process ends, however it ends."""
-    try:
-        private.folder(folder)  # what people said is nobody else's to read
-        handle = private.opened(folder / "run.lock", os.O_RDWR | os.O_CREAT)
-    except OSError as error:
-        raise UsageError(f"{folder}: cannot write a run here ({error.strerror})") from error
-    for wait in _LOOKS:
-        time.sleep(wait)
-        with contextlib.suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            break
-    else:
-        holder = os.read(handle, 32).decode(errors="replace").strip()
-        os.close(handle)
-        raise UsageError(
-            f"{folder}: another process ({holder or 'unknown'}) is writing this run; wait for it or choose another --out"
-        )
-    os.ftruncate(handle, 0)
-    os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
-    return handle
-
-
-def writer(folder: Path) -> str | None:
-    """Return the process that is writing a run now, by its id if that is known; None if nobody is."""
-    try:
-        handle = private.opened(folder / "run.lock", os.O_RDONLY)
-    except (OSError, UsageError):
-        return None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return os.read(handle, 32).decode(errors="replace").strip() or "unknown"
-    finally:
-        os.close(handle)
-    return None
 
 
 @contextlib.contextmanager

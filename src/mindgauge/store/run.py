@@ -14,7 +14,8 @@ import msgspec
 
 from mindgauge.errors import UsageError
 from mindgauge.records import Evidence, Exchange, RaterKind, Rating, Reply, Sample, Status, Usage, encode
-from mindgauge.store.opening import check_log, connect, damaged, lock, one_line
+from mindgauge.store.locks import lock
+from mindgauge.store.opening import check_log, connect, damaged, one_line
 from mindgauge.store.parts import Parts
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ of a verdict, stands in a store of its own in `pending/`, which is removed when 
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING
 
 from mindgauge import private
@@ -57,7 +56,7 @@ class TextlessStore(Store):
         except MindgaugeError:
             texts.close()
             if not here:
-                shutil.rmtree(waiting)
+                private.remove(waiting)
             raise
         self._texts = texts
         self._catch_up()
@@ -68,7 +67,7 @@ class TextlessStore(Store):
         error = next((each for each in stopped if isinstance(each, BaseException)), None)
         if error is None:
             with one_line(self.folder / PENDING):
-                shutil.rmtree(self.folder / PENDING)
+                private.remove(self.folder / PENDING)
         elif isinstance(error, MindgaugeError):
             error.args = (f"{error}; texts wait in {self.folder / PENDING}, remove that folder to give them up",)
 

@@ -11,7 +11,6 @@ from mindgauge import manifest, private
 from mindgauge.engine import put_gold
 from mindgauge.errors import UsageError
 from mindgauge.records import digest
-from mindgauge.redaction import redacted
 from mindgauge.rubric import Method
 from mindgauge.store import Store
 from mindgauge.store.textless import PENDING, TextlessStore
@@ -98,7 +97,7 @@ def begun(
         private.folder(folder)  # what people said is nobody else's to read
     store = Store(folder, write=True) if text else TextlessStore(folder)
     try:
-        manifest.begin(folder, whole, redacted(command))
+        manifest.begin(folder, whole, command)
     except UsageError:
         store.close()
         raise

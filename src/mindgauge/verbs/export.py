@@ -53,6 +53,7 @@ def export(
     unsafe: str | None = None,
     partition_by: Sequence[str] = (),
     rows_per_file: int | None = None,
+    show_texts: bool = False,
 ) -> Exported:
     """Write a run for other tools.
 
@@ -67,6 +68,8 @@ def export(
             the list is then ordered by what is learned from the replies that people rated.
         partition_by: for `parquet`, the columns by whose values tables are split into folders, as Hive names them.
         rows_per_file: for `parquet`, how many rows a file has at most; 100,000 if not given.
+        show_texts: for `hub`, also replies to messages that a benchmark's authors released under restrictions, and
+            reasons about them, which stand there by ids and values otherwise.
 
     Raises:
         UsageError: there is no run, the format is unknown, it needs a licence, an option has no use with it, `out` is
@@ -75,8 +78,9 @@ def export(
         DataError: there is nothing to review, or nothing to learn its order from.
     """
     from mindgauge.analysis.score import open_run
+    from mindgauge.benchmark import restricted
 
-    _check(to, licence, unsafe, partition_by, rows_per_file)
+    _check(to, licence, unsafe, partition_by, rows_per_file, show_texts=show_texts)
     folder = Path(run)
     path = out if out is not None else folder / f"export-{to}"
     if to in {"hub", "review"} and is_address(path):
@@ -84,20 +88,23 @@ def export(
     store, found, manifest = open_run(folder)
     with store:
         if to == "hub":
-            written, notes = _hub(Path(path), store, found, manifest, licence or "")
+            written, notes = _hub(Path(path), store, found, manifest, licence or "", show_texts=show_texts)
         elif to == "review":
             written, notes = _review(Path(path), store, found, unsafe)
+            notes += restricted.notes(store, found, manifest)
         else:
             with destination(path) as files:
                 _write_tables(files, store, found, to, partition_by, rows_per_file)
-            written, notes = files.written, []
+            written, notes = files.written, restricted.notes(store, found, manifest)
             if is_address(path):
                 path = files.out
-                notes = [_sent(files, text=manifest.get("plan", {}).get("text", True))]
+                notes += [_sent(files, text=manifest.get("plan", {}).get("text", True))]
     return Exported(str(folder), to, str(path), written, notes)
 
 
-def _check(to: str, licence: str | None, unsafe: str | None, by: Sequence[str], rows: int | None) -> None:
+def _check(
+    to: str, licence: str | None, unsafe: str | None, by: Sequence[str], rows: int | None, *, show_texts: bool
+) -> None:
     """Refuse options that make no sense together, before anything is opened or written."""
     if to not in FORMATS:
         near = difflib.get_close_matches(to.lower(), FORMATS, 1, 0.4)
@@ -109,6 +116,8 @@ def _check(to: str, licence: str | None, unsafe: str | None, by: Sequence[str], 
         raise UsageError(f"--unsafe is about the order of a review list; it has no use with --to {to}")
     if to != "parquet" and (by or rows is not None):
         raise UsageError(f"--partition-by and --rows-per-file are for --to parquet; they have no use with --to {to}")
+    if show_texts and to != "hub":
+        raise UsageError(f"--show-texts is about what is published; --to {to} holds every text anyway")
     if rows is not None and rows < 1:
         raise UsageError(f"--rows-per-file is at least 1, not {rows}")
     if by:
@@ -164,7 +173,7 @@ def _review(out: Path, store: Store, found: list[Benchmark], unsafe: str | None)
 
 
 def _hub(
-    out: Path, store: Store, found: list[Benchmark], manifest: dict[str, Any], licence: str
+    out: Path, store: Store, found: list[Benchmark], manifest: dict[str, Any], licence: str, *, show_texts: bool
 ) -> tuple[list[Written], list[str]]:
     """Write every benchmark that has replies: one as the folder itself, several each in a folder of its own."""
     from mindgauge.exports import hub
@@ -177,9 +186,14 @@ def _hub(
             "use --to csv or --to parquet"
         )
     written: list[Written] = []
+    notes = [f"{b.name}: no replies, so nothing for the hub layout" for b in found if b not in replied]
     for benchmark in replied:
         name = "" if len(replied) == 1 else benchmark.name.replace("/", "-")
         with Folder(out / name) as files:
-            hub.write(files, store, benchmark, manifest, licence)
+            if hidden := hub.write(files, store, benchmark, manifest, licence, show_texts=show_texts):
+                notes.append(
+                    f"{benchmark.name}: {hidden} restricted messages; replies to them and reasons, which quote them, are "
+                    "left out (--show-texts writes them, where you may publish them)"
+                )
         written += [msgspec.structs.replace(w, file=f"{name}/{w.file}" if name else w.file) for w in files.written]
-    return written, [f"{b.name}: no replies, so nothing for the hub layout" for b in found if b not in replied]
+    return written, notes

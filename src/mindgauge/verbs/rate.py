@@ -10,7 +10,6 @@ from mindgauge import manifest
 from mindgauge.analysis.score import Scores, score
 from mindgauge.errors import UsageError
 from mindgauge.models.spec import Settings
-from mindgauge.redaction import redacted
 from mindgauge.verbs import classifying, directory, given, length, plan, ways
 from mindgauge.verbs import dialogues as multi_turn
 from mindgauge.verbs import own_family as kinship
@@ -166,5 +165,5 @@ def _replies(
 def _note(folder: Path, judges: plan.Raters, command: str) -> None:
     """Write down who rates a run that was there, and when."""
     content = manifest.read(folder)
-    noted = {"judges": judges.names, "at": manifest.now(), "command": redacted(command)}
+    noted = {"judges": judges.names, "at": manifest.now(), "command": command}
     manifest.write(folder, {**content, "rated": [*content.get("rated", []), noted]})

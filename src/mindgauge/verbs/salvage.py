@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,11 +10,12 @@ import msgspec
 from mindgauge import manifest, private
 from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.store import salvage as store
+from mindgauge.store.locks import check, nobody_writes
 from mindgauge.store.salvage import Kept
 from mindgauge.store.textless import PENDING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     import polars as pl
 
@@ -56,7 +54,8 @@ def salvage(run: str | Path, *, out: str | Path) -> Salvaged:
         out: the folder to write, new or empty.
 
     Raises:
-        UsageError: there is no run, somebody is writing it, another version wrote it, or `out` holds something.
+        UsageError: there is no run, somebody is writing it, another version wrote it, or `out` holds something or
+            has no locks.
         MindgaugeError: the damaged file cannot be copied, or the new one not be written.
     """
     folder, path = Path(run), Path(out)
@@ -67,42 +66,24 @@ def salvage(run: str | Path, *, out: str | Path) -> Salvaged:
         raise UsageError(f"{path}: not empty; what is salvaged goes into a new folder, choose another --out")
     try:
         private.folder(path)
-        with _nobody_writes(folder):
+        check(path)
+        with nobody_writes(folder) as locked:
             tables, strange = store.salvage(database, path / "run.sqlite")
             waiting = folder / PENDING / "run.sqlite"
             if waiting.is_file():
                 private.folder(path / PENDING)
                 strange += store.salvage(waiting, path / PENDING / "run.sqlite")[1]
             notes = [*_left_out(strange), *_beside(folder, path)]
+            if not locked:
+                notes.append(
+                    f"{folder}: its file system has no locks; if anything wrote the run meanwhile, salvage it again"
+                )
     except OSError as error:
         raise MindgaugeError(
             f"{error.filename or path}: {error.strerror or error}; nothing was salvaged: see that {folder} can be read and that "
             f"there is room for it in {path}, then delete {path} and run the same command again"
         ) from error
     return Salvaged(str(folder), str(path), tables, notes)
-
-
-@contextlib.contextmanager
-def _nobody_writes(folder: Path) -> Iterator[None]:
-    """Keep writers away from a run while it is read, as far as it has a lock.
-
-    Raises:
-        UsageError: a process is writing it.
-    """
-    try:
-        handle = private.opened(folder / "run.lock", os.O_RDONLY)
-    except FileNotFoundError:
-        yield
-        return
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(handle)
-        raise UsageError(f"{folder}: another process is writing this run; wait for it, or end it") from error
-    try:
-        yield
-    finally:
-        os.close(handle)
 
 
 def _left_out(strange: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ import msgspec
 from mindgauge import manifest
 from mindgauge.rubric import Method
 from mindgauge.store import Store
-from mindgauge.store.opening import writer
+from mindgauge.store.locks import writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

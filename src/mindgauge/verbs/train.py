@@ -142,6 +142,7 @@ def train(
         tested = whole_test or (whole if folds is not None else divided.dev)
         learned |= _earlier(Path(str(encoder)), tested, material)
     folder = Path(out)
+    _refuse_strangers(folder)
     private.folder(folder)  # what was learned holds words of the dialogues
     plan = _plan(material, kind, [whole, divided.dev, divided.test]) | source | {
         "weights": weights, "class_weights": dict(zip(labels, each[0].tolist(), strict=True)),
@@ -166,6 +167,18 @@ def train(
     }
     manifest.write(folder, content)
     return found
+
+
+def _refuse_strangers(folder: Path) -> None:
+    """Refuse a folder that holds anything but an earlier training: files of the same names would be replaced.
+
+    Raises:
+        UsageError: it does.
+    """
+    if folder.is_dir() and not manifest.read(folder):
+        stranger = min((path.name for path in folder.iterdir()), default=None)
+        if stranger is not None:
+            raise UsageError(f"{folder}: holds {stranger}, which no training left there; choose another --out")
 
 
 def _share(dev: object) -> float | None:

@@ -61,6 +61,8 @@ def export(
         return
     print(f"{found.verdicts} verdicts on {len(found.files) - 1} forms in {found.path}")
     print(f"The key stays here; do not hand it out: {found.key}")
+    for note in found.notes:
+        print(f"Note: {note}")
 
 
 @app.command("import")

@@ -11,7 +11,6 @@ from mindgauge.analysis.profile.panels import criteria_of
 from mindgauge.english import words
 from mindgauge.reports import texts
 from mindgauge.reports.content import Cited, Reading
-from mindgauge.reports.passages import language_of, passage
 from mindgauge.reports.profile.cast import section_of
 from mindgauge.reports.verdicts import verdicts
 from mindgauge.rounding import decimal
@@ -123,7 +122,7 @@ def _reading(run: Run, section: Section, score: TaskScore, subject: str, system:
     sample = run.store.sample(benchmark.name, ident)
     given = verdicts(run, section, subject, sample)
     quotes = texts.quoted(given)
-    reply = passage("reply", text, quotes, language_of(text, sample.tags.get("language", "en")))
+    reply = texts.reply(section, sample, text, quotes)
     return Reading(
         texts.anchor("reply", subject), of, _variant(sample.tags), "", system, texts.chat(section, sample, quotes)[0], reply, given,
         texts.withheld(run, section, sample.id),

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge import private
+from mindgauge import manifest, private
 from mindgauge.annotation import exchange, ratings
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Phase
+from mindgauge.benchmark import restricted
+from mindgauge.benchmark.registry import find_one, names
 from mindgauge.errors import UsageError
 from mindgauge.exports.folder import Folder, Written
+from mindgauge.store import Store
 
 if TYPE_CHECKING:
     import polars as pl
@@ -73,6 +77,10 @@ def annotate_export(
             raise UsageError(f"{folder}: no batch is closed yet; --all exports what there is, to who need not be blind")
         flowed = ratings.flow(a)
         content = exchange.content(a, chosen)
+    about = manifest.read(folder)
+    asked = [find_one(name) for name in about.get("plan", {}).get("benchmarks", ()) if name in names()]
+    with Store(folder) if asked else contextlib.nullcontext() as store:
+        kept = restricted.notes(store, asked, about) if store is not None else []
     target = Path(out) if out is not None else folder / f"export-{to}"
     if out is None:
         private.refuse_link(target)
@@ -86,7 +94,7 @@ def annotate_export(
                 written.csv(name, made)
     labels = sum(len(one.labels) for one in content.labelled)
     still = [number for number in unfinished if number in chosen]
-    notes = _notes(still, unfinished, to) + ([flowed.note] if flowed.note else [])
+    notes = _notes(still, unfinished, to) + ([flowed.note] if flowed.note else []) + kept
     return ExportedLabels(str(folder), to, str(written.out), written.written, chosen, still, labels, notes)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge import manifest, private
 from mindgauge.errors import MindgaugeError, UsageError
-from mindgauge.store import Store
+from mindgauge.store import Store, locks
 from mindgauge.verbs import directory, plan
 
 if TYPE_CHECKING:
@@ -27,12 +27,13 @@ def made_whole(folder: Path) -> Iterator[Path]:
     """Give a folder beside to work in, which becomes this one in the end; nothing is left of it if anything fails.
 
     Raises:
-        UsageError: something is there already.
+        UsageError: something is there already, or the file system has no locks.
     """
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
         raise UsageError(f"{folder}: something is here already; choose a new folder, or serve what is here")
     path = folder.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
+    locks.check(path.parent)
     draft = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
     try:
         yield draft

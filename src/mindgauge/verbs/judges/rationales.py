@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import msgspec
 import polars as pl
 
-from mindgauge import private, tables
+from mindgauge import manifest, private, tables
 from mindgauge.analysis import rationales as checked
 from mindgauge.analysis.rated_rationales import RatedRationales, rated
 from mindgauge.analysis.score import open_run
 from mindgauge.annotation.blind import RATIONALES, Blind
+from mindgauge.benchmark import restricted
 from mindgauge.errors import DataError, UsageError
 from mindgauge.exports import rationales as forms
 from mindgauge.exports.folder import Folder, Written
@@ -39,6 +40,7 @@ class Forms(msgspec.Struct, frozen=True):
     seed: int
     verdicts: int
     files: list[Written]
+    notes: list[str]
 
 
 class Imported(msgspec.Struct, frozen=True):
@@ -93,9 +95,10 @@ def rationales_export(
         places = forms.drawn(found, limit, seed, blind)
         with Folder(path) as files:
             forms.write_forms(files, store, benchmark, found, places, people=people, seed=seed, blind=blind)
+        notes = restricted.notes(store, [benchmark], manifest.read(folder))
     key = folder / RATIONALES
     private.write(key, forms.key(found).write_csv())
-    return Forms(str(folder), str(path), str(key), seed, len(places), files.written)
+    return Forms(str(folder), str(path), str(key), seed, len(places), files.written, notes)
 
 
 def rationales_import(run: str | Path, *, filled: str | Path | Sequence[str | Path]) -> Imported:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis.trained import FOUND, RIGHT
+from mindgauge.markdown import code, text
 from mindgauge.metrics import accuracy
 from mindgauge.rounding import decimal, interval, percent, seconds
 
@@ -39,9 +40,9 @@ def card(found: Trained) -> str:
 
 
 def _head(found: Trained) -> Iterator[str]:
-    model = f"the encoder `{found.encoder}`, fine-tuned" if found.encoder else "TF-IDF n-grams with a linear model"
-    yield f"# Classifier: {found.criterion}\n"
-    yield f"It gives {_ENDS[found.reads]} one label of the rubric `{found.rubric}`: {', '.join(found.labels)}.\n"
+    model = f"the encoder {code(found.encoder)}, fine-tuned" if found.encoder else "TF-IDF n-grams with a linear model"
+    yield f"# Classifier: {text(found.criterion)}\n"
+    yield f"It gives {_ENDS[found.reads]} one label of the rubric {code(found.rubric)}: {', '.join(map(text, found.labels))}.\n"
     yield f"- Model: {model}. Settings, versions and hashes stand in `manifest.toml`."
     right = next((figure for figure in found.figures if figure.name == accuracy.name), None)
     if right is not None and right.value is not None and right.majority is not None:
@@ -52,18 +53,18 @@ def _head(found: Trained) -> Iterator[str]:
             f"been right on {percent(right.majority)}."
         )
     recalls = [(f.value, f.n, f.label) for f in found.figures if f.name == FOUND and f.value is not None]
-    never = [f"{label} (0 of {n})" for value, n, label in recalls if not value]
+    never = [f"{text(label)} (0 of {n})" for value, n, label in recalls if not value]
     if never:
         yield f"- Never found: {', '.join(never)}."
     elif recalls:
         value, n, label = min(recalls)
-        yield f"- Missed most: *{label}*, of which {percent(value)} of {n} were found."
-    yield f"- Use: `mindgauge rate NAME --replies FILE --judge classifier/{found.out}`\n"
+        yield f"- Missed most: *{text(label)}*, of which {percent(value)} of {n} were found."
+    yield f"- Use: {code(f'mindgauge rate NAME --replies FILE --judge classifier/{found.out}')}\n"
 
 
 def _data(found: Trained) -> Iterator[str]:
     yield "## Data\n"
-    yield f"Source: {found.data}. No dialogue has something of it in two parts.\n"
+    yield f"Source: {text(found.data)}. No dialogue has something of it in two parts.\n"
     if found.tested == "cross-validation":
         yield (
             "The saved classifier learned from *train* and was chosen on *development*; together they are what the "
@@ -76,7 +77,7 @@ def _data(found: Trained) -> Iterator[str]:
     yield _row(["separate dialogues", *(part.dialogues for part in found.parts)])
     yield ""
     yield "- `seen.json` holds digests of *train* and *development*, no text: where it rates such dialogues, that is said."
-    yield from (f"- {note}" for note in found.notes)
+    yield from (f"- {text(note)}" for note in found.notes)
 
 
 def _worth(found: Trained) -> Iterator[str]:
@@ -188,11 +189,11 @@ def _trainings(found: Trained) -> Iterator[str]:
 
 def _header(names: list[str]) -> Iterator[str]:
     yield _row(names)
-    yield _row(["---"] * len(names))
+    yield f"|{'---|' * len(names)}"
 
 
 def _row(cells: Sequence[object]) -> str:
-    return f"| {' | '.join(str(cell).replace('|', '/') for cell in cells)} |"
+    return f"| {' | '.join(map(text, cells))} |"
 
 
 def _number(value: float | None) -> str:

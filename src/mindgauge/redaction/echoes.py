@@ -1,4 +1,4 @@
-"""Secrets in what is written down or printed: keys in use, keys from the environment, and passwords in addresses.
+"""One known secret in a text, as it stands and as servers repeat it.
 
 Servers repeat keys, and not always as they were sent. A key is looked for in a text as it stands, and in what the text
 becomes when escapes are undone (JSON, URL, HTML, as often as they are nested) and line ends are taken out; as it is, in
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import math
-import os
 import re
 import string
 from functools import lru_cache
@@ -19,10 +18,6 @@ SHORTEST = 8
 """Characters of a secret; what is shorter would be found in words that are none."""
 SHORTEST_WORD = 4
 """Characters of a key in use that is hidden where it stands alone, as a word."""
-_NAMED = re.compile(r"((KEY|TOKEN|SECRET|PASSWORD)|^MINDGAUGE_API_KEY_.*)$")
-"""How the names of variables are written that hold a secret."""
-_USER = re.compile(r"(?i)\b([a-z][a-z0-9+.-]*://)[^\s/?#'\"]*@")
-_IN_QUERY = re.compile(r"(?i)([?&](?:[\w-]*key|[\w-]*token|secret|password|sig|signature)=)[^\s&#'\"]+")
 _NOTHING = "\x00-\x08\x0a-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffd\ud800-\udfff"
 _GAP = re.compile(rf"(?<![ \t\\])[ \t\\]*+(?:[{_NOTHING}]\s*+(?:[ \t\\]*+(?=[{_NOTHING}]))?)++")
 """What may split a key: a line end with the blanks around it, one of a shell, and characters that nobody sees."""
@@ -42,40 +37,6 @@ _LONGEST = 1 << 18
 Span = tuple[int, int]
 """Where characters begin in a text, and where they end."""
 _PACKED = frozenset(string.ascii_letters + string.digits + "+/=_-")
-
-
-class Secrets:
-    """Keys in use by this process: what is sent with calls."""
-
-    def __init__(self) -> None:
-        self._keys: set[str] = set()
-
-    def keep(self, key: str) -> None:
-        """Add a key before it is sent."""
-        if key := key.strip():
-            self._keys.add(key)
-
-    def hide(self, text: str) -> str:
-        """Return a text without these keys."""
-        for key in self._keys:
-            text = without(text, key)
-        return text
-
-    def within(self, text: str) -> bool:
-        """Say whether any of these keys stands in a text."""
-        return self.hide(text) != text
-
-
-in_use = Secrets()
-
-
-def redacted(text: str) -> str:
-    """Return a text without the values of variables that hold secrets, and without those that stand in addresses."""
-    for name, value in os.environ.items():
-        if len(value) >= SHORTEST and _NAMED.search(name.upper()):
-            text = without(text, value)
-    text = in_use.hide(text)
-    return _IN_QUERY.sub(rf"\1{HIDDEN}", _USER.sub(rf"\1{HIDDEN}@", text)) if "://" in text else text
 
 
 def without(text: str, key: str) -> str:
