@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from mindgauge.models.batch.transport import Transport
     from mindgauge.store.batches import Batches, Submission
 
+LARGEST_RESULT, RESERVE, LARGEST_FILE = 1 << 20, 64 << 20, 8 << 30
+"""Bytes of a file of results: as many for each call, and these for whatever else stands there; in all at most."""
+
 
 class Collected:
     """What is left of the results that were read."""
@@ -76,11 +79,13 @@ class Collected:
     async def _download(self, submission: Submission, state: State) -> Results:
         """Fetch results; those that are broken or not complete once more, since what they lack is paid for again."""
         ours = self._batches.keys(submission.id)
+        most = min(LARGEST_FILE, RESERVE + len(ours) * LARGEST_RESULT)
         for attempt in range(1, self._terms.tries + 1):
             results = Results(self._batches.folder)
             for address in state.addresses:
                 with contextlib.suppress(MissingError):  # no longer kept
-                    await self._transport.download(self._transport.address(address), results.file())
+                    file = results.file()
+                    results.cut |= not await self._transport.download(self._transport.address(address), file, most)
             await asyncio.to_thread(results.index, ours)
             page = results.oddities.broken and not len(results)  # a proxy's, perhaps
             if not page and (attempt > 1 or (len(results) == len(ours) and not results.oddities.broken)):
@@ -93,7 +98,7 @@ class Collected:
     def _note(self, submission: Submission, results: Results) -> None:
         known = sum(self._batches.kept(key) for key in results.strangers())
         odd = results.oddities._replace(unknown=results.oddities.unknown - known)
-        if str(odd):
-            self._batches.remark(
-                submission, f"{self._terms.name}: batch {submission.remote} had lines of no use: {odd}"
-            )
+        cut = "results that never end or always break off, of which was read what came" if results.cut else ""
+        told = " and ".join(filter(None, (cut, f"lines of no use: {odd}" if str(odd) else "")))
+        if told:
+            self._batches.remark(submission, f"{self._terms.name}: batch {submission.remote} had {told}")
