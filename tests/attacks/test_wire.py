@@ -371,7 +371,8 @@ def test_a_mutated_answer_is_a_status_of_the_call(count: int) -> None:
     async def one(gate: asyncio.Semaphore, port: int) -> Exchange:
         async with gate, model(port, ENOUGH, 1) as asked:
             await asked.ask(HELLO)
-            return await asked.ask(HELLO)
+            done: Exchange = await asked.ask(HELLO)
+            return done
 
     async def all_of_them() -> list[Exchange]:
         gate = asyncio.Semaphore(50)

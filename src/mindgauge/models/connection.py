@@ -102,7 +102,7 @@ class _Handler(ResponseHandler):
     idle = False
 
     def data_received(self, data: bytes) -> None:
-        if self.idle:  # it would be taken for the answer to the next question, or fill the memory
+        if self.idle and data:  # it would be taken for the answer to the next question, or fill the memory
             self.close()
         else:
             super().data_received(data)
