@@ -124,6 +124,7 @@ JSON: dict[str, tuple[bytes, set[Status]]] = {
     "content twice": (b'{"choices": [{"message": {"content": "No.", "content": "I hear you."}}]}', {OK}),
     "choices twice": (b'{"choices": 5, ' + GOOD[1:], {OK}),
     "lone surrogates": (said(content="\ud83d I hear \udc00 you.\x00", model="\ud800"), {OK}),
+    "halves of characters as keys": (GOOD.replace(b'"content"', b'"\\ud800": 1, "content"'), {OK}),
     "half a character": (GOOD.replace(b"lot", b"l\xe2\x82"), {FAILED}),
     "Latin-1": (GOOD.replace(b"lot", b"caf\xe9"), {FAILED}),
     "UTF-16": (GOOD.decode().encode("utf-16"), {OK}),

@@ -62,16 +62,6 @@ class Completion(NamedTuple):
     fingerprint: str
 
 
-class _Message(msgspec.Struct):
-    content: str | list[Any] | None = None
-    refusal: Any = None
-
-
-class _Choice(msgspec.Struct):
-    message: _Message | None = None
-    finish_reason: Any = None
-
-
 def read(content: bytes) -> Completion:
     """Read a chat completion.
 
@@ -100,18 +90,17 @@ def converted(answer: object) -> Completion:
         raise UnreadableError(
             reason(said) if error else f"{_UNEXPECTED} instead of a chat completion", foreign=not error
         )
-    first = next(iter(choices), None)
-    if first is None:
+    choice = next(iter(choices), None)
+    if choice is None:
         raise UnreadableError("an answer without a choice", foreign=False)
-    try:
-        choice = msgspec.convert(first, _Choice)
-    except msgspec.ValidationError as error:
-        raise UnreadableError(f"{_UNEXPECTED} instead of a choice", foreign=False) from error
-    message = choice.message or _Message()
-    text, refusal = _text(message.content), _text(_written(message.refusal))
+    message = choice.get("message") or {} if isinstance(choice, dict) else None
+    content = message.get("content") if isinstance(message, dict) else 0
+    if not isinstance(content, str | list | None) or not isinstance(message, dict):
+        raise UnreadableError(f"{_UNEXPECTED} instead of a choice", foreign=False)
+    text, refusal = _text(content), _text(_written(message.get("refusal")))
     return Completion(
         text,
-        name(choice.finish_reason),
+        name(choice.get("finish_reason")),
         refusal,
         _usage(said.get("usage"), text or refusal),
         name(said.get("model")),

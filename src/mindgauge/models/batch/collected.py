@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mindgauge.models.batch.transport import Transport
     from mindgauge.store.batches import Batches, Submission
 
-LARGEST_RESULT, RESERVE, LARGEST_FILE = 1 << 20, 64 << 20, 8 << 30
+LARGEST_RESULT, RESERVE, LARGEST_FILE = 1 << 20, 16 << 20, 8 << 30
 """Bytes of a file of results: as many for each call, and these for whatever else stands there; in all at most."""
 
 
@@ -43,7 +43,8 @@ class Collected:
     async def fetch(self, submission: Submission, state: State) -> bool:
         """Fetch a batch's results; say whether it was ours at all."""
         results = await self._download(submission, state)
-        if not len(results) and results.strangers() and not self._service.known_by_id:
+        ours = submission.remote in self._batches.confirmed()
+        if not len(results) and results.strangers() and not ours:
             results.close()
             return False
         self._note(submission, results)
@@ -82,11 +83,14 @@ class Collected:
         most = min(LARGEST_FILE, RESERVE + len(ours) * LARGEST_RESULT)
         for attempt in range(1, self._terms.tries + 1):
             results = Results(self._batches.folder)
-            for address in state.addresses:
-                with contextlib.suppress(MissingError):  # no longer kept
-                    file = results.file()
-                    results.cut |= not await self._transport.download(self._transport.address(address), file, most)
-            await asyncio.to_thread(results.index, ours)
+            with contextlib.ExitStack() as undone:
+                undone.callback(results.close)
+                for address in state.addresses:
+                    with contextlib.suppress(MissingError):  # no longer kept
+                        place, file = self._transport.address(address), results.file()
+                        results.cut |= not await self._transport.download(place, file, most)
+                await asyncio.to_thread(results.index, ours)
+                undone.pop_all()
             page = results.oddities.broken and not len(results)  # a proxy's, perhaps
             if not page and (attempt > 1 or (len(results) == len(ours) and not results.oddities.broken)):
                 break
