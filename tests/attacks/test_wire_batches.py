@@ -261,6 +261,7 @@ NAMED: dict[str, Kind] = {
     "results 206": Kind({"results": status("206 Partial")}, line=True),
     "results 204": Kind({"results": status("204 None")}, line=True),
     "results 304": Kind({"results": status("304 Same")}, line=True),
+    "results not allowed": Kind({"results": status("405 Not So")}, line=True),
     "results gone": Kind({"results": status("404 Gone")}, LOST),
     "a look 204": Kind({"look": status("204 None")}, line=True),
     "a look elsewhere": Kind({"look": status("307 There", "Location: /v1/x")}, line=True),

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from mindgauge.models.batch.files import Results
 from mindgauge.models.batch.service import Outcome
-from mindgauge.models.batch.transport import MissingError
+from mindgauge.models.batch.transport import GoneError
 from mindgauge.models.chat import asked_for
 from mindgauge.records import Status
 
@@ -86,7 +86,7 @@ class Collected:
             with contextlib.ExitStack() as undone:
                 undone.callback(results.close)
                 for address in state.addresses:
-                    with contextlib.suppress(MissingError):  # no longer kept
+                    with contextlib.suppress(GoneError):  # no longer kept
                         place, file = self._transport.address(address), results.file()
                         results.cut |= not await self._transport.download(place, file, most)
                 await asyncio.to_thread(results.index, ours)

@@ -51,6 +51,10 @@ class MissingError(EndpointError):
     """There is nothing at an address."""
 
 
+class GoneError(MissingError):
+    """There is nothing at an address any more."""
+
+
 class OverdueError(Exception):
     """It did not work for as long as waiting is allowed."""
 
@@ -253,7 +257,8 @@ class Transport:
         if status in {401, 403}:
             raise EndpointError(f"{self.name}: {self.host} refuses our key ({status}: {said})")
         if status in {404, 405, 410}:
-            raise MissingError(f"{self.name}: {response.url.origin()}{response.url.path} is no address of a batch service ({status}: {said})")  # fmt: skip
+            kind = MissingError if status == 405 else GoneError
+            raise kind(f"{self.name}: {response.url.origin()}{response.url.path} is no address of a batch service ({status}: {said})")  # fmt: skip
         raise RefusedError(status, said)
 
 
