@@ -182,7 +182,7 @@ class ChatModel:
         except TimeoutError as error:
             raise Unanswered(f"no answer within {self._timeout:g} s") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise Unanswered(" ".join(completion.words(f"{type(error).__name__}: {error}").split())) from error
+            raise Unanswered(completion.one_line(f"{type(error).__name__}: {error}")) from error
         if status == 200:
             return msgspec.structs.replace(
                 self._completed(content, attempt, began), unsupported=self._left_out(request)

@@ -227,7 +227,13 @@ def reason(answer: dict[str, Any]) -> str:
 
 def _line(said: str) -> str:
     """Return the beginning of what a server says."""
-    return " ".join(words(said[:_MARGIN])[:_LONGEST_FAULT].split())[:300] or "an error without a word"
+    return one_line(said[:_MARGIN])[:300] or "an error without a word"
+
+
+def one_line(said: str) -> str:
+    """Return what a server says, or what was said of it, on one line, without keys and control characters."""
+    line = " ".join(words(said)[:_LONGEST_FAULT].split())
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in line)
 
 
 def blocked(said: str) -> bool:
