@@ -33,7 +33,7 @@ def chat() -> ChatModel:
 
 
 def outcome(service: Service, **line: Any) -> Outcome:
-    return service.outcome(json.dumps({"custom_id": KEY.hex(), **line}).encode(), REQUEST, PRICE, 2)
+    return service.outcome({"custom_id": KEY.hex(), **line}, REQUEST, PRICE, 2)
 
 
 def test_a_message_is_read_with_its_tokens() -> None:
@@ -146,7 +146,7 @@ def test_lines_find_their_calls(lines: list[int | bytes]) -> None:
         results.index(set(keys[:3]))
         for number, key in enumerate(keys[:3]):
             got = results.take(key)
-            assert (json.loads(got)["place"] if got else None) == (lines.index(number) if number in lines else None)
+            assert (got["place"] if got else None) == (lines.index(number) if number in lines else None)
             assert results.take(key) is None
         assert results.oddities.doubled == sum(max(0, lines.count(n) - 1) for n in range(3))
         assert results.oddities.unknown == lines.count(3)
@@ -166,7 +166,7 @@ def test_a_success_counts_more_than_a_failure_and_too_long_a_line_is_broken(
         results.file().write(json.dumps({"custom_id": KEY.hex(), **answer}).encode() + b"\n")
     results.index({KEY})
     assert results.oddities == (0, 1, 1), "the rest of a line that is too long is no line"
-    assert json.loads(results.take(KEY) or b"")["response"]
+    assert (results.take(KEY) or {})["response"]
     results.close()
 
 

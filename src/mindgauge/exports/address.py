@@ -69,7 +69,7 @@ class Address(Folder):
         with _in_words(self.out):
             from fsspec.core import url_to_fs
 
-            self._files, root = url_to_fs(out)
+            self._files, root = url_to_fs(out, **_settings(out))
             self._root = root.rstrip("/")
             if not self._root.strip("/") and not root.startswith("/"):
                 raise UsageError(f"{self.out}: name the bucket, and a folder in it")
@@ -165,6 +165,27 @@ class Address(Folder):
         return f"{self._root}/{name}"
 
 
+def _settings(out: str) -> dict[str, Any]:
+    """Return, by protocol, what fsspec is to know beside the user's own settings.
+
+    Raises:
+        UsageError: nothing can be exported by a protocol of the address.
+        ImportError: the package for one is not here.
+    """
+    protocols = [part.partition("://")[0] for part in out.split("::")]
+    if web := next((protocol for protocol in protocols if protocol in {"http", "https"}), ""):
+        raise UsageError(f"{web}:// is read-only; export to a folder, or to an object store such as s3://")
+    s3 = [protocol for protocol in protocols if protocol in {"s3", "s3a"}]
+    if not s3:
+        return {}
+    from fsspec.config import conf
+
+    from mindgauge.exports.straight import StraightSession
+
+    straight = {"http_session_cls": StraightSession}
+    return {each: {"config_kwargs": {**conf.get(each, {}).get("config_kwargs", {}), **straight}} for each in s3}
+
+
 @contextlib.contextmanager
 def _in_words(out: str, then: str = "nothing was exported") -> Iterator[None]:
     """Say in one line what an address answered; every protocol's package has errors of its own."""
@@ -206,6 +227,8 @@ def _said(out: str, error: Exception, then: str) -> MindgaugeError:
     elif isinstance(error, ConnectionError | TimeoutError) or "Connect" in kind or "Timeout" in kind:
         failure = EndpointError
         why = f"cannot be reached ({said}): see the network and, for S3, AWS_ENDPOINT_URL"
+    elif isinstance(error, RecursionError):
+        failure, why = EndpointError, "it redirects in a circle"
     else:
         failure = MindgaugeError
         why = f"{kind} ({said})"

@@ -17,7 +17,7 @@ import aiohttp
 import msgspec
 
 from mindgauge.errors import EndpointError
-from mindgauge.models import completion
+from mindgauge.models import completion, connection
 from mindgauge.models.throttle import Throttle
 from mindgauge.models.unanswered import Fault, Unanswered
 from mindgauge.records import Exchange, Status
@@ -30,8 +30,6 @@ LONGEST_PAUSE = 60.0
 """Seconds; a server that asks for a longer pause is asked again after this long."""
 _MOST_DOUBLINGS = 64
 """Of a pause; a busy server may refuse more often than a number has room for."""
-LARGEST_ANSWER = 16 * 1024 * 1024
-"""Bytes; an answer that goes on beyond is cut off."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -90,7 +88,6 @@ class ChatModel:
         self._model = model
         self.headers = {
             "Content-Type": "application/json",
-            "Accept-Encoding": "identity",
             **({"Authorization": f"Bearer {key}"} if key else {}),
         }
         self._key_name = key_name
@@ -104,12 +101,8 @@ class ChatModel:
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
-        self._session = aiohttp.ClientSession(
-            headers=self.headers,
-            timeout=aiohttp.ClientTimeout(total=self._timeout, sock_connect=self._connect),
-            connector=aiohttp.TCPConnector(limit=self.throttle.most, ttl_dns_cache=300),
-            auto_decompress=False,  # what is unpacked must be bounded
-        )
+        timeout = aiohttp.ClientTimeout(total=self._timeout, sock_connect=self._connect)
+        self._session = connection.session(headers=self.headers, timeout=timeout, most=self.throttle.most)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -175,8 +168,8 @@ class ChatModel:
         assert self._session is not None, "enter the model before asking it"
         body = self.body(request)
         try:
-            async with self._session.post(self._url, data=_encode(body), allow_redirects=False) as response:
-                content = await _read(response)
+            async with connection.send(self._session, "POST", self._url, data=_encode(body)) as response:
+                content = await connection.read(response)
                 status, headers = response.status, response.headers
         except aiohttp.ClientConnectorError as error:
             raise Unanswered(
@@ -189,7 +182,7 @@ class ChatModel:
         except TimeoutError as error:
             raise Unanswered(f"no answer within {self._timeout:g} s") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise Unanswered(" ".join(completion.words(f"{type(error).__name__}: {error}").split())) from error
+            raise Unanswered(completion.one_line(f"{type(error).__name__}: {error}")) from error
         if status == 200:
             return msgspec.structs.replace(
                 self._completed(content, attempt, began), unsupported=self._left_out(request)
@@ -208,7 +201,7 @@ class ChatModel:
         said = completion.fault(content)
         if hopeless := self._hopeless(status, said):
             raise Unanswered(f"{status}: {said}", Fault.HOPELESS, lost=hopeless)
-        if status in {408, 409, 425, 429} or status >= 500:
+        if status < 300 or status in {408, 409, 425, 429} or status >= 500:
             fault = Fault.BUSY if status in {429, 503, 529} else Fault.BROKEN
             raise Unanswered(f"{status}: {said}", fault, pause=completion.retry_after(headers.get("Retry-After")))
         if completion.blocked(said):
@@ -242,16 +235,3 @@ class ChatModel:
 def asked_for(request: Request) -> set[str]:
     """Return the names of what a request asks for beside its messages, as endpoints call them."""
     return {*request.parameters, *(["response_format"] if request.schema is not None else [])}
-
-
-async def _read(response: aiohttp.ClientResponse) -> bytes:
-    """Read an answer to its end, but not one that never ends."""
-    if response.content_length is not None and response.content_length <= LARGEST_ANSWER:
-        content = bytearray(await response.read())
-    else:
-        content = bytearray()
-        async for part in response.content.iter_any():
-            content += part
-            if len(content) > LARGEST_ANSWER:
-                raise ValueError(f"an answer of more than {LARGEST_ANSWER >> 20} MiB")
-    return completion.unpacked(bytes(content), response.headers.get("Content-Encoding", ""), LARGEST_ANSWER)

@@ -5,12 +5,12 @@ Keys that a server repeats are hidden here: after decoding, and before anything 
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import email.utils
 import json
 import re
 import time
-import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -32,8 +32,15 @@ _BLOCKED = re.compile(r"content[_ ](filter|policy|management)|responsible.?ai|sa
 """Words by which a provider says that it blocked an exchange."""
 _OPTIONAL = ("response_format", "seed", "temperature", "top_p", "max_tokens", "max_completion_tokens", "output_config")
 """What a request may do without."""
-_MOST_TOKENS = 2**40
-"""No call has as many; a larger count is noise."""
+_MOST_TOKENS = 2**24
+"""No model has a context as long; a larger count is noise."""
+LONGEST_TEXT = 1 << 20
+"""Characters; a longer text is no answer. Looking for keys in it would hold all other calls up for seconds."""
+MOST_PARTS = 500_000
+"""Commas and opening brackets of a JSON text; one with more takes many times its size in memory when it is read."""
+
+
+_UNEXPECTED = "half or unexpected JSON"
 
 
 class UnreadableError(Exception):
@@ -55,68 +62,66 @@ class Completion(NamedTuple):
     fingerprint: str
 
 
-class _Message(msgspec.Struct):
-    content: str | list[Any] | None = None
-    refusal: Any = None
-
-
-class _Choice(msgspec.Struct):
-    message: _Message | None = None
-    finish_reason: Any = None
-
-
-class _Answer(msgspec.Struct):
-    choices: list[_Choice | None] | None = None
-    error: Any = None
-    model: Any = None
-    system_fingerprint: Any = None
-    usage: Any = None
-
-
-_decode = msgspec.json.Decoder(_Answer).decode
-
-
-def unpacked(content: bytes, coding: str, most: int) -> bytes:
-    """Undo a content coding (RFC 9110, 8.4.1), which some servers use though it was not asked for.
-
-    Raises:
-        ValueError: it is not known, broken, or holds more than `most` bytes.
-    """
-    if coding.strip().lower() in {"", "identity"}:
-        return content
-    if coding.strip().lower() not in {"gzip", "x-gzip", "deflate"}:
-        raise ValueError(f"an answer packed as {coding}")
-    try:
-        found = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32).decompress(content, most + 1)
-    except zlib.error as error:
-        raise ValueError(f"an answer packed as {coding} that cannot be unpacked") from error
-    if len(found) > most:
-        raise ValueError(f"an answer of more than {most >> 20} MiB")
-    return found
-
-
 def read(content: bytes) -> Completion:
     """Read a chat completion.
 
     Raises:
         UnreadableError: it is none, or has no choice.
     """
-    answer = _answer(content)
-    if answer.choices is None:
-        raise UnreadableError(fault(content) if answer.error else f"{_kind(content)} instead of a chat completion", foreign=not answer.error)  # fmt: skip
-    choice = next(iter(answer.choices), None)
+    try:
+        answer = parsed(content)
+    except ValueError as error:
+        broken = content.lstrip()[:1] == b"{"  # on its way, perhaps
+        said = str(error) if broken else _kind(content)
+        raise UnreadableError(f"{said} instead of a chat completion", foreign=not broken) from error
+    return converted(answer)
+
+
+def converted(answer: object) -> Completion:
+    """Read a chat completion that was parsed already. Of a key that stands there twice, the last counts.
+
+    Raises:
+        UnreadableError: it is none, or has no choice.
+    """
+    said = answer if isinstance(answer, dict) else {}
+    choices = said.get("choices")
+    if not isinstance(choices, list):
+        error = said.get("error")
+        raise UnreadableError(
+            reason(said) if error else f"{_UNEXPECTED} instead of a chat completion", foreign=not error
+        )
+    choice = next(iter(choices), None)
     if choice is None:
         raise UnreadableError("an answer without a choice", foreign=False)
-    message = choice.message or _Message()
-    refusal = message.refusal
+    message = choice.get("message") or {} if isinstance(choice, dict) else None
+    content = message.get("content") if isinstance(message, dict) else 0
+    if not isinstance(content, str | list | None) or not isinstance(message, dict):
+        raise UnreadableError(f"{_UNEXPECTED} instead of a choice", foreign=False)
+    text, refusal = _text(content), _text(_written(message.get("refusal")))
     return Completion(
-        _text(message.content),
-        name(choice.finish_reason),
-        words(refusal if isinstance(refusal, str) else msgspec.json.encode(refusal).decode() if refusal else ""),
-        _usage(answer.usage),
-        name(answer.model),
-        name(answer.system_fingerprint),
+        text,
+        name(choice.get("finish_reason")),
+        refusal,
+        _usage(said.get("usage"), text or refusal),
+        name(said.get("model")),
+        name(said.get("system_fingerprint")),
     )
+
+
+def parsed(content: bytes) -> Any:
+    """Read JSON as servers write it: also with halves of characters, bytes other than UTF-8, `NaN` and `Infinity`.
+
+    Raises:
+        ValueError: it is none, or too large or too deep to be read in little memory.
+    """
+    if sum(map(content.count, (b",", b"[", b"{"))) > MOST_PARTS:
+        raise ValueError(f"JSON of more than {MOST_PARTS:,} parts")
+    with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return msgspec.json.decode(content)
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(_UNEXPECTED) from error
 
 
 def exchange(answer: Completion, price: Price | None, *, seconds: float = 0.0, attempt: int = 1) -> Exchange:
@@ -143,23 +148,26 @@ def exchange(answer: Completion, price: Price | None, *, seconds: float = 0.0, a
     )
 
 
-def _answer(content: bytes) -> _Answer:
-    try:
-        return _decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass
-    try:  # Python's reader takes halves of characters, and bytes other than UTF-8
-        return msgspec.convert(json.loads(content), _Answer)
-    except (ValueError, msgspec.ValidationError, RecursionError) as error:
-        raise UnreadableError(f"{_kind(content)} instead of a chat completion", foreign=True) from error
-
-
 def _text(content: str | list[Any] | None) -> str:
     """Return the text of a message; some servers send it in parts."""
     if isinstance(content, list):
         parts = [part.get("text") if isinstance(part, dict) else part for part in content]
         content = "".join(part for part in parts if isinstance(part, str))
+    if len(content or "") > LONGEST_TEXT:
+        raise UnreadableError(f"a text of more than {LONGEST_TEXT:,} characters", foreign=False)
     return words(content or "")
+
+
+def _written(said: object) -> str:
+    """Return whatever stands where a text is expected as a text."""
+    if not said:
+        return ""
+    if isinstance(said, str):
+        return said
+    try:
+        return json.dumps(said, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return "(something that cannot be written)"
 
 
 def words(said: str) -> str:
@@ -172,34 +180,60 @@ def name(said: object) -> str:
     return words(said[:_MARGIN])[:_LONGEST_NAME] if isinstance(said, str) else ""
 
 
-def _usage(said: object) -> Usage:
+def _usage(said: object, text: str) -> Usage:
+    """Read the tokens of a call; none at all where either count is none, or no token is counted for a text."""
     if not isinstance(said, dict):
         return Usage()
     details = said.get("prompt_tokens_details")
-    read = _tokens(said.get("prompt_tokens"))
-    cached = _tokens(details.get("cached_tokens")) if isinstance(details, dict) else 0
-    return Usage(read, _tokens(said.get("completion_tokens")), min(cached, read))
+    cached = details.get("cached_tokens") if isinstance(details, dict) else 0
+    return tokens(said.get("prompt_tokens"), said.get("completion_tokens"), cached, text)
 
 
-def _tokens(said: object) -> int:
-    """Return a count of tokens; 0 where it is none."""
+def tokens(prompt: object, written: object, cached: object, text: str) -> Usage:
+    """Return what a server counted, or nothing, so that the tokens are estimated, where that cannot be true."""
+    read, wrote = count(prompt), count(written)
+    if not read or wrote is None or (text and not wrote):
+        return Usage()
+    return Usage(read, wrote, min(count(cached) or 0, read))
+
+
+def count(said: object, most: int = _MOST_TOKENS) -> int | None:
+    """Return a count that a server tells; None where it is none, or larger than it can be."""
     if isinstance(said, str) and said.isascii() and said.isdigit():
         said = float(said)
-    return int(said) if isinstance(said, int | float) and 0 <= said <= _MOST_TOKENS else 0
+    if isinstance(said, bool) or not isinstance(said, int | float) or not 0 <= said <= most or said != int(said):
+        return None
+    return int(said)
 
 
 def fault(content: bytes) -> str:
     """Return what a server says went wrong, on one short line."""
     try:
-        answer = msgspec.json.decode(content)
-        error = answer.get("error", answer)
-        said = (
-            " ".join(str(error[k]) for k in ("message", "code") if error.get(k)) if isinstance(error, dict) else error
-        )
-        said = str(said)
-    except (msgspec.DecodeError, UnicodeDecodeError, AttributeError, RecursionError):
-        said = _kind(content) if content.lstrip()[:1] in {b"<", b"["} else content[:_MARGIN].decode(errors="replace")
-    return " ".join(words(said[:_MARGIN])[:_LONGEST_FAULT].split())[:300]
+        answer = parsed(content)
+    except ValueError:
+        answer = None
+    if isinstance(answer, dict):
+        return reason(answer)
+    return _line(_kind(content) if content.lstrip()[:1] in {b"<", b"["} else content[:_MARGIN].decode(errors="replace"))
+
+
+def reason(answer: dict[str, Any]) -> str:
+    """Return what an answer that was parsed already says went wrong, on one short line."""
+    error = answer.get("error", answer)
+    if isinstance(error, dict):
+        return _line(" ".join(_written(error[key])[:_MARGIN] for key in ("message", "code") if error.get(key)))
+    return _line(_written(error))
+
+
+def _line(said: str) -> str:
+    """Return the beginning of what a server says."""
+    return one_line(said[:_MARGIN])[:300] or "an error without a word"
+
+
+def one_line(said: str) -> str:
+    """Return what a server says, or what was said of it, on one line, without keys and control characters."""
+    line = " ".join(words(said)[:_LONGEST_FAULT].split())
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in line)
 
 
 def blocked(said: str) -> bool:
@@ -237,7 +271,7 @@ def _kind(content: bytes) -> str:
         return "an empty body"
     if start.startswith(b"<"):
         return "HTML"
-    return "half or unexpected JSON" if start[:1] in b"{[" else "plain text"
+    return _UNEXPECTED if start[:1] in b"{[" else "plain text"
 
 
 def without_lengths(schema: Any) -> Any:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from mindgauge.errors import EndpointError, UsageError
+from mindgauge.models import connection
 from mindgauge.models.chat import ChatModel
 from mindgauge.models.request import FREE
 
@@ -78,7 +79,9 @@ class LocalModel(ChatModel):
     async def __aexit__(self, *_: object) -> None:
         if not self._answered and self._session is not None:
             # The server can only be freed after it has served once.
-            await self._session.post(self._url, json={"messages": [{"role": "user", "content": "."}], "max_tokens": 1})
+            question = {"messages": [{"role": "user", "content": "."}], "max_tokens": 1}
+            async with connection.send(self._session, "POST", self._url, json=question) as response:
+                await connection.read(response)
         await super().__aexit__()
         self._server = None
         await asyncio.to_thread(gc.collect)

@@ -7,7 +7,7 @@ and its results can be read for 29 days.
 from __future__ import annotations
 
 import datetime
-import json
+import os
 import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -40,6 +40,8 @@ _FINISH = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
 }
+_COUNTS = ("processing", "succeeded", "errored", "canceled", "expired")
+"""Where a batch counts its requests; all but the first are done."""
 _PASSING = {"overloaded_error", "api_error", "rate_limit_error", "timeout_error"}
 _HOPELESS = {"authentication_error", "permission_error", "not_found_error", "billing_error"}
 _encode = msgspec.json.Encoder().encode
@@ -83,8 +85,9 @@ class AnthropicBatches:
     ) -> str:
         """Send all requests in one body."""
         del submission, uploaded  # there is no room for our id, and no file
-        kind = {"Content-Type": "application/json"}
-        return service.ident(await transport.post_once("/messages/batches", lambda: reader(file), **kind), transport)
+        size = os.fstat(file.fileno()).st_size
+        begun = await transport.post_once("/messages/batches", lambda: reader(file), size=size, kind="application/json")
+        return service.ident(begun, transport)
 
     async def find(self, transport: Transport, submission: Submission, others: set[str]) -> str:
         """Look for a batch with as many requests that was begun at about the same time; its results tell whether it is ours."""
@@ -92,15 +95,15 @@ class AnthropicBatches:
         near: list[tuple[float, str]] = []
         for _ in range(_PAGES):
             page = await transport.get("/messages/batches", limit=100, **after)
-            batches = [batch for batch in page.get("data") or [] if isinstance(batch, dict)]
+            batches = service.listed(page)
             ages = [_seconds(batch.get("created_at")) - submission.began for batch in batches]
             for batch, age in zip(batches, ages, strict=True):
-                found = batch.get("id")
-                right = age >= -SKEW and _total(batch.get("request_counts")) == submission.calls
-                if right and isinstance(found, str) and found not in others:
-                    near.append((abs(age), found))
-            last = batches[-1].get("id") if batches else None
-            if not page.get("has_more") or not isinstance(last, str) or min(ages) < -SKEW:
+                remote = service.told_id(batch.get("id"))
+                right = age >= -SKEW and service.total(batch.get("request_counts"), _COUNTS) == submission.calls
+                if right and remote and remote not in others:
+                    near.append((abs(age), remote))
+            last = service.told_id(batches[-1].get("id")) if batches else ""
+            if not page.get("has_more") or not last or min(ages) < -SKEW:
                 break
             after = {"after_id": last}
         return min(near)[1] if near else ""
@@ -110,17 +113,18 @@ class AnthropicBatches:
         path = f"/messages/batches/{quote(remote, safe='')}"
         batch = await transport.get(path)
         counts = batch.get("request_counts")
-        done = _total(counts) - (_total(counts, ("processing",)))
+        done = service.total(counts, _COUNTS[1:])
         if batch.get("processing_status") != "ended":
             return State(done)
         named = batch.get("results_url")
         address = transport.address(named) if isinstance(named, str) and named else ""
         return State(done, ended=True, addresses=(address or f"{path}/results",))
 
-    def outcome(self, line: bytes, request: Request, price: Price | None, attempt: int) -> Outcome:
+    def outcome(self, line: dict[str, Any], request: Request, price: Price | None, attempt: int) -> Outcome:
         """Read a line of results."""
-        result = json.loads(line).get("result")
-        kind = result.get("type") if isinstance(result, dict) else None
+        said = line.get("result")
+        result = said if isinstance(said, dict) else {}
+        kind = result.get("type")
         if kind == "succeeded":
             return _succeeded(result.get("message"), price, attempt)
         if kind == "errored":
@@ -130,11 +134,11 @@ class AnthropicBatches:
     def _errored(self, error: object, request: Request, attempt: int) -> Outcome:
         while isinstance(error, dict) and isinstance(error.get("error"), dict):
             error = error["error"]
-        kind = error.get("type") if isinstance(error, dict) else None
-        said = f"{completion.name(kind) or 'error'}: {completion.fault(json.dumps({'error': error}).encode())}"
+        kind = completion.name(error.get("type")) if isinstance(error, dict) else ""
+        said = f"{kind or 'error'}: {completion.reason({'error': error})}"
         if kind in _HOPELESS:
             return Outcome(hopeless=said)
-        if kind in _PASSING or kind is None:
+        if kind in _PASSING or not kind:
             return Outcome(again=said)
         if completion.blocked(said):
             return Outcome(Exchange(Status.FILTERED, attempts=attempt, error=said, at=time.time()))
@@ -152,28 +156,29 @@ def _succeeded(message: object, price: Price | None, attempt: int) -> Outcome:
     blocks = [b["text"] for b in message["content"] if isinstance(b, dict) and isinstance(b.get("text"), str)]
     reason = message.get("stop_reason")
     reason = reason if isinstance(reason, str) else ""
-    said = message.get("usage")
-    cached, written, fresh = (
-        _count(said, name) for name in ("cache_read_input_tokens", "cache_creation_input_tokens", "input_tokens")
-    )
-    usage = Usage(fresh + written + cached, _count(said, "output_tokens"), cached)
-    finish = _FINISH.get(reason, completion.name(reason))
+    text = "".join(blocks)
+    if len(text) > completion.LONGEST_TEXT:
+        return Outcome(again=f"a text of more than {completion.LONGEST_TEXT:,} characters")
     answer = completion.Completion(
-        completion.words("".join(blocks)), finish, "", usage, completion.name(message.get("model")), ""
+        completion.words(text),
+        _FINISH.get(reason, completion.name(reason)),
+        "",
+        _usage(message.get("usage"), text),
+        completion.name(message.get("model")),
+        "",
     )
     done = completion.exchange(answer, price, attempt=attempt)
     return Outcome(msgspec.structs.replace(done, status=Status.REFUSED, error="") if reason == "refusal" else done)
 
 
-def _count(counts: object, name: str) -> int:
-    value = counts.get(name) if isinstance(counts, dict) else None
-    return value if isinstance(value, int) and 0 <= value < 2**40 else 0
-
-
-def _total(
-    counts: object, names: tuple[str, ...] = ("processing", "succeeded", "errored", "canceled", "expired")
-) -> int:
-    return sum(_count(counts, name) for name in names)
+def _usage(said: object, text: str) -> Usage:
+    """Read the tokens of a message, whose prompt is counted in three parts."""
+    if not isinstance(said, dict):
+        return Usage()
+    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    parts = [completion.count(said.get(name) or 0) for name in names]
+    counted = [part for part in parts if part is not None]
+    return completion.tokens(sum(counted) if counted == parts else None, said.get("output_tokens"), parts[2], text)
 
 
 def _seconds(said: object) -> float:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from mindgauge.models.batch.files import Results
 from mindgauge.models.batch.service import Outcome
-from mindgauge.models.batch.transport import MissingError
+from mindgauge.models.batch.transport import GoneError
 from mindgauge.models.chat import asked_for
 from mindgauge.records import Status
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from mindgauge.models.batch.service import Service, State
     from mindgauge.models.batch.transport import Transport
     from mindgauge.store.batches import Batches, Submission
+
+LARGEST_RESULT, RESERVE, LARGEST_FILE = 1 << 20, 16 << 20, 8 << 30
+"""Bytes of a file of results: as many for each call, and these for whatever else stands there; in all at most."""
 
 
 class Collected:
@@ -40,7 +43,8 @@ class Collected:
     async def fetch(self, submission: Submission, state: State) -> bool:
         """Fetch a batch's results; say whether it was ours at all."""
         results = await self._download(submission, state)
-        if not len(results) and results.strangers() and not self._service.known_by_id:
+        ours = submission.remote in self._batches.confirmed()
+        if not len(results) and results.strangers() and not ours:
             results.close()
             return False
         self._note(submission, results)
@@ -76,12 +80,17 @@ class Collected:
     async def _download(self, submission: Submission, state: State) -> Results:
         """Fetch results; those that are broken or not complete once more, since what they lack is paid for again."""
         ours = self._batches.keys(submission.id)
+        most = min(LARGEST_FILE, RESERVE + len(ours) * LARGEST_RESULT)
         for attempt in range(1, self._terms.tries + 1):
             results = Results(self._batches.folder)
-            for address in state.addresses:
-                with contextlib.suppress(MissingError):  # no longer kept
-                    await self._transport.download(self._transport.address(address), results.file())
-            await asyncio.to_thread(results.index, ours)
+            with contextlib.ExitStack() as undone:
+                undone.callback(results.close)
+                for address in state.addresses:
+                    with contextlib.suppress(GoneError):  # no longer kept
+                        place, file = self._transport.address(address), results.file()
+                        results.cut |= not await self._transport.download(place, file, most)
+                await asyncio.to_thread(results.index, ours)
+                undone.pop_all()
             page = results.oddities.broken and not len(results)  # a proxy's, perhaps
             if not page and (attempt > 1 or (len(results) == len(ours) and not results.oddities.broken)):
                 break
@@ -93,7 +102,7 @@ class Collected:
     def _note(self, submission: Submission, results: Results) -> None:
         known = sum(self._batches.kept(key) for key in results.strangers())
         odd = results.oddities._replace(unknown=results.oddities.unknown - known)
-        if str(odd):
-            self._batches.remark(
-                submission, f"{self._terms.name}: batch {submission.remote} had lines of no use: {odd}"
-            )
+        cut = "results that never end or always break off, of which was read what came" if results.cut else ""
+        told = " and ".join(filter(None, (cut, f"lines of no use: {odd}" if str(odd) else "")))
+        if told:
+            self._batches.remark(submission, f"{self._terms.name}: batch {submission.remote} had {told}")

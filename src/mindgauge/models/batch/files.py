@@ -5,10 +5,11 @@ The files have no name, so nothing of them stays behind, however the process end
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
+
+from mindgauge.models.completion import parsed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 LONGEST_LINE = 16 << 20
 """Bytes; a longer line of results is taken for broken."""
+_MOST_STRANGERS = 100_000
+"""Keys of lines that are not ours, of which is known whose they are."""
 
 
 def reader(file: BinaryIO) -> BinaryIO:
@@ -74,6 +77,8 @@ class Results:
     def __init__(self, folder: Path) -> None:
         self.files: list[BinaryIO] = []
         self.oddities = Oddities()
+        self.cut = False
+        """Whether a file goes on, and could not be had to its end."""
         self._folder = folder
         self._places: dict[bytes, tuple[int, int, bool]] = {}
         self._strange: list[bytes] = []
@@ -103,7 +108,8 @@ class Results:
                 key, good = read
                 if key not in ours:
                     unknown += 1
-                    self._strange.append(key[:16])
+                    if len(self._strange) < _MOST_STRANGERS:
+                        self._strange.append(key[:16])
                     continue
                 before = self._places.get(key)
                 doubled += before is not None
@@ -115,14 +121,14 @@ class Results:
         """Return the keys of lines that are not ours."""
         return self._strange
 
-    def take(self, key: bytes) -> bytes | None:
-        """Return a call's line, if there is one, once."""
+    def take(self, key: bytes) -> dict[str, Any] | None:
+        """Return what a call's line says, if there is one, once."""
         found = self._places.pop(key, None)
         if found is None:
             return None
         file = self.files[found[0]]
         file.seek(found[1])
-        return file.readline()
+        return read(file.readline(LONGEST_LINE))
 
     def close(self) -> None:
         """Let go of the files."""
@@ -145,13 +151,19 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
             yield start, line
 
 
+def read(line: bytes) -> dict[str, Any]:
+    """Read a line of results; empty where it is broken."""
+    try:
+        found = parsed(line)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def _whose(line: bytes) -> tuple[bytes, bool] | None:
     """Return whose line this is, and whether it tells of a success; None if it is broken."""
-    try:
-        found = json.loads(line)
-        custom_id = found["custom_id"]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return None
+    found = read(line)
+    custom_id = found.get("custom_id")
     if not isinstance(custom_id, str):
         return None
     try:

@@ -6,7 +6,7 @@ providers and gateways speak it.
 
 from __future__ import annotations
 
-import json
+import os
 import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -73,12 +73,13 @@ class OpenAIBatches:
             return data
 
         if not submission.file:
-            uploaded(service.ident(await transport.post("/files", form), transport))
+            size = os.fstat(file.fileno()).st_size
+            uploaded(service.ident(await transport.post("/files", form, size=size), transport))
         body = _encode({
             "input_file_id": submission.file, "endpoint": "/v1/chat/completions", "completion_window": "24h",
             "metadata": {OURS: submission.id},
         })  # fmt: skip
-        begun = await transport.post_once("/batches", lambda: body, **{"Content-Type": "application/json"})
+        begun = await transport.post_once("/batches", lambda: body, kind="application/json")
         return service.ident(begun, transport)
 
     async def find(self, transport: Transport, submission: Submission, others: set[str]) -> str:
@@ -87,45 +88,45 @@ class OpenAIBatches:
             metadata = batch.get("metadata")
             ours = isinstance(metadata, dict) and metadata.get(OURS) == submission.id
             if ours or (submission.file and batch.get("input_file_id") == submission.file):
-                found = batch.get("id")
-                if isinstance(found, str) and found not in others:
-                    return found
+                remote = service.told_id(batch.get("id"))
+                if remote and remote not in others:
+                    return remote
         return ""
 
     async def look(self, transport: Transport, remote: str) -> State:
         """See how far a batch is."""
         batch = await transport.get(f"/batches/{quote(remote, safe='')}")
         status, counts = batch.get("status"), batch.get("request_counts")
-        done = sum(_count(counts, name) for name in ("completed", "failed"))
+        done = service.total(counts, ("completed", "failed"))
         if status == "failed":
             reason = _reason(batch)
             return State(done, failure=reason, too_much=any(mark in reason.lower() for mark in _FULL))
-        files = (batch.get("output_file_id"), batch.get("error_file_id"))
-        addresses = tuple(f"/files/{quote(f, safe='')}/content" for f in files if isinstance(f, str) and f)
-        return State(done, ended=status in _ENDED, addresses=addresses)
+        files = map(service.told_id, (batch.get("output_file_id"), batch.get("error_file_id")))
+        addresses = tuple(f"/files/{quote(file, safe='')}/content" for file in files if file)
+        return State(done, ended=isinstance(status, str) and status in _ENDED, addresses=addresses)
 
-    def outcome(self, line: bytes, request: Request, price: Price | None, attempt: int) -> Outcome:
+    def outcome(self, line: dict[str, Any], request: Request, price: Price | None, attempt: int) -> Outcome:
         """Read a line of results or errors."""
-        found = json.loads(line)
-        response, error = found.get("response"), found.get("error")
+        response = line.get("response")
         if not isinstance(response, dict):
-            return Outcome(again=completion.fault(json.dumps({"error": error}).encode()) or "an error without a word")
+            return Outcome(again=completion.reason({"error": line.get("error")}))
         status, body = response.get("status_code", 200), response.get("body")
-        content = body.encode(errors="replace") if isinstance(body, str) else json.dumps(body).encode()
+        content = body.encode(errors="replace") if isinstance(body, str) else b""
         if status != 200:
-            return self._refused(status if isinstance(status, int) else 0, content, request, attempt)
+            said = completion.reason(body) if isinstance(body, dict) else completion.fault(content)
+            return self._refused(status if isinstance(status, int) else 0, said, request, attempt)
         try:
-            answer = completion.read(content)
+            answer = completion.read(content) if isinstance(body, str) else completion.converted(body)
         except completion.UnreadableError as problem:
             return Outcome(again=str(problem))
         return Outcome(completion.exchange(answer, price, attempt=attempt))
 
-    def _refused(self, status: int, content: bytes, request: Request, attempt: int) -> Outcome:
+    def _refused(self, status: int, said: str, request: Request, attempt: int) -> Outcome:
         """Say what a status other than success means for one call, as for a call on its own."""
-        said = f"{status}: {completion.fault(content)}"
+        said = f"{status}: {said}"
         if status in {401, 403, 404}:
             return Outcome(hopeless=said)
-        if status in {0, 408, 409, 425, 429} or status >= 500:
+        if status < 300 or status in {408, 409, 425, 429} or status >= 500:
             return Outcome(again=said)
         if completion.blocked(said):
             return Outcome(Exchange(Status.FILTERED, attempts=attempt, error=said, at=time.time()))
@@ -144,12 +145,7 @@ def _reason(batch: dict[str, Any]) -> str:
     errors = batch.get("errors")
     listed = errors.get("data") if isinstance(errors, dict) else errors
     first = next(iter(listed), None) if isinstance(listed, list) else None
-    return completion.fault(json.dumps({"error": first}).encode()) if first else "no reason given"
-
-
-def _count(counts: object, name: str) -> int:
-    value = counts.get(name) if isinstance(counts, dict) else None
-    return value if isinstance(value, int) else 0
+    return completion.reason({"error": first}) if first else "no reason given"
 
 
 async def _listed(transport: Transport) -> AsyncIterator[dict[str, Any]]:
@@ -157,10 +153,10 @@ async def _listed(transport: Transport) -> AsyncIterator[dict[str, Any]]:
     after: dict[str, str] = {}
     for _ in range(_PAGES):
         page = await transport.get("/batches", limit=100, **after)
-        batches = [batch for batch in page.get("data") or [] if isinstance(batch, dict)]
+        batches = service.listed(page)
         for batch in batches:
             yield batch
-        last = batches[-1].get("id") if batches else None
-        if not page.get("has_more") or not isinstance(last, str):
+        last = service.told_id(batches[-1].get("id")) if batches else ""
+        if not page.get("has_more") or not last:
             return
         after = {"after": last}

@@ -5,16 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mindgauge.errors import EndpointError
+from mindgauge.models import completion
 from mindgauge.redaction import in_use
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import BinaryIO
 
     from mindgauge.models.batch.transport import Transport
     from mindgauge.models.request import Price, Request
     from mindgauge.records import Exchange
     from mindgauge.store.batches import Submission
+
+
+LONGEST_ID = 512
+"""Characters of an id that a service gives."""
+LARGEST_BATCH = 10_000_000
+"""Requests; no service takes as many."""
 
 
 class State(NamedTuple):
@@ -73,9 +80,27 @@ class Service(Protocol):
         """See how far a batch is."""
         ...
 
-    def outcome(self, line: bytes, request: Request, price: Price | None, attempt: int) -> Outcome:
+    def outcome(self, line: dict[str, Any], request: Request, price: Price | None, attempt: int) -> Outcome:
         """Read a request's line of the results."""
         ...
+
+
+def listed(page: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the objects on a page of a list."""
+    entries = page.get("data")
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+
+
+def total(counts: object, names: Iterable[str]) -> int:
+    """Add counts of requests, as far as they are counts."""
+    said = counts if isinstance(counts, dict) else {}
+    return sum(completion.count(said.get(name), LARGEST_BATCH) or 0 for name in names)
+
+
+def told_id(said: object) -> str:
+    """Return an id that a service tells, which goes into addresses and is kept; empty where it is none."""
+    good = isinstance(said, str) and len(said) <= LONGEST_ID and said.isascii() and said.isprintable()
+    return said if good and isinstance(said, str) else ""
 
 
 def ident(answer: dict[str, Any], transport: Transport) -> str:
@@ -84,12 +109,12 @@ def ident(answer: dict[str, Any], transport: Transport) -> str:
     Raises:
         EndpointError: it has none, or one that holds our key and may not be kept.
     """
-    found = answer.get("id")
-    if not isinstance(found, str) or not found:
+    remote = told_id(answer.get("id"))
+    if not remote:
         raise EndpointError(
             f"{transport.name}: {transport.url} does not speak the batch protocol: an answer without an id"
         )
-    return keepable(found, transport)
+    return keepable(remote, transport)
 
 
 def keepable(found: str, transport: Transport) -> str:

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import time
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 import aiohttp
+from yarl import URL
 
 from mindgauge.errors import EndpointError
-from mindgauge.models import completion
+from mindgauge.models import completion, connection
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
     from typing import BinaryIO
 
 T = TypeVar("T")
 LONGEST_PAUSE = 60.0
 """Seconds between two tries."""
-LARGEST_ANSWER = 16 << 20
-"""Bytes of an answer that is no file of results."""
-LARGEST_FILE = 8 << 30
-"""Bytes of a file of results."""
-_SLOWEST = 3600.0
-"""Seconds that one file may take on its way."""
+PACE = 16 << 10
+"""Bytes a second; what goes or comes more slowly, beyond the time that an attempt has, is given up."""
 
 
 class PassingError(Exception):
@@ -54,6 +51,10 @@ class MissingError(EndpointError):
     """There is nothing at an address."""
 
 
+class GoneError(MissingError):
+    """There is nothing at an address any more."""
+
+
 class OverdueError(Exception):
     """It did not work for as long as waiting is allowed."""
 
@@ -67,7 +68,7 @@ class Transport:
         Args:
             name: of the model, for messages.
             url: the base address, up to and including the version.
-            timeout: seconds without a byte before an attempt is given up.
+            timeout: seconds for an attempt, beside the time that its bytes take at the slowest pace.
             tries: before a service that never answered is taken for none.
             pause: seconds before the second try; later ones double.
         """
@@ -85,8 +86,8 @@ class Transport:
 
     async def open(self) -> None:
         """Make ready to send."""
-        timeout = aiohttp.ClientTimeout(total=_SLOWEST, sock_connect=self._timeout, sock_read=self._timeout)
-        self._session = aiohttp.ClientSession(timeout=timeout, headers={"Accept-Encoding": "identity"})
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=self._timeout, sock_read=self._timeout)
+        self._session = connection.session(headers={}, timeout=timeout)
 
     async def close(self) -> None:
         """Let go of connections."""
@@ -105,12 +106,12 @@ class Transport:
         """
         return await self._patiently(lambda: self._object("GET", path, params=params))
 
-    async def post(self, path: str, data: Callable[[], Any], **headers: str) -> dict[str, Any]:
-        """Send what may safely be sent twice; see `get`."""
-        return await self._patiently(lambda: self._object("POST", path, data=data(), headers=headers))
+    async def post(self, path: str, data: Callable[[], Any], *, size: int = 0, kind: str = "") -> dict[str, Any]:
+        """Send what may safely be sent twice, and has about `size` bytes; see `get`."""
+        return await self._patiently(lambda: self._object("POST", path, size, data=data(), headers=_of_kind(kind)))
 
-    async def post_once(self, path: str, data: Callable[[], Any], **headers: str) -> dict[str, Any]:
-        """Send what must not be sent twice.
+    async def post_once(self, path: str, data: Callable[[], Any], *, size: int = 0, kind: str = "") -> dict[str, Any]:
+        """Send what must not be sent twice, and has about `size` bytes.
 
         Raises:
             UnsureError: it may have been acted on. Otherwise see `get`.
@@ -118,7 +119,7 @@ class Transport:
 
         async def once() -> dict[str, Any]:
             try:
-                return await self._object("POST", path, data=data(), headers=headers)
+                return await self._object("POST", path, size, data=data(), headers=_of_kind(kind))
             except PassingError as problem:
                 if problem.arrived:
                     raise UnsureError(str(problem)) from problem
@@ -126,30 +127,53 @@ class Transport:
 
         return await self._patiently(once)
 
-    async def download(self, address: str, file: BinaryIO) -> None:
-        """Write what lies at an address into a file; see `get`."""
+    async def download(self, address: str, file: BinaryIO, most: int) -> bool:
+        """Write what lies at an address into a file, see `get`; say whether that is all of it.
 
-        async def whole() -> None:
-            file.seek(0)
-            file.truncate()
-            async with self._sending("GET", address) as response:
+        What is longer than `most` bytes, or has broken off `tries` times no later than before, is written as far as it
+        goes: it holds answers that were paid for.
+        """
+        farthest, vain = 0, 0
+
+        async def fetch() -> bool:
+            file.seek(0)  # what an earlier attempt wrote stays behind: it may have come farther
+            async with self._sending("GET", address) as (response, limit):
                 if response.status != 200:
-                    self._refuse(response, await _read(response))
-                size = 0
-                async for part in response.content.iter_chunked(1 << 18):
-                    size += file.write(part)
-                    if size > LARGEST_FILE:
-                        raise PassingError(f"results of more than {LARGEST_FILE >> 30} GiB")
+                    self._refuse(response, await connection.read(response))
+                began = limit.when() or 0.0
+                async for part in connection.parts(response):
+                    file.write(part[: most - file.tell()])
+                    limit.reschedule(began + file.tell() / PACE)
+                    if file.tell() >= most:
+                        return False
+            file.truncate()
+            return True
 
-        await self._patiently(lambda: self._sent(whole))
+        async def attempt() -> bool:
+            nonlocal farthest, vain
+            try:
+                return await self._sent(fetch)
+            except PassingError:
+                vain = 0 if file.tell() > farthest else vain + 1
+                farthest = max(farthest, file.tell())
+                if farthest and vain >= self._tries:
+                    return False
+                raise
+
+        whole = await self._patiently(attempt)
         file.flush()
+        return whole
 
     def address(self, path: str) -> str:
         """Return the whole address of a path; one that is whole already only if it leads to the same server."""
         if not path.startswith(("http://", "https://")):
             return self.url + path
-        ours, theirs = urlsplit(self.url), urlsplit(path)
-        return path if (ours.scheme, ours.netloc) == (theirs.scheme, theirs.netloc) else ""
+        try:
+            named = URL(path)
+            same = named.origin() == URL(self.url).origin()
+        except ValueError:
+            return ""
+        return str(named.with_user(None)) if same else ""
 
     async def rest(self, attempt: int, problem: Exception, wish: float = 0.0) -> None:
         """Wait before another try.
@@ -177,26 +201,34 @@ class Transport:
                 self._answered = True
                 return done
 
-    async def _object(self, method: str, path: str, **more: Any) -> dict[str, Any]:
-        async def whole() -> dict[str, Any]:
-            async with self._sending(method, self.url + path, **more) as response:
-                content = await _read(response)
+    async def _object(self, method: str, path: str, size: int = 0, **more: Any) -> dict[str, Any]:
+        async def fetch() -> dict[str, Any]:
+            async with self._sending(method, self.url + path, size, **more) as (response, _):
+                content = await connection.read(response)
                 if response.status not in {200, 201, 202}:
                     self._refuse(response, content)
             try:
-                found = json.loads(content)
-            except (ValueError, RecursionError):
-                found = None
-            if not isinstance(found, dict):
+                answer = completion.parsed(content)
+            except ValueError:
+                answer = None
+            if not isinstance(answer, dict):
                 raise PassingError("an answer that is no JSON object")
-            return found
+            return answer
 
-        return await self._sent(whole)
+        return await self._sent(fetch)
 
-    def _sending(self, method: str, address: str, **more: Any) -> Any:
+    @asynccontextmanager
+    async def _sending(
+        self, method: str, address: str, size: int = 0, **more: Any
+    ) -> AsyncIterator[tuple[aiohttp.ClientResponse, asyncio.Timeout]]:
+        """Send a request; the time for its answer grows with the bytes that are sent, and with those that come."""
         assert self._session is not None, "open the connection before sending"
         headers = {**self.headers, **more.pop("headers", {})}
-        return self._session.request(method, address, allow_redirects=False, headers=headers, **more)
+        async with (
+            asyncio.timeout(self._timeout + size / PACE) as limit,
+            connection.send(self._session, method, address, headers=headers, **more) as response,
+        ):
+            yield response, limit
 
     async def _sent(self, act: Callable[[], Awaitable[T]]) -> T:
         """Do something with the network, whose faults pass."""
@@ -206,9 +238,10 @@ class Transport:
             # One about a certificate has no `os_error`.
             raise PassingError(str(getattr(error, "os_error", error)), arrived=False) from error
         except TimeoutError as error:
-            raise PassingError(f"no answer within {self._timeout:g} s") from error
+            why = f"no answer within {self._timeout:g} s, or one slower than {PACE >> 10} KiB/s"
+            raise PassingError(why) from error
         except (aiohttp.ClientError, ConnectionError, ValueError) as error:
-            raise PassingError(" ".join(completion.words(f"{type(error).__name__}: {error}").split())) from error
+            raise PassingError(completion.one_line(f"{type(error).__name__}: {error}")) from error
 
     def _refuse(self, response: aiohttp.ClientResponse, content: bytes) -> None:
         """Say what a status other than success means."""
@@ -216,18 +249,18 @@ class Transport:
         if status in {408, 409, 425, 429} or status >= 500:
             wish = completion.retry_after(response.headers.get("Retry-After"))
             raise PassingError(f"{status}: {said}", pause=wish, arrived=status == 408 or status >= 500)
+        if status < 300:
+            raise PassingError(f"{status} instead of an answer")
         self._answered = True
+        if status < 400:
+            raise EndpointError(f"{self.name}: {response.url.origin()}{response.url.path} leads elsewhere ({status}); redirects are not followed")  # fmt: skip
         if status in {401, 403}:
             raise EndpointError(f"{self.name}: {self.host} refuses our key ({status}: {said})")
-        if status in {404, 405, 410} or status < 400:
-            raise MissingError(f"{self.name}: {response.url.origin()}{response.url.path} is no address of a batch service ({status}: {said})")  # fmt: skip
+        if status in {404, 405, 410}:
+            kind = MissingError if status == 405 else GoneError
+            raise kind(f"{self.name}: {response.url.origin()}{response.url.path} is no address of a batch service ({status}: {said})")  # fmt: skip
         raise RefusedError(status, said)
 
 
-async def _read(response: aiohttp.ClientResponse) -> bytes:
-    content = bytearray()
-    async for part in response.content.iter_any():
-        content += part
-        if len(content) > LARGEST_ANSWER:
-            raise ValueError(f"an answer of more than {LARGEST_ANSWER >> 20} MiB")
-    return bytes(content)
+def _of_kind(content_type: str) -> dict[str, str]:
+    return {"Content-Type": content_type} if content_type else {}

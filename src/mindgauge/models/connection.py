@@ -1,0 +1,131 @@
+"""HTTP to servers that nobody vouches for: the one place that makes sessions, sends and reads.
+
+What is sent goes where the user said and nowhere else: redirects are not followed, and proxies of the environment,
+`.netrc` and cookies are not used. What comes is read within bounds, whatever a server claims about it.
+"""
+
+from __future__ import annotations
+
+import functools
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+from aiohttp.client_proto import ResponseHandler
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+LARGEST_ANSWER = 16 << 20
+"""Bytes, unpacked; an answer that goes on beyond is cut off."""
+_PACKED = {"gzip", "x-gzip", "deflate"}
+_PART = 1 << 18
+"""Bytes that are unpacked at once."""
+_LONGEST_CODING = 40
+"""Characters of a coding that are repeated in a message."""
+
+
+def session(*, headers: dict[str, str], timeout: aiohttp.ClientTimeout, most: int = 100) -> aiohttp.ClientSession:
+    """Make a session within a running loop.
+
+    Args:
+        headers: what every request carries.
+        timeout: of a request.
+        most: the most connections at once.
+    """
+    return aiohttp.ClientSession(
+        headers={"Accept-Encoding": "identity", **headers},
+        timeout=timeout,
+        connector=_Connector(limit=most, ttl_dns_cache=300),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        auto_decompress=False,  # what is unpacked must be bounded
+        trust_env=False,
+    )
+
+
+def send(via: aiohttp.ClientSession, method: str, address: str, **more: Any) -> Any:
+    """Send a request; a context manager with its response, which may be a redirect."""
+    return via.request(method, address, allow_redirects=False, **more)
+
+
+async def read(response: aiohttp.ClientResponse) -> bytes:
+    """Read an answer to its end, but not one that never ends.
+
+    Raises:
+        ValueError: it has more than `LARGEST_ANSWER` bytes, or is packed in a way that cannot be undone.
+        aiohttp.ClientError: it breaks off.
+    """
+    content = bytearray()
+    async for part in parts(response):
+        content += part
+        if len(content) > LARGEST_ANSWER:
+            raise ValueError(f"an answer of more than {LARGEST_ANSWER >> 20} MiB")
+    return bytes(content)
+
+
+async def parts(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    """Read an answer bit by bit, and undo its content coding (RFC 9110, 8.4.1), which some servers use unasked.
+
+    Raises:
+        ValueError: the coding is not known, nested, or broken.
+        aiohttp.ClientError: the answer breaks off.
+    """
+    coding = ", ".join(response.headers.getall("Content-Encoding", ())).strip().lower()
+    if coding in {"", "identity"}:
+        async for part in response.content.iter_any():
+            yield part
+        return
+    shown = coding[:_LONGEST_CODING]
+    if coding not in _PACKED:
+        raise ValueError(f"an answer packed as {shown}")
+    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
+    try:
+        async for part in response.content.iter_any():
+            packed = part
+            while packed or unpacker.unconsumed_tail:
+                unpacked = unpacker.decompress(packed or unpacker.unconsumed_tail, _PART)
+                packed = b""
+                if unpacker.unused_data:
+                    raise ValueError(f"an answer packed as {shown} that goes on behind its end")
+                yield unpacked
+        while rest := unpacker.decompress(b"", _PART):
+            yield rest
+    except zlib.error as error:
+        raise ValueError(f"an answer packed as {shown} that cannot be unpacked") from error
+    if not unpacker.eof:
+        raise ValueError(f"an answer packed as {shown} that breaks off")
+
+
+class _Handler(ResponseHandler):
+    """A connection that is closed when something comes on it that nobody asked for."""
+
+    idle = False
+
+    def data_received(self, data: bytes) -> None:
+        if self.idle and data:  # it would be taken for the answer to the next question, or fill the memory
+            self.close()
+        else:
+            super().data_received(data)
+
+
+class _Connector(aiohttp.TCPConnector):
+    """Keeps connections for the next question, except where an answer stands on them already."""
+
+    _factory: Any
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._factory = functools.partial(_Handler, loop=self._loop)
+
+    async def _get(self, *place: Any) -> Any:
+        while (connection := await super()._get(*place)) is not None:
+            handler: Any = connection.protocol
+            if not handler.should_close:
+                handler.idle = False
+                return connection
+            connection.close()
+        return None
+
+    def _release(self, key: Any, protocol: Any, *, should_close: bool = False) -> None:
+        super()._release(key, protocol, should_close=should_close)
+        protocol.idle = True
