@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
+from mindgauge import state
 from mindgauge.verbs import passes
 from tests.stub import Stub, completion, says, words
 
@@ -46,7 +47,7 @@ def known_judges(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempP
     Else each test with a judge would begin with an entry test of 40 calls. Tests of that take `fresh_machine`; commands
     in processes of their own say --no-qualify.
     """
-    monkeypatch.setenv(passes.FOLDER, str(tmp_path_factory.mktemp("state")))
+    monkeypatch.setenv(state.FOLDER, str(tmp_path_factory.mktemp("state")))
     monkeypatch.setattr(passes, "seen", lambda judge, instrument: True)
 
 
@@ -54,7 +55,7 @@ def known_judges(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempP
 def fresh_machine(known_judges: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Let a test run on a machine that has seen nothing yet; return its state folder."""
     monkeypatch.setattr(passes, "seen", _SEEN)
-    monkeypatch.setenv(passes.FOLDER, str(tmp_path / "state"))
+    monkeypatch.setenv(state.FOLDER, str(tmp_path / "state"))
     return tmp_path / "state"
 
 

@@ -134,5 +134,5 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Planted:
         for file, text in (("card.toml", CARD), ("rubric.toml", rubric), prompt):
             (folder / file).write_text(text, encoding="utf-8")
         made[name] = Benchmark.from_folder(folder, metrics=metrics, read=lambda _: [])
-    monkeypatch.setattr(registry, "_all", lambda: made)
+    monkeypatch.setattr(registry, "_known", lambda: registry._Known(made, {}))
     return Planted(tmp_path, made["kind"], made["warmth"], made)

@@ -11,6 +11,7 @@ import pytest
 
 import mindgauge
 from mindgauge import benchmark as benchmarks
+from mindgauge import state
 from mindgauge.analysis.score import Scores
 from mindgauge.benchmark import registry
 from mindgauge.errors import UsageError
@@ -111,6 +112,13 @@ def test_a_folder_named_by_its_path_runs_and_its_run_finds_it_again(
     assert isinstance(scores, Scores)
     assert [score.value for score in scores.find("accuracy")] == [1.0]
     monkeypatch.chdir("/")
+    assert mindgauge.score(tmp_path / "run").find("accuracy")[0].n == 1
+    registry._in_folder.cache_clear()
+    monkeypatch.setenv(state.FOLDER, str(tmp_path / "another machine"))
+    with pytest.raises(UsageError, match="code has not been run on this machine"):
+        mindgauge.score(tmp_path / "run")
+    assert not registry._in_folder.cache_info().misses, "what a run names is not loaded"
+    assert mindgauge.list(str(place)).benchmarks[0].name == "exam_worries"
     assert mindgauge.score(tmp_path / "run").find("accuracy")[0].n == 1
     registry._in_folder.cache_clear()
     (place / "exam_worries.py").unlink()

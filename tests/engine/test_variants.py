@@ -73,7 +73,7 @@ def said(text: str) -> list[dict[str, str]]:
 
 
 def known(monkeypatch: pytest.MonkeyPatch, benchmark: Benchmark) -> Benchmark:
-    monkeypatch.setattr(registry, "_all", lambda: {benchmark.name: benchmark})
+    monkeypatch.setattr(registry, "_known", lambda: registry._Known({benchmark.name: benchmark}, {}))
     return benchmark
 
 

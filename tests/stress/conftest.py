@@ -74,5 +74,5 @@ def warmth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Benchmark:
     samples = [{"messages": rows[0]["messages"], "tags": rows[0]["tags"]}]
     (folder / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in samples), encoding="utf-8")
     planted = Benchmark.from_folder(folder, metrics=(mean_level,), read=lambda _: [])
-    monkeypatch.setattr(registry, "_all", lambda: {planted.name: planted})
+    monkeypatch.setattr(registry, "_known", lambda: registry._Known({planted.name: planted}, {}))
     return planted

@@ -76,7 +76,7 @@ def warmth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Benchmark:
     for name, rows in (("samples.jsonl", samples), ("anchors.jsonl", ANCHORS)):
         (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     planted = Benchmark.from_folder(folder, metrics=(mean_level,), read=lambda _: [])
-    monkeypatch.setattr(registry, "_all", lambda: {planted.name: planted})
+    monkeypatch.setattr(registry, "_known", lambda: registry._Known({planted.name: planted}, {}))
     return planted
 
 
@@ -303,7 +303,7 @@ def test_classes_without_order_have_no_distance(
     path = warmth.folder / "rubric.toml"
     path.write_text(path.read_text(encoding="utf-8").replace("ordinal", "nominal"), encoding="utf-8")
     nominal = Benchmark.from_folder(warmth.folder, metrics=(), read=lambda _: [])
-    monkeypatch.setattr(registry, "_all", lambda: {"warmth": nominal})
+    monkeypatch.setattr(registry, "_known", lambda: registry._Known({"warmth": nominal}, {}))
     q = on(run(tmp_path / "r", Judge()), "warmth")
     assert q.exact.value == 1
     assert (q.within_1.value, q.bias.value, q.icc_a1.value) == (None, None, None)

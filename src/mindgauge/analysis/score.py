@@ -177,7 +177,7 @@ def open_run(folder: Path) -> tuple[Store, list[Benchmark], dict[str, Any]]:
 def _named(name: str, folder: Path, manifest: dict[str, Any]) -> list[Benchmark]:
     """Find a benchmark; where people label by a rubric of their own, that, with what its levels allow to compute."""
     if "annotation" not in manifest or "benchmark" in manifest["annotation"]:
-        return benchmarks.find(manifest.get("folders", {}).get(name, name))
+        return benchmarks.of_run(name, manifest.get("folders"), folder)
     own = alone(folder / "rubric.toml")
     return [msgspec.structs.replace(own, metrics=_of_levels(tuple((c.scale, c.values) for c in own.rubric.criteria)))]
 

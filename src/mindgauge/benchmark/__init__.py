@@ -7,7 +7,19 @@ What is asked about may be the sample's last message, a reply (`{reply}` in the 
 """
 
 from mindgauge.benchmark.benchmark import WAYS, Benchmark
-from mindgauge.benchmark.registry import broken, find, find_one, names, of_family, outside
+from mindgauge.benchmark.registry import broken, find, find_one, names, of_family, of_run, outside
 from mindgauge.benchmark.released import Cell, Released
 
-__all__ = ["WAYS", "Benchmark", "Cell", "Released", "broken", "find", "find_one", "names", "of_family", "outside"]
+__all__ = [
+    "WAYS",
+    "Benchmark",
+    "Cell",
+    "Released",
+    "broken",
+    "find",
+    "find_one",
+    "names",
+    "of_family",
+    "of_run",
+    "outside",
+]

@@ -3,6 +3,9 @@
 A folder is a benchmark if it has a module of its own name in which a `Benchmark` stands. A package brings its own by the
 entry point `mindgauge.benchmarks`, whose object is a benchmark, several, or a module in which they stand. What cannot be
 loaded is named where somebody asks for it, and keeps nobody from the others.
+
+A benchmark is code. A folder's is run only once the user has named that folder on this machine, never because a run that
+may come from somebody else names it.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge import suite
+from mindgauge import state, suite
 from mindgauge.benchmark.benchmark import HERE, Benchmark
 from mindgauge.errors import UsageError
 
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 GROUP = "mindgauge.benchmarks"
+NAMED = "benchmarks.json"
 
 
 class _Known(NamedTuple):
@@ -94,7 +98,10 @@ def find(name: str) -> list[Benchmark]:
         UsageError: there is none, and the message names the nearest; or it cannot be loaded.
     """
     if name.startswith((".", "/", "~")):
-        return _in_folder(Path(name).expanduser().resolve())
+        folder = Path(name).expanduser().resolve()
+        loaded = _in_folder(folder)
+        state.write(NAMED, sorted({*_named(), str(folder)}))
+        return loaded
     known, name = _known().benchmarks, name.rstrip("/")
     if name in known:
         return [known[name]]
@@ -111,6 +118,33 @@ def find(name: str) -> list[Benchmark]:
     near = difflib.get_close_matches(name, choices, 1, 0.4)
     hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(choices)}"
     raise UsageError(f"unknown benchmark {name!r}: {hint}; a folder of your own is named by its path, ./FOLDER")
+
+
+def _named() -> list[str]:
+    """Return the folders that the user has named on this machine."""
+    return state.read(NAMED, list[str]) or []
+
+
+def of_run(name: str, folders: object, run: Path) -> list[Benchmark]:
+    """Return the benchmark that a run is of, or the members of the family.
+
+    Args:
+        name: as the run has it.
+        folders: what its manifest says of benchmarks that are found by no name.
+        run: the run's folder, for the message.
+
+    Raises:
+        UsageError: there is none, it cannot be loaded, or it stands in a folder that the user has not named here.
+    """
+    folder = folders.get(name) if isinstance(folders, dict) else None
+    if folder is None:
+        return find(name)
+    if folder not in _named():
+        raise UsageError(
+            f"{run} is of the benchmark {name} in {folder}, whose code has not been run on this machine; "
+            f"if you trust it, run: mindgauge list {folder}"
+        )
+    return [benchmark for benchmark in _in_folder(Path(folder)) if benchmark.name == name]
 
 
 @functools.cache

@@ -1,13 +1,22 @@
 """`mindgauge list`."""
 
+from typing import Annotated
+
+import typer
+
 from mindgauge.cli import options, render
 
 
-def list_(json: options.Json = False) -> None:
+def list_(
+    names: Annotated[
+        list[str], typer.Argument(help="Benchmarks, families, or folders of your own; all if none is named.")
+    ] = [],  # noqa: B006
+    json: options.Json = False,
+) -> None:
     """List the benchmarks: what they measure, licence, what data is at hand."""
     from mindgauge.verbs.list import list as verb
 
-    found = verb()
+    found = verb(names)
     if json:
         render.as_json(found)
         return

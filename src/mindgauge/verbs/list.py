@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 import polars as pl
 
 from mindgauge import benchmark as benchmarks
 from mindgauge.errors import DataError
+from mindgauge.verbs.plan import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -37,9 +43,19 @@ class Listing(msgspec.Struct, frozen=True):
         return self.table._repr_html_()
 
 
-def list() -> Listing:  # noqa: A001 - the verb's name
-    """Return every benchmark: what it measures, its data's licence, and what is at hand without a download."""
-    return Listing([_entry(benchmarks.find_one(name)) for name in benchmarks.names()], benchmarks.broken())
+def list(names: str | Sequence[str] = ()) -> Listing:  # noqa: A001 - the verb's name
+    """Return benchmarks: what each measures, its data's licence, and what is at hand without a download.
+
+    Args:
+        names: of benchmarks, families, or folders of your own; all that are found by name if none is given.
+
+    Raises:
+        UsageError: there is none of such a name, or it cannot be loaded.
+    """
+    if not names:
+        return Listing([_entry(benchmarks.find_one(name)) for name in benchmarks.names()], benchmarks.broken())
+    named = {b.name: b for name in listed(names) for b in benchmarks.find(name)}
+    return Listing([_entry(benchmark) for benchmark in named.values()])
 
 
 def _entry(benchmark: benchmarks.Benchmark) -> Entry:

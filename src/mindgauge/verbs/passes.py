@@ -1,21 +1,15 @@
 """Which judges this machine has seen pass their entry test, with which instrument, under which limits.
 
-A small file in the user's own state folder: `$MINDGAUGE_STATE`, or `mindgauge` below `$XDG_STATE_HOME` or
-`~/.local/state`. It holds names of models and hashes of instruments, and nothing that people or models said. One that
-cannot be read or written is no reason to fail: the test is then taken again.
+Names of models and hashes of instruments (`state`). Where they cannot be read or written, the test is taken again.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge import manifest
+from mindgauge import manifest, state
 from mindgauge.analysis.fitness import limits
 from mindgauge.records import digest
 
@@ -23,7 +17,6 @@ if TYPE_CHECKING:
     from mindgauge.models.request import Model
     from mindgauge.raters.judge import Instrument
 
-FOLDER = "MINDGAUGE_STATE"
 NAME = "passed.json"
 
 
@@ -36,15 +29,6 @@ class Passed(msgspec.Struct, frozen=True):
     at: str
 
 
-def place() -> Path:
-    """Return the file."""
-    named = os.environ.get(FOLDER)
-    if named:
-        return Path(named) / NAME
-    state = os.environ.get("XDG_STATE_HOME")
-    return (Path(state) if state else Path.home() / ".local" / "state") / "mindgauge" / NAME
-
-
 def seen(judge: Model, instrument: Instrument) -> bool:
     """Say whether this machine has seen a judge pass with an instrument, under the limits of today."""
     return _key(judge, instrument) in _read()
@@ -55,14 +39,7 @@ def remember(judge: Model, instrument: Instrument) -> None:
     known = _read()
     rater = instrument.rater(judge.name)
     known[_key(judge, instrument)] = Passed(rater, instrument.name, limits().name, manifest.now())
-    with contextlib.suppress(OSError, RuntimeError):  # RuntimeError: there is no home
-        path = place()
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Written aside and put in its place at once, readable by its owner alone, as temporary files are.
-        handle, draft = tempfile.mkstemp(dir=path.parent, prefix=NAME)
-        with os.fdopen(handle, "wb") as file:
-            file.write(msgspec.json.encode(known))
-        Path(draft).replace(path)
+    state.write(NAME, known)
 
 
 def _key(judge: Model, instrument: Instrument) -> str:
@@ -71,6 +48,4 @@ def _key(judge: Model, instrument: Instrument) -> str:
 
 
 def _read() -> dict[str, Passed]:
-    with contextlib.suppress(OSError, RuntimeError, msgspec.DecodeError, UnicodeDecodeError):
-        return msgspec.json.decode(place().read_bytes(), type=dict[str, Passed])
-    return {}
+    return state.read(NAME, dict[str, Passed]) or {}

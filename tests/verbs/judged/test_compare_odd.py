@@ -39,7 +39,7 @@ def optional(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Benchmark:
     for name, text in (("card.toml", CARD), ("rubric.toml", rubric), ("judge.en.md", JUDGE)):
         (folder / name).write_text(text, encoding="utf-8")
     planted = Benchmark.from_folder(folder, metrics=(mean_level,), read=lambda _: [])
-    monkeypatch.setattr(registry, "_all", lambda: {planted.name: planted})
+    monkeypatch.setattr(registry, "_known", lambda: registry._Known({planted.name: planted}, {}))
     return planted
 
 

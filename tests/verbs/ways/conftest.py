@@ -100,7 +100,7 @@ def plant(folder: Path, read: Callable[[Path], list[Sample]] = lambda _: [], own
 def register(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Benchmark]:
     def planted(*args: Any, **more: Any) -> Benchmark:
         found = plant(tmp_path / "replies", *args, **more)
-        monkeypatch.setattr(registry, "_all", lambda: {found.name: found})
+        monkeypatch.setattr(registry, "_known", lambda: registry._Known({found.name: found}, {}))
         return found
 
     return planted

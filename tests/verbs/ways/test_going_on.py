@@ -63,7 +63,7 @@ from mindgauge import Settings
 from mindgauge.benchmark import Benchmark, registry
 from mindgauge.metrics import accuracy
 planted = Benchmark.from_folder(pathlib.Path(sys.argv[1]), metrics=(accuracy,), read=lambda _: [])
-registry._all = lambda: {planted.name: planted}
+registry._known = lambda: registry._Known({planted.name: planted}, {})
 ways = ["flat", "few-shot", "sequential"]
 mindgauge.run("replies", model=sys.argv[2], out=sys.argv[3], ask=ways, runs=3, settings=Settings(concurrency=4))
 """

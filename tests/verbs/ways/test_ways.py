@@ -143,7 +143,7 @@ def test_a_way_without_its_prompt_is_one_clear_line(register: Callable[..., Benc
     assert without.ways == ("flat", "unordered", "few-shot")
     assert found.ways == tuple(WAYS)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registry, "_all", lambda: {without.name: without})
+        patch.setattr(registry, "_known", lambda: registry._Known({without.name: without}, {}))
         message = r"^replies cannot be asked sequential: it has no node\.md \(its ways: flat, unordered, few-shot\)$"
         with pytest.raises(UsageError, match=message):
             run(tmp_path / "r", Model(), "flat", "sequential")
