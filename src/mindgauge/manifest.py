@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
-from mindgauge import private
+from mindgauge import private, sealed
 from mindgauge.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,11 +34,14 @@ def read(folder: Path) -> dict[str, Any]:
     """Read a run's manifest; empty where there is none yet.
 
     Raises:
-        UsageError: the file is damaged.
+        UsageError: the file is damaged: it is not as its checksum says.
     """
     path = folder / "manifest.toml"
+    run = (folder / "run.sqlite").is_file()
+    saved = f"save the run with `mindgauge salvage {folder} --out NEW`, then repeat its command there"
+    advice = saved if run else "repeat the command that made it with another --out"
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(sealed.read(path, advice))
     except FileNotFoundError:
         return {}
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -47,7 +50,7 @@ def read(folder: Path) -> dict[str, Any]:
 
 def write(folder: Path, content: dict[str, Any]) -> None:
     """Replace a run's manifest in one step, so that a kill leaves the old one or the new one."""
-    private.write(folder / "manifest.toml", tomli_w.dumps(content))
+    private.write(folder / "manifest.toml", sealed.seal(tomli_w.dumps(content)))
 
 
 def begin(folder: Path, plan: dict[str, Any], command: str) -> dict[str, Any]:
