@@ -29,7 +29,8 @@ from mindgauge import manifest
 from mindgauge.engine.steps import provenance
 from mindgauge.models.spec import Settings, open_model
 from mindgauge.records import Evidence, Exchange, Message, RaterKind, Rating, Reply, Sample, Status, Usage, digest
-from mindgauge.store import Store
+from mindgauge.store import Store, soundness
+from mindgauge.store.opening import _check
 from mindgauge.verbs import directory, plan
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class Figure(NamedTuple):
 
     def __str__(self) -> str:
         aim = f"≤ {self.target:g}" if self.target is not None else ""
-        return f"{self.name:<40} {self.value:>12,.2f} {self.unit:<12} {aim}"
+        return f"{self.name:<40} {self.value:>12,.3f} {self.unit:<12} {aim}"
 
 
 # -- a run ------------------------------------------------------------------------------------------------------------
@@ -297,6 +298,24 @@ def timed(arguments: list[str], scratch: Path) -> tuple[float, float]:
     return seconds, int(kib) * 1024 / 1e6
 
 
+def opening(run: Path) -> list[Figure]:
+    """Measure what it takes to see that a run is as it was written; in seconds of CPU, which other work on the machine does not change."""
+    found = []
+    with Store(run) as store:
+        for name, look in (
+            ("see that its schema is ours", lambda: _check(store._db, store.path, write=False)),  # noqa: SLF001
+            ("see that it is as it was closed", lambda: soundness._as_closed(store.path)),  # noqa: SLF001
+            ("see so row by row (killed, live)", lambda: soundness._check_all(store._db, store.path)),  # noqa: SLF001
+        ):
+            seconds = []
+            for _ in range(2):
+                began = time.process_time()
+                look()
+                seconds.append(time.process_time() - began)
+            found.append(Figure(name, min(seconds), "s of CPU"))
+    return found
+
+
 def size(run: Path) -> int:
     """Return the bytes of a run's database, its log included."""
     return sum(path.stat().st_size for path in run.glob("run.sqlite*"))
@@ -318,6 +337,7 @@ def measure(
             (count,) = store.select("SELECT count(*) FROM ratings").fetchone()
         found.append(Figure("ratings", count, ""))
         found.append(Figure("bytes per rating, calls and replies in", size(folder) / count, "bytes", BYTES))
+        found += opening(folder)
         limits = {"open and count": SECONDS_OPEN, "status": SECONDS_OPEN, "report": SECONDS_REPORT}
         for name, arguments in verbs(folder, Path(scratch)).items():
             if only and not any(name.startswith(each) for each in only):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
-from mindgauge import private
+from mindgauge import private, sealed
 from mindgauge.errors import UsageError
 from mindgauge.redaction import redacted
 
@@ -35,11 +35,14 @@ def read(folder: Path) -> dict[str, Any]:
     """Read a run's manifest; empty where there is none yet.
 
     Raises:
-        UsageError: the file is damaged.
+        UsageError: the file is damaged: it is not as its checksum says.
     """
     path = folder / "manifest.toml"
+    run = (folder / "run.sqlite").is_file()
+    saved = f"save the run with `mindgauge salvage {folder} --out NEW`, then repeat its command there"
+    advice = saved if run else "repeat the command that made it with another --out"
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(sealed.read(path, advice))
     except FileNotFoundError:
         return {}
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -51,9 +54,8 @@ def write(folder: Path, content: dict[str, Any]) -> None:
 
     Its plan stays as it is, since later commands are held against it; what addresses hold there was taken out before.
     """
-    private.write(
-        folder / "manifest.toml", tomli_w.dumps({k: v if k == "plan" else _clean(v) for k, v in content.items()})
-    )
+    cleaned = {key: value if key == "plan" else _clean(value) for key, value in content.items()}
+    private.write(folder / "manifest.toml", sealed.seal(tomli_w.dumps(cleaned)))
 
 
 def _clean(content: Any) -> Any:

@@ -180,5 +180,16 @@ def copy_files(source: Path, target: Path) -> None:
         return
     folder(target)
     for path in sorted(source.iterdir()):
-        if path.is_file() and not path.is_symlink() and path.stat().st_size <= LARGEST:
-            write(target / path.name, path.read_bytes())
+        copied(path, target / path.name)
+
+
+def copied(source: Path, target: Path) -> bool:
+    """Copy a small plain file, and say whether it is one; nothing that a link leads to is copied.
+
+    Raises:
+        OSError: it cannot be copied.
+    """
+    if source.is_symlink() or not source.is_file() or source.stat().st_size > LARGEST:
+        return False
+    write(target, source.read_bytes())
+    return True

@@ -27,6 +27,7 @@ from mindgauge.records import RaterKind, Rating, Reply, Status
 from mindgauge.store import Store
 from mindgauge.verbs.annotate.new import annotate_new
 from mindgauge.verbs.rate import rate
+from mindgauge.verbs.score import score
 
 if TYPE_CHECKING:
     from mindgauge.models.request import Request
@@ -209,6 +210,35 @@ def test_a_rubric_stands_alone_with_anchors_of_its_own(tmp_path: Path, replies_f
     assert made.items == 2
     assert made.notes[0].startswith("no training round: there are no anchors")
     assert made.notes[1].startswith("one annotator: ")
+
+
+def test_a_rubric_that_was_changed_is_not_scored_by_before_it_is_taken_up(
+    tmp_path: Path, replies_file: Written
+) -> None:
+    (tmp_path / "rubric.toml").write_text(RUBRIC, encoding="utf-8")
+    project = tmp_path / "one"
+    annotate_new(project, rubric=tmp_path / "rubric.toml", items=replies_file(*dialogues(3)), annotators=TEAM)
+    file = project / "rubric.toml"
+    before = file.read_text(encoding="utf-8")
+    score(project)
+    file.write_text(before.replace("value = 2", "value = 3", 1), encoding="utf-8")
+    again = (
+        rf"rubric.toml: damaged, or changed by hand .*; remove .*, `mindgauge annotate status {project}` then writes it"
+    )
+    with pytest.raises(UsageError, match=again):
+        score(project)
+    with pytest.raises(UsageError, match="a level is another than in this project"):
+        begun(project)
+    file.unlink()
+    with begun(project):
+        score(project)
+    revised = before.replace('version = "3"', 'version = "4"')
+    file.write_text(revised, encoding="utf-8")
+    with pytest.raises(UsageError, match=again):
+        score(project)
+    with begun(project):
+        score(project)
+    assert 'version = "4"' in file.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

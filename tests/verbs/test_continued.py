@@ -18,6 +18,7 @@ from mindgauge.cli import app
 from mindgauge.models.scripted import Scripted
 from mindgauge.reports.page import write
 from mindgauge.store import Store
+from mindgauge.store.rows import change
 from mindgauge.verbs.judges.compare import compare as compare_judges
 
 if TYPE_CHECKING:
@@ -30,13 +31,12 @@ OPEN, CLOSED = "help_or_harm/response", "help_or_harm/crisis_type"
 
 def on_another_day(folder: Path, days: int = 1) -> str:
     """Move all calls of a run back by some days; returns the day in words."""
-    import sqlite3
-
-    with sqlite3.connect(folder / "run.sqlite") as db:
-        db.execute("UPDATE calls SET at = at - ?", (86400 * days,))
-        (at,) = db.execute("SELECT min(at) FROM calls").fetchone()
-    db.close()
-    moment = datetime.datetime.fromtimestamp(at, datetime.UTC)
+    with Store(folder, write=True) as store:
+        calls = store.select("SELECT key, at FROM calls").fetchall()
+        for key, at in calls:
+            change(store._db, "calls", {"key": key}, {"at": at - 86400 * days})
+        store._db.commit()
+    moment = datetime.datetime.fromtimestamp(min(at for _, at in calls) - 86400 * days, datetime.UTC)
     return f"{moment.day} {moment:%B %Y}"
 
 

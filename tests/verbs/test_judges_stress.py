@@ -10,6 +10,7 @@ import pytest
 
 import mindgauge
 from mindgauge import benchmark as benchmarks
+from mindgauge import manifest
 from mindgauge.analysis.stress.found import BIASED, CLEAN, Stress
 from mindgauge.errors import BudgetError, DataError, UsageError
 from mindgauge.models.request import Price
@@ -207,7 +208,7 @@ def test_several_judges_in_one_run_and_none_in_a_strangers(warmth: Benchmark, tm
     assert stress(Planted(warmth), tmp_path / "r", **more) == first, "what the other was shown and said is kept apart"
     other = tmp_path / "other"
     other.mkdir()
-    (other / "manifest.toml").write_text('[plan]\nbenchmarks = ["mentalbench"]\n', encoding="utf-8")
+    manifest.write(other, {"plan": {"benchmarks": ["mentalbench"]}})
     with pytest.raises(UsageError, match="another benchmark"):
         stress(Planted(warmth), other, **more)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mindgauge import manifest
 from mindgauge.errors import DataError, UsageError
 from mindgauge.store import Store
 from mindgauge.verbs.load import load
@@ -68,8 +69,9 @@ def test_the_folder_may_be_given_from_outside_or_inside_and_is_the_same_plan(sma
 
 def test_an_interrupted_load_is_finished(small: Copy, tmp_path: Path) -> None:
     whole = load("help_or_harm", data=small.root, out=tmp_path / "run")
-    path = tmp_path / "run/manifest.toml"
-    path.write_text("\n".join(line for line in path.read_text().splitlines() if not line.startswith("ended")))
+    content = manifest.read(tmp_path / "run")
+    del content["ended"]
+    manifest.write(tmp_path / "run", content)
     with Store(tmp_path / "run", write=True) as store:
         store.select("DELETE FROM ratings WHERE run > 0")
         store.select("DELETE FROM replies WHERE run = 1")

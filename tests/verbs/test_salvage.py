@@ -44,7 +44,7 @@ def _filled(folder: Path) -> Path:
             ))  # fmt: skip
             done = Exchange(Status.OK, text, "stop", Usage(3, 4), 0.5, 1, "m-1", "", 0.01, "", 1e9 + i)
             store.add_call(i.to_bytes(16, "big"), b"p" * 16, NAME, "m", 0, done)
-    (folder / "manifest.toml").write_text('created = "2026-01-01"\n[plan]\nruns = 1\n', encoding="utf-8")
+    manifest.write(folder, {"created": "2026-01-01", "plan": {"runs": 1}})
     with closing(sqlite3.connect(folder / "run.sqlite")) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return folder

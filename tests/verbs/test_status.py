@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mindgauge import manifest
 from mindgauge.errors import UsageError
 from mindgauge.records import Exchange, Status, Usage
 from mindgauge.store import Store
@@ -61,9 +62,9 @@ def test_a_run_under_way_says_what_is_there_and_what_is_left(tmp_path: Path) -> 
 
 def test_an_open_run_counts_replies_and_judges(tmp_path: Path) -> None:
     folder = World(6).people(2).judge("J", 0.5, missing=1).write(tmp_path / "run")
-    content = (folder / "manifest.toml").read_text()
-    plan = 'judges = ["J"]\nmodels = ["long-winded", "curt"]'
-    (folder / "manifest.toml").write_text(content.replace("[plan]", f"[plan]\n{plan}"))
+    content = manifest.read(folder)
+    content["plan"] |= {"judges": ["J"], "models": ["long-winded", "curt"]}
+    manifest.write(folder, content)
     with Store(folder, write=True) as store:
         done = Exchange(Status.FAILED, usage=Usage(10, 2, 1), seconds=1.5, attempts=3)
         store.add_call(b"k" * 16, b"p" * 16, RESPONSE, "curt", 0, done)

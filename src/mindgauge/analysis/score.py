@@ -178,6 +178,8 @@ def _named(name: str, folder: Path, manifest: dict[str, Any]) -> list[Benchmark]
     """Find a benchmark; where people label by a rubric of their own, that, with what its levels allow to compute."""
     if "annotation" not in manifest or "benchmark" in manifest["annotation"]:
         return benchmarks.of_run(name, manifest.get("folders"), folder)
+    # Its status also takes up what its owner revised.
+    Rubric.kept(folder / "rubric.toml", f"`mindgauge annotate status {folder}`")
     own = alone(folder / "rubric.toml")
     return [msgspec.structs.replace(own, metrics=_of_levels(tuple((c.scale, c.values) for c in own.rubric.criteria)))]
 
@@ -197,7 +199,7 @@ def _in_run(benchmark: Benchmark, folder: Path, manifest: dict[str, Any]) -> Ben
     for classifier in manifest.get("classifiers", {}).values():
         file = classifier.get("apart", {}).get(benchmark.name)
         if file is not None:
-            rubric = Rubric.load(folder / file)
+            rubric = Rubric.kept(folder / file)
             name = f"{rubric.id}/{rubric.criteria[0].name}"
             apart[name] = msgspec.structs.replace(rubric.criteria[0], name=name)
     own = benchmark.closed and "rate" in manifest["plan"]

@@ -11,7 +11,7 @@ import msgspec
 
 from mindgauge.exports.evaluations import raw_rater
 from mindgauge.records import RaterKind, Rating, Status
-from mindgauge.store.opening import damaged
+from mindgauge.store.failures import damaged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

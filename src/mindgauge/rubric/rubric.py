@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import tomli_w
 
-from mindgauge import private
-from mindgauge.errors import RubricError
+from mindgauge import private, sealed
+from mindgauge.errors import RubricError, UsageError
 from mindgauge.records import digest
 from mindgauge.rubric import faults, wording
 from mindgauge.rubric.criterion import Criterion
@@ -73,8 +73,8 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return "\n\n".join(wording.order(criterion.nodes) for criterion in self.criteria if criterion.nodes)
 
     def write(self, path: Path) -> None:
-        """Write it as a rubric file, which `load` reads as the same rubric."""
-        private.write(path, tomli_w.dumps(_said(msgspec.to_builtins(self))))
+        """Write it as a rubric file with its checksum, which `load` reads as the same rubric."""
+        private.write(path, sealed.seal(tomli_w.dumps(_said(msgspec.to_builtins(self)))))
 
     @classmethod
     def load(cls, path: Path) -> Rubric:
@@ -93,6 +93,24 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if fault:
             raise RubricError(f"{path}: {fault}")
         return rubric
+
+    @classmethod
+    def kept(cls, path: Path, by: str = "the command that made the run") -> Rubric:
+        """Read a rubric that stands in a run beside its ratings, with the checksum that it was written with.
+
+        Args:
+            path: its file.
+            by: what writes it again where it is gone.
+
+        Raises:
+            UsageError: it is gone, or not as it was written.
+            RubricError: it cannot be read.
+        """
+        try:
+            sealed.read(path, f"remove {path}, {by} then writes it again")
+        except FileNotFoundError as error:
+            raise UsageError(f"{path}: missing; {by} writes it again") from error
+        return cls.load(path)
 
 
 def _under(criterion: Criterion, protocol: str, rubric: str) -> Criterion:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from mindgauge.store.opening import one_line
+from mindgauge.store.failures import one_line
+from mindgauge.store.rows import change, put
 from mindgauge.store.run import listed
 
 if TYPE_CHECKING:
@@ -103,27 +104,26 @@ class Batches:
         """Keep that calls, each with how often it will then have been submitted, are about to go into a batch."""
         calls = list(calls)
         new = Submission(secrets.token_hex(8), model, "", "", time.time(), len(calls), tuple(sorted(unsupported)))
-        row = (new.id, model, new.began, new.calls, ",".join(new.unsupported))
+        row = (new.id, model, "", "", 0, new.began, new.calls, "", ",".join(new.unsupported))
         with one_line(self._path):
-            self._db.execute("INSERT INTO batches VALUES (?, ?, '', '', 0, ?, ?, '', ?)", row)
-            rows = ((key, new.id, attempt) for key, attempt in calls)
-            self._db.executemany("INSERT OR REPLACE INTO batch_calls VALUES (?, ?, ?)", rows)
+            put(self._db, "batches", [row])
+            put(self._db, "batch_calls", ((key, new.id, attempt) for key, attempt in calls))
             self._db.commit()
         return new
 
     def uploaded(self, submission: Submission, file: str) -> None:
         """Keep the provider's id of a batch's requests."""
         submission.file = file
-        self._set(submission.id, "file = ?", file)
+        self._set(submission.id, file=file)
 
     def submitted(self, submission: Submission, remote: str, *, found: bool = False) -> None:
         """Keep the provider's id of a batch; `found` where we took it from a list, and it may be another's."""
         submission.remote = remote
-        self._set(submission.id, "remote = ?, found = ?", remote, found)
+        self._set(submission.id, remote=remote, found=found)
 
     def remark(self, submission: Submission, note: str) -> None:
         """Keep what was odd about a batch's results."""
-        self._set(submission.id, "note = ?", note)
+        self._set(submission.id, note=note)
 
     def drop(self, submission: Submission) -> None:
         """Forget a batch that came to nothing: its calls are no longer under way."""
@@ -132,7 +132,7 @@ class Batches:
             self._db.execute("DELETE FROM batches WHERE id = ?", (submission.id,))
             self._db.commit()
 
-    def _set(self, ident: str, columns: str, *values: object) -> None:
+    def _set(self, ident: str, **values: object) -> None:
         with one_line(self._path):
-            self._db.execute(f"UPDATE batches SET {columns} WHERE id = ?", (*values, ident))  # noqa: S608 - constant text
+            change(self._db, "batches", {"id": ident}, values)
             self._db.commit()

@@ -6,72 +6,42 @@ import contextlib
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
-
 from mindgauge.errors import UsageError
-from mindgauge.records import Evidence, RaterKind, Reply, Sample, Status
+from mindgauge.store import rows
 from mindgauge.store.pages import DamagedError, Pages, Row
 from mindgauge.store.schema import SCHEMA_VERSION, Part, usual_parts
-from mindgauge.store.withheld import NOT_KEPT
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
-
-_STORED = {"TEXT": (str,), "INTEGER": (int,), "REAL": (float, int), "BLOB": (bytes,), "": (str, int, float, bytes)}
-_json = msgspec.json.Decoder().decode
-_READS: dict[str, Callable[[Any], object]] = {
-    "status": Status,
-    "rater_kind": RaterKind,
-    "provenance": lambda said: said if isinstance(said, int) else _json(said),
-    "evidence": msgspec.json.Decoder(tuple[Evidence, ...]).decode,
-    "body": msgspec.json.Decoder(Sample).decode,
-}
-"""How columns of these names are read; what cannot be read so is lost."""
 
 
 class Table(NamedTuple):
     """A table: where its tree begins, and what its rows look like."""
 
-    name: str
+    columns: rows.Table
     root: int
-    types: tuple[str, ...]
-    names: tuple[str, ...]
     order: tuple[int, ...]
     """Where each column stands in a record."""
     alias: int | None
     """The column that is the rowid."""
     by_rowid: bool
 
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.columns.name
+
     def row(self, row: Row) -> tuple[Any, ...] | None:
-        """Return a record as a row of this table; None where it is not one."""
-        if len(row.values) != len(self.names):
+        """Return a record as a row of this table; None where it is not one, or not as it was written."""
+        if len(row.values) != len(self.order):
             return None
         values = [row.values[place] for place in self.order]
         if self.alias is not None:
             values[self.alias] = row.rowid
-        for value, name, kind in zip(values, self.names, self.types, strict=True):
-            if value is None:
-                continue
-            if not isinstance(value, _STORED.get(kind, _STORED[""])) or (isinstance(value, str) and "\0" in value):
-                return None  # no text of ours has a null, and emptied pages are full of them
-            if name in _READS:
-                try:
-                    _READS[name](value)
-                except (ValueError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                    return None
-        try:
-            return None if _altered(dict(zip(self.names, values, strict=True))) else tuple(values)
-        except (TypeError, AttributeError):  # a null where none can be
-            return None
-
-
-def _altered(row: dict[str, Any]) -> bool:
-    """Say whether this is a reply that is not the one that its id hashes; versions of replies (`:stress`) have other ids."""
-    if "sample" not in row or "text" not in row or ":" in row["benchmark"] or row["text"].startswith(f"({NOT_KEPT}"):
-        return False
-    return bool(row["id"] != Reply.of(row["sample"], row["model"], row["run"], Status.OK, row["text"]).id)
+        kept = *self.columns.stored(values[:-1]), values[-1]
+        return kept if self.columns.holds(kept) else None
 
 
 class Layout(NamedTuple):
@@ -90,11 +60,7 @@ def laid_out(pages: Pages, source: Path) -> Layout:
         UsageError: it is another version's.
     """
     usual = {(part.kind, part.name): part for part in usual_parts()}
-    types = ("TEXT", "TEXT", "TEXT", "INTEGER", "TEXT")
-    schema = Table("sqlite_schema", 1, types, ("", "", "", "", ""), (0, 1, 2, 3, 4), None, True)
-    whose, _ = owners(pages, [schema])
-    rows = [schema.row(row) for number in whose for row in pages.page(number).rows]
-    parts = [Part(*row) for row in rows if row is not None]
+    parts = [Part(*row.values) for row in _schema(pages)]  # type: ignore[arg-type]  # whatever it holds is looked at below
     ours = {part.sql for part in usual.values()} <= {part.sql for part in parts}
     if parts and pages.version not in {None, SCHEMA_VERSION} and not ours:
         raise UsageError(
@@ -110,23 +76,34 @@ def laid_out(pages: Pages, source: Path) -> Layout:
     return Layout(tuple(usual.values()), tuple(strange))
 
 
+def _schema(pages: Pages) -> Iterable[Row]:
+    """Return the records of the table that says how the file is laid out, and that has no checksums."""
+    waiting, seen = [1], set[int]()
+    while waiting:
+        number = waiting.pop()
+        with contextlib.suppress(DamagedError):
+            page = pages.page(number)
+            if number not in seen and page.of_table:
+                seen.add(number)
+                yield from (row for row in page.rows if len(row.values) == len(Part._fields))
+                waiting += page.children
+
+
 def tables_of(db: sqlite3.Connection, parts: Iterable[Part]) -> list[Table]:
     """Describe the tables of a run."""
-    found = []
-    parts = tuple(parts)
-    roots = {part.name: part.root for part in parts if part.kind == "table"}
-    for name, sql in ((part.name, part.sql or "") for part in parts if part.kind == "table"):
-        columns = db.execute(f"PRAGMA table_info({name})").fetchall()
-        by_rowid = "WITHOUT ROWID" not in sql.upper()
+    tables = []
+    for part in parts:
+        if part.kind != "table":
+            continue
+        columns = db.execute(f"PRAGMA table_info({part.name})").fetchall()
+        by_rowid = "WITHOUT ROWID" not in str(part.sql).upper()
         keys = sorted((c for c in columns if c[5]), key=lambda c: int(c[5]))
         stored = columns if by_rowid else [*keys, *(c for c in columns if not c[5])]
         alias = keys[0][0] if by_rowid and len(keys) == 1 and keys[0][2].upper() == "INTEGER" else None
         places = {column[0]: place for place, column in enumerate(stored)}
-        found.append(Table(
-            name, roots[name], tuple(c[2].upper() for c in columns), tuple(c[1] for c in columns),
-            tuple(places[c[0]] for c in columns), alias, by_rowid,
-        ))  # fmt: skip
-    return found
+        order = tuple(places[column[0]] for column in columns)
+        tables.append(Table(rows.tables()[part.name], part.root, order, alias, by_rowid))
+    return tables
 
 
 def owners(pages: Pages, tables: Iterable[Table]) -> tuple[Mapping[int, Table], Counter[str]]:

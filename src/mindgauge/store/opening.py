@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import os
 import sqlite3
 from typing import TYPE_CHECKING, Any, Self
 
 from mindgauge import private
-from mindgauge.errors import MindgaugeError, UsageError
+from mindgauge.errors import UsageError
 from mindgauge.store import locks
+from mindgauge.store.failures import damaged, one_line, salvaged, sound
 from mindgauge.store.pages import latest
 from mindgauge.store.schema import PARTS, SCHEMA, SCHEMA_VERSION, Part, usual_parts
+from mindgauge.store.soundness import check, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_DAMAGED = {11, 26}
-"""SQLite's codes for a page that makes no sense, and for a file that is no database."""
 _CACHE = 64_000
 """Pages at hand, in KiB."""
 _DEFENSIVE = 1010
@@ -70,7 +68,8 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
 
     Whoever made the file decides what SQL stands in its schema, and SQLite runs it: a view while something else is read,
     a trigger while something is written. So nothing is read or written before the schema is known to be ours, word for
-    word. A reader of a folder that cannot be written reads it as it stands.
+    word, and nothing is believed before it is known to be as it was written. A reader of a folder that cannot be written
+    reads it as it stands.
 
     Raises:
         UsageError: it is of another version, empty, damaged, or holds what Mindgauge did not make.
@@ -78,6 +77,7 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
     with one_line(path):
         if journal := names_another(path):
             raise damaged(path, f"{journal.name} names another file")
+        _check_log(path, write=write)
         if write:
             private.new(path)
             # A notebook's engine works in a thread of its own.
@@ -96,12 +96,16 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
         try:
             empty = _check(db, path, write=write)
             db.execute(f"PRAGMA cache_size = -{_CACHE}")
+            if not empty:
+                check(db, path)
             if write:
                 db.execute("PRAGMA journal_mode = WAL")
                 # A killed process loses nothing that was committed; only a power cut may lose the last moments.
                 db.execute("PRAGMA synchronous = NORMAL")
                 # Keys are hashes, so every row dirties pages of its own; folding the log back seldom folds many at once.
                 db.execute("PRAGMA wal_autocheckpoint = 10000")
+                # A log that begins anew keeps nothing of the old one, so that it ends with its last commit.
+                db.execute("PRAGMA journal_size_limit = 0")
             if empty:  # in one transaction: one that is killed here leaves it empty
                 db.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
         except BaseException:
@@ -123,12 +127,14 @@ def _check(db: sqlite3.Connection, path: Path, *, write: bool) -> bool:
         if write:
             return True
         raise UsageError(f"{path.parent}: no run here yet ({path.name} is empty); repeat the command that began it")
+    ours = {part._replace(root=0) for part in usual_parts()}
     if version != SCHEMA_VERSION:
+        doubt = f" (it is laid out as version {SCHEMA_VERSION}, so it may be damaged: then {salvaged(path)})"
         raise UsageError(
             f"{path}: written as version {version}, this Mindgauge reads {SCHEMA_VERSION}; read and continue it with the "
             "Mindgauge that wrote it (manifest.toml names it), or repeat its command with another --out"
+            f"{doubt if parts == ours else ''}"
         )
-    ours = {part._replace(root=0) for part in usual_parts()}
     if parts != ours:
         odd = min(parts - ours or ours - parts, key=lambda part: (str(part.name), str(part.kind)))
         name = f"{odd.kind} {str(odd.name)[:60]!r}"
@@ -158,48 +164,13 @@ def _log_left(path: Path) -> Path | None:
     return log if log.is_file() and log.stat().st_size else None
 
 
-def check_log(path: Path) -> None:
-    """Refuse to write after a log that is damaged in the middle: SQLite would silently drop what was committed behind it.
+def _check_log(path: Path, *, write: bool) -> None:
+    """Refuse a log that is damaged: SQLite would silently drop what was committed behind it.
 
-    Raises:
-        UsageError: it is.
+    A log that grows while it is read makes no sense to us, so it is left to the process that writes it.
     """
     log = _log_left(path)
-    if log is not None and latest(log.read_bytes())[1]:
-        raise damaged(path, "its log has commits behind a part that cannot be read")
-
-
-@contextlib.contextmanager
-def sound(path: Path) -> Iterator[None]:
-    """Say in one line, as a `UsageError`, that a run's file is damaged, and what to do."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        if not _damaged(error):
-            raise
-        raise damaged(path, error) from error
-
-
-def damaged(path: Path, error: object) -> UsageError:
-    """Return what is said of a damaged file."""
-    advice = f"save what can be read with `mindgauge salvage {path.parent} --out NEW`"
-    return UsageError(f"{path}: damaged ({error}); {advice}")
-
-
-def _damaged(error: Exception) -> bool:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED
-
-
-@contextlib.contextmanager
-def one_line(path: Path) -> Iterator[None]:
-    """Say in one line, as a `MindgaugeError`, that the disk is full or the database cannot be written."""
-    try:
-        yield
-    except (sqlite3.Error, OSError) as error:
-        if _damaged(error):
-            raise damaged(path, error) from error
-        full = "full" in str(error) or getattr(error, "errno", None) == errno.ENOSPC
-        advice = "free some space" if full else "see that the folder can be written"
-        raise MindgaugeError(
-            f"{path}: {error}; everything finished before is kept: {advice}, then run the same command again"
-        ) from error
+    if log is None or known(path) or not (write or locks.writer(path.parent) is None):
+        return
+    if latest(log.read_bytes())[1] and (write or locks.writer(path.parent) is None):
+        raise damaged(path, "its log has a commit that cannot be read")

@@ -7,6 +7,7 @@ https://sqlite.org/fileformat2.html, sections 1.3 to 2.3.
 from __future__ import annotations
 
 import contextlib
+import functools
 import struct
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -14,12 +15,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from mmap import mmap
 
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Words: TypeAlias = NDArray[np.uint32]
 Cell: TypeAlias = "int | float | str | bytes | None"
 _INNER_INDEX, _INNER_TABLE, _LEAF_INDEX, _LEAF_TABLE = 2, 5, 10, 13
 _WIDTHS = (0, 1, 2, 3, 4, 6, 8)
 _SIZES = {2**power for power in range(9, 17)}
 _HEADER, _LOG_HEADER, _FRAME = 100, 32, 24
 """Bytes before the first page's own content, before a log's first frame, and before a frame's page."""
+_AT_ONCE = 1000
+"""Frames of a log that are summed up at once: some megabytes."""
 
 
 class DamagedError(Exception):
@@ -182,29 +189,66 @@ def latest(log: mmap | bytes, size: int = 4096) -> tuple[dict[int, int], bool]:
     """Return where in a write-ahead log each page of `size` bytes stands last, as of its last commit (section 4.1).
 
     A frame's checksum goes on from that of the frame before, so each can be told sound even behind one that is not.
-    SQLite itself stops there, and takes what follows for never written: whether a commit follows is returned, too.
+    SQLite itself stops there, and takes what follows for never written. Whether a commit is among that is returned, too:
+    either one that is sound, or the frame that cannot be read is one, and with it the log ends. A kill leaves no such
+    frame there: it is written in two steps, of which the first leaves the file shorter.
     """
     found: dict[int, int] = {}
     waiting: dict[int, int] = {}
     if len(log) < _LOG_HEADER:
         return found, False
     order = "<" if log[3:4] == b"\x82" else ">"
-    before = struct.unpack_from(">II", log, 24)
-    broken, hidden = checksum(log[:24], order, (0, 0)) != before, False
+    broken, hidden = checksum(log[:24], order, (0, 0)) != struct.unpack_from(">II", log, 24), False
     salts = log[_LOG_HEADER + 8 : _LOG_HEADER + 16] if broken else log[16:24]
-    for at in range(_LOG_HEADER, len(log) - size - _FRAME + 1, size + _FRAME):
-        frame = log[at : at + _FRAME + size]
-        number, committed = struct.unpack_from(">II", frame)
-        said = struct.unpack_from(">II", frame, 16)
-        if frame[8:16] == salts and checksum(frame[:8] + frame[_FRAME:], order, before) == said:
+    for at, follows in zip(range(_LOG_HEADER, len(log), size + _FRAME), _follow(log, size, order), strict=False):
+        number, committed = struct.unpack_from(">II", log, at)
+        of_this = log[at + 8 : at + 16] == salts
+        if of_this and follows:
             waiting[number] = at + _FRAME
             if committed:
                 found.update(waiting)
                 waiting, hidden = {}, broken
         else:  # damaged, or from before the log began anew
+            last = at + _FRAME + size == len(log)
+            hidden |= not broken and bool(committed) and (last if of_this else follows)
             broken = True
-        before = said
     return found, hidden
+
+
+def _follow(log: mmap | bytes, size: int, order: str) -> Iterator[bool]:
+    """Say of each whole frame of a log whether its checksum goes on from the one that stands before it."""
+    import numpy as np
+
+    width, count = size + _FRAME, (len(log) - _LOG_HEADER) // (size + _FRAME)
+    weights, onward = _weights(2 + size // 4)
+    before = np.array([struct.unpack_from(">II", log, 24)], np.uint32)
+    for first in range(0, count, _AT_ONCE):
+        many = min(_AT_ONCE, count - first)
+        begin = _LOG_HEADER + first * width
+        content = log[begin : begin + many * width]
+        stated = np.frombuffer(content, ">u4").reshape(many, -1)[:, 4:6].astype(np.uint32)
+        words = np.frombuffer(content, f"{order}u4").reshape(many, -1).astype(np.uint32)
+        before = np.concatenate([before, stated])
+        sums = words[:, :2] @ weights[:2] + words[:, 6:] @ weights[2:] + before[:-1] @ onward
+        yield from (sums == stated).all(axis=1).tolist()
+        before = before[-1:]
+
+
+@functools.cache
+def _weights(count: int) -> tuple[Words, Words]:
+    """Return how `count` words, and the checksum before them, enter a checksum: a sum of their multiples, modulo 2³².
+
+    Shapes (count, 2) and (2, 2). A pair of words takes (s, t) to (s + t + x, s + 2t + x + y), see `checksum`.
+    """
+    import numpy as np
+
+    weights = np.zeros((count, 2), np.uint32)
+    onward = np.eye(2, dtype=np.uint32)
+    step, pair = np.array([[1, 1], [1, 2]], np.uint32), np.array([[1, 1], [0, 1]], np.uint32)
+    for at in range(count - 2, -1, -2):
+        weights[at : at + 2] = pair @ onward
+        onward = step @ onward
+    return weights, onward
 
 
 def checksum(content: bytes, order: str, before: tuple[int, int]) -> tuple[int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mindgauge.records import encode
+from mindgauge.store.rows import put
 
 if TYPE_CHECKING:
     import sqlite3
@@ -23,18 +24,15 @@ OWN = frozenset({"answered_in", "checks", "implied", "problem", "said", "uncerta
 REMEMBERED = 10_000
 """Origins at hand without asking the database; a server may name a new one with every answer."""
 
-_SERIES = "INSERT OR REPLACE INTO series VALUES (?, ?, ?, ?)"
-_ORIGIN = "INSERT OR REPLACE INTO origins VALUES (?, ?, ?, ?, ?, ?)"
-_PIECE = "INSERT OR REPLACE INTO pieces VALUES (?, ?)"
-_RATED = "INSERT OR REPLACE INTO rated VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-
 
 class Parts:
     """Ratings that wait to be written. Texts that they have in common until then are written once."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        self._series: dict[Row, int] = {row[1:]: row[0] for row in db.execute("SELECT * FROM series")}
+        self._series: dict[Row, int] = {
+            row[1:]: row[0] for row in db.execute("SELECT id, benchmark, rater, criterion FROM series")
+        }
         self._origins: dict[Row, int] = {}
         self._next_series, self._next_origin, self._next_piece = (
             db.execute(f"SELECT coalesce(max(id), 0) + 1 FROM {table}").fetchone()[0]  # noqa: S608 - constant text
@@ -67,10 +65,10 @@ class Parts:
 
     def write(self) -> None:
         """Put what waits into the database's open transaction. Ids are given beforehand, so that it can be done again."""
-        self._db.executemany(_SERIES, self._new_series)
-        self._db.executemany(_ORIGIN, self._new_origins)
-        self._db.executemany(_PIECE, ((ident, said) for said, ident in self._pieces.items()))
-        self._db.executemany(_RATED, self._rated)
+        put(self._db, "series", self._new_series)
+        put(self._db, "origins", self._new_origins)
+        put(self._db, "pieces", ((ident, said) for said, ident in self._pieces.items()))
+        put(self._db, "rated", self._rated)
 
     def written(self) -> None:
         """Let go of what has been committed."""

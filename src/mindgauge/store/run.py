@@ -14,9 +14,12 @@ import msgspec
 
 from mindgauge.errors import UsageError
 from mindgauge.records import Evidence, Exchange, RaterKind, Rating, Reply, Sample, Status, Usage, encode
+from mindgauge.store.failures import damaged, one_line
 from mindgauge.store.locks import lock
-from mindgauge.store.opening import check_log, connect, damaged, one_line
+from mindgauge.store.opening import connect
 from mindgauge.store.parts import Parts
+from mindgauge.store.rows import change, put
+from mindgauge.store.soundness import seal
 
 if TYPE_CHECKING:
     import sqlite3
@@ -24,13 +27,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _PAGE = 500
-
-
-def _insert(table: str, columns: int) -> str:
-    return f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * columns)})"  # noqa: S608 - constant text
-
-
-_REPLY, _CALL = _insert("replies", 13), _insert("calls", 19)
 _SERIES = "SELECT rater, criterion FROM series WHERE benchmark = ? ORDER BY rater, criterion"
 _RATINGS = """
 SELECT subject, criterion, rater, rater_kind, run, status, value, rationale, evidence, instrument, provenance FROM ratings
@@ -57,26 +53,32 @@ class Store:
         with contextlib.ExitStack() as undone:
             if self._lock is not None:
                 undone.callback(os.close, self._lock)
-                check_log(self.path)
             self._db = connect(self.path, write=write)
             undone.pop_all()
         self._calls: list[tuple[Any, ...]] = []
         self._replies: list[tuple[Any, ...]] = []
         self._ratings: Parts | None = None
+        self._failed = False
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *stopped: object) -> None:
+        self._failed = any(stopped)
         self.close()
 
     def close(self) -> None:
         """Write what is pending and let go of the run."""
         try:
             self.flush()
+        except BaseException:
+            self._failed = True
+            raise
         finally:
             self._db.close()
             if self._lock is not None:
+                if not self._failed:  # else the file may be what failed: who opens it next looks at all of it
+                    seal(self.path)
                 os.close(self._lock)
                 self._lock = None
 
@@ -97,15 +99,15 @@ class Store:
                 yield row
 
         with one_line(self.path):
-            self._db.executemany("INSERT OR IGNORE INTO samples VALUES (?, ?, ?, ?)", counted())
+            put(self._db, "samples", counted(), anew=False)
             self._db.commit()
         return seen - (self._db.total_changes - before)
 
     def update_samples(self, benchmark: str, samples: Iterable[Sample]) -> None:
         """Replace what is known of samples that are here, by their ids; their places stay."""
         with one_line(self.path):
-            query = "UPDATE samples SET body = ? WHERE benchmark = ? AND id = ?"
-            self._db.executemany(query, ((encode(s), benchmark, s.id) for s in samples))
+            for sample in samples:
+                change(self._db, "samples", {"benchmark": benchmark, "id": sample.id}, {"body": encode(sample)})
             self._db.commit()
 
     def count_samples(self, benchmark: str) -> int:
@@ -274,8 +276,8 @@ class Store:
         if not (self._calls or self._replies or self._ratings):
             return
         with one_line(self.path):
-            self._db.executemany(_CALL, self._calls)
-            self._db.executemany(_REPLY, self._replies)
+            put(self._db, "calls", self._calls)
+            put(self._db, "replies", self._replies)
             if self._ratings:
                 self._ratings.write()
             self._db.commit()

@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mindgauge.store.failures import one_line
 from mindgauge.store.layout import Table, laid_out, led_to, owners, tables_of
-from mindgauge.store.opening import connect, one_line
+from mindgauge.store.opening import connect
 from mindgauge.store.pages import DamagedError, Page, Pages
+from mindgauge.store.rows import put
+from mindgauge.store.soundness import seal
 
 if TYPE_CHECKING:
     import sqlite3
@@ -64,6 +67,8 @@ def salvage(source: Path, target: Path) -> tuple[list[Kept], tuple[str, ...]]:
         indexes = [part.root for part in layout.parts if part.kind == "index"]
         tables = [*_taken(pages, tables_of(db, layout.parts), indexes, db)]
         db.commit()
+        db.close()
+        seal(target)
         return tables, layout.strange
 
 
@@ -92,12 +97,10 @@ def _taken(pages: Pages, tables: list[Table], indexes: list[int], db: sqlite3.Co
         table = whose[number] if number in whose else _fitting(page, tables)
         if table is None:
             continue
-        rows = [table.row(row) for row in page.rows]
-        sound = [row for row in rows if row is not None]
-        lost[table.name] += page.lost + len(rows) - len(sound)
-        query = f"INSERT OR IGNORE INTO {table.name} VALUES ({', '.join('?' * len(table.names))})"  # noqa: S608 - names of ours
+        sound = [row[:-1] for row in map(table.row, page.rows) if row is not None]
+        lost[table.name] += page.lost + len(page.rows) - len(sound)
         before = db.total_changes
-        db.executemany(query, sound)
+        put(db, table.name, sound, anew=False)
         kept[table.name] += db.total_changes - before
     for name, unknown in _without_what_they_name(db, tables).items():
         kept[name] -= unknown
@@ -107,9 +110,8 @@ def _taken(pages: Pages, tables: list[Table], indexes: list[int], db: sqlite3.Co
 
 
 def _fitting(page: Page, tables: list[Table]) -> Table | None:
-    """Return the only table whose rows these can be."""
-    fit = [t for t in tables if t.by_rowid == page.of_table and page.rows and all(map(t.row, page.rows))]
-    return fit[0] if len(fit) == 1 else None
+    """Return the table whose rows these are; a checksum begins with its table."""
+    return next((t for t in tables if t.by_rowid == page.of_table and any(map(t.row, page.rows))), None)
 
 
 def _without_what_they_name(db: sqlite3.Connection, tables: list[Table]) -> Counter[str]:
@@ -121,7 +123,7 @@ def _without_what_they_name(db: sqlite3.Connection, tables: list[Table]) -> Coun
     for table in tables:
         keys = db.execute(f"PRAGMA foreign_key_list({table.name})").fetchall()
         named = [(column, f"SELECT {to} FROM {parent}") for _, _, parent, column, to, *_ in keys]  # noqa: S608 - names of ours
-        named += [(column, there) for column, there in _NAMED.items() if column in table.names]
+        named += [(column, there) for column, there in _NAMED.items() if column in table.columns.names]
         for column, there in named:
             dropped[table.name] += db.execute(f"DELETE FROM {table.name} WHERE {column} NOT IN ({there})").rowcount  # noqa: S608
     return dropped

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mindgauge import private
 from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.records import Exchange, encode
-from mindgauge.store.opening import one_line
+from mindgauge.store.failures import PENDING, one_line
 from mindgauge.store.run import Store, exchange
 from mindgauge.store.withheld import bare_call, bare_rating, bare_reply, without_text
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from mindgauge.records import Rating, Reply, Sample
 
-PENDING = "pending"
-"""The folder of texts that wait, within the run's."""
 _IDS = "SELECT id FROM replies WHERE benchmark = ?"
 _CALLS = """
 SELECT key, prompt, benchmark, model, run, status, finish_reason, prompt_tokens, completion_tokens, cached_tokens, seconds,
@@ -63,6 +61,7 @@ class TextlessStore(Store):
 
     def __exit__(self, *stopped: object) -> None:
         """Remove the texts, unless the command was stopped: then say that they are there, and how to go on or let them go."""
+        self._failed = self._texts._failed = any(stopped)  # noqa: SLF001 - one class
         self.close()
         error = next((each for each in stopped if isinstance(each, BaseException)), None)
         if error is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge import manifest, private
+from mindgauge import manifest, private, sealed
 from mindgauge.engine import classify
 from mindgauge.errors import UsageError
 from mindgauge.raters.classifier import ClassifierRater, is_classifier, open_classifier_rater
@@ -101,14 +101,14 @@ def keep(folder: Path, found: Sequence[Classifying]) -> None:
 def _keep_rubric(folder: Path, rater: ClassifierRater) -> str:
     file = f"rubrics/{_ODD.sub('-', rater.criterion.name)}.toml"
     path = folder / file
-    if path.is_file() and Rubric.load(path).hash != rater.classifier.rubric.hash:
+    if path.is_file() and Rubric.kept(path).hash != rater.classifier.rubric.hash:
         raise UsageError(
             f"{rater.name}: ratings on {rater.criterion.name} in {folder} are by another version of that rubric; "
             "choose another --out"
         )
     private.refuse_link(path.parent)
     private.folder(path.parent)
-    private.write(path, (rater.classifier.path / "rubric.toml").read_bytes())
+    private.write(path, sealed.seal((rater.classifier.path / "rubric.toml").read_bytes()))
     return file
 
 

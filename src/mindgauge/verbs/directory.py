@@ -13,7 +13,8 @@ from mindgauge.errors import UsageError
 from mindgauge.records import digest
 from mindgauge.rubric import Method
 from mindgauge.store import Store
-from mindgauge.store.textless import PENDING, TextlessStore
+from mindgauge.store.failures import PENDING
+from mindgauge.store.textless import TextlessStore
 from mindgauge.verbs import plan
 
 if TYPE_CHECKING:

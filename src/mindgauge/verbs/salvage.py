@@ -9,15 +9,18 @@ import msgspec
 
 from mindgauge import manifest, private
 from mindgauge.errors import MindgaugeError, UsageError
+from mindgauge.rubric import Rubric
 from mindgauge.store import salvage as store
+from mindgauge.store.failures import PENDING
 from mindgauge.store.locks import check, nobody_writes
 from mindgauge.store.salvage import Kept
-from mindgauge.store.textless import PENDING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
+
+_ANOTHER = "the command that made the run writes another"
 
 
 class Salvaged(msgspec.Struct, frozen=True):
@@ -95,13 +98,25 @@ def _left_out(strange: Sequence[str]) -> list[str]:
 
 
 def _beside(folder: Path, path: Path) -> list[str]:
-    """Copy what stands beside the database: the manifest, and rubrics of classifiers."""
+    """Copy what stands beside the database, and say what of it is damaged: rubrics of classifiers, and the manifest.
+
+    A damaged manifest goes along under another name, for eyes alone: it may still tell which command made the run.
+    """
+    notes = []
     private.copy_files(folder / "rubrics", path / "rubrics")
+    for rubric in sorted((path / "rubrics").glob("*.toml")):
+        try:
+            Rubric.kept(rubric)
+        except UsageError as error:
+            notes.append(str(error))
+    damaged = folder / "manifest.toml"
     try:
         content = manifest.read(folder)
-    except UsageError as error:
-        return [f"{error}; the command that made the run writes another"]
+    except UsageError:
+        if private.copied(damaged, path / f"{damaged.name}.damaged"):
+            return [*notes, f"{damaged}: damaged, kept as {path / damaged.name}.damaged to look at; {_ANOTHER}"]
+        return [*notes, f"{damaged}: damaged; {_ANOTHER}"]
     if not content:
-        return [f"{folder} has no manifest.toml; the command that made the run writes another"]
+        return [*notes, f"{folder} has no manifest.toml; {_ANOTHER}"]
     manifest.write(path, content)
-    return []
+    return notes

@@ -15,7 +15,7 @@ from mindgauge.errors import UsageError
 from mindgauge.models.batch.files import Requests
 from mindgauge.models.request import Price
 from mindgauge.records import Exchange, Status
-from mindgauge.store.opening import one_line
+from mindgauge.store.failures import one_line
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ from mindgauge.models.batch.calls import LONGEST, Call, Pool, Terms
 from mindgauge.models.batch.collected import Collected
 from mindgauge.models.batch.service import keepable
 from mindgauge.models.batch.transport import MissingError, OverdueError, RefusedError, UnsureError
-from mindgauge.store.opening import one_line
+from mindgauge.store.failures import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable

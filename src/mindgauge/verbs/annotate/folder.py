@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from mindgauge import manifest, private
 from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.store import Store, locks
+from mindgauge.store.soundness import seal
 from mindgauge.verbs import directory, plan
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def _copy(run: Path, folder: Path) -> None:
         with Store(run) as store:
             private.new(folder / "run.sqlite")
             store.select("VACUUM INTO ?", (os.fspath(folder / "run.sqlite"),))
+        seal(folder / "run.sqlite")
     except sqlite3.Error as error:
         raise MindgaugeError(
             f"{run}: cannot copy the run to {folder.parent} ({error}); see that there is room"
