@@ -17,7 +17,8 @@ from mindgauge.exports import folder as folders
 from mindgauge.exports import tabular
 from mindgauge.exports.address import UNFINISHED
 from mindgauge.exports.folder import MANIFEST, Folder
-from mindgauge.store.failures import PENDING, TextlessStore
+from mindgauge.store.failures import PENDING
+from mindgauge.store.textless import TextlessStore
 from mindgauge.verbs.train import train
 from tests.classifiers import encoders
 from tests.classifiers.conftest import write
