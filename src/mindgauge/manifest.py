@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import datetime
 import platform
-import tomllib
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
-from mindgauge import private
+from mindgauge import bounds, private
 from mindgauge.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,10 +37,12 @@ def read(folder: Path) -> dict[str, Any]:
     """
     path = folder / "manifest.toml"
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return bounds.toml(path)
     except FileNotFoundError:
         return {}
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise UsageError(f"{path}: cannot read the manifest ({error.strerror})") from error
+    except ValueError as error:
         raise UsageError(f"{path}: cannot read the manifest ({error})") from error
 
 

@@ -7,7 +7,6 @@ an encoder also its configuration and tokenizer, and for people `card.md` and `m
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,7 +16,7 @@ import numpy as np
 import tomli_w
 from scipy.special import softmax
 
-from mindgauge import private
+from mindgauge import bounds, private
 from mindgauge.classifiers import extra, form, memory, pretrained
 from mindgauge.classifiers.encoder import Encoder
 from mindgauge.classifiers.form import Reads
@@ -172,14 +171,15 @@ def open_classifier(path: str | Path, device: str = "auto") -> Classifier:
     if not (folder / FILE).is_file():
         raise UsageError(f"{folder}: no {FILE} in it; is this what `mindgauge train --out` wrote, and did it finish?")
     try:
-        decision = msgspec.convert(tomllib.loads((folder / FILE).read_text(encoding="utf-8")), Decision)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        decision = msgspec.convert(bounds.toml(folder / FILE), Decision)
+    except (OSError, ValueError) as error:
         raise UsageError(f"{folder / FILE}: not a classifier ({error})") from error
     rubric = Rubric.load(folder / "rubric.toml")
     if rubric.hash != decision.rubric_hash:
         raise UsageError(f"{folder}: rubric.toml is not the one it was trained on; restore it, or train again")
     if not (folder / WEIGHTS).is_file():
         raise UsageError(f"{folder}: no {WEIGHTS} in it; copy the whole folder, or train again")
+    _refuse_large(folder)
     model = _model(folder, decision, device)
     if model.outputs != len(rubric.criteria[0].values):
         raise UsageError(
@@ -187,6 +187,18 @@ def open_classifier(path: str | Path, device: str = "auto") -> Classifier:
             "copy the whole folder again, or train again"
         )
     return Classifier(folder, rubric, decision, model, Seen.load(folder))
+
+
+def _refuse_large(folder: Path) -> None:
+    """Refuse weights and what lies beside them that no trained classifier has, before anything of it is read."""
+    for path in folder.iterdir():
+        try:
+            if path.suffix in {".json", ".txt", ".model"}:
+                bounds.check(path)
+            elif path.suffix == ".safetensors":
+                bounds.check(path, bounds.WEIGHTS)
+        except OSError as error:
+            raise UsageError(f"{path}: not a part of a classifier ({error.strerror})") from error
 
 
 def _model(folder: Path, decision: Decision, device: str) -> Tfidf | Encoder:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge import manifest
+from mindgauge import bounds, manifest
 from mindgauge.analysis.fitness import limits
 from mindgauge.records import digest
 
@@ -71,6 +71,6 @@ def _key(judge: Model, instrument: Instrument) -> str:
 
 
 def _read() -> dict[str, Passed]:
-    with contextlib.suppress(OSError, RuntimeError, msgspec.DecodeError, UnicodeDecodeError):
-        return msgspec.json.decode(place().read_bytes(), type=dict[str, Passed])
+    with contextlib.suppress(OSError, RuntimeError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return msgspec.json.decode(bounds.content(place()), type=dict[str, Passed])
     return {}
