@@ -1,7 +1,7 @@
 """How much is read of a file that somebody hands in, and its first readers, which hold to that: bytes, rows, JSON, TOML.
 
 A small file may unpack to more than a machine holds, never end, or be nested deeper than any reader follows. So what a
-file has is compared with the figures here before memory is taken for it. `docs/privacy.md` lists them.
+file has is compared with the figures here before memory is taken for it. `docs/files.md` lists them.
 
 Readers raise `OSError` for what cannot be read, with the reason as `strerror`, and `Fault` for what stands in it.
 """
@@ -28,7 +28,7 @@ FILE = 512 * MIB
 """Bytes of a file, or of a member of a zip once it is unpacked."""
 TABLE = 1024 * MIB
 """Bytes of a table's texts and numbers, unpacked, where the file is packed itself: Parquet and workbooks."""
-ARCHIVE = 2048 * MIB
+ARCHIVE = 1024 * MIB
 """Bytes of all members of a zip together, unpacked."""
 DIRECTORY = 32 * MIB
 """Bytes of a zip's table of contents: some 300,000 members."""
@@ -38,7 +38,7 @@ SETTINGS = 4 * MIB
 """Bytes of a file of settings or words: rubrics, rules, suites, mappings, manifests, prompts."""
 WEIGHTS = 64 * 1024 * MIB
 """Bytes of a classifier's weights, which are mapped, not read."""
-ROWS = 5_000_000
+ROWS = 3_000_000
 COLUMNS = 16_384
 """As many as a spreadsheet has."""
 CELLS = 25_000_000
@@ -126,6 +126,17 @@ def _size(handle: int, path: Path, most: int) -> int:
     return status.st_size
 
 
+def refuse_lines(written: bytes, *, quotes: bool) -> None:
+    """Refuse more lines than rows are read, before any is read; where quotes may hold line ends, ten times as many.
+
+    Raises:
+        Fault: there are more.
+    """
+    lines = written.count(b"\n")
+    if lines > (10 * ROWS if quotes and b'"' in written else ROWS + 1):
+        raise Fault(excess(lines, "lines", ROWS))
+
+
 def rows(
     written: bytes,
     delimiter: str,
@@ -149,6 +160,7 @@ def rows(
         Fault: it is broken, or has more rows, columns or cells, or longer ones, than are read.
         UnicodeDecodeError: it is in another encoding.
     """
+    refuse_lines(written, quotes=True)
     lines = _Lines(io.TextIOWrapper(io.BytesIO(written), encoding, errors, newline=""))
     reader = csv.reader(lines, delimiter=delimiter, strict=strict)
     count = cells = 0
@@ -226,6 +238,7 @@ def json_lines(written: bytes) -> Iterator[tuple[int, Any]]:
         Fault: a line is broken, or there is more than is read.
         UnicodeDecodeError: a line is not UTF-8.
     """
+    refuse_lines(written, quotes=False)
     file = io.BytesIO(written)
     count = number = values = 0
     while line := file.readline(ROW + 1):
@@ -364,6 +377,8 @@ def toml_value(written: bytes) -> dict[str, Any]:
     Raises:
         ValueError: it is broken, or nested more deeply than is read.
     """
+    if len(written) > SETTINGS:
+        raise Fault(excess(len(written), "bytes", SETTINGS, "is it a file of settings?"))
     try:
         text = written.decode()
     except UnicodeDecodeError as error:

@@ -86,6 +86,7 @@ def _tables(kind: str, source: Readable | bytes, name: str, sheet: str = "") -> 
 def _ask(asked: dict[str, str], content: bytes) -> tuple[dict[str, Any], list[bytearray]]:
     global _reader  # noqa: PLW0603 - one process for all files
     if _reader is None or not _reader.alive():
+        _end()
         _reader = _Reader()
     try:
         return _reader.ask(asked, content)

@@ -17,8 +17,8 @@ from typing import IO, Any
 LIMITS: dict[str, int] = {}
 _FAR = re.compile(rb"""<(?:\w+:)?c\b[^>]{0,200}?\br\s*=\s*["']([A-Za-z]{1,3})(\d{1,7})["']""")
 _INT64 = 2**63
-_DAYS, _YEARS = (-719_162, 2_932_896), 8_000
-"""Of dates that Python has, from 1970; and years that a length of time of its own may have, and more."""
+_DAYS = (-719_162, 2_932_896)
+"""Of dates that Python has, from 1970."""
 _UNITS = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 _BEGINNINGS = {
     b"\xd0\xcf\x11\xe0": "it is an old .xls, or protected by a password",
@@ -104,7 +104,7 @@ def _size(series: Any) -> int:
     import polars as pl
 
     kind = series.dtype
-    if kind in {pl.String, pl.Binary, pl.Categorical} or isinstance(kind, pl.Enum):
+    if isinstance(kind, pl.String | pl.Binary | pl.Categorical | pl.Enum):
         lengths = series.bin.size() if kind == pl.Binary else series.cast(pl.String).str.len_bytes()
         longest = int(lengths.max() or 0)
         if longest > LIMITS["cell"] and kind != pl.Binary:
@@ -135,7 +135,12 @@ def _plain(frame: Any) -> Any:
             changed.append(series.cast(pl.Int64 if fits else pl.String))
         elif kind == pl.Date and not _between(series.to_physical(), *_DAYS):
             changed.append(series.to_physical().cast(pl.String))
-        elif isinstance(kind, pl.Datetime | pl.Duration):
+        elif isinstance(kind, pl.Duration):
+            changed.append(series.dt.to_string("iso"))
+        elif isinstance(kind, pl.Binary):
+            words = series.cast(pl.String, strict=False)
+            changed += [words] if words.null_count() == series.null_count() else []
+        elif isinstance(kind, pl.Datetime):
             second = _UNITS[kind.time_unit]
             most = (_DAYS[1] - 1) * 86_400 * second
             least = (_DAYS[0] + 1) * 86_400 * second

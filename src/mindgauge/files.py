@@ -198,6 +198,7 @@ class Archive:
         self.entries: list[zipfile.ZipInfo] = []
         """Its files that lie within it and are no links, in their order."""
         self._unpacked: dict[int, int] = {}
+        self._total = 0
         try:
             bounds.check(path, _PACKED)
             file = _Directory(path)
@@ -220,8 +221,8 @@ class Archive:
             OSError: it is damaged, encrypted or too large.
         """
         called = f"{entry.filename} in {self.path.name}"
-        others = sum(size for at, size in self._unpacked.items() if at != entry.header_offset)
-        room = min(bounds.FILE, bounds.ARCHIVE - others)
+        before = self._unpacked.get(entry.header_offset, 0)  # read again, it counts once
+        room = min(bounds.FILE, bounds.ARCHIVE - self._total + before)
         if entry.flag_bits & 1:
             raise OSError(errno.EACCES, f"{called} is encrypted; unpack it yourself")
         if entry.file_size > room:
@@ -236,6 +237,7 @@ class Archive:
         if content.tell() > room:
             raise self._too_large(called, room)
         self._unpacked[entry.header_offset] = content.tell()
+        self._total += content.tell() - before
         return content.getvalue()
 
     def _too_large(self, called: str, room: int) -> OSError:

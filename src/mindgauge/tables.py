@@ -54,7 +54,10 @@ def read_bytes(path: Readable) -> bytes:
         raise DataError(f"{path}: expected text, found a file that is {what}; unpack it, or give it its own ending")
     if content.startswith(_UTF_16) or (content[1:2] == b"\0" and content[3:4] == b"\0") or content[:2] == b"\0\0":
         raise DataError(f"{path}: not UTF-8 at byte 0 (it looks like UTF-16); save it as UTF-8")
-    return content.replace(b"\0", _REPLACEMENT) if b"\0" in content else content
+    nulls = content.count(b"\0")
+    if nulls > 100 + len(content) // 100:
+        raise DataError(f"{path}: not text: {nulls:,} of its bytes are null; save it again")
+    return content.replace(b"\0", _REPLACEMENT) if nulls else content
 
 
 def refuse_encoding(path: Readable, content: bytes, encoding: str = "UTF-8", advice: str = "save it as UTF-8") -> None:

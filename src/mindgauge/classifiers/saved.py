@@ -133,11 +133,19 @@ class Classifier:
 
 
 def weights_hash(folder: Path) -> str:
-    """Hash a folder's weights, in one file or several; empty where it has none, as for a name on the hub."""
+    """Hash a folder's weights, in one file or several; empty where it has none, as for a name on the hub.
+
+    Raises:
+        UsageError: what is called so is no file, or larger than is read.
+    """
     found = []
     for path in sorted(folder.glob("*.safetensors")):
-        with path.open("rb") as file:
-            found.append(hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest())
+        try:
+            bounds.check(path, bounds.WEIGHTS)
+            with path.open("rb") as file:
+                found.append(hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest())
+        except OSError as error:
+            raise UsageError(f"{path}: not a file of weights ({error.strerror})") from error
     return found[0] if len(found) == 1 else digest(*found) if found else ""
 
 

@@ -196,7 +196,12 @@ def _typed(found: pl.DataFrame, name: str) -> pl.DataFrame:
     nested = [c for c in present if found.schema[c].is_nested()]
     if nested:
         raise DataError(f"{name}: the column {nested[0]} holds lists or objects; one value per row is needed")
-    frame = found.select(pl.col(c).cast(pl.String).str.strip_chars() for c in present).with_row_index("row", offset=1)
+    try:
+        frame = found.select(pl.col(c).cast(pl.String).str.strip_chars() for c in present).with_row_index(
+            "row", offset=1
+        )
+    except pl.exceptions.PolarsError as error:
+        raise DataError(f"{name}: a column holds no values that can be read ({' '.join(str(error).split())[:200]})") from error  # fmt: skip
     for column in ("subject", "criterion", "rater"):
         empty = frame.filter(pl.col(column).is_null() | (pl.col(column) == ""))
         if len(empty):
@@ -226,7 +231,7 @@ def _run_column(frame: pl.DataFrame, name: str) -> pl.Series | pl.Expr:
     if "run" not in frame.columns:
         return pl.lit(0, pl.Int64)
     run = frame["run"].fill_null("0").cast(pl.Float64, strict=False)
-    odd = frame.filter(run.is_null() | (run != run.floor()))
+    odd = frame.filter(run.is_null() | (run != run.floor()) | (run.abs() >= 2**53))
     if len(odd):
         raise DataError(f"{name}: run must be a whole number, found {odd['run'][0]!r} (first: {_rows(odd)})")
     return run.cast(pl.Int64)

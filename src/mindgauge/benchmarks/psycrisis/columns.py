@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mindgauge import bounds, files
+from mindgauge import bounds
 from mindgauge.errors import DataError, UsageError
 from mindgauge.files import File
 from mindgauge.records import RaterKind
@@ -63,7 +63,7 @@ def beside(path: Readable) -> dict[str, str]:
     if file is None or (isinstance(file, Path) and not file.is_file()):
         return {}
     try:
-        content = bounds.toml_value(files.content(file))
+        content = bounds.toml(file) if isinstance(file, Path) else bounds.toml_value(file.read_bytes())
     except OSError as error:
         raise DataError(f"{file}: cannot read the mapping ({error.strerror})") from error
     except ValueError as error:

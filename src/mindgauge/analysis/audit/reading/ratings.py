@@ -78,7 +78,10 @@ def material(sources: Sequence[Path | Frame], scale: Mapping[str, str]) -> Mater
     texts, ratings = [], []
     for source in sources:
         name = source.name if isinstance(source, Path) else "table"
-        found = _typed(_table(source), name)
+        try:
+            found = _typed(_table(source), name)
+        except pl.exceptions.PolarsError as error:
+            raise DataError(f"{name}: a column holds something else than one value per row ({' '.join(str(error).split())[:200]})") from error  # fmt: skip
         ratings.append(found.select(list(RATINGS)))
         texts += [_texts(found, name, kind) for name, kind in _TEXTS.items() if name in found.columns]
     table = pl.concat(ratings)

@@ -76,10 +76,10 @@ def decode(member: Member, notes: list[str]) -> str:
     if content[:2] in {b"\xff\xfe", b"\xfe\xff"}:
         notes.append(f"{member.name}: UTF-16, read as such")
         return content.decode("utf-16", "replace")
-    text = content.decode("utf-8", "replace")
     try:
-        content.decode("utf-8")
+        text = content.decode("utf-8")
     except UnicodeDecodeError as error:
+        text = content.decode("utf-8", "replace")
         notes.append(f"{member.name}: not UTF-8 at byte {error.start}; what cannot be read is U+FFFD")
     if text.startswith("\ufeff"):
         notes.append(f"{member.name}: begins with a byte order mark, which some readers take for a part of the first column's name")  # fmt: skip
@@ -88,7 +88,10 @@ def decode(member: Member, notes: list[str]) -> str:
 
 
 def _read(member: Member, notes: list[str]) -> Iterator[Table]:
-    match PurePosixPath(member.name).suffix.lower():
+    suffix = PurePosixPath(member.name).suffix.lower()
+    if suffix in {".csv", ".tsv", ".txt", ".jsonl", ".ndjson"}:
+        bounds.refuse_lines(member.content, quotes=suffix in {".csv", ".tsv"})
+    match suffix:
         case ".csv" | ".tsv":
             yield from _read_csv(member, notes)
         case ".txt":
@@ -161,6 +164,9 @@ def _read_jsonl(member: Member, notes: list[str]) -> Iterator[Row]:
     broken = 0
     for number, line in enumerate(decode(member, notes).split("\n")):
         if not line.strip():
+            continue
+        if len(line) > bounds.ROW:
+            notes.append(f"{member.name}:{number}: {len(line):,} characters in a line, of which at most {bounds.ROW:,} are read, not read")  # fmt: skip
             continue
         try:
             record = bounds.json_value(line, as_written=True)
