@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mindgauge import bounds
 from mindgauge.errors import DataError
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status, Value, digest
 
@@ -74,7 +75,7 @@ def read(path: Path, rubric: Rubric, protocol: str = "") -> list[Anchor]:
         DataError: there are none, or a line is not as it should be; the message names it.
     """
     try:
-        lines = path.read_bytes().splitlines()
+        lines = bounds.content(path).splitlines()
     except OSError as error:
         raise DataError(f"{path}: no anchors to read ({error.strerror})") from error
     found: list[Anchor] = []
@@ -83,7 +84,7 @@ def read(path: Path, rubric: Rubric, protocol: str = "") -> list[Anchor]:
         where = f"{path}:{number}"
         try:
             row = msgspec.json.decode(line, type=_Row)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise DataError(f"{where}: {error}") from error
         fault = _fault(row, rubric, protocol)
         if fault:

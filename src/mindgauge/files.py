@@ -6,20 +6,36 @@ Hidden files and folders are left out, those that a Mac puts into zips among the
 from __future__ import annotations
 
 import errno
+import io
+import lzma
+import os
+import stat
+import struct
+import weakref
 import zipfile
 import zlib
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from mindgauge import bounds
 from mindgauge.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-LARGEST = 2 * 2**30
-"""Bytes that a member of a zip may have, unpacked; a small zip may claim to hold more than a disk."""
-_UNREADABLE = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, NotImplementedError, RuntimeError)
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    OSError,
+    MemoryError,
+    EOFError,
+    ValueError,
+    NotImplementedError,
+    RuntimeError,
+)
 """What reading a damaged zip raises; a RuntimeError where it is encrypted."""
 
 
@@ -98,7 +114,7 @@ def below(folder: Path) -> Folder:
     for path in walk(folder):
         place = PurePosixPath(path.relative_to(folder).as_posix())
         if path.suffix.lower() != ".zip":
-            plain.append(File(place, str(path), partial(_content, path)))
+            plain.append(File(place, str(path), partial(bounds.content, path)))
             continue
         try:
             for file in members(path, place.parent):
@@ -112,8 +128,13 @@ def below(folder: Path) -> Folder:
     return found
 
 
-def _content(path: Path) -> bytes:
-    return path.read_bytes()
+def content(path: Readable) -> bytes:
+    """Read a file, or a member of a zip, as far as `bounds` allows.
+
+    Raises:
+        OSError: it cannot be read, or has more than is read; `strerror` says it.
+    """
+    return path.read_bytes() if isinstance(path, File) else bounds.content(path)
 
 
 def walk(folder: Path) -> list[Path]:
@@ -136,6 +157,8 @@ def walk(folder: Path) -> list[Path]:
             for path in sorted(_inside(here)):
                 if not path.is_dir():
                     found += [path] if path.is_file() else []
+                    if len(found) > bounds.FILES:
+                        raise DataError(f"{folder}: more than {bounds.FILES:,} files lie below it, the most that are looked at; name the folder that holds the data")  # fmt: skip
                 else:
                     (links if path.is_symlink() else waiting).append(path)
     return sorted(found)
@@ -149,39 +172,102 @@ def _inside(folder: Path) -> Iterator[Path]:
 
 
 def members(path: Path, place: PurePosixPath) -> list[File]:
-    """Return the files in a zip, as if they were unpacked into a folder.
+    """Return the files in a zip, as if they were unpacked into a folder; links and names outside of it are left out.
 
     Raises:
         DataError: it cannot be opened.
     """
-    try:
-        archive = zipfile.ZipFile(
-            path
-        )  # open as long as somebody may read: a zip of thousands has a long table of contents
-        named = [(entry, PurePosixPath(entry.filename)) for entry in archive.infolist() if not entry.is_dir()]
-    except _UNREADABLE as error:
-        raise DataError(f"{path}: expected a zip, found {error}") from error
+    archive = Archive(path)  # open as long as somebody may read: a zip of thousands has a long table of contents
     return [
-        File(place / name, f"{path}:{name}", _unpacking(archive, path, entry))
-        for entry, name in named
-        if not any(map(hidden, name.parts)) and not name.is_absolute() and ".." not in name.parts
+        File(place / name, f"{path}:{name}", partial(archive.read, entry))
+        for entry in archive.entries
+        if not any(map(hidden, (name := PurePosixPath(entry.filename)).parts))
     ]
+
+
+class Archive:
+    """An open zip. No more of it is unpacked than `bounds` allows, whatever sizes it claims."""
+
+    def __init__(self, path: Path) -> None:
+        """Open it.
+
+        Raises:
+            DataError: it is none, or has more than is read.
+        """
+        self.path = path
+        self.entries: list[zipfile.ZipInfo] = []
+        """Its files that lie within it and are no links, in their order."""
+        self._unpacked: dict[int, int] = {}
+        self._total = 0
+        try:
+            bounds.check(path, _PACKED)
+            file = _Directory(path)
+            weakref.finalize(self, file.close)
+            self._zip = zipfile.ZipFile(file)
+            file.opened = True
+        except OSError as error:
+            raise DataError(f"{path}: cannot read the zip ({error.strerror or error})") from error
+        except _UNREADABLE as error:
+            raise DataError(f"{path}: expected a zip, found {error}") from error
+        entries = self._zip.infolist()
+        if len(entries) > bounds.FILES:
+            raise DataError(f"{path}: {bounds.excess(len(entries), 'files', bounds.FILES)}")
+        self.entries = [entry for entry in entries if not entry.is_dir() and _within(entry)]
+
+    def read(self, entry: zipfile.ZipInfo) -> bytes:
+        """Unpack a file.
+
+        Raises:
+            OSError: it is damaged, encrypted or too large.
+        """
+        called = f"{entry.filename} in {self.path.name}"
+        before = self._unpacked.get(entry.header_offset, 0)  # read again, it counts once
+        room = min(bounds.FILE, bounds.ARCHIVE - self._total + before)
+        if entry.flag_bits & 1:
+            raise OSError(errno.EACCES, f"{called} is encrypted; unpack it yourself")
+        if entry.file_size > room:
+            raise self._too_large(called, room)
+        content = io.BytesIO()
+        try:
+            with self._zip.open(entry) as stream:
+                while content.tell() <= room and (part := stream.read(1 << 20)):
+                    content.write(part)
+        except _UNREADABLE as error:
+            raise OSError(errno.EIO, f"{called} cannot be unpacked: {error or type(error).__name__}") from error
+        if content.tell() > room:
+            raise self._too_large(called, room)
+        self._unpacked[entry.header_offset] = content.tell()
+        self._total += content.tell() - before
+        return content.getvalue()
+
+    def _too_large(self, called: str, room: int) -> OSError:
+        if room < bounds.FILE:
+            whole = f"its files have more than {bounds.ARCHIVE // bounds.MIB:,} MiB together, unpacked, the most that are read"
+            return OSError(errno.EFBIG, f"{called} is not read, since {whole}; split the zip, or unpack it yourself")
+        return OSError(errno.EFBIG, f"{called} has more than {bounds.FILE // bounds.MIB:,} MiB, unpacked, the most that are read; split it into several files")  # fmt: skip
+
+
+_PACKED = 64 * bounds.ARCHIVE
+"""Bytes of a zip itself, which is not read as a whole: its files may be many that nobody needs."""
+
+
+class _Directory(io.FileIO):
+    """A zip's bytes, which are not asked for by the gigabyte while its table of contents is read."""
+
+    opened = False
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        wanted = size if size is not None and size >= 0 else os.fstat(self.fileno()).st_size - self.tell()
+        if not self.opened and wanted > bounds.DIRECTORY:
+            raise OSError(errno.EFBIG, f"its table of contents has more than {bounds.DIRECTORY // bounds.MIB:,} MiB, the most that are read; unpack it yourself")  # fmt: skip
+        return super().read(size)
+
+
+def _within(entry: zipfile.ZipInfo) -> bool:
+    name = PurePosixPath(entry.filename)
+    return not (stat.S_ISLNK(entry.external_attr >> 16) or name.is_absolute() or ".." in name.parts)
 
 
 def hidden(name: str) -> bool:
     """Whether a file or folder of this name is left out."""
     return name.startswith(".") or name == "__MACOSX"
-
-
-def _unpacking(archive: zipfile.ZipFile, path: Path, entry: zipfile.ZipInfo) -> Callable[[], bytes]:
-    def read() -> bytes:
-        try:
-            with archive.open(entry) as stream:
-                content = stream.read(LARGEST + 1)
-        except _UNREADABLE as error:
-            raise OSError(errno.EIO, f"{entry.filename} in {path.name} cannot be unpacked: {error}") from error
-        if len(content) > LARGEST:
-            raise OSError(errno.EFBIG, f"{entry.filename} in {path.name} is larger than {LARGEST >> 30} GiB unpacked")
-        return content
-
-    return read

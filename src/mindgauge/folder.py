@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
+from mindgauge import bounds
 from mindgauge.errors import DataError, UsageError
 from mindgauge.prompt import Prompt
 from mindgauge.records import Message, Sample
@@ -112,11 +112,18 @@ class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         content: dict[str, Any] = {}
         for path in (folder.parent / "card.toml", folder / "card.toml"):
             if path.is_file():
-                content |= tomllib.loads(path.read_text(encoding="utf-8"))
+                content |= _settings(path)
         try:
             return msgspec.convert(content, cls)
         except msgspec.ValidationError as error:
             raise UsageError(f"{folder / 'card.toml'}: {error}") from error
+
+
+def _settings(path: Path) -> dict[str, Any]:
+    try:
+        return bounds.toml(path)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: {error}") from error
 
 
 def prompts_of(*folders: Path) -> dict[str, dict[str, Prompt]]:
@@ -170,10 +177,10 @@ def own_samples(*folders: Path) -> list[Sample]:
     if path is None:
         raise DataError(f"{folders[0]}: no samples.jsonl")
     samples = []
-    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+    for number, line in enumerate(bounds.content(path).splitlines(), 1):
         try:
             row = msgspec.json.decode(line, type=_Row)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             raise DataError(f"{path}:{number}: {error}") from error
         samples.append(Sample.of(row.messages, target=row.target, tags=row.tags, cluster=row.cluster))
     return samples

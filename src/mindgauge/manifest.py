@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import datetime
 import platform
-import tomllib
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
-from mindgauge import private, sealed
+from mindgauge import bounds, private, sealed
 from mindgauge.errors import UsageError
 from mindgauge.redaction import redacted
 
@@ -42,10 +41,12 @@ def read(folder: Path) -> dict[str, Any]:
     saved = f"save the run with `mindgauge salvage {folder} --out NEW`, then repeat its command there"
     advice = saved if run else "repeat the command that made it with another --out"
     try:
-        return tomllib.loads(sealed.read(path, advice))
+        return bounds.toml_value(sealed.read(path, advice))
     except FileNotFoundError:
         return {}
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise UsageError(f"{path}: cannot read the manifest ({error.strerror})") from error
+    except ValueError as error:
         raise UsageError(f"{path}: cannot read the manifest ({error})") from error
 
 

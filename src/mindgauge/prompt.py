@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mindgauge import bounds
 from mindgauge.errors import UsageError
 from mindgauge.records import Message, digest
 from mindgauge.visible import visible
@@ -58,7 +59,7 @@ class Prompt(msgspec.Struct, frozen=True):
             UsageError: the file cannot be read, or names a slot that will not be filled.
         """
         try:
-            prompt = cls(path.read_text(encoding="utf-8").strip())
+            prompt = cls(bounds.content(path, bounds.SETTINGS).decode().strip())
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"{path}: cannot read the prompt ({error})") from error
         unknown = prompt.slots - frozenset(slots)

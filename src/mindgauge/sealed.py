@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING
 from zlib import crc32
 
+from mindgauge import bounds
 from mindgauge.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def seal(text: str | bytes) -> bytes:
     return content + b"# checksum %08x\n" % crc32(content)
 
 
-def read(path: Path, advice: str) -> str:
+def read(path: Path, advice: str) -> bytes:
     """Read a file that was written with its checksum.
 
     Args:
@@ -38,7 +39,7 @@ def read(path: Path, advice: str) -> str:
         UsageError: it is not as it was written, or cannot be read.
     """
     try:
-        content = path.read_bytes()
+        content = bounds.content(path, bounds.SETTINGS)
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -49,4 +50,4 @@ def read(path: Path, advice: str) -> str:
         )
     if seal(content) != content:
         raise UsageError(f"{path}: damaged, or changed by hand (it is not as its checksum says); {advice}")
-    return content.decode()
+    return content

@@ -14,6 +14,8 @@ from typing import TypeVar
 
 import msgspec
 
+from mindgauge import bounds
+
 FOLDER = "MINDGAUGE_STATE"
 T = TypeVar("T")
 
@@ -28,8 +30,8 @@ def _place() -> Path:
 
 def read(name: str, kind: type[T]) -> T | None:
     """Return what a file holds; None where it is not there or holds something else."""
-    with contextlib.suppress(OSError, RuntimeError, msgspec.DecodeError, UnicodeDecodeError):
-        return msgspec.json.decode((_place() / name).read_bytes(), type=kind)
+    with contextlib.suppress(OSError, RuntimeError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return msgspec.json.decode(bounds.content(_place() / name), type=kind)
     return None
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from mindgauge import bounds
 from mindgauge.errors import UsageError
 
 if TYPE_CHECKING:
@@ -93,8 +94,8 @@ class Suite(msgspec.Struct, frozen=True):
         """
         path = folder / FILE
         try:
-            content = msgspec.toml.decode(path.read_bytes(), type=_Content)
-        except (OSError, msgspec.DecodeError) as error:
+            content = msgspec.convert(bounds.toml(path), _Content)
+        except (OSError, ValueError) as error:
             raise UsageError(f"{path}: cannot be used as a suite ({error})") from error
         found = cls(folder.name, content.title, content.dimensions)
         tasks = found.tasks

@@ -13,7 +13,7 @@ import random
 import secrets
 from typing import TYPE_CHECKING, Self
 
-from mindgauge import private
+from mindgauge import bounds, private
 from mindgauge.errors import UsageError
 from mindgauge.records import encode
 
@@ -25,6 +25,7 @@ FILE = "blind.key"
 RATIONALES = "rationales-key.csv"
 """Beside it, as readable: what stands behind the names on forms for rationales."""
 _BYTES = 32
+_LARGEST = 1024
 _DIGITS = 16
 
 
@@ -77,7 +78,7 @@ class Blind:
 
 def _read(path: Path) -> bytes:
     try:
-        secret = bytes.fromhex(path.read_text(encoding="ascii"))
+        secret = bytes.fromhex(bounds.content(path, _LARGEST).decode("ascii"))
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: cannot read the secret of blind forms ({error})") from error
     if len(secret) != _BYTES:

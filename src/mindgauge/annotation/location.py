@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from typing import TYPE_CHECKING
 
 import tomli_w
 
-from mindgauge import private
+from mindgauge import bounds, private
 from mindgauge.annotation.database import Database
 from mindgauge.errors import UsageError
 from mindgauge.store import locks
@@ -49,10 +48,12 @@ def read(folder: Path) -> Database:
     """
     path = folder / FILE
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = bounds.toml(path)
     except FileNotFoundError as error:
         raise UsageError(f"{folder}: no annotation project here; begin one with `mindgauge annotate new`") from error
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except OSError as error:
+        raise UsageError(f"{path}: cannot read it ({error.strerror})") from error
+    except ValueError as error:
         raise UsageError(f"{path}: cannot read it ({error})") from error
     url = content.get("database")
     if not isinstance(url, str):

@@ -7,7 +7,6 @@ an encoder also its configuration and tokenizer, and for people `card.md` and `m
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,7 +16,7 @@ import numpy as np
 import tomli_w
 from scipy.special import softmax
 
-from mindgauge import private
+from mindgauge import bounds, private
 from mindgauge.classifiers import extra, form, memory, pretrained
 from mindgauge.classifiers.encoder import Encoder
 from mindgauge.classifiers.form import Reads
@@ -134,11 +133,19 @@ class Classifier:
 
 
 def weights_hash(folder: Path) -> str:
-    """Hash a folder's weights, in one file or several; empty where it has none, as for a name on the hub."""
+    """Hash a folder's weights, in one file or several; empty where it has none, as for a name on the hub.
+
+    Raises:
+        UsageError: what is called so is no file, or larger than is read.
+    """
     found = []
     for path in sorted(folder.glob("*.safetensors")):
-        with path.open("rb") as file:
-            found.append(hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest())
+        try:
+            bounds.check(path, bounds.WEIGHTS)
+            with path.open("rb") as file:
+                found.append(hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest())
+        except OSError as error:
+            raise UsageError(f"{path}: not a file of weights ({error.strerror})") from error
     return found[0] if len(found) == 1 else digest(*found) if found else ""
 
 
@@ -172,14 +179,15 @@ def open_classifier(path: str | Path, device: str = "auto") -> Classifier:
     if not (folder / FILE).is_file():
         raise UsageError(f"{folder}: no {FILE} in it; is this what `mindgauge train --out` wrote, and did it finish?")
     try:
-        decision = msgspec.convert(tomllib.loads((folder / FILE).read_text(encoding="utf-8")), Decision)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        decision = msgspec.convert(bounds.toml(folder / FILE), Decision)
+    except (OSError, ValueError) as error:
         raise UsageError(f"{folder / FILE}: not a classifier ({error})") from error
     rubric = Rubric.load(folder / "rubric.toml")
     if rubric.hash != decision.rubric_hash:
         raise UsageError(f"{folder}: rubric.toml is not the one it was trained on; restore it, or train again")
     if not (folder / WEIGHTS).is_file():
         raise UsageError(f"{folder}: no {WEIGHTS} in it; copy the whole folder, or train again")
+    _refuse_large(folder)
     model = _model(folder, decision, device)
     if model.outputs != len(rubric.criteria[0].values):
         raise UsageError(
@@ -187,6 +195,18 @@ def open_classifier(path: str | Path, device: str = "auto") -> Classifier:
             "copy the whole folder again, or train again"
         )
     return Classifier(folder, rubric, decision, model, Seen.load(folder))
+
+
+def _refuse_large(folder: Path) -> None:
+    """Refuse weights and what lies beside them that no trained classifier has, before anything of it is read."""
+    for path in folder.iterdir():
+        try:
+            if path.suffix in {".json", ".txt", ".model"}:
+                bounds.check(path)
+            elif path.suffix == ".safetensors":
+                bounds.check(path, bounds.WEIGHTS)
+        except OSError as error:
+            raise UsageError(f"{path}: not a part of a classifier ({error.strerror})") from error
 
 
 def _model(folder: Path, decision: Decision, device: str) -> Tfidf | Encoder:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
-from mindgauge import private
+from mindgauge import bounds, private
 from mindgauge.classifiers import form
 from mindgauge.errors import UsageError
 
@@ -68,8 +68,8 @@ class Seen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if not path.is_file():
             return None
         try:
-            return msgspec.json.decode(path.read_bytes(), type=cls)
-        except msgspec.DecodeError as error:
+            return msgspec.json.decode(bounds.content(path), type=cls)
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise UsageError(f"{path}: damaged ({error}); copy the whole folder again, or train again") from error
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from mindgauge import bounds
 from mindgauge.classifiers import form, ngrams
 from mindgauge.classifiers.selection import Standing, standing
 from mindgauge.errors import DataError, UsageError
@@ -142,10 +143,11 @@ class Tfidf:
         from safetensors import SafetensorError, safe_open
 
         try:
+            bounds.check(folder / WEIGHTS, bounds.WEIGHTS)
             with safe_open(folder / WEIGHTS, "np") as file:
                 features = (file.metadata() or {}).get("features")
                 found = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no dictionary
-        except SafetensorError as error:
+        except (SafetensorError, OSError, ValueError, OverflowError, MemoryError) as error:
             raise UsageError(f"{folder / WEIGHTS}: damaged ({error}); copy it again, or train again") from error
         if features != FEATURES:
             raise UsageError(

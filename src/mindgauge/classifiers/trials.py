@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge import private
+from mindgauge import bounds, private
 from mindgauge.classifiers import form, memory, tfidf, training
 from mindgauge.classifiers.encoder import Encoder
 from mindgauge.classifiers.parts import Part
@@ -130,7 +130,7 @@ def run(
 
 def _read(done: Path) -> Trial:
     try:
-        return msgspec.json.decode(done.read_bytes(), type=Trial)
+        return msgspec.json.decode(bounds.content(done), type=Trial)
     except msgspec.DecodeError as error:
         raise UsageError(f"{done}: damaged; delete {done.parent}, and the same command trains it again") from error
 

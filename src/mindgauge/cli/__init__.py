@@ -86,6 +86,8 @@ def main() -> None:
         sys.exit(_say("stopped; everything finished is kept, run the same command to go on", 130))
     except BrokenPipeError:
         sys.exit(1)
+    except MemoryError:
+        sys.exit(_say("out of memory; give less at once: smaller files, or parts of them", 1))
     except OSError as error:
         sys.exit(_say(f"{error.filename or 'the system'}: {error.strerror or error}", 1))
     sys.exit(code if isinstance(code, int) else 0)

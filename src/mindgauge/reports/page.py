@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge import private
+from mindgauge import bounds, private
 from mindgauge.analysis.score import Scores
 from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.manifest import now, software
@@ -131,7 +131,7 @@ def _ours(path: Path) -> bool:
     if path.is_symlink() or not path.is_file():
         return False
     try:
-        content = path.read_bytes()
+        content = bounds.content(path)
         if path.suffix == ".md":
             return content.rstrip().endswith(summary.MARK.encode())
         return msgspec.json.decode(content, type=_Made).software.startswith("mindgauge ")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import tomli_w
 
-from mindgauge import private, sealed
+from mindgauge import bounds, private, sealed
 from mindgauge.errors import RubricError, UsageError
 from mindgauge.records import digest
 from mindgauge.rubric import faults, wording
@@ -84,10 +84,10 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             RubricError: the file cannot be read, or its criteria or levels are not fit to rate with.
         """
         try:
-            rubric = msgspec.toml.decode(path.read_bytes(), type=cls)
+            rubric = msgspec.convert(bounds.toml(path), cls)
         except OSError as error:
             raise RubricError(f"{path}: cannot read the rubric ({error.strerror})") from error
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except ValueError as error:
             raise RubricError(f"{path}: not a rubric: {error}") from error
         fault = faults.first(rubric.criteria)
         if fault:

@@ -164,7 +164,7 @@ def _sources(data: Path, found: Sequence[Released]) -> dict[str, str]:
     for name in sorted(names):
         for place, file in by_name.get(Path(name).name, ()):
             if place.endswith(f"/{name}"):
-                hashes[name] = hashlib.sha256(file.read_bytes()).hexdigest()
+                hashes[name] = hashlib.sha256(files.content(file)).hexdigest()
                 break
     return hashes
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 import xlsxwriter  # type: ignore[import-untyped]
 
-from mindgauge.analysis.audit.reading import members as reading
+from mindgauge import bounds
 from mindgauge.analysis.audit.reading import shape
 from mindgauge.analysis.audit.reading.members import members
 from mindgauge.analysis.audit.reading.tables import Table, flat, tables
@@ -72,12 +72,14 @@ def test_a_zip_is_read_in_natural_order_and_what_cannot_be_is_told(tmp_path: Pat
         ("data.zip/run", ["1", "2", "10"])
     ]
     assert any(note == "data.zip/again.zip: a zip inside a zip, not read" for note in notes)
-    assert any(note.startswith("data.zip/broken.csv: broken (") for note in notes)
+    assert any(
+        note.startswith("data.zip/broken.csv: not read (broken.csv in data.zip cannot be unpacked") for note in notes
+    )
 
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "LARGEST", 100_000)
-    monkeypatch.setattr(reading, "ALL", 150_000)
+    monkeypatch.setattr(bounds, "FILE", 100_000)
+    monkeypatch.setattr(bounds, "ARCHIVE", 150_000)
     path = tmp_path / "bomb.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("bomb.csv", b"0" * 50_000_000)
@@ -86,7 +88,10 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert path.stat().st_size < 100_000
     found, notes = read(path)
     assert [table.file for table in found] == ["bomb.zip/one.csv"]
-    assert sorted(notes) == [f"bomb.zip/{name}.csv: larger unpacked than is read, not read" for name in ("bomb", "two")]
+    assert [note.partition(" MiB")[0] for note in sorted(notes)] == [
+        "bomb.zip/bomb.csv: not read (bomb.csv in bomb.zip has more than 0",
+        "bomb.zip/two.csv: not read (two.csv in bomb.zip is not read, since its files have more than 0",
+    ]
 
 
 def test_no_zip_and_an_encrypted_member_are_told(tmp_path: Path) -> None:
@@ -101,7 +106,7 @@ def test_no_zip_and_an_encrypted_member_are_told(tmp_path: Path) -> None:
     found, notes = read(tmp_path)
     assert found == []
     assert notes[0].startswith("no.zip: not a readable zip")
-    assert notes[1] == "secret.zip/a.csv: encrypted, not read"
+    assert notes[1] == "secret.zip/a.csv: not read (a.csv in secret.zip is encrypted; unpack it yourself)"
 
 
 # -- tables -----------------------------------------------------------------------------------------------------------
@@ -114,9 +119,8 @@ def test_headers_that_are_odd_are_told(tmp_path: Path) -> None:
     assert [note.removeprefix("a.csv: ") for note in notes] == [
         "begins with a byte order mark, which some readers take for a part of the first column's name",
         "the column name ' text ' has blanks around it",
-        "column 1 has no name",
-        "column 2 has no name",
         "the column 'text' occurs twice",
+        "columns 1, 2 have no name",
         "1 rows with more or fewer cells than the header",
     ]
 
@@ -157,12 +161,12 @@ def test_every_kind_of_table_says_the_same(tmp_path: Path) -> None:
     [
         ("a.json", '[{"a": 1},', "a.json:1: broken JSON"),
         ("a.json", "3", "a.json: neither a list nor an object, not read"),
-        ("a.json", "[" * 100_000, "a.json: nested too deeply, not read"),
+        ("a.json", "[" * 100_000, "a.json: broken JSON (nested too deeply: at most 64"),
         ("a.jsonl", '{"a": 1}\n{"a": \n', "a.jsonl:1: broken JSON"),
         ("a.csv", "", "a.csv: no rows"),
         ("a.csv", "text\n", "a.csv: no rows"),
-        ("a.parquet", "PAR1 not", "a.parquet: cannot be read"),
-        ("a.xlsx", "no workbook", "a.xlsx: cannot be read"),
+        ("a.parquet", "PAR1 not", "a.parquet: not a Parquet file that can be read"),
+        ("a.xlsx", "no workbook", "a.xlsx: not a workbook that can be read"),
         ("a.tsv", "one line\nanother line\n", "a.tsv: no tab in it, read line by line"),
         ("a.txt", "--\nx\n" * 40, "a.txt: most lines repeat each other, so it is taken for a report and not audited"),
     ],

@@ -88,7 +88,7 @@ FAULTS: dict[str, tuple[Callable[[Files], object], dict[str, str | bytes], str]]
     ),
     "nothing": (exam, {"USMLE-mental__jsonl": "\ufeff \r\n"}, "expected text, found an empty file"),
     "zeros": (exam, {"USMLE-mental__jsonl": LINE.encode("utf-16-le")}, "expected UTF-8, found zero bytes, as in UTF-16"),
-    "half": (exam, {"USMLE-mental__jsonl": LINE.replace("Which", "\\ud83d")}, ":1: expected a JSON object, found half a character"),
+    "half": (exam, {"USMLE-mental__jsonl": LINE.replace("Which", "\\ud83d")}, ":1: expected a JSON object, found broken JSON (half a character)"),
     "no rows": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\n"}, "found only the columns' names"),
     "no entries": (dialogues.failed, {"FailedESConv__json": "[]"}, "expected a JSON list, found an empty one"),
     "open quote": (

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge import tables
+from mindgauge import confined, tables
 from mindgauge.analysis import frame as runs
 from mindgauge.analysis import stated
 from mindgauge.analysis.reliability.scale import Scale, of_criterion, settle
@@ -174,33 +173,21 @@ def _renamed(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> pl.D
 
 
 def _table(source: str | Path | Frame, columns: set[str]) -> pl.DataFrame:
-    """Read a table fast, our columns as text; where that fails, the slow reader says in which line and why."""
+    """Read a table, our columns of CSV and JSON as text."""
     if not isinstance(source, str | Path):
         if not hasattr(source, "__arrow_c_stream__"):
             raise DataError(f"expected a path or a polars, pandas or Arrow table, found {type(source).__name__}")
         return pl.DataFrame(source)
     path = Path(source)
-    try:
-        match path.suffix.lower():
-            case ".csv" | ".tsv":
-                separator = "\t" if path.suffix.lower() == ".tsv" else ","
-                content = tables.read_text(path).encode()
-                return pl.read_csv(io.BytesIO(content), infer_schema=False, separator=separator)
-            case ".parquet":
-                return pl.read_parquet(path)
-            case ".jsonl" | ".ndjson":
-                content = tables.read_text(path).encode()
-                names = pl.read_ndjson(io.BytesIO(content), infer_schema_length=None, n_rows=1000).columns
-                texts = dict.fromkeys(columns & set(names), pl.String)
-                return pl.read_ndjson(io.BytesIO(content), schema_overrides=texts, infer_schema_length=None)
-            case _:
-                return pl.DataFrame([row for _, row in tables.read_table(path)])
-    except pl.exceptions.NoDataError as error:
-        raise DataError(f"{path}: no ratings in it (an empty file)") from error
-    except (pl.exceptions.PolarsError, OSError) as error:
-        for _ in tables.read_table(path):
-            pass
-        raise DataError(f"{path}: cannot read it ({' '.join(str(error).split())[:200]})") from error
+    match path.suffix.lower():
+        case ".csv" | ".tsv":
+            return tables.csv_frame(path, "\t" if path.suffix.lower() == ".tsv" else ",")
+        case ".parquet":
+            return confined.parquet(path)
+        case ".jsonl" | ".ndjson":
+            return tables.json_frame(path, columns)
+        case _:
+            return pl.DataFrame([row for _, row in tables.read_table(path)])
 
 
 def _typed(found: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -209,7 +196,12 @@ def _typed(found: pl.DataFrame, name: str) -> pl.DataFrame:
     nested = [c for c in present if found.schema[c].is_nested()]
     if nested:
         raise DataError(f"{name}: the column {nested[0]} holds lists or objects; one value per row is needed")
-    frame = found.select(pl.col(c).cast(pl.String).str.strip_chars() for c in present).with_row_index("row", offset=1)
+    try:
+        frame = found.select(pl.col(c).cast(pl.String).str.strip_chars() for c in present).with_row_index(
+            "row", offset=1
+        )
+    except pl.exceptions.PolarsError as error:
+        raise DataError(f"{name}: a column holds no values that can be read ({' '.join(str(error).split())[:200]})") from error  # fmt: skip
     for column in ("subject", "criterion", "rater"):
         empty = frame.filter(pl.col(column).is_null() | (pl.col(column) == ""))
         if len(empty):
@@ -239,7 +231,7 @@ def _run_column(frame: pl.DataFrame, name: str) -> pl.Series | pl.Expr:
     if "run" not in frame.columns:
         return pl.lit(0, pl.Int64)
     run = frame["run"].fill_null("0").cast(pl.Float64, strict=False)
-    odd = frame.filter(run.is_null() | (run != run.floor()))
+    odd = frame.filter(run.is_null() | (run != run.floor()) | (run.abs() >= 2**53))
     if len(odd):
         raise DataError(f"{name}: run must be a whole number, found {odd['run'][0]!r} (first: {_rows(odd)})")
     return run.cast(pl.Int64)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from scipy.special import bdtr
 
+from mindgauge import bounds
 from mindgauge.analysis.reliability.card import (
     BLIND_END,
     GOOD,
@@ -113,14 +114,14 @@ def load(name: str | Path) -> Rule:
         content = resources.files(__package__).joinpath("rule.toml").read_bytes()
     else:
         try:
-            content = Path(name).read_bytes()
+            content = bounds.content(Path(name), bounds.SETTINGS)
         except OSError as error:
             raise UsageError(
                 f"--rule {name}: {MINDGAUGE}, {MENTALBENCH}, or a file like Mindgauge's rule.toml ({error.strerror})"
             ) from error
     try:
-        return msgspec.toml.decode(content, type=Rule)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return msgspec.convert(bounds.toml_value(content), Rule)
+    except ValueError as error:
         raise UsageError(f"--rule {name}: not a rule ({error})") from error
 
 

@@ -12,9 +12,9 @@ of a slider or number. Other schemes are notes where they hold text, and faults 
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mindgauge import bounds
 from mindgauge.annotation.exchange import passages
 from mindgauge.annotation.exchange.cells import plain
 from mindgauge.annotation.exchange.to_potato import NOTE, scheme
@@ -219,6 +219,6 @@ def _mark(span: dict[str, Any], item: Item) -> Evidence | None:
 
 def _parsed(cell: object) -> object:
     try:
-        return json.loads(plain(cell))
-    except (ValueError, RecursionError):
+        return bounds.json_value(plain(cell))
+    except ValueError:
         return None

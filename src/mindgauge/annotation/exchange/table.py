@@ -9,12 +9,12 @@ read, for only that was given alone.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import polars as pl
 
+from mindgauge import bounds
 from mindgauge.annotation.exchange.cells import plain, written
 from mindgauge.annotation.exchange.known import COLUMNS, HANDED_ON
 from mindgauge.annotation.ratings import PEOPLE
@@ -195,8 +195,8 @@ def _json(cell: object, name: str, where: str) -> object:
     if not isinstance(cell, str):
         return cell or ()
     try:
-        return json.loads(cell)
-    except (ValueError, RecursionError) as error:
+        return bounds.json_value(cell)
+    except ValueError as error:
         raise DataError(f"{where}: the column `{name}` is not JSON") from error
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from mindgauge import bounds
 from mindgauge.errors import DataError
 from mindgauge.records import RaterKind
 
@@ -84,7 +85,7 @@ def decode(member: Member, kind: RaterKind) -> Completion | Prediction:
         return _DECODE[kind](member.read())
     except msgspec.ValidationError as error:
         raise DataError(f"not a stored output: {error}") from error
-    except (msgspec.DecodeError, OSError) as error:
+    except (msgspec.DecodeError, OSError, RecursionError) as error:
         raise DataError(f"damaged: {error}") from error
 
 
@@ -101,13 +102,13 @@ def read_list(member: Member, where: str, notes: list[str]) -> list[Any]:
         except UnicodeDecodeError:
             text = raw.decode("gb18030")
             notes.append(f"{member.source}: not UTF-8; read as GB 18030")
-        rows = json.loads(text)
+        rows = bounds.json_value(text.removeprefix("\ufeff"))
     except UnicodeDecodeError as error:
         raise DataError(f"{where}: neither UTF-8 nor GB 18030; save it as UTF-8") from error
-    except json.JSONDecodeError as error:
-        raise DataError(f"{where}:{error.lineno}: broken JSON ({error.msg})") from error
+    except bounds.Fault as fault:
+        raise DataError(fault.at(where)) from fault
     except OSError as error:
-        raise DataError(f"{where}: cannot read it ({error}); copy it again") from error
+        raise DataError(f"{where}: cannot read it ({error.strerror or error}); copy it again") from error
     if not isinstance(rows, list):
         raise DataError(f"{where}: expected a list of context, response and label, found {type(rows).__name__}")
     return rows

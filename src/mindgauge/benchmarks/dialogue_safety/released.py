@@ -12,10 +12,11 @@ Any version, encoder, run and number of items is read; `contents` says what is i
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge import files
+from mindgauge import bounds, files
 from mindgauge.errors import DataError
 from mindgauge.records import RaterKind
 
@@ -138,7 +139,7 @@ def _members(data: Path, notes: list[str]) -> Iterator[tuple[str, Member]]:
     for path in files.walk(data):
         place = PurePosixPath(path.relative_to(data).as_posix())
         if path.suffix == ".json":
-            yield path.absolute().as_posix(), Member(place.as_posix(), "", path.read_bytes)
+            yield path.absolute().as_posix(), Member(place.as_posix(), "", partial(bounds.content, path))
         elif path.suffix.lower() == ".zip":
             try:
                 packed = files.members(path, PurePosixPath())

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import codecs
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from mindgauge import bounds, confined, files
 from mindgauge.errors import DataError
+from mindgauge.tables import csv_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,15 +48,7 @@ def positions(headers: list[str], path: File) -> dict[str, int]:
 
 
 def _sheets(path: File) -> list[Table]:
-    import fastexcel
-
-    try:
-        workbook = fastexcel.read_excel(path.read_bytes())
-        sheets = [workbook.load_sheet(name, header_row=None, dtypes="string") for name in workbook.sheet_names]
-    except (fastexcel.FastExcelError, OSError) as error:
-        why = str(error).partition("\n")[0]
-        raise DataError(f"{path}: not a workbook that can be read ({why}); save it again as .xlsx") from error
-    return [_sheet([column.to_list() for column in sheet.to_polars()]) for sheet in sheets]
+    return [_sheet([column.to_list() for column in sheet]) for sheet in confined.workbook(path).values()]
 
 
 def _sheet(columns: list[Column]) -> Table:
@@ -64,19 +57,16 @@ def _sheet(columns: list[Column]) -> Table:
 
 
 def _csv(path: File) -> Table:
+    """Open a CSV file. Its headers are read at once: most files in a folder are other people's, and large."""
     try:
-        lines = io.StringIO(path.read_text("utf-8-sig", errors="replace"), newline="")
-        headers = [header.strip() for header in next(csv.reader(lines), [])]
-    except (OSError, csv.Error) as error:
-        raise DataError(f"{path}: cannot read it ({error})") from error
+        content = files.content(path).removeprefix(codecs.BOM_UTF8)
+        _, headers = next(bounds.rows(content, ",", errors="replace", strict=False), (0, []))
+    except OSError as error:
+        raise DataError(f"{path}: cannot read it ({error.strerror})") from error
+    except bounds.Fault as fault:
+        raise DataError(f"{path}: cannot read it ({fault})") from fault
 
     def read() -> list[Column]:
-        import polars as pl
+        return [column.to_list() for column in csv_frame(path, ",")]
 
-        try:
-            return [column.to_list() for column in pl.read_csv(path.read_bytes(), infer_schema=False)]
-        except pl.exceptions.PolarsError as error:
-            why = str(error).partition("\n")[0]
-            raise DataError(f"{path}: not a CSV file in UTF-8 that can be read ({why})") from error
-
-    return Table(headers, read)
+    return Table([header.strip() for header in headers], read)

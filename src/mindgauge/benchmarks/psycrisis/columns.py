@@ -7,10 +7,10 @@ Nothing is guessed.
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mindgauge import bounds
 from mindgauge.errors import DataError, UsageError
 from mindgauge.files import File
 from mindgauge.records import RaterKind
@@ -63,8 +63,10 @@ def beside(path: Readable) -> dict[str, str]:
     if file is None or (isinstance(file, Path) and not file.is_file()):
         return {}
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        content = bounds.toml(file) if isinstance(file, Path) else bounds.toml_value(file.read_bytes())
+    except OSError as error:
+        raise DataError(f"{file}: cannot read the mapping ({error.strerror})") from error
+    except ValueError as error:
         raise DataError(f"{file}: cannot read the mapping ({error})") from error
     found = _flat(content)
     odd = next((key for key, column in found.items() if not isinstance(column, str)), None)

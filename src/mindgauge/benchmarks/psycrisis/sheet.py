@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import csv
+import codecs
 import io
 import json
 import math
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from mindgauge import files
+from mindgauge import bounds, confined, files
 from mindgauge.errors import DataError
-from mindgauge.tables import clean, read_records, read_table
+from mindgauge.tables import clean, read_records, read_table, refuse_encoding
 
 if TYPE_CHECKING:
     from mindgauge.files import Readable
@@ -24,10 +24,6 @@ UTF_8 = "UTF-8"
 _SHOWN, _LONGEST = 30, 40
 _QUOTED = re.compile(r'"[^"]*"')
 Row: TypeAlias = "tuple[int, list[str | None]]"
-_BEGINNINGS = {
-    b"\xd0\xcf\x11\xe0": "it is an old .xls, or protected by a password",
-    b"<": "it holds HTML or XML",
-}
 
 
 class Sheet(NamedTuple):
@@ -96,26 +92,11 @@ def read(path: Readable, sheet: str = "", header: int | None = None, encoding: s
 
 
 def _workbook(path: Readable, wanted: str) -> list[Row]:
-    import fastexcel
-
-    content = b""
-    try:
-        content = path.read_bytes()
-        workbook = fastexcel.read_excel(content)
-        frames = {
-            name: workbook.load_sheet(name, header_row=None, skip_rows=0, dtypes="string").to_polars()
-            for name in workbook.sheet_names
-            if wanted in {"", name}
-        }
-    except (fastexcel.FastExcelError, OSError) as error:
-        why = next(
-            (why for bytes_, why in _BEGINNINGS.items() if content.startswith(bytes_)), str(error).partition("\n")[0]
-        )
-        raise DataError(f"{path}: not a workbook that can be read ({why}); save it again as .xlsx") from error
+    frames = confined.workbook(path, sheet=wanted)
     sheets = {name: [(n, [*map(_cell, row)]) for n, row in enumerate(f.iter_rows(), 1)] for name, f in frames.items()}
     full = [name for name, rows in sheets.items() if sum(any(row) for _, row in rows) > 1]
     if not full and wanted:
-        raise DataError(f"{path}: no sheet {wanted!r} with rows (it has {', '.join(workbook.sheet_names)})")
+        raise DataError(f"{path}: no sheet {wanted!r} with rows (it has {', '.join(confined.workbook(path))})")
     if len(full) > 1:
         raise DataError(f"{path}: several sheets hold rows ({', '.join(full)}); choose one with --map sheet=NAME")
     return sheets[full[0]] if full else []
@@ -124,26 +105,26 @@ def _workbook(path: Readable, wanted: str) -> list[Row]:
 def _separated(path: Readable, encoding: str) -> tuple[str, list[Row]]:
     """Read a CSV file; between its cells stands what stands there most often in the first line."""
     try:
-        text = path.read_bytes().decode("utf-8-sig" if encoding == UTF_8 else encoding)
+        content = files.content(path).removeprefix(codecs.BOM_UTF8)
+        codecs.lookup(encoding)
+        first_line = _QUOTED.sub("", io.TextIOWrapper(io.BytesIO(content), encoding).readline(bounds.ROW))
+        separator = "\t" if path.suffix.lower() == ".tsv" else max(",;\t|", key=first_line.count)
+        rows: list[Row] = []
+        line = 1
+        for last, row in bounds.rows(content, separator, encoding=encoding, blank=True):
+            if row:
+                rows.append((line, [_cell(cell) for cell in row]))
+            line = last + 1
     except UnicodeDecodeError as error:
         advice = f"save it as {UTF_8}, or name its encoding with --map encoding=gb18030"
-        raise DataError(f"{path}: not {encoding} at byte {error.start}; {advice}") from error
-    except LookupError as error:
+        refuse_encoding(path, content, encoding, advice)
+        raise DataError(f"{path}: not {encoding}; {advice}") from error
+    except bounds.Fault as fault:
+        raise DataError(fault.at(path)) from fault
+    except (LookupError, ValueError) as error:
         raise DataError(f"{path}: {error}") from error
     except OSError as error:
         raise DataError(f"{path}: cannot read it ({error.strerror})") from error
-    first_line = _QUOTED.sub("", text.partition("\n")[0])
-    separator = "\t" if path.suffix.lower() == ".tsv" else max(",;\t|", key=first_line.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    rows: list[Row] = []
-    first = 1
-    try:
-        for row in reader:
-            if row:
-                rows.append((first, [_cell(cell) for cell in row]))
-            first = reader.line_num + 1
-    except csv.Error as error:
-        raise DataError(f"{path}:{first}: broken CSV ({error})") from error
     return separator, rows
 
 
@@ -167,6 +148,9 @@ def _headed(path: Readable, rows: list[Row], header: int | None) -> Sheet:
 
 def _objects(path: Readable, found: list[tuple[int, dict[str, Any]]]) -> Sheet:
     headers = list(dict.fromkeys(name for _, row in found for name in row))
+    if len(headers) * len(found) > bounds.CELLS or len(headers) > bounds.COLUMNS:
+        cells = f"{len(found):,} rows of {len(headers):,} columns"
+        raise DataError(f"{path}: {cells}, and at most {bounds.COLUMNS:,} columns and {bounds.CELLS:,} cells are read; split it into several files")  # fmt: skip
     return Sheet(path, headers, [(number, [_cell(row.get(name)) for name in headers]) for number, row in found])
 
 

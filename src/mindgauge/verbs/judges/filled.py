@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import TYPE_CHECKING, NamedTuple
 
+from mindgauge import bounds, confined
 from mindgauge.errors import DataError
 from mindgauge.exports.rationales import ASKED
-from mindgauge.tables import clean, read_text
+from mindgauge.tables import clean, faults, read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,8 +68,6 @@ def answer(cell: str) -> int | None:
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield each row's last line in the file, and its cells by the header's names in lower case."""
     suffix = path.suffix.lower()
-    if not path.is_file():
-        raise DataError(f"{path}: no such file")
     if suffix not in {".csv", ".tsv", ".xlsx"}:
         raise DataError(f"{path}: expected a form as .csv or .xlsx, found {suffix or 'no ending'}")
     table = _workbook(path) if suffix == ".xlsx" else _csv(path)
@@ -88,24 +85,14 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _csv(path: Path) -> Iterator[tuple[int, list[str]]]:
-    text = read_text(path)
-    head = text.partition("\n")[0]
-    delimiter = max(_DELIMITERS, key=head.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    try:
-        for row in reader:
-            yield reader.line_num, row
-    except csv.Error as error:
-        raise DataError(f"{path}:{reader.line_num}: broken CSV ({error})") from error
+    content = read_bytes(path)
+    head = content.partition(b"\n")[0]
+    delimiter = max(_DELIMITERS, key=lambda mark: head.count(mark.encode()))
+    with faults(path, content):
+        yield from bounds.rows(content, delimiter)
 
 
 def _workbook(path: Path) -> Iterator[tuple[int, list[str]]]:
-    import fastexcel
-
-    try:
-        sheet = fastexcel.read_excel(path).load_sheet(0, header_row=None, dtypes="string").to_polars()
-    except (fastexcel.FastExcelError, OSError) as error:
-        why = str(error).partition("\n")[0]
-        raise DataError(f"{path}: not a workbook that can be read ({why}); save it again as .xlsx") from error
+    sheet = next(iter(confined.workbook(path).values()))
     for number, row in enumerate(sheet.iter_rows(), 1):
         yield number, ["" if cell is None else str(cell) for cell in row]

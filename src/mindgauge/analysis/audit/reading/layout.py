@@ -6,12 +6,12 @@ say the same once more, and are no ratings or replies of their own.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from mindgauge import benchmark as benchmarks
+from mindgauge import bounds, confined
 from mindgauge.errors import DataError, UsageError
 from mindgauge.material import RATINGS, TEXTS, Material, frame
 from mindgauge.rubric import Scale
@@ -39,7 +39,7 @@ def read(folder: Path) -> tuple[str, Material]:
         DataError: its summary is broken.
     """
     try:
-        summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+        summary = bounds.json_value(bounds.content(folder / SUMMARY).decode())
         tables = [(config, file) for config, found in summary["configs"].items() for file in found["files"]]
         name = str(summary["benchmark"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -84,9 +84,9 @@ def _known(name: str) -> Benchmark | None:
 
 def _table(folder: Path, file: str, notes: list[str]) -> pl.DataFrame | None:
     try:
-        return pl.read_parquet(folder / file).with_row_index("row")
-    except (pl.exceptions.PolarsError, OSError) as error:
-        notes.append(f"{file}: cannot read it ({' '.join(str(error).split())[:200]})")
+        return confined.parquet(folder / file, file).with_row_index("row")
+    except (DataError, pl.exceptions.PolarsError) as error:
+        notes.append(f"{' '.join(str(error).split())[:300]}")
         return None
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from mindgauge import bounds, confined, tables
 from mindgauge.errors import DataError, UsageError
 from mindgauge.material import RATINGS, TEXTS, Material, frame
 
@@ -39,19 +40,27 @@ def columns(source: Path | Frame) -> list[str]:
             case ".csv" | ".tsv":
                 return [name.strip().strip('"').casefold() for name in re.split(r"[,;\t]", _head(source).strip())]
             case ".jsonl" | ".ndjson":
-                with source.open("rb") as file:
-                    record = json.loads(next((line for line in file if line.strip()), b"null"))
-                return list(record) if isinstance(record, dict) else []
+                row = next(
+                    (bounds.json_value(line, as_written=True) for line in _head(source).split("\n") if line.strip()),
+                    None,
+                )
+                return list(row) if isinstance(row, dict) else []
             case ".parquet":
-                return list(pl.read_parquet_schema(source))
-    except (ValueError, pl.exceptions.PolarsError):
+                return confined.parquet_columns(source)
+    except (bounds.Fault, DataError):
         pass
     return []
 
 
 def _head(path: Path) -> str:
-    with path.open("rb") as file:
-        return file.readline(1 << 20).decode("utf-8-sig", "replace")
+    """Return a file's first line that is not empty, as far as it is read."""
+    try:
+        bounds.check(path)
+        with path.open("rb") as file:
+            lines = (file.readline(bounds.ROW) for _ in range(100))
+            return next((line for line in lines if line.strip()), b"").decode("utf-8-sig", "replace")
+    except OSError:
+        return ""
 
 
 def material(sources: Sequence[Path | Frame], scale: Mapping[str, str]) -> Material:
@@ -69,7 +78,10 @@ def material(sources: Sequence[Path | Frame], scale: Mapping[str, str]) -> Mater
     texts, ratings = [], []
     for source in sources:
         name = source.name if isinstance(source, Path) else "table"
-        found = _typed(_table(source, name), name)
+        try:
+            found = _typed(_table(source), name)
+        except pl.exceptions.PolarsError as error:
+            raise DataError(f"{name}: a column holds something else than one value per row ({' '.join(str(error).split())[:200]})") from error  # fmt: skip
         ratings.append(found.select(list(RATINGS)))
         texts += [_texts(found, name, kind) for name, kind in _TEXTS.items() if name in found.columns]
     table = pl.concat(ratings)
@@ -101,37 +113,35 @@ def read_scales(
     return scales, options
 
 
-def _table(source: Path | Frame, name: str) -> pl.DataFrame:
-    try:
-        if not isinstance(source, Path):
-            return pl.DataFrame(source)
-        match source.suffix.lower():
-            case ".csv" | ".tsv":
-                separator = max(",;\t", key=_head(source).count)
-                found = pl.read_csv(source, infer_schema=False, separator=separator, encoding="utf8-lossy", truncate_ragged_lines=True)  # fmt: skip
-            case ".parquet":
-                found = pl.read_parquet(source)
-            case _:
-                found = _records(source)
-    except pl.exceptions.NoDataError as error:
-        raise DataError(f"{name}: no ratings in it (an empty file)") from error
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise DataError(f"{name}: cannot read it ({' '.join(str(error).split())[:200]})") from error
-    return found
+def _table(source: Path | Frame) -> pl.DataFrame:
+    if not isinstance(source, Path):
+        return pl.DataFrame(source)
+    match source.suffix.lower():
+        case ".csv" | ".tsv":
+            separator = max(",;\t", key=_head(source).count)
+            return tables.csv_frame(source, separator, ragged=True, lossy=True)
+        case ".parquet":
+            return confined.parquet(source)
+        case _:
+            return _records(source)
 
 
 def _records(path: Path) -> pl.DataFrame:
     """Read JSON lines; a number written as text keeps its quotes, if its column also has numbers."""
     rows = []
-    for number, line in enumerate(path.read_bytes().decode("utf-8", "replace").split("\n"), 1):
+    columns: set[str] = set()
+    for number, line in enumerate(tables.read_bytes(path).decode("utf-8", "replace").split("\n"), 1):
         if line.strip():
             try:
-                row = json.loads(line, parse_constant=str)
-            except (json.JSONDecodeError, RecursionError) as error:
-                raise DataError(f"{path.name}:{number}: broken JSON") from error
+                row = bounds.json_value(line, as_written=True)
+            except bounds.Fault as error:
+                raise DataError(f"{path.name}:{number}: {error}") from error
             if not isinstance(row, dict):
                 raise DataError(f"{path.name}:{number}: expected an object, found {type(row).__name__}")
             rows.append(row)
+            columns.update(row)
+            if len(rows) > bounds.ROWS or len(rows) * len(columns) > bounds.CELLS or len(columns) > bounds.COLUMNS:
+                raise DataError(f"{path.name}: it has more than {bounds.ROWS:,} rows, {bounds.COLUMNS:,} columns or {bounds.CELLS:,} cells, the most that are read; split it into several files")  # fmt: skip
     names = dict.fromkeys(name for row in rows for name in row)
     return pl.DataFrame({name: pl.Series(name, _as_text([row.get(name) for row in rows]), pl.String) for name in names})
 
@@ -148,7 +158,11 @@ def _as_text(cells: list[Any]) -> list[str | None]:
 
 def _typed(found: pl.DataFrame, name: str) -> pl.DataFrame:
     """Return the columns of `RATINGS` as they are typed there; what is not given is null, or follows from the rest."""
-    found = found.rename({column: column.strip().casefold() for column in found.columns})
+    names = [column.strip().casefold() for column in found.columns]
+    twice = bounds.twice(names)
+    if twice is not None:
+        raise DataError(f"{name}: the column {twice[:60]!r} is there twice; rename or remove one of them")
+    found.columns = names
     missing = [column for column in REQUIRED if column not in found.columns]
     if missing:
         raise DataError(f"{name}: no column {', '.join(missing)}; a ratings file has {', '.join(REQUIRED)}; found {', '.join(found.columns)}")  # fmt: skip

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mindgauge import bounds, confined
 from mindgauge.analysis.audit.reading.members import natural
+from mindgauge.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,6 +23,8 @@ _BLOCK = re.compile(r"^(?=<BEGIN>)", re.MULTILINE)
 REPORT = 0.5
 """A text of which fewer lines than this are distinct is no list of items."""
 _DEPTH = 4
+_NAMED = 100
+"""Broken lines of a file that are named each for itself."""
 
 
 class Table(NamedTuple):
@@ -46,8 +48,11 @@ def tables(members: Iterable[Member], notes: list[str]) -> list[Table]:
     for member in members:
         try:
             parsed = list(_read(member, notes))
-        except RecursionError:
-            notes.append(f"{member.name}: nested too deeply, not read")
+        except bounds.Fault as fault:
+            notes.append(f"{fault.at(member.name)}, not read")
+            continue
+        except DataError as error:
+            notes.append(f"{error}, not read")
             continue
         for table in parsed:
             if len(parsed) == 1 and len(table.rows) == 1 and member.name.endswith(".json"):
@@ -71,10 +76,10 @@ def decode(member: Member, notes: list[str]) -> str:
     if content[:2] in {b"\xff\xfe", b"\xfe\xff"}:
         notes.append(f"{member.name}: UTF-16, read as such")
         return content.decode("utf-16", "replace")
-    text = content.decode("utf-8", "replace")
     try:
-        content.decode("utf-8")
+        text = content.decode("utf-8")
     except UnicodeDecodeError as error:
+        text = content.decode("utf-8", "replace")
         notes.append(f"{member.name}: not UTF-8 at byte {error.start}; what cannot be read is U+FFFD")
     if text.startswith("\ufeff"):
         notes.append(f"{member.name}: begins with a byte order mark, which some readers take for a part of the first column's name")  # fmt: skip
@@ -83,13 +88,16 @@ def decode(member: Member, notes: list[str]) -> str:
 
 
 def _read(member: Member, notes: list[str]) -> Iterator[Table]:
-    match PurePosixPath(member.name).suffix.lower():
+    suffix = PurePosixPath(member.name).suffix.lower()
+    if suffix in {".csv", ".tsv", ".txt", ".jsonl", ".ndjson"}:
+        bounds.refuse_lines(member.content, quotes=suffix in {".csv", ".tsv"})
+    match suffix:
         case ".csv" | ".tsv":
             yield from _read_csv(member, notes)
         case ".txt":
             yield _lines(member.name, decode(member, notes), notes)
         case ".jsonl" | ".ndjson":
-            yield Table(member.name, list(_read_jsonl(member, notes)))
+            yield Table(member.name, _within_bounds(_read_jsonl(member, notes)))
         case ".json":
             yield from _read_json(member, notes)
         case _:
@@ -116,11 +124,8 @@ def _read_csv(member: Member, notes: list[str]) -> Iterator[Table]:
         notes.append(f"{member.name}: no tab in it, read line by line")
         yield _lines(member.name, text, notes)
     else:
-        rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-        try:
-            yield Table(member.name, list(_named(rows, member.name, notes)))
-        except csv.Error as error:
-            notes.append(f"{member.name}: broken CSV ({error}), not read")
+        rows = bounds.rows(text.encode(), delimiter, strict=False)
+        yield Table(member.name, list(_named((cells for _, cells in rows), member.name, notes)))
 
 
 def _named(rows: Iterator[list[str]], name: str, notes: list[str]) -> Iterator[Row]:
@@ -128,57 +133,84 @@ def _named(rows: Iterator[list[str]], name: str, notes: list[str]) -> Iterator[R
     columns = _headers(header, name, notes)
     ragged = 0
     for cells in rows:
-        if cells:
-            ragged += len(cells) != len(columns)
-            yield dict(zip(columns, cells, strict=False))
+        ragged += len(cells) != len(columns)
+        yield dict(zip(columns, cells, strict=False))
     if ragged:
         notes.append(f"{name}: {ragged} rows with more or fewer cells than the header")
 
 
 def _headers(header: list[str], name: str, notes: list[str]) -> list[str]:
     """Return column names without blanks around them; say which had them, had no name, or came twice."""
-    columns: list[str] = []
+    columns: dict[str, None] = {}
+    unnamed: list[int] = []
     for number, column in enumerate(header):
         bare = column.strip()
         if bare != column and bare:
             notes.append(f"{name}: the column name {column!r} has blanks around it")
         if not bare or re.fullmatch(r"Unnamed: \d+", bare):
-            notes.append(f"{name}: column {number} has no name")
+            unnamed.append(number)
             bare = bare or f"column {number}"
         if bare in columns:
             notes.append(f"{name}: the column {bare!r} occurs twice")
             bare = f"{bare} ({number})"
-        columns.append(bare)
-    return columns
+        columns[bare] = None
+    if unnamed:
+        several = f"s {', '.join(map(str, unnamed[:10]))}{', …' if len(unnamed) > 10 else ''} have"
+        notes.append(f"{name}: column{several if len(unnamed) > 1 else f' {unnamed[0]} has'} no name")
+    return list(columns)
 
 
 def _read_jsonl(member: Member, notes: list[str]) -> Iterator[Row]:
+    broken = 0
     for number, line in enumerate(decode(member, notes).split("\n")):
         if not line.strip():
             continue
+        if len(line) > bounds.ROW:
+            notes.append(f"{member.name}:{number}: {len(line):,} characters in a line, of which at most {bounds.ROW:,} are read, not read")  # fmt: skip
+            continue
         try:
-            record = json.loads(line, parse_constant=str)
-        except json.JSONDecodeError as error:
-            notes.append(f"{member.name}:{number}: broken JSON ({error.msg}), not read")
+            record = bounds.json_value(line, as_written=True)
+        except bounds.Fault as fault:
+            broken += 1
+            if broken <= _NAMED:
+                notes.append(f"{member.name}:{number}: {fault}, not read")
             continue
         yield flat(record if isinstance(record, dict) else {"value": record})
+    if broken > _NAMED:
+        notes.append(f"{member.name}: {broken - _NAMED:,} more lines are broken JSON, not read")
+
+
+def _within_bounds(rows: Iterator[Row]) -> list[Row]:
+    """Take rows, each with columns of its own, as long as their table is no larger than is read.
+
+    Raises:
+        Fault: it is larger.
+    """
+    found: list[Row] = []
+    columns: set[str] = set()
+    cells = 0
+    for row in rows:
+        found.append(row)
+        columns.update(row)
+        cells += len(row)
+        if len(columns) > bounds.COLUMNS:
+            raise bounds.Fault(f"its rows have more than {bounds.COLUMNS:,} columns together, the most that are read")
+        if len(found) > bounds.ROWS or cells > bounds.CELLS:
+            raise bounds.Fault(f"it has more than {bounds.ROWS:,} rows or {bounds.CELLS:,} cells, the most that are read; split it into several files")  # fmt: skip
+    return found
 
 
 def _read_json(member: Member, notes: list[str]) -> Iterator[Table]:
-    try:
-        content = json.loads(decode(member, notes), parse_constant=str)
-    except json.JSONDecodeError as error:
-        notes.append(f"{member.name}:{error.lineno}: broken JSON ({error.msg}), not read")
-        return
+    content = bounds.json_value(decode(member, notes), as_written=True)
     if isinstance(content, dict):
         lists = {key: value for key, value in content.items() if _is_table(value)}
         if lists:
             for key, records in lists.items():
-                yield Table(member.name, [flat(record) for record in records], key)
+                yield Table(member.name, _within_bounds(flat(record) for record in records), key)
         else:
             yield Table(member.name, [flat(content)])
     elif _is_table(content) or (isinstance(content, list) and content and isinstance(content[0], dict)):
-        yield Table(member.name, [flat(record) if isinstance(record, dict) else {"value": _cell(record)} for record in content])  # fmt: skip
+        yield Table(member.name, _within_bounds(flat(record) if isinstance(record, dict) else {"value": _cell(record)} for record in content))  # fmt: skip
     elif isinstance(content, list):
         yield Table(member.name, [{"dialogue": _cell(content)}] if content else [])
     else:
@@ -193,24 +225,20 @@ def _is_table(value: object) -> bool:
 
 
 def _read_binary(member: Member, notes: list[str]) -> Iterator[Table]:
-    import polars as pl
-
-    source = io.BytesIO(member.content)
-    try:
-        if member.name.lower().endswith(".parquet"):
-            sheets = {"": pl.read_parquet(source)}
-        else:
-            sheets = pl.read_excel(source, sheet_id=0, infer_schema_length=0, raise_if_empty=False)
-    except Exception as error:  # noqa: BLE001 - the readers raise what their Rust parts raise
-        notes.append(f"{member.name}: cannot be read ({' '.join(str(error).split())[:120]})")
-        return
-    for sheet, frame in sheets.items():
+    if member.name.lower().endswith(".parquet"):
+        frame = confined.parquet(member.content, member.name)
         columns = _headers(frame.columns, member.name, notes)
-        rows = [
-            {name: _cell(cell) for name, cell in zip(columns, cells, strict=True) if cell is not None}
-            for cells in frame.iter_rows()
-        ]
-        yield Table(member.name, rows, sheet if len(sheets) > 1 else "")
+        yield Table(member.name, [_filled(columns, cells) for cells in frame.iter_rows()])
+        return
+    sheets = confined.workbook(member.content, member.name)
+    for sheet, frame in sheets.items():
+        rows = [cells for cells in frame.iter_rows() if any(cell not in {None, ""} for cell in cells)]
+        columns = _headers([cell or "" for cell in rows[0]], member.name, notes) if rows else []
+        yield Table(member.name, [_filled(columns, cells) for cells in rows[1:]], sheet if len(sheets) > 1 else "")
+
+
+def _filled(columns: list[str], cells: tuple[Any, ...]) -> Row:
+    return {name: _cell(cell) for name, cell in zip(columns, cells, strict=True) if cell is not None}
 
 
 def flat(record: dict[str, Any], prefix: str = "", depth: int = 0) -> Row:

@@ -12,6 +12,7 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mindgauge import bounds
 from mindgauge.errors import DataError
 from mindgauge.records import Message
 
@@ -155,7 +156,7 @@ def _messages(value: Any, where: str) -> tuple[Message, ...]:
 
 def _decoded(value: str, where: str) -> Any:
     try:
-        return json.loads(value)
+        return bounds.json_value(value)
     except ValueError as error:
         raise DataError(f"{where}: expected the conversation as JSON, found {error}") from None
 

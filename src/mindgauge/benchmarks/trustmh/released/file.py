@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import re
 from collections.abc import Callable
 from textwrap import shorten
@@ -12,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from mindgauge import bounds
 from mindgauge.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-_LARGEST_CELL = 1 << 30
 _SHOWN = 120
 """Characters of what was found that a message shows, at most."""
 _BY_LINE = re.compile(r"\.[ct]sv$|tier_\d\w?\.txt$", re.IGNORECASE)
@@ -65,7 +62,7 @@ class File(msgspec.Struct, frozen=True):
         """
         try:
             found = _loaded(self.text())
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise DataError(f"{self.source}: expected JSON, found {error}") from None
         if not isinstance(found, kind):
             raise DataError(
@@ -87,7 +84,7 @@ class File(msgspec.Struct, frozen=True):
                 continue
             try:
                 row = _loaded(line)
-            except (ValueError, RecursionError) as error:
+            except ValueError as error:
                 raise DataError(f"{self.source}:{number}: expected a JSON object, found {error}") from None
             self.require(row, keys, number)
             found.append(row)
@@ -115,26 +112,24 @@ class File(msgspec.Struct, frozen=True):
         Raises:
             DataError: a column is missing, a row has too few or too many cells, or there is none.
         """
-        csv.field_size_limit(_LARGEST_CELL)
         written = self.text() if text is None else text
         self._refuse_zeros(written)
-        reader = csv.DictReader(io.StringIO(written.replace("\r\n", "\n"), newline=""), strict=True)
         try:
-            lacking = [column for column in columns if column not in (reader.fieldnames or ())]
+            found = bounds.rows(written.replace("\r\n", "\n").encode(), ",")
+            line, names = next(found, (0, []))
+            lacking = [column for column in columns if column not in names]
             if lacking:
-                found = _shown(reader.fieldnames or ())
-                raise DataError(f"{self.source}: expected columns {', '.join(lacking)}, found {found}")
-            rows = [*reader]
-        except csv.Error as error:
-            raise DataError(f"{self.source}: line {reader.reader.line_num}: expected CSV, found {error}") from None
+                raise DataError(f"{self.source}: expected columns {', '.join(lacking)}, found {_shown(names)}")
+            bounds.refuse_twice(names, line)
+            rows = [cells for _, cells in found]
+        except bounds.Fault as fault:
+            raise DataError(f"{self.source}: line {fault.line}: expected CSV, found {fault}") from None
         if not rows:
             raise DataError(f"{self.source}: expected rows, found only the columns' names")
-        for number, row in enumerate(rows, 1):
-            if None in row or None in row.values():
-                raise DataError(
-                    f"{self.source}: row {number}: expected {len(reader.fieldnames or ())} cells, found another number"
-                )
-        return rows
+        for number, cells in enumerate(rows, 1):
+            if len(cells) != len(names):
+                raise DataError(f"{self.source}: row {number}: expected {len(names)} cells, found another number")
+        return [dict(zip(names, cells, strict=True)) for cells in rows]
 
     def counted(self, what: str, found: int, expected: int) -> list[str]:
         """Return a note where there are more or fewer than were released, and others on what else is odd about it."""
@@ -148,18 +143,12 @@ class File(msgspec.Struct, frozen=True):
 
 
 def _loaded(text: str) -> Any:
-    """Read JSON, whose escapes may write halves of characters that no text can hold.
+    """Read JSON, whose escapes may write halves of characters that no text can hold: those are a fault.
 
     Raises:
         ValueError: it is none, or one of its texts has such a half.
     """
-    found = json.loads(text)
-    if "\\ud" in text or "\\uD" in text:
-        try:
-            json.dumps(found, ensure_ascii=False).encode()
-        except UnicodeEncodeError:
-            raise ValueError("half a character") from None
-    return found
+    return bounds.json_value(text, mended=False)
 
 
 def _same(one: File, other: File) -> bool:

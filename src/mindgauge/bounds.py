@@ -1,0 +1,394 @@
+"""How much is read of a file that somebody hands in, and its first readers, which hold to that: bytes, rows, JSON, TOML.
+
+A small file may unpack to more than a machine holds, never end, or be nested deeper than any reader follows. So what a
+file has is compared with the figures here before memory is taken for it. `docs/files.md` lists them.
+
+Readers raise `OSError` for what cannot be read, with the reason as `strerror`, and `Fault` for what stands in it.
+"""
+
+from __future__ import annotations
+
+import csv
+import errno
+import io
+import json
+import math
+import os
+import re
+import stat
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+MIB = 1 << 20
+FILE = 512 * MIB
+"""Bytes of a file, or of a member of a zip once it is unpacked."""
+TABLE = 1024 * MIB
+"""Bytes of a table's texts and numbers, unpacked, where the file is packed itself: Parquet and workbooks."""
+ARCHIVE = 1024 * MIB
+"""Bytes of all members of a zip together, unpacked."""
+DIRECTORY = 32 * MIB
+"""Bytes of a zip's table of contents: some 300,000 members."""
+FILES = 200_000
+"""Files below a folder, and members of a zip."""
+SETTINGS = 4 * MIB
+"""Bytes of a file of settings or words: rubrics, rules, suites, mappings, manifests, prompts."""
+WEIGHTS = 64 * 1024 * MIB
+"""Bytes of a classifier's weights, which are mapped, not read."""
+ROWS = 3_000_000
+COLUMNS = 16_384
+"""As many as a spreadsheet has."""
+CELLS = 25_000_000
+"""Rows times columns; of JSON, values of any kind."""
+CELL = 8 * MIB
+"""Characters of a cell."""
+ROW = 2 * CELL
+"""Characters of a row, and of a line of JSON."""
+DEPTH = 64
+"""Lists and objects within each other."""
+MEMORY = 3 * 1024 * MIB
+"""Bytes that the process may take in which Parquet files and workbooks are unpacked (`confined`)."""
+SECONDS = 120.0
+"""How long that may take for one file."""
+
+csv.field_size_limit(CELL)  # of the process: nothing else of ours reads CSV
+_DIGITS = 18
+"""Digits of a whole number that every store and table can hold."""
+_HALF = re.compile(r"\\u[dD][89a-fA-F]|\\u0000")
+_ODD = re.compile(r"[\x00\ud800-\udfff]")
+_LONG_NAME = re.compile(rf"""(?:(?:"[^"\n]*"|'[^'\n]*'|[\w-]+)[ \t]*\.[ \t]*){{{DEPTH}}}""")
+_TEXTS = re.compile(r'"(?:[^"\\]|\\.)*+"')
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+class Fault(ValueError):  # noqa: N818 - what is wrong with a file, not with the program
+    """What is wrong with a text, and on which of its lines, from 1; 0 where no line can be named."""
+
+    def __init__(self, said: str, line: int = 0) -> None:
+        super().__init__(said)
+        self.line = line
+
+    def at(self, place: object) -> str:
+        """Say it of a file, or of a line of one."""
+        return f"{place}:{self.line}: {self}" if self.line else f"{place}: {self}"
+
+
+def excess(have: int, unit: str, most: int, advice: str = "split it into several files") -> str:
+    """Say that something has more than is read, and what to do."""
+    if unit == "bytes":
+        return f"it has {-(-have // MIB):,} MiB, and at most {most // MIB:,} MiB are read; {advice}"
+    return f"it has {have:,} {unit}, and at most {most:,} are read; {advice}"
+
+
+def content(path: Path, most: int = FILE) -> bytes:
+    """Read a file: no folder, pipe or device, and no more than this many bytes, however it grows meanwhile.
+
+    Raises:
+        OSError: it is none of those, larger, or cannot be read.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    with open(handle, "rb", buffering=0) as file:  # noqa: PTH123 - a handle, which is known to be a file
+        size = _size(handle, path, most)
+        parts: list[bytes] = []
+        room = most + 1
+        while room > 0 and (part := file.read(min(room, size + 1 if not parts else 1 << 16))):
+            parts.append(part)
+            room -= len(part)
+    if room <= 0:
+        raise OSError(errno.EFBIG, f"it grows beyond {most // MIB:,} MiB while it is read", str(path))
+    return b"".join(parts)
+
+
+def check(path: Path, most: int = FILE) -> int:
+    """Return a file's size in bytes, if it is one that `content` would begin to read.
+
+    Raises:
+        OSError: it is not.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        return _size(handle, path, most)
+    finally:
+        os.close(handle)
+
+
+def _size(handle: int, path: Path, most: int) -> int:
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode):
+        kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+        what = kinds.get(stat.S_IFMT(status.st_mode), "something else")
+        raise OSError(errno.EINVAL, f"it is {what}, not a file; name a file", str(path))
+    if status.st_size > most:
+        raise OSError(errno.EFBIG, excess(status.st_size, "bytes", most), str(path))
+    return status.st_size
+
+
+def refuse_lines(written: bytes, *, quotes: bool) -> None:
+    """Refuse more lines than rows are read, before any is read; where quotes may hold line ends, ten times as many.
+
+    Raises:
+        Fault: there are more.
+    """
+    lines = written.count(b"\n")
+    if lines > (10 * ROWS if quotes and b'"' in written else ROWS + 1):
+        raise Fault(excess(lines, "lines", ROWS))
+
+
+def rows(
+    written: bytes,
+    delimiter: str,
+    *,
+    encoding: str = "utf-8",
+    errors: str = "strict",
+    strict: bool = True,
+    blank: bool = False,
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a CSV file, empty ones aside: each one's last line, and its cells.
+
+    Args:
+        written: the file, without a byte order mark.
+        delimiter: between cells.
+        encoding: of the file.
+        errors: what becomes of bytes that are not of this encoding.
+        strict: whether quotes that are out of place are a fault.
+        blank: yield empty rows, too.
+
+    Raises:
+        Fault: it is broken, or has more rows, columns or cells, or longer ones, than are read.
+        UnicodeDecodeError: it is in another encoding.
+    """
+    refuse_lines(written, quotes=True)
+    lines = _Lines(io.TextIOWrapper(io.BytesIO(written), encoding, errors, newline=""))
+    reader = csv.reader(lines, delimiter=delimiter, strict=strict)
+    count = cells = 0
+    try:
+        for row in reader:
+            lines.length = 0
+            if not row and not blank:
+                continue
+            if len(row) > COLUMNS:
+                raise Fault(
+                    excess(len(row), "columns", COLUMNS, "leave out those that are not needed"), reader.line_num
+                )
+            count += 1
+            cells += len(row)
+            if count > ROWS + 1:
+                raise Fault(f"it has more than {ROWS:,} rows, the most that are read; split it into several files")
+            if cells > CELLS:
+                raise Fault(f"it has more than {CELLS:,} cells, the most that are read; split it into several files")
+            yield reader.line_num, row
+    except csv.Error as error:
+        too_long = "field larger" in str(error)
+        said = f"a cell has more than {CELL:,} characters, the most that are read; is a quote left open?"
+        raise Fault(said if too_long else f"broken CSV ({error})", reader.line_num) from error
+
+
+class _Lines:
+    """The lines of a file, with what they have in characters since a row began."""
+
+    def __init__(self, file: io.TextIOWrapper) -> None:
+        self._read = file.readline
+        self._number = 0
+        self.length = 0
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> str:
+        line = self._read(ROW + 1)
+        if not line:
+            raise StopIteration
+        self._number += 1
+        self.length += len(line)
+        if self.length > ROW:
+            raise Fault(f"a row has more than {ROW:,} characters, the most that are read; is a quote left open?", self._number)  # fmt: skip
+        return line
+
+
+def twice(names: list[str]) -> str | None:
+    """Return the first name that stands there twice; columns without a name are none."""
+    if len(set(names)) == len(names):
+        return None
+    seen: set[str] = set()
+    for name in names:
+        if name and name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
+def refuse_twice(names: list[str], line: int = 0) -> None:
+    """Refuse columns of one name: it is not clear which one counts.
+
+    Raises:
+        Fault: there are some.
+    """
+    name = twice(names)
+    if name is not None:
+        raise Fault(f"the column {name[:60]!r} is there twice; rename or remove one of them", line)
+
+
+def json_lines(written: bytes) -> Iterator[tuple[int, Any]]:
+    """Yield the values of a file of JSON lines, blank lines aside, with their lines.
+
+    Raises:
+        Fault: a line is broken, or there is more than is read.
+        UnicodeDecodeError: a line is not UTF-8.
+    """
+    refuse_lines(written, quotes=False)
+    file = io.BytesIO(written)
+    count = number = values = 0
+    while line := file.readline(ROW + 1):
+        number += 1
+        if len(line) > ROW:
+            raise Fault(f"a line has more than {ROW // MIB} MiB, the most that are read; split it into several lines", number)  # fmt: skip
+        text = line.decode()
+        if not text.strip():
+            continue
+        count += 1
+        values += _most_values(text)
+        if count > ROWS:
+            raise Fault(f"it has more than {ROWS:,} rows, the most that are read; split it into several files")
+        if values > CELLS:
+            raise Fault(f"it has more than {CELLS:,} values, the most that are read; split it into several files")
+        try:
+            yield number, json_value(text)
+        except Fault as fault:
+            raise Fault(str(fault), number) from fault
+
+
+def json_value(text: str, *, as_written: bool = False, mended: bool = True) -> Any:
+    """Read JSON. NaN and Infinity, which spreadsheets and Python write but JSON lacks, become None.
+
+    Args:
+        text: the JSON.
+        as_written: keep NaN, Infinity and numbers that are too large for a table as texts.
+        mended: put the replacement character for what no store or protocol can carry (null bytes, halves of characters);
+            otherwise halves are a fault.
+
+    Raises:
+        Fault: it is broken, names a key twice, or has more or larger values, or deeper ones, than are read.
+    """
+    if len(text) > CELL and _most_values(text) > CELLS:
+        count = _most_values(_TEXTS.sub("", text))
+        if count > CELLS:
+            raise Fault(excess(count, "values", CELLS))
+    try:
+        found = (_AS_WRITTEN if as_written else _STRICT).decode(text)
+    except json.JSONDecodeError as error:
+        raise Fault(f"broken JSON ({error.msg})", error.lineno) from error
+    except RecursionError as error:
+        raise Fault(_TOO_DEEP) from error
+    _refuse_deep(found)
+    if _HALF.search(text):
+        found = _carried(found, mended=mended, nulls=not as_written)
+    return found
+
+
+_TOO_DEEP = f"broken JSON (nested too deeply: at most {DEPTH} lists and objects within each other are read)"
+
+
+def _most_values(text: str) -> int:
+    """Return a number of values that JSON cannot exceed; commas and brackets in its texts count, too."""
+    return text.count(",") + text.count("[") + text.count("{") + 1
+
+
+def _refuse_deep(value: Any) -> None:
+    level = [value] if isinstance(value, list | dict) else []
+    for _ in range(DEPTH):
+        if not level:
+            return
+        level = [
+            part
+            for container in level
+            for part in (container.values() if type(container) is dict else container)
+            if type(part) is dict or type(part) is list
+        ]
+    if level:
+        raise Fault(_TOO_DEEP)
+
+
+def _carried(value: Any, *, mended: bool, nulls: bool) -> Any:
+    """Replace, in texts and keys, what no store or protocol can carry. The depth is known to be small."""
+    if isinstance(value, str):
+        if not mended and any("\ud800" <= c <= "\udfff" for c in value):
+            raise Fault("broken JSON (half a character)")
+        return _ODD.sub(lambda match: match[0] if match[0] == "\0" and not nulls else _REPLACEMENT, value)
+    if isinstance(value, list):
+        return [_carried(part, mended=mended, nulls=nulls) for part in value]
+    if isinstance(value, dict):
+        return _object([(_carried(k, mended=mended, nulls=nulls), _carried(v, mended=mended, nulls=nulls)) for k, v in value.items()])  # fmt: skip
+    return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        name = twice([key for key, _ in pairs]) or ""
+        raise Fault(f"broken JSON (the key {name[:60]!r} is there twice; rename or remove one of them)")
+    return found
+
+
+def _whole(written: str) -> int:
+    if len(written) > _DIGITS and not -(2**63) <= _long(written) < 2**63:
+        raise Fault(f"broken JSON (a number of {len(written):,} digits; write it as text)")
+    return int(written)
+
+
+def _long(written: str) -> int:
+    return int(written) if len(written) < 30 else 2**64
+
+
+def _fraction(written: str) -> float:
+    value = float(written)
+    if math.isinf(value):
+        raise Fault(f"broken JSON (the number {written[:20]} is too large; write it as text)")
+    return value
+
+
+def _decoder(
+    whole: Callable[[str], Any], fraction: Callable[[str], Any], odd: Callable[[str], Any]
+) -> json.JSONDecoder:
+    return json.JSONDecoder(object_pairs_hook=_object, parse_int=whole, parse_float=fraction, parse_constant=odd)
+
+
+_STRICT = _decoder(_whole, _fraction, lambda _: None)
+_AS_WRITTEN = _decoder(
+    lambda w: int(w) if len(w) <= _DIGITS else w, lambda w: w if math.isinf(float(w)) else float(w), str
+)
+
+
+def toml(path: Path) -> dict[str, Any]:
+    """Read a file of settings in TOML.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is broken.
+    """
+    return toml_value(content(path, SETTINGS))
+
+
+def toml_value(written: bytes) -> dict[str, Any]:
+    """Read TOML.
+
+    Raises:
+        ValueError: it is broken, or nested more deeply than is read.
+    """
+    if len(written) > SETTINGS:
+        raise Fault(excess(len(written), "bytes", SETTINGS, "is it a file of settings?"))
+    try:
+        text = written.decode()
+    except UnicodeDecodeError as error:
+        raise Fault(f"not UTF-8 at byte {error.start}") from error
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.count(".") > DEPTH and _LONG_NAME.search(line):  # it takes the square of its parts
+            raise Fault(f"a name of more than {DEPTH} parts", number)
+    try:
+        found = tomllib.loads(text)
+        _refuse_deep(found)
+    except RecursionError as error:
+        raise Fault("nested too deeply") from error
+    return found
