@@ -160,10 +160,12 @@ class _Reader:
 
     def _read(self, size: int, until: float) -> bytearray:
         assert self._process.stdout is not None
+        waiting = select.poll()  # `select` itself takes no numbers above 1,023, which many connections reach
+        waiting.register(self._process.stdout, select.POLLIN)
         found = bytearray(size)
         room = memoryview(found)
         while room:
-            if not select.select([self._process.stdout], [], [], max(0.0, until - time.monotonic()))[0]:
+            if not waiting.poll(max(0.0, until - time.monotonic()) * 1000):
                 raise TimeoutError
             count = os.readv(self._process.stdout.fileno(), [room])
             if not count:

@@ -275,7 +275,8 @@ def main() -> None:
     LIMITS.update(json.loads(_receive(requests)))
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     limit = LIMITS["memory"] if hard == resource.RLIM_INFINITY else min(LIMITS["memory"], hard)
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    with contextlib.suppress(ValueError, OSError):  # where the system keeps no such limit
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     while line := _receive(requests):
         answer, tables = _answer(json.loads(line), _receive(requests))
