@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from pathlib import Path
@@ -11,13 +12,14 @@ import pytest
 
 import mindgauge
 from mindgauge import benchmark as benchmarks
-from mindgauge import state
+from mindgauge import manifest, state
 from mindgauge.analysis.score import Scores
 from mindgauge.benchmark import registry
-from mindgauge.errors import UsageError
+from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.models import spec
 from mindgauge.models.scripted import Scripted
 from mindgauge.models.spec import Settings
+from mindgauge.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,4 +135,23 @@ def test_a_folder_named_by_its_path_runs_and_its_run_finds_it_again(
 def test_a_folder_that_cannot_be_loaded_says_why_in_a_line(tmp_path: Path, module: str, why: str) -> None:
     place = folder(tmp_path, "wrong", module)
     with pytest.raises(UsageError, match=f"the benchmark cannot be loaded: .*{why}"):
-        benchmarks.find(str(place))
+        benchmarks.asked(str(place))
+
+
+@pytest.mark.parametrize("named", ["./planted", "{place}", "~/planted"])
+def test_a_run_or_project_from_elsewhere_runs_no_code_whatever_it_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    place = folder(tmp_path, "planted", "raise SystemExit('run')")
+    name = named.format(place=place)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    run = tmp_path / "run"
+    with Store(run, write=True):
+        manifest.begin(run, {"benchmarks": [name], "models": [], "runs": 1}, "mindgauge run")
+    for read in (mindgauge.score, mindgauge.report, mindgauge.status, mindgauge.reliability):
+        with contextlib.suppress(MindgaugeError):
+            read(run)
+    for found in (benchmarks.find, benchmarks.find_one, benchmarks.of_family):
+        with pytest.raises(UsageError, match="unknown benchmark"):
+            found(name)

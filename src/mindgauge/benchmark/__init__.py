@@ -7,7 +7,7 @@ What is asked about may be the sample's last message, a reply (`{reply}` in the 
 """
 
 from mindgauge.benchmark.benchmark import WAYS, Benchmark
-from mindgauge.benchmark.registry import broken, find, find_one, names, of_family, of_run, outside
+from mindgauge.benchmark.registry import asked, asked_one, broken, find, find_one, names, of_family, of_run, outside
 from mindgauge.benchmark.released import Cell, Released
 
 __all__ = [
@@ -15,6 +15,8 @@ __all__ = [
     "Benchmark",
     "Cell",
     "Released",
+    "asked",
+    "asked_one",
     "broken",
     "find",
     "find_one",

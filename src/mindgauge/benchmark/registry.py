@@ -90,18 +90,13 @@ def broken(name: str = "") -> dict[str, str]:
 
 
 def find(name: str) -> list[Benchmark]:
-    """Return the benchmark of this name or in this folder, or the members of the family or suite of this name.
+    """Return the benchmark of this name, or the members of the family or suite of this name; no folder is looked into.
 
     A suite may count benchmarks of other families among its members; these keep their own names.
 
     Raises:
         UsageError: there is none, and the message names the nearest; or it cannot be loaded.
     """
-    if name.startswith((".", "/", "~")):
-        folder = Path(name).expanduser().resolve()
-        loaded = _in_folder(folder)
-        state.write(NAMED, sorted({*_named(), str(folder)}))
-        return loaded
     known, name = _known().benchmarks, name.rstrip("/")
     if name in known:
         return [known[name]]
@@ -118,6 +113,22 @@ def find(name: str) -> list[Benchmark]:
     near = difflib.get_close_matches(name, choices, 1, 0.4)
     hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(choices)}"
     raise UsageError(f"unknown benchmark {name!r}: {hint}; a folder of your own is named by its path, ./FOLDER")
+
+
+def asked(name: str) -> list[Benchmark]:
+    """Return what the user names: the benchmark in a folder, or what `find` returns.
+
+    Only for what was typed here. What stands in a file may come from anybody, and a folder's benchmark is code.
+
+    Raises:
+        UsageError: there is none, or it cannot be loaded.
+    """
+    if not name.startswith((".", "/", "~")):
+        return find(name)
+    folder = Path(name).expanduser().resolve()
+    loaded = _in_folder(folder)
+    state.write(NAMED, sorted({*_named(), str(folder)}))
+    return loaded
 
 
 def _named() -> list[str]:
@@ -188,7 +199,19 @@ def find_one(name: str) -> Benchmark:
     Raises:
         UsageError: there is none, or it is a family.
     """
-    found = find(name)
-    if len(found) > 1:
-        raise UsageError(f"{name} is a family; name one of {', '.join(b.name for b in found)}")
-    return found[0]
+    return _one(name, find(name))
+
+
+def asked_one(name: str) -> Benchmark:
+    """Return the benchmark that the user names (see `asked`), where only one will do.
+
+    Raises:
+        UsageError: there is none, it cannot be loaded, or it is a family.
+    """
+    return _one(name, asked(name))
+
+
+def _one(name: str, benchmarks: list[Benchmark]) -> Benchmark:
+    if len(benchmarks) > 1:
+        raise UsageError(f"{name} is a family; name one of {', '.join(b.name for b in benchmarks)}")
+    return benchmarks[0]

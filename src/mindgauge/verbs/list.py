@@ -54,7 +54,7 @@ def list(names: str | Sequence[str] = ()) -> Listing:  # noqa: A001 - the verb's
     """
     if not names:
         return Listing([_entry(benchmarks.find_one(name)) for name in benchmarks.names()], benchmarks.broken())
-    named = {b.name: b for name in listed(names) for b in benchmarks.find(name)}
+    named = {b.name: b for name in listed(names) for b in benchmarks.asked(name)}
     return Listing([_entry(benchmark) for benchmark in named.values()])
 
 

@@ -99,7 +99,7 @@ def rate(
         protocol=protocol, judge_temperature=judge_temperature, max_cost=max_cost,
         ask=ways.ways_of(plan.listed(ask)), shots=shots, shot_seed=shot_seed, settings=Settings.of(settings, dry_run=dry_run),
     )  # fmt: skip
-    benchmark = benchmarks.find_one(name)
+    benchmark = benchmarks.asked_one(name)
     if benchmark.closed and not benchmark.about_reply:
         raise UsageError(
             f"{name} is a closed question about what the person says: there are no replies to rate; "

@@ -110,7 +110,7 @@ def run(
         judge_temperature=judge_temperature, max_cost=max_cost, ask=ways.ways_of(plan.listed(ask)), shots=shots,
         shot_seed=shot_seed, settings=Settings.of(settings, dry_run=dry_run),
     )  # fmt: skip
-    named = {b.name: b for name in plan.listed(names) for b in benchmarks.find(name)}
+    named = {b.name: b for name in plan.listed(names) for b in benchmarks.asked(name)}
     folder = Path(data) if data is not None else None
     known = at_hand([*named.values()], folder, where, limit)
     known.broken.update((other, why) for name in plan.listed(names) for other, why in benchmarks.broken(name).items())

@@ -97,7 +97,7 @@ def compare(
         judge_runs=judge_runs, mode=plan.mode_of(mode), methods=plan.methods_of(plan.listed(method)), protocol=protocol,
         judge_temperature=judge_temperature, max_cost=max_cost, settings=Settings.of(settings, dry_run=dry_run),
     )  # fmt: skip
-    benchmark = benchmarks.find_one(name)
+    benchmark = benchmarks.asked_one(name)
     if benchmark.closed:
         raise UsageError(f"{name} is a closed question: there are no replies to judge; mindgauge compare compares ways")
     judges = plan.open_models(plan.listed(judge), asked)

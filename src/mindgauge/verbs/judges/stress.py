@@ -106,7 +106,7 @@ def stress(
         judge_runs=judge_runs, mode=plan.mode_of(mode), methods=plan.methods_of([method]),
         judge_temperature=judge_temperature, max_cost=max_cost, settings=Settings.of(settings, dry_run=dry_run),
     )  # fmt: skip
-    found = benchmarks.find_one(benchmark)
+    found = benchmarks.asked_one(benchmark)
     if found.closed:
         raise UsageError(f"{benchmark} is a closed question: it has no judge to put under stress")
     if each < 1:
