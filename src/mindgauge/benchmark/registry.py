@@ -41,7 +41,7 @@ class _Known(NamedTuple):
         """Load what stands under a name; a fault of a stranger's code is kept, whatever it is."""
         try:
             loaded = self._new(load())
-        except Exception as error:  # noqa: BLE001 - somebody else's module may raise anything
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - somebody else's module may raise anything
             self.broken[name] = f"{error}" if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"
         else:
             self.benchmarks.update(loaded)
