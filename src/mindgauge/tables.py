@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}".encode()
 _CONTROL = re.compile(r"[\x00\ud800-\udfff]")
-_FORMULA = r"^'*[=+\-@\t\r]"
-_NEUTRALISED = re.compile(r"'+[=+\-@\t\r]")
+_FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"  # full-width signs compute, too
+_NEUTRALISED = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
 _NUMBER = r"^[+-]?\d+(\.\d+)?$"
 
 

@@ -130,7 +130,12 @@ def test_a_folder_named_by_its_path_runs_and_its_run_finds_it_again(
 
 @pytest.mark.parametrize(
     ("module", "why"),
-    [("x = 1", "no Benchmark stands in it"), ("1 / 0", "ZeroDivisionError"), ("def", "SyntaxError"), ("exit(3)", "SystemExit: 3")],
+    [
+        ("x = 1", "no Benchmark stands in it"),
+        ("1 / 0", "ZeroDivisionError"),
+        ("def", "SyntaxError"),
+        ("exit(3)", "SystemExit: 3"),
+    ],
 )
 def test_a_folder_that_cannot_be_loaded_says_why_in_a_line(tmp_path: Path, module: str, why: str) -> None:
     place = folder(tmp_path, "wrong", module)

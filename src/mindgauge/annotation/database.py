@@ -8,6 +8,7 @@ count once carries an id.
 
 from __future__ import annotations
 
+import ssl
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -55,11 +56,13 @@ class Database:
         """
         try:
             parsed = make_url(url)
-        except ArgumentError as error:
+        except (ArgumentError, ValueError) as error:
             raise UsageError(
                 f"{redacted(url)!r} is no database URL; write postgresql://USER@HOST/NAME, or leave it out for a file"
             ) from error
         self.sqlite = parsed.get_backend_name() == "sqlite"
+        if self.sqlite and not parsed.database:
+            raise UsageError(f"{url}: it names no file; leave it out for one in the project's folder")
         if not self.sqlite and parsed.get_backend_name() != "postgresql":
             raise UsageError(f"{parsed.get_backend_name()}: labels are kept in SQLite or PostgreSQL; give such a URL")
         if not self.sqlite:
@@ -209,12 +212,35 @@ def _postgresql(url: URL) -> tuple[Engine, Engine]:
     It shows each statement of a reader what is committed then anyway, so a transaction would only cost more trips.
     Parameters are people's words and ids: they stand in no message and no log.
     """
-    shared = {"hide_parameters": True, "connect_args": {"timeout": WAIT}, "pool_recycle": 300}
+    url, secured = _secured(url)
+    shared = {"hide_parameters": True, "connect_args": {"timeout": WAIT, **secured}, "pool_recycle": 300}
     readers = create_engine(url, isolation_level="AUTOCOMMIT", pool_size=16, max_overflow=16, **shared)
     writers = create_engine(url, pool_size=8, max_overflow=8, **shared)
     for engine in (readers, writers):
         event.listen(engine, "handle_error", _notice_outage)
     return readers, writers
+
+
+def _secured(url: URL) -> tuple[URL, dict[str, ssl.SSLContext]]:
+    """Read how a connection is secured from a URL, as PostgreSQL's own programs do, and take it out.
+
+    Raises:
+        UsageError: the URL says something else beside.
+    """
+    mode = url.query.get("sslmode", "")
+    url = url.difference_update_query(["sslmode"])
+    if url.query or mode not in {"", "disable", "allow", "prefer", "require", "verify-ca", "verify-full"}:
+        raise UsageError(
+            f"{redacted(url.render_as_string(hide_password=True))}: behind ? only sslmode is read "
+            "(disable, allow, prefer, require, verify-ca or verify-full)"
+        )
+    if mode in {"", "disable", "allow", "prefer"}:
+        return url, {}
+    context = ssl.create_default_context()
+    context.check_hostname = mode == "verify-full"
+    if mode == "require":  # encrypted, whoever answers, as libpq means it
+        context.verify_mode = ssl.CERT_NONE
+    return url, {"ssl_context": context}
 
 
 def _cause(error: Exception) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import tomli_w
 
@@ -11,9 +11,6 @@ from mindgauge.annotation.database import Database
 from mindgauge.errors import UsageError
 from mindgauge.store import locks
 from mindgauge.store.opening import names_another
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FILE = "annotation.toml"
 _SQLITE = "sqlite:///"
@@ -58,6 +55,11 @@ def read(folder: Path) -> Database:
     url = content.get("database")
     if not isinstance(url, str):
         raise UsageError(f'{path}: it must say where the labels are (database = "{_SQLITE}{_OWN}")')
+    if url.startswith("sqlite:") and url != f"{_SQLITE}{Path(url).name}":
+        raise UsageError(
+            f"{path}: the labels of a project lie in its own folder, and this names another file; "
+            f'put the file there and write its name alone (database = "{_SQLITE}{_OWN}")'
+        )
     if url.startswith(_SQLITE) and not (folder / url.removeprefix(_SQLITE)).is_file():
         raise UsageError(f"{folder / url.removeprefix(_SQLITE)}: the labels are gone; put the file back from a copy")
     if url.startswith(_SQLITE):

@@ -8,8 +8,10 @@ Terminals that cannot show a character show an escape, or plainer punctuation.
 from __future__ import annotations
 
 import codecs
+import os
 import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 if TYPE_CHECKING:
@@ -47,7 +49,12 @@ def shows(text: str) -> bool:
 def guard() -> None:
     """Let everything that is printed from here on go through `plain`, and end in no error where it cannot be shown."""
     codecs.register_error(_ERRORS, _shown_instead)
-    sys.stdout, sys.stderr = _guarded(sys.stdout), _guarded(sys.stderr)
+    sys.stdout, sys.stderr = _guarded(sys.stdout or _nowhere()), _guarded(sys.stderr or _nowhere())
+
+
+def _nowhere() -> TextIO:
+    """Return a stream in place of one that was closed before we began."""
+    return Path(os.devnull).open("w", encoding="utf-8")
 
 
 def direct(stream: TextIO) -> TextIO:
@@ -74,7 +81,7 @@ class _Guarded:
 
 
 def _guarded(stream: TextIO) -> TextIO:
-    if isinstance(stream, _Guarded) or stream is None:
+    if isinstance(stream, _Guarded):
         return stream
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:

@@ -59,12 +59,21 @@ def _hash(*parts: object) -> bytes:
     return hashlib.blake2b(encode(parts), digest_size=16).digest()
 
 
+DEAREST = 1.0
+"""US dollars for a token: more is a slip of a decimal point."""
+
+
 class Price(msgspec.Struct, frozen=True):
     """US dollars per token, read and written; and read from the server's cache, where that has a price of its own."""
 
     prompt: float
     completion: float
     cached: float | None = None
+
+    def __post_init__(self) -> None:
+        parts = (self.prompt, self.completion, self.prompt if self.cached is None else self.cached)
+        if not all(0 <= part <= DEAREST for part in parts):  # nor is any of them NaN
+            raise ValueError(f"a price is from 0 to {DEAREST * 1e6:,.0f} dollars per million tokens")
 
     def of(self, prompt_tokens: float, completion_tokens: float, cached_tokens: float = 0) -> float:
         """Return the price of an exchange in US dollars; cached tokens are among those of the prompt."""

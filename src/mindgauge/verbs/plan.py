@@ -38,6 +38,18 @@ CHAIN_TOKENS = 240
 """The longest answer of a chain of reasoning, per criterion; models on this machine are otherwise asked for less."""
 
 
+RANGES = {
+    "runs": (1, 10_000, ""),
+    "judge_runs": (1, 10_000, ""),
+    "temperature": (0, 10, ""),
+    "judge_temperature": (0, 10, ""),
+    "concurrency": (1, 10_000, ""),
+    "timeout": (0.001, 86_400, " seconds, a day"),
+    "max_tokens": (1, 2**24, ""),
+}
+"""The least and the most that a command can mean."""
+
+
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """How models are to be called and judges are to judge; the same for all of a command."""
 
@@ -57,9 +69,13 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """Whom this command asks, and which key goes where; filled as models are opened."""
 
     def __post_init__(self) -> None:
-        for name in ("runs", "judge_runs"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"--{name.replace('_', '-')} must be at least 1")
+        sent = {name: getattr(self.settings, name) for name in ("concurrency", "timeout", "max_tokens")}
+        own = {name: getattr(self, name) for name in ("runs", "judge_runs", "temperature", "judge_temperature")}
+        for name, value in (own | sent).items():
+            least, most, unit = RANGES[name]
+            if value is not None and not least <= value <= most:
+                option = name.replace("_", "-")
+                raise UsageError(f"--{option} must be at least {least:g} and at most {most:,.0f}{unit}, not {value:g}")
         if self.protocol not in PROTOCOLS:
             raise UsageError(f"--protocol is {' or '.join(PROTOCOLS)}, not {self.protocol!r}")
         if Way.FEW_SHOT not in self.ask and not (self.shots is None and self.shot_seed is None):
@@ -68,8 +84,6 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
             raise UsageError("--shots must be at least 1, for each label")
         if self.max_cost is not None and not (math.isfinite(self.max_cost) and self.max_cost >= 0):
             raise UsageError("--max-cost must be an amount in US dollars")
-        if self.settings.concurrency < 1:
-            raise UsageError("--concurrency must be at least 1")
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +15,7 @@ from mindgauge.analysis.reliability.scale import Scale, of_criterion, settle
 from mindgauge.analysis.reliability.unsafe import Rule, Unsafe
 from mindgauge.analysis.score import open_run
 from mindgauge.errors import DataError, UsageError
+from mindgauge.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -202,6 +204,9 @@ def _typed(found: pl.DataFrame, name: str) -> pl.DataFrame:
         )
     except pl.exceptions.PolarsError as error:
         raise DataError(f"{name}: a column holds no values that can be read ({' '.join(str(error).split())[:200]})") from error  # fmt: skip
+    # One person whose name is spelled in two ways that look the same is one rater.
+    raters = frame["rater"].drop_nulls().unique().to_list()
+    frame = frame.with_columns(pl.col("rater").replace({name: _one_spelling(name) for name in raters}))
     for column in ("subject", "criterion", "rater"):
         empty = frame.filter(pl.col(column).is_null() | (pl.col(column) == ""))
         if len(empty):
@@ -225,6 +230,11 @@ def _typed(found: pl.DataFrame, name: str) -> pl.DataFrame:
     return frame.with_columns(run=_run_column(frame, name), number=number, status=status).with_columns(
         cluster=pl.coalesce("cluster", "subject")
     )
+
+
+def _one_spelling(name: str) -> str:
+    """Write a name with composed letters, without what nobody sees."""
+    return unicodedata.normalize("NFC", visible(name)).strip()
 
 
 def _run_column(frame: pl.DataFrame, name: str) -> pl.Series | pl.Expr:
