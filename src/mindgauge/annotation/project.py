@@ -60,6 +60,11 @@ class Annotation:
         self._items: dict[str, Item] = {}
         self._items_of: dict[int | None, list[Item]] = {}
 
+    @property
+    def elsewhere(self) -> str:
+        """Say where the labels are kept, if not in the folder: a project from somebody else may name their server."""
+        return "" if self.database.sqlite else f"the labels are kept by {self.database.name}"
+
     @classmethod
     def create(
         cls,

@@ -76,4 +76,4 @@ def _served(annotation: Annotation, host: str, port: int, person: str | None) ->
         notes = [f"links go to {public}, without TLS; docs/annotation.md says how to put it in front."]
     elif lasting == url and urlsplit(public).port not in {None, port}:
         notes = [f"the links that were given out go to {public}; this is port {port}."]
-    return Served(url, link, notes)
+    return Served(url, link, [note for note in (annotation.elsewhere, *notes) if note])

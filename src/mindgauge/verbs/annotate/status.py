@@ -138,7 +138,7 @@ def annotate_status(folder: str | Path) -> Status:
             batches=[_batch(a, batch, done, names) for batch in batches],
             people=_people(a, everybody),
             in_run=flowed.batches,
-            notes=[flowed.note] if flowed.note else [],
+            notes=[note for note in (a.elsewhere, flowed.note) if note],
         )
 
 
