@@ -186,6 +186,9 @@ def test_a_rubric_with_decision_nodes_is_saved_whole(tmp_path: Path) -> None:
         ("temperature = 2.0", "temperature = 0.0"),
         ("temperature = 2.0", "temperature = inf"),
         ("temperature = 2.0", "temperature = nan"),
+        ("temperature = 2.0", "temperature = 2.0\nthreshold = nan"),
+        ("temperature = 2.0", "temperature = 2.0\nthreshold = 1e9"),
+        ("temperature = 2.0", "temperature = 2.0\nmax_length = -5"),
         ('"tfidf"', '"forest"'),
     ],
 )

@@ -51,9 +51,9 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rubric: str
     rubric_hash: str
     temperature: Annotated[float, msgspec.Meta(gt=0, le=100)]
-    max_length: int = 0
-    threshold: float | None = None
-    risk: float | None = None
+    max_length: Annotated[int, msgspec.Meta(ge=0, le=1 << 20)] = 0
+    threshold: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
+    risk: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
     reads: Reads = "reply"
 
 
