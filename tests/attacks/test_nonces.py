@@ -83,7 +83,8 @@ def test_where_the_model_itself_wrote_what_is_asked_about(ask: str, tmp_path: Pa
     assert outcome(memory) == CLEAN
 
 
-def test_under_stress_and_in_conversations(tmp_path: Path) -> None:
+def test_under_stress_and_in_conversations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # where the stress test puts its run
     memory = Memory()
     for round_ in range(2):
         spy = Spy(f"judge{round_}", memory, baiting=True)

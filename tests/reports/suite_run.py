@@ -49,6 +49,8 @@ def model(name: str) -> Scripted:
 def _verdict(request: Request) -> str:
     assert request.schema is not None
     text = "\n".join(message.content for message in request.messages)
+    for nonce in request.nonces:  # so that a run is the same each time
+        text = text.replace(nonce, "")
     name = next(name for name in MODELS if name in text)
     said: dict[str, Any] = {"quotes": [], "rationale": f"because {HOSTILE}"}
     for criterion, levels in _levels(request.schema).items():

@@ -93,6 +93,9 @@ class Suite(Verdicts):
             if math.isfinite(found):
                 drawn.append(scaled(found))
         drawn.sort()
+        if drawn[0] == drawn[-1]:  # nothing differs: what "0 of C differ" allows, towards both ends of the scale
+            point, share = scaled(value(units)), 1 - 0.025 ** (1 / len(by))
+            return point, point - share * point, point + share * (1 - point)
         return scaled(value(units)), drawn[int(0.025 * len(drawn))], drawn[int(0.975 * len(drawn))]
 
     def scaled(self, model: str, benchmark: str, score: str, low: str, high: str) -> object:
