@@ -25,7 +25,7 @@ NAN = float("nan")
 
 
 @pytest.mark.parametrize(
-    "price", [(NAN, 0.0), (0.0, NAN), (-1e-6, 0.0), (float("inf"), 1.0), (0.0, 0.0, NAN), (2.0, 0.0)]
+    "price", [(NAN, 0.0), (0.0, NAN), (-1e-6, 0.0), (float("inf"), 1.0), (0.0, 0.0, NAN), (2000.0, 0.0)]
 )
 def test_a_price_is_an_amount(price: tuple[float, ...]) -> None:
     with pytest.raises(ValueError, match="a price is from 0 to"):

@@ -59,7 +59,7 @@ def _hash(*parts: object) -> bytes:
     return hashlib.blake2b(encode(parts), digest_size=16).digest()
 
 
-DEAREST = 1.0
+DEAREST = 1000.0
 """US dollars for a token: more is a slip of a decimal point."""
 
 

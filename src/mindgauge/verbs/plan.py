@@ -43,7 +43,7 @@ RANGES = {
     "judge_runs": (1, 10_000, ""),
     "temperature": (0, 10, ""),
     "judge_temperature": (0, 10, ""),
-    "concurrency": (1, 10_000, ""),
+    "concurrency": (1, 1_000_000, ""),
     "timeout": (0.001, 86_400, " seconds, a day"),
     "max_tokens": (1, 2**24, ""),
 }
