@@ -22,6 +22,7 @@ from mindgauge.annotation import assignment, work
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answer, Answered, Phase
 from mindgauge.records import Message, Reply, Sample, Status
+from mindgauge.store import locks
 from mindgauge.verbs.annotate.export import annotate_export
 from mindgauge.verbs.annotate.new import annotate_new
 from mindgauge.web.access import Guesses
@@ -61,8 +62,9 @@ PHASES = (Phase.TRAINING, Phase.LABELLING, Phase.REVIEW)
 
 
 @pytest.fixture
-def lots(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Draw the same in each world."""
+def lots(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Draw the same in each world; the probe of locks, once a process, draws a name of its own before."""
+    locks.check(tmp_path)
     monkeypatch.setattr(manifest, "now", lambda: "2026-05-04T09:30:00Z")
     yield
     monkeypatch.undo()
