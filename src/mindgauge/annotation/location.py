@@ -6,15 +6,17 @@ from pathlib import Path
 
 import tomli_w
 
-from mindgauge import bounds, private
+from mindgauge import bounds, private, state
 from mindgauge.annotation.database import Database
 from mindgauge.errors import UsageError
+from mindgauge.records import digest
 from mindgauge.store import locks
 from mindgauge.store.opening import names_another
 
 FILE = "annotation.toml"
 _SQLITE = "sqlite:///"
 _OWN = "annotation.sqlite"
+_BEGUN = "labels-elsewhere.json"
 
 
 def database(folder: Path, url: str) -> Database:
@@ -35,6 +37,22 @@ def database(folder: Path, url: str) -> Database:
 def write(folder: Path, url: str) -> None:
     """Write where the labels are, readable for its owner only: a URL may hold a password."""
     private.write(folder / FILE, tomli_w.dumps({"database": url or f"{_SQLITE}{_OWN}"}))
+    remember(folder, url)
+
+
+def remember(folder: Path, url: str) -> None:
+    """Note that the owner of a project on this machine keeps its labels in a file elsewhere, if so."""
+    if url.startswith("sqlite:"):
+        state.write(_BEGUN, sorted({*_begun_here(), _mark(folder, url)}))
+
+
+def _mark(folder: Path, url: str) -> str:
+    return digest("labels", str(folder.resolve()), url)
+
+
+def _begun_here() -> list[str]:
+    """Return the projects whose owner put the labels elsewhere on this machine; no file that is handed over can."""
+    return state.read(_BEGUN, list[str]) or []
 
 
 def read(folder: Path) -> Database:
@@ -55,7 +73,8 @@ def read(folder: Path) -> Database:
     url = content.get("database")
     if not isinstance(url, str):
         raise UsageError(f'{path}: it must say where the labels are (database = "{_SQLITE}{_OWN}")')
-    if url.startswith("sqlite:") and url != f"{_SQLITE}{Path(url).name}":
+    own = url == f"{_SQLITE}{Path(url).name}"
+    if url.startswith("sqlite:") and not own and _mark(folder, url) not in _begun_here():
         raise UsageError(
             f"{path}: the labels of a project lie in its own folder, and this names another file; "
             f'put the file there and write its name alone (database = "{_SQLITE}{_OWN}")'

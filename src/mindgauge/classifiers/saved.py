@@ -52,7 +52,7 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rubric_hash: str
     temperature: Annotated[float, msgspec.Meta(gt=0, le=100)]
     max_length: Annotated[int, msgspec.Meta(ge=0, le=1 << 20)] = 0
-    threshold: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
+    threshold: Annotated[float, msgspec.Meta(ge=0, le=2)] | None = None
     risk: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
     reads: Reads = "reply"
 

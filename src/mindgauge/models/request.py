@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import msgspec
 
 from mindgauge.records import Exchange, Message, Sample, encode
+from mindgauge.rounding import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +74,7 @@ class Price(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         parts = (self.prompt, self.completion, self.prompt if self.cached is None else self.cached)
         if not all(0 <= part <= DEAREST for part in parts):  # nor is any of them NaN
-            raise ValueError(f"a price is from 0 to {DEAREST * 1e6:,.0f} dollars per million tokens")
+            raise ValueError(f"a price is from 0 to {count(round(DEAREST * 1e6))} dollars per million tokens")
 
     def of(self, prompt_tokens: float, completion_tokens: float, cached_tokens: float = 0) -> float:
         """Return the price of an exchange in US dollars; cached tokens are among those of the prompt."""

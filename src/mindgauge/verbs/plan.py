@@ -18,6 +18,7 @@ from mindgauge.models.spec import Settings, open_model
 from mindgauge.raters.judge import Instrument, Judge, Mode, Way
 from mindgauge.raters.rule import Rule, open_rule
 from mindgauge.records import digest
+from mindgauge.rounding import count
 from mindgauge.rubric import Method
 from mindgauge.verbs import classifying
 from mindgauge.verbs.sending import Sending
@@ -75,7 +76,9 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
             least, most, unit = RANGES[name]
             if value is not None and not least <= value <= most:
                 option = name.replace("_", "-")
-                raise UsageError(f"--{option} must be at least {least:g} and at most {most:,.0f}{unit}, not {value:g}")
+                raise UsageError(
+                    f"--{option} must be at least {least:g} and at most {count(round(most))}{unit}, not {value:g}"
+                )
         if self.protocol not in PROTOCOLS:
             raise UsageError(f"--protocol is {' or '.join(PROTOCOLS)}, not {self.protocol!r}")
         if Way.FEW_SHOT not in self.ask and not (self.shots is None and self.shot_seed is None):

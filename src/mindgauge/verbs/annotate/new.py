@@ -13,6 +13,7 @@ from mindgauge import anchors as known_levels
 from mindgauge import benchmark as benchmarks
 from mindgauge import manifest
 from mindgauge.analysis.reliability.planning import needed
+from mindgauge.annotation import location
 from mindgauge.annotation.alone import alone
 from mindgauge.annotation.order import batched, chosen, read_queue
 from mindgauge.annotation.people import invite
@@ -155,6 +156,7 @@ def annotate_new(
     notes = [*work.source.notes, *work.notes]
     if sum(person.role is Role.ANNOTATOR for person in people) == 1:
         notes.append("one annotator: there is no agreement to measure, so every batch passes the gate as it is")
+    location.remember(path, database or "")
     with made_whole(path) as draft:
         keep(draft, asked, work.source, command)
         with Annotation.create(draft, project, asked.rubric, people, work.items, database or "") as made:
