@@ -39,6 +39,7 @@ def revise(folder: Path, **changes: str) -> Rubric:
 def test_what_is_set_up_is_what_is_opened(tmp_path: Path, database_url: str) -> None:
     with begin(tmp_path / "a", database_url) as a:
         made = (a.project, a.people(), a.items(), a.batches(), a.rubric())
+    location.remember(tmp_path / "a", database_url)
     with Annotation.open(tmp_path / "a") as a:
         assert (a.project, a.people(), a.items(), a.batches(), a.rubric()) == made
         assert a.named(" ANA ").role is Role.ANNOTATOR
