@@ -35,17 +35,17 @@ def check(rubric: Rubric, answers: Sequence[Answer]) -> None:
     Raises:
         InvalidAnswerError: it does not.
     """
-    given = {answer.criterion: answer for answer in answers}
-    known = {criterion.name: criterion for criterion in rubric.criteria}
-    stray = next((name for name in given if name not in known), None)
+    by_criterion = {answer.criterion: answer for answer in answers}
+    criteria = {criterion.name: criterion for criterion in rubric.criteria}
+    stray = next((name for name in by_criterion if name not in criteria), None)
     if stray is not None:
-        raise InvalidAnswerError(stray, f"{stray}: the rubric has no such criterion (it has {', '.join(known)})")
-    if len(given) < len(answers):
+        raise InvalidAnswerError(stray, f"{stray}: the rubric has no such criterion (it has {', '.join(criteria)})")
+    if len(by_criterion) < len(answers):
         raise InvalidAnswerError(answers[0].criterion, "a criterion is answered twice")
-    for name, criterion in known.items():
-        if name not in given:
+    for name, criterion in criteria.items():
+        if name not in by_criterion:
             raise InvalidAnswerError(name, f"{name}: not answered yet")
-        fault = _fault(criterion, given[name])
+        fault = _fault(criterion, by_criterion[name])
         if fault:
             raise InvalidAnswerError(name, f"{name}: {fault}")
 
@@ -68,12 +68,12 @@ def _fault(criterion: Criterion, answer: Answer) -> str:
 
 def decided(criterion: Criterion, path: Sequence[tuple[int, str]]) -> object:
     """Return the level that a walk over the nodes ends at; None where it is no whole walk."""
-    for step, (number, said) in enumerate(path):
+    for step, (number, word) in enumerate(path):
         if number != step or step >= len(criterion.nodes):
             return None
         node = criterion.nodes[step]
-        if said != NO:
-            level = next((level for level in node.levels if str(level) == said), None)
+        if word != NO:
+            level = next((level for level in node.levels if str(level) == word), None)
             return level if step == len(path) - 1 else None
     return criterion.nodes[-1].otherwise if len(path) == len(criterion.nodes) else None
 
@@ -91,13 +91,13 @@ def columns(answer: Answer) -> dict[str, Any]:
 def located(item: Item, marked: Sequence[Evidence]) -> tuple[Evidence, ...]:
     """Return marked words with whether and where they stand in the text, letter for letter, blanks aside."""
     texts = {REPLY: _blanks(item.reply), DIALOGUE: _blanks("\n".join(m.content for m in item.messages))}
-    found = []
+    quotes = []
     for mark in marked:
         quote = _blanks(mark.quote)
         wanted = [mark.source] if mark.source in texts else list(texts)
         source = next((name for name in wanted if quote and quote in texts[name]), "")
-        found.append(Evidence(mark.quote, found=bool(source), source=source))
-    return tuple(found)
+        quotes.append(Evidence(mark.quote, found=bool(source), source=source))
+    return tuple(quotes)
 
 
 def _blanks(text: str) -> str:

@@ -24,11 +24,11 @@ def last(labels: Iterable[Label], *phases: Phase) -> dict[tuple[str, str, str], 
         labels: oldest first.
         phases: that count; all but the training round if none is named.
     """
-    found: dict[tuple[str, str, str], Label] = {}
+    latest: dict[tuple[str, str, str], Label] = {}
     for label in labels:
         if label.phase in phases if phases else label.phase is not Phase.TRAINING:
-            found[label.item, label.person, label.criterion] = label
-    return {key: label for key, label in found.items() if label.answered is not Answered.WITHDRAWN}
+            latest[label.item, label.person, label.criterion] = label
+    return {key: label for key, label in latest.items() if label.answered is not Answered.WITHDRAWN}
 
 
 def labels_of(

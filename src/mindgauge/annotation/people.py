@@ -83,11 +83,11 @@ def exchange(annotation: Annotation, token: str) -> str | None:
     """
     now = _now()
     secret = secrets.token_urlsafe(32)
-    made = select(sessions.c.person).where(sessions.c.secret == hashed(secret))
+    existing = select(sessions.c.person).where(sessions.c.secret == hashed(secret))
     active = select(people.c.id).where(people.c.active)
 
     def use(connection: Connection) -> str | None:
-        if connection.execute(made).first() is not None:  # the answer to the commit was lost
+        if connection.execute(existing).first() is not None:  # the answer to the commit was lost
             return secret
         used = connection.execute(
             update(invitations)
@@ -119,8 +119,8 @@ def find_session(annotation: Annotation, secret: str) -> Session | None:
     if row is None or row.seen <= now - IDLE:
         return None
     if row.seen < now - SEEN_EVERY:
-        seen = update(sessions).where(sessions.c.secret == hashed(secret)).values(seen=now)
-        annotation.database.write(lambda connection: connection.execute(seen))
+        visit = update(sessions).where(sessions.c.secret == hashed(secret)).values(seen=now)
+        annotation.database.write(lambda connection: connection.execute(visit))
     return Session(person=person_of(row), csrf=row.csrf, secret=hashed(secret))
 
 
@@ -135,8 +135,8 @@ def rests(annotation: Annotation, secret: str) -> bool:
 
 def _session(annotation: Annotation, secret: str) -> Row[Any] | None:
     """Return a session that nobody ended, however long ago it was seen."""
-    mine = (sessions.c.secret == hashed(secret), sessions.c.revoked.is_(None), people.c.active)
-    query = select(people, sessions.c.csrf, sessions.c.seen).join(sessions).where(*mine)
+    conditions = (sessions.c.secret == hashed(secret), sessions.c.revoked.is_(None), people.c.active)
+    query = select(people, sessions.c.csrf, sessions.c.seen).join(sessions).where(*conditions)
     return annotation.database.read(lambda connection: connection.execute(query).first())
 
 
@@ -178,13 +178,13 @@ def access(annotation: Annotation) -> dict[str, Access]:
     open_ = select(sessions.c.person, func.count()).where(sessions.c.revoked.is_(None), sessions.c.seen > now - IDLE)
 
     def read(connection: Connection) -> dict[str, Access]:
-        everybody = connection.execute(select(people.c.id)).scalars().all()
-        made = {row[0]: row[1] for row in connection.execute(links.group_by(invitations.c.person))}
-        came = {row[0]: (row[1], row[2]) for row in connection.execute(joined.group_by(sessions.c.person))}
+        idents = connection.execute(select(people.c.id)).scalars().all()
+        invited = {row[0]: row[1] for row in connection.execute(links.group_by(invitations.c.person))}
+        visits = {row[0]: (row[1], row[2]) for row in connection.execute(joined.group_by(sessions.c.person))}
         browsers = {row[0]: row[1] for row in connection.execute(open_.group_by(sessions.c.person))}
         return {
-            person: Access(made.get(person), *came.get(person, (None, None)), browsers.get(person, 0))
-            for person in everybody
+            person: Access(invited.get(person), *visits.get(person, (None, None)), browsers.get(person, 0))
+            for person in idents
         }
 
     return annotation.database.read(read)

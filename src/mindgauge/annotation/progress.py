@@ -38,7 +38,7 @@ def progress(annotation: Annotation) -> list[Progress]:
         DatabaseError: it could not be read.
     """
     t = tasks.c
-    done, handed_on = (func.count().filter(t.state == state) for state in ("done", "handed_on"))
-    query = select(t.batch, t.phase, t.person, func.count(), done, handed_on).group_by(t.batch, t.phase, t.person)
+    finished, handed_on = (func.count().filter(t.state == state) for state in ("done", "handed_on"))
+    query = select(t.batch, t.phase, t.person, func.count(), finished, handed_on).group_by(t.batch, t.phase, t.person)
     rows = annotation.database.read(lambda connection: connection.execute(query.order_by(t.batch)).all())
     return [Progress(batch, Phase(phase), *rest) for batch, phase, *rest in rows]

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
 
 
-def log(c: Connection, person: str, what: str, about: str = "", form: str = "") -> None:
+def log(c: Connection, person: str, event: str, about: str = "", form: str = "") -> None:
     """Keep that something happened, within a transaction; never a text."""
-    c.execute(insert(schema.events).values(at=time.time(), person=person, what=what, about=about, form=form))
+    c.execute(insert(schema.events).values(at=time.time(), person=person, what=event, about=about, form=form))
 
 
-def logged(c: Connection, person: str, what: str, about: str, form: str) -> bool:
+def logged(c: Connection, person: str, event: str, about: str, form: str) -> bool:
     """Say whether a person's form asked for this before; whatever it was about if `about` is empty."""
     e = schema.events.c
-    query = select(e.number).where(e.form == form, e.person == person, e.what == what)
+    query = select(e.number).where(e.form == form, e.person == person, e.what == event)
     if about:
         query = query.where(e.about == about)
     return c.execute(query.limit(1)).first() is not None

@@ -44,11 +44,11 @@ def take_up(database: Database, path: Path, newest: Rubric) -> None:
     if not path.exists():
         newest.write(path)
         return
-    found = Rubric.load(path)
-    if found.hash == newest.hash:
+    revised = Rubric.load(path)
+    if revised.hash == newest.hash:
         _seal(path)
         return
-    if _frame(found) != _frame(newest):
+    if _frame(revised) != _frame(newest):
         raise UsageError(
             f"{path}: its id, a criterion or a level is another than in this project; words may change, for others begin "
             "a new project"
@@ -56,17 +56,17 @@ def take_up(database: Database, path: Path, newest: Rubric) -> None:
 
     def take(c: Connection) -> None:
         versions = list(c.execute(select(schema.rubrics.c.instrument).order_by(schema.rubrics.c.number)).scalars())
-        if versions[-1] == instrument(found):  # the answer to the commit was lost
+        if versions[-1] == instrument(revised):  # the answer to the commit was lost
             return
         labels = c.execute(select(func.count()).select_from(schema.labels)).scalar_one()
-        if labels and found.name in {version.partition("#")[0] for version in versions}:
+        if labels and revised.name in {version.partition("#")[0] for version in versions}:
             raise UsageError(
-                f"{path}: changed after {labels} labels were given; raise its version (now {found.version}), and the "
+                f"{path}: changed after {labels} labels were given; raise its version (now {revised.version}), and the "
                 "batches that nobody has begun use it, or put the old file back"
             )
-        if instrument(found) in versions:
+        if instrument(revised) in versions:
             raise UsageError(f"{path}: an earlier version again; put the newest back, or give this one a new version")
-        add(c, found)
+        add(c, revised)
 
     database.write(take)
     _seal(path)

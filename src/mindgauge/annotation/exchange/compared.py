@@ -22,20 +22,20 @@ def agreed(entries: Iterable[Entry]) -> dict[str, Entry]:
     Raises:
         DataError: two contradict each other.
     """
-    found: dict[str, Entry] = {}
+    by_criterion: dict[str, Entry] = {}
     for entry in entries:
         name = "" if entry.answer is None else entry.answer.criterion
-        first = found.setdefault(name, entry)
+        first = by_criterion.setdefault(name, entry)
         if entry.answer is not None and first.answer is not None and _said(first.answer) != _said(entry.answer):
             raise DataError(
                 f"{entry.where}: {entry.person.name} says {_said(entry.answer)} on {name}, and {_said(first.answer)} in "
                 f"{first.where}; keep one of them"
             )
-    if "" in found and len(found) > 1:
+    if "" in by_criterion and len(by_criterion) > 1:
         raise DataError(
-            f"{found[''].where}: {found[''].person.name} hands this item on, and labels it, too; keep one of them"
+            f"{by_criterion[''].where}: {by_criterion[''].person.name} hands this item on, and labels it, too; keep one of them"
         )
-    return found
+    return by_criterion
 
 
 def new_ones(

@@ -71,19 +71,19 @@ def take_in(a: Annotation, entries: Sequence[Entry], source: str, *, supersede: 
     def add(c: Connection) -> Taken:
         count: Counter[str] = Counter()
         batches = {row.number: row for row in c.execute(_locked())}
-        there: dict[tuple[str, str], dict[str, Label]] = {}
+        standing_labels: dict[tuple[str, str], dict[str, Label]] = {}
         for (subject, person, criterion), label in last(labels_of(c), Phase.LABELLING).items():
-            there.setdefault((person, subject), {})[criterion] = label
+            standing_labels.setdefault((person, subject), {})[criterion] = label
         before = {(row.person, row.item): row for row in c.execute(_tasks())}
         changed = set()
-        for key, found in by_task.items():
+        for key, group in by_task.items():
             task = before.get(key)
-            standing = there.get(key, {})
+            standing = standing_labels.get(key, {})
             state = "" if task is None else task.state
-            new = new_ones(agreed(found), standing, state, supersede=supersede, count=count)
+            new = new_ones(agreed(group), standing, state, supersede=supersede, count=count)
             if not new:
                 continue
-            item = found[0].item
+            item = group[0].item
             _refuse_late(batches[item.batch], task, new[0])
             assert task is not None
             _add(a, c, task, new, list(standing), source, count)
@@ -96,10 +96,10 @@ def take_in(a: Annotation, entries: Sequence[Entry], source: str, *, supersede: 
             closed,
         )  # fmt: skip
 
-    taken = a.database.write(add)
-    if taken.closed:
+    result = a.database.write(add)
+    if result.closed:
         rounds.closed(a)
-    return taken
+    return result
 
 
 def _locked() -> Any:
@@ -145,8 +145,8 @@ def _add(
         "rubric": number,
         "source": source,
     }
-    now = time.time()
-    at = max((entry.at or now for entry in entries), default=now)
+    imported = time.time()
+    finished = max((entry.at or imported for entry in entries), default=imported)
     seconds = max(pace.sane(entry.seconds) for entry in entries)
     if first.answer is None:
         taken_back = [
@@ -155,7 +155,7 @@ def _add(
                 **columns(Answer(name, Answered.WITHDRAWN)),
                 "note": "",
                 "evidence": "[]",
-                "at": now,
+                "at": imported,
                 "seconds": 0.0,
             }
             for name in standing
@@ -163,11 +163,11 @@ def _add(
         if taken_back:
             c.execute(insert(schema.labels), taken_back)
         count["handed_on"] += 1
-        tasks.finish(c, task, HANDED_ON, at, 0.0)
+        tasks.finish(c, task, HANDED_ON, finished, 0.0)
         return
     rows = [
         {
-            **shared, **columns(entry.answer), "note": entry.note, "at": entry.at or now,
+            **shared, **columns(entry.answer), "note": entry.note, "at": entry.at or imported,
             "evidence": encode(located(entry.item, entry.evidence)).decode(), "seconds": pace.sane(entry.seconds),
         }
         for entry in entries
@@ -175,9 +175,9 @@ def _add(
     ]  # fmt: skip
     c.execute(insert(schema.labels), rows)
     count["labels"] += len(rows)
-    asked = {criterion.name for criterion in a.rubric_for(first.item, number).criteria}
-    if asked <= {*standing, *(row["criterion"] for row in rows)}:
-        tasks.finish(c, task, "done", at, seconds)
+    needed = {criterion.name for criterion in a.rubric_for(first.item, number).criteria}
+    if needed <= {*standing, *(row["criterion"] for row in rows)}:
+        tasks.finish(c, task, "done", finished, seconds)
     else:
         count["open"] += 1
 
