@@ -59,14 +59,14 @@ class _Known(NamedTuple):
 
 @functools.cache
 def _known() -> _Known:
-    known = _Known({}, {})
+    registered = _Known({}, {})
     for path in sorted(p for p in (*HERE.glob("*/*.py"), *HERE.glob("*/*/*.py")) if p.stem == p.parent.name):
         place = path.relative_to(HERE).parent
         module = ".".join(("mindgauge.benchmarks", *place.parts, path.stem))
-        known.load(place.as_posix(), functools.partial(importlib.import_module, module))
+        registered.load(place.as_posix(), functools.partial(importlib.import_module, module))
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
-        known.load(point.name, point.load)
-    return known
+        registered.load(point.name, point.load)
+    return registered
 
 
 def outside(benchmarks: Iterable[Benchmark]) -> dict[str, str]:
@@ -108,16 +108,16 @@ def find(name: str) -> list[Benchmark]:
     Raises:
         UsageError: there is none, and the message names the nearest; or it cannot be loaded.
     """
-    known, name = _known().benchmarks, name.rstrip("/")
-    if name in known:
-        return [known[name]]
+    registered, name = _known().benchmarks, name.rstrip("/")
+    if name in registered:
+        return [registered[name]]
     elsewhere = _members_elsewhere(name)
-    if members := [other for other in known if other.startswith(f"{name}/") or other in elsewhere]:
+    if members := [other for other in registered if other.startswith(f"{name}/") or other in elsewhere]:
         order = suite.order(name.partition("/")[0])
-        return [known[other] for other in sorted(members, key=lambda other: order.get(other, len(order)))]
+        return [registered[other] for other in sorted(members, key=lambda other: order.get(other, len(order)))]
     for place, fault in broken(name).items():
         raise UsageError(f"benchmark {place} cannot be loaded: {fault}")
-    choices = sorted({*known, *(key.split("/")[0] for key in known)})
+    choices = sorted({*registered, *(key.split("/")[0] for key in registered)})
     near = difflib.get_close_matches(name, choices, 1, 0.4)
     hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(choices)}"
     raise UsageError(f"unknown benchmark {name!r}: {hint}; a folder of your own is named by its path, ./FOLDER")
@@ -183,11 +183,11 @@ def _in_folder(folder: Path) -> list[Benchmark]:
         loader.exec_module(module)
         return module
 
-    known = _Known(dict(_known().benchmarks), {})
-    known.load(str(folder), load)
-    for why in known.broken.values():
-        raise UsageError(f"{folder}: the benchmark cannot be loaded: {why}")
-    return list(known.benchmarks.values())[len(_known().benchmarks) :]
+    registered = _Known(dict(_known().benchmarks), {})
+    registered.load(str(folder), load)
+    for reason in registered.broken.values():
+        raise UsageError(f"{folder}: the benchmark cannot be loaded: {reason}")
+    return list(registered.benchmarks.values())[len(_known().benchmarks) :]
 
 
 def of_family(name: str) -> list[Benchmark]:

@@ -45,47 +45,47 @@ def counts(texts: Sequence[str], salt: int = 0) -> Counts:
     points = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     text = np.cumsum(points == 0) - (points == 0)
     mixed = _mix(points.astype(np.uint64) * _BASE)
-    found = [*_characters(mixed, points != 0, text, salt), *_words(mixed, points, text, salt)]
-    where = np.concatenate([owner for owner, _ in found])
-    bucket = np.concatenate([hashes for _, hashes in found]) >> np.uint64(64 - BITS)
-    keys = np.sort((where << BITS) | bucket.astype(np.int64))
+    hashed = [*_characters(mixed, points != 0, text, salt), *_words(mixed, points, text, salt)]
+    owners = np.concatenate([owner for owner, _ in hashed])
+    bucket = np.concatenate([hashes for _, hashes in hashed]) >> np.uint64(64 - BITS)
+    keys = np.sort((owners << BITS) | bucket.astype(np.int64))
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
     distinct = keys[starts]
     return Counts(distinct >> BITS, distinct & ((1 << BITS) - 1), np.diff(starts, append=len(keys)))
 
 
 def _characters(mixed: Hashes, inside: NDArray[np.bool_], text: Codes, salt: int) -> list[tuple[Codes, Hashes]]:
-    found = []
-    hashes, whole = mixed, inside
+    hashed = []
+    hashes, within = mixed, inside
     for size in range(1, max(CHARACTERS) + 1):
         if size > 1:
             hashes = mixed[: len(hashes) - 1] + _BASE * hashes[1:]
-            whole = inside[: len(hashes)] & whole[1:]
+            within = inside[: len(hashes)] & within[1:]
         if size in CHARACTERS:
-            found.append((text[: len(hashes)][whole], _finish(hashes[whole], size, salt)))
-    return found
+            hashed.append((text[: len(hashes)][within], _finish(hashes[within], size, salt)))
+    return hashed
 
 
 def _words(mixed: Hashes, points: NDArray[np.uint32], text: Codes, salt: int) -> list[tuple[Codes, Hashes]]:
     """Hash runs of letters and digits, and pairs of such runs that follow each other in one text."""
-    seen = np.flatnonzero(np.bincount(points))
-    letters = np.zeros(int(seen[-1]) + 1, dtype=np.bool_)
-    letters[seen] = [chr(point).isalnum() for point in seen.tolist()]
+    alphabet = np.flatnonzero(np.bincount(points))
+    letters = np.zeros(int(alphabet[-1]) + 1, dtype=np.bool_)
+    letters[alphabet] = [chr(point).isalnum() for point in alphabet.tolist()]
     letter = letters[points]
     first = letter & ~np.concatenate(([False], letter[:-1]))
     starts = np.flatnonzero(first)
     if not len(starts):
         return []
     owner = text[starts]
-    at = np.flatnonzero(letter)
-    offset = at - starts[np.cumsum(first)[at] - 1]
-    hashes = np.add.reduceat(mixed[at] * _powers(int(offset.max()) + 1)[offset], np.flatnonzero(offset == 0))
-    found = [(owner, _finish(hashes, 100, salt))] if 1 in WORDS else []
+    positions = np.flatnonzero(letter)
+    offset = positions - starts[np.cumsum(first)[positions] - 1]
+    hashes = np.add.reduceat(mixed[positions] * _powers(int(offset.max()) + 1)[offset], np.flatnonzero(offset == 0))
+    hashed = [(owner, _finish(hashes, 100, salt))] if 1 in WORDS else []
     if 2 in WORDS:
         same = owner[:-1] == owner[1:]
         pairs = (_mix(hashes[:-1]) + _BASE * hashes[1:])[same]
-        found.append((owner[:-1][same], _finish(pairs, 200, salt)))
-    return found
+        hashed.append((owner[:-1][same], _finish(pairs, 200, salt)))
+    return hashed
 
 
 def _powers(count: int) -> Hashes:

@@ -52,9 +52,9 @@ class Field(NamedTuple):
         column = np.full(1 << ngrams.BITS, -1, dtype=np.int32)
         column[self.bucket] = np.arange(len(self.bucket), dtype=np.int32)
         index = column[counts.feature]
-        known = index >= 0
-        text, index = counts.text[known], index[known]
-        values = (1 + np.log(counts.times[known])).astype(np.float32) * self.idf[index]
+        indexed = index >= 0
+        text, index = counts.text[indexed], index[indexed]
+        values = (1 + np.log(counts.times[indexed])).astype(np.float32) * self.idf[index]
         length = np.sqrt(np.bincount(text, values.astype(np.float64) ** 2, minlength=texts))
         values /= np.maximum(length, 1e-12)[text].astype(np.float32)
         starts = np.searchsorted(text, np.arange(texts + 1)).astype(np.int32)
@@ -81,11 +81,11 @@ def _fields(block: Sequence[form.Dialogue]) -> list[ngrams.Counts]:
 
 def _counted(dialogues: Sequence[form.Dialogue]) -> list[ngrams.Counts]:
     """Count the features of all dialogues, field by field, block by block."""
-    found, done = [], 0
+    blocks, rows = [], 0
     for block in _blocks(dialogues):
-        found.append([counts._replace(text=counts.text + done) for counts in _fields(block)])
-        done += len(block)
-    return [ngrams.Counts(*map(np.concatenate, zip(*field, strict=True))) for field in zip(*found, strict=True)]
+        blocks.append([counts._replace(text=counts.text + rows) for counts in _fields(block)])
+        rows += len(block)
+    return [ngrams.Counts(*map(np.concatenate, zip(*field, strict=True))) for field in zip(*blocks, strict=True)]
 
 
 def _learn(counts: ngrams.Counts, texts: int) -> Field:
@@ -111,18 +111,18 @@ class Tfidf:
         """How many labels its logits are of, q."""
         return len(self.intercept)
 
-    def logits(self, dialogues: Sequence[form.Dialogue], told: Callable[[int], None] | None = None) -> Floats:
-        """Return logits of shape (n, q); `told` hears how many dialogues are done."""
-        found, done = [np.empty((0, self.outputs))], 0
+    def logits(self, dialogues: Sequence[form.Dialogue], progress: Callable[[int], None] | None = None) -> Floats:
+        """Return logits of shape (n, q); `progress` hears how many dialogues are done."""
+        blocks, rows = [np.empty((0, self.outputs))], 0
         for block in _blocks(dialogues):
             sums = np.tile(self.intercept, (len(block), 1)).astype(np.float64)
             for field, coefficient, counts in zip(self.fields, self.coefficients, _fields(block), strict=True):
                 sums += field.matrix(counts, len(block)) @ coefficient
-            found.append(sums)
-            done += len(block)
-            if told is not None:
-                told(done)
-        return np.concatenate(found)
+            blocks.append(sums)
+            rows += len(block)
+            if progress is not None:
+                progress(rows)
+        return np.concatenate(blocks)
 
     def save(self, folder: Path) -> None:
         """Write the weights: safetensors, numbers only."""
@@ -146,35 +146,38 @@ class Tfidf:
             bounds.check(folder / WEIGHTS, bounds.WEIGHTS)
             with safe_open(folder / WEIGHTS, "np") as file:
                 features = (file.metadata() or {}).get("features")
-                found = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no dictionary
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no dictionary
         except (SafetensorError, OSError, ValueError, OverflowError, MemoryError) as error:
             raise UsageError(f"{folder / WEIGHTS}: damaged ({error}); copy it again, or train again") from error
         if features != FEATURES:
             raise UsageError(
                 f"{folder / WEIGHTS}: its features are {features}, this version reads {FEATURES}; train again"
             )
-        if not _fit_together(found):
+        if not _fit_together(tensors):
             raise UsageError(
                 f"{folder / WEIGHTS}: damaged (its parts do not fit together); copy it again, or train again"
             )
-        fields = tuple(Field(found[f"{name}.bucket"], found[f"{name}.idf"]) for name in FIELDS)
-        return cls(fields, tuple(found[f"{name}.coefficient"] for name in FIELDS), found["intercept"])
+        fields = tuple(Field(tensors[f"{name}.bucket"], tensors[f"{name}.idf"]) for name in FIELDS)
+        return cls(fields, tuple(tensors[f"{name}.coefficient"] for name in FIELDS), tensors["intercept"])
 
 
-def _fit_together(found: dict[str, NDArray[Any]]) -> bool:
+def _fit_together(tensors: dict[str, NDArray[Any]]) -> bool:
     """Whether tensors that were read have the names, shapes and bounds of a baseline's."""
-    if set(found) != {"intercept", *(f"{name}.{part}" for name in FIELDS for part in ("bucket", "idf", "coefficient"))}:
+    if set(tensors) != {
+        "intercept",
+        *(f"{name}.{part}" for name in FIELDS for part in ("bucket", "idf", "coefficient")),
+    }:
         return False
     for name in FIELDS:
-        bucket, idf, coefficient = (found[f"{name}.{part}"] for part in ("bucket", "idf", "coefficient"))
+        bucket, idf, coefficient = (tensors[f"{name}.{part}"] for part in ("bucket", "idf", "coefficient"))
         if not idf.shape == bucket.shape == (bucket.size,) or coefficient.shape != (
             bucket.size,
-            found["intercept"].size,
+            tensors["intercept"].size,
         ):
             return False
         if bucket.dtype.kind != "i" or (bucket.size and not 0 <= bucket.min() <= bucket.max() < 1 << ngrams.BITS):
             return False
-    return found["intercept"].ndim == 1
+    return tensors["intercept"].ndim == 1
 
 
 def fit(
@@ -182,7 +185,7 @@ def fit(
     codes: Codes,
     weights: Floats,
     dev: tuple[Sequence[form.Dialogue], Codes],
-    told: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Tfidf, list[dict[str, float]]]:
     """Train a baseline by multinomial logistic regression, with the penalty that does best on the development part.
 
@@ -191,7 +194,7 @@ def fit(
         codes: shape (n,), their labels.
         weights: shape (q,), what an example of each label weighs.
         dev: the dialogues and labels of the development part.
-        told: hears how many penalties are done, of how many.
+        progress: hears how many penalties are done, of how many.
 
     Returns:
         The model, and what each penalty came to.
@@ -219,20 +222,20 @@ def fit(
             linear.fit(matrix, codes)
         model = Tfidf(fields, *_weights(linear, fields, len(weights)))
         tried.append((standing(model.logits(dev[0]), dev[1]), model))
-        if told is not None:
-            told(len(tried), len(STRENGTHS))
-    history = [{"C": c, **found._asdict()} for c, (found, _) in zip(STRENGTHS, tried, strict=True)]
-    return max(tried, key=lambda one: one[0])[1], history
+        if progress is not None:
+            progress(len(tried), len(STRENGTHS))
+    history = [{"C": c, **figures._asdict()} for c, (figures, _) in zip(STRENGTHS, tried, strict=True)]
+    return max(tried, key=lambda trial: trial[0])[1], history
 
 
 def _weights(linear: LogisticRegression, fields: tuple[Field, ...], labels: int) -> tuple[tuple[Weights, ...], Weights]:
     """Return coefficients per field and intercepts for all labels, also those without an example."""
-    seen, slopes, constants = linear.classes_, linear.coef_, linear.intercept_
-    if len(seen) == 2:  # one row serves two labels: the first has logit 0
+    classes, slopes, constants = linear.classes_, linear.coef_, linear.intercept_
+    if len(classes) == 2:  # one row serves two labels: the first has logit 0
         slopes, constants = np.vstack([np.zeros_like(slopes), slopes]), np.append(0.0, constants)
     coefficient = np.zeros((slopes.shape[1], labels), dtype=np.float32)
-    coefficient[:, seen] = slopes.T
+    coefficient[:, classes] = slopes.T
     intercept = np.full(labels, NEVER, dtype=np.float32)
-    intercept[seen] = constants
+    intercept[classes] = constants
     split = np.cumsum([len(field.bucket) for field in fields])[:-1]
     return tuple(np.ascontiguousarray(block) for block in np.split(coefficient, split)), intercept

@@ -95,15 +95,15 @@ class Book:
     `plain` says whether the layout's own columns are enough.
     """
 
-    def __init__(self, benchmark: Benchmark, words: Words, shown: frozenset[str] | None = None) -> None:
+    def __init__(self, benchmark: Benchmark, words: Words, open_samples: frozenset[str] | None = None) -> None:
         """Take a run.
 
         Args:
             benchmark: whose replies were rated.
             words: what was said of them.
-            shown: the samples whose replies and reasons may be passed on; None for all.
+            open_samples: the samples whose replies and reasons may be passed on; None for all.
         """
-        self.benchmark, self.words, self._shown = benchmark, words, shown
+        self.benchmark, self.words, self._shown = benchmark, words, open_samples
         criteria = benchmark.rubric.criteria
         self.plain = len(criteria) == 1 and all(isinstance(value, int) for value in criteria[0].values)
         self._criteria = {criterion.name: criterion for criterion in criteria}

@@ -87,7 +87,7 @@ def write(
         folder.parquet(part.file, rows)
         parts.append(part)
     parts.sort(key=lambda part: part.file)
-    folder.written.sort(key=lambda written: written.file)
+    folder.written.sort(key=lambda record: record.file)
     rated = contents.rated
     folder.json("metadata/export_summary.json", metadata.summary(parts, rated.left_out, benchmark, manifest, hidden))
     folder.json("metadata/normalization.json", metadata.normalization(contents.placed, contents.labels, contents.book))
@@ -98,7 +98,7 @@ def write(
     return hidden
 
 
-def _contents(store: Store, benchmark: Benchmark, shown: frozenset[str] | None) -> Contents:
+def _contents(store: Store, benchmark: Benchmark, open_ids: frozenset[str] | None) -> Contents:
     placed = place(store, benchmark)
     if not placed:
         raise UsageError(f"{store.folder}: no replies to {benchmark.name} in this run, so there is nothing to export")
@@ -106,7 +106,7 @@ def _contents(store: Store, benchmark: Benchmark, shown: frozenset[str] | None) 
     by_row = rated.labels()
     labels = {p.response_id: p.sample.tags.get(benchmark.protocol or "category") for p in placed}
     labels |= {p.response_id: by_row[p.reply.id] for p in placed if p.reply.id in by_row}
-    return Contents(Book(benchmark, Words(store, benchmark.name), shown), placed, labels, rated)
+    return Contents(Book(benchmark, Words(store, benchmark.name), open_ids), placed, labels, rated)
 
 
 def _tables(contents: Contents) -> Iterator[Table]:
@@ -145,10 +145,10 @@ def _judged(contents: Contents, judge: str, name: str) -> Iterator[Table]:
         raw, merged = judged(contents.book, pairs, contents.rated.judges[judge])
         if merged.is_empty():
             continue
-        where = f"{name}/{split}/{contents.files[model]}.parquet"
+        stem = f"{name}/{split}/{contents.files[model]}.parquet"
         yield (
             Part.of(
-                f"evaluations/llm_raw/{where}",
+                f"evaluations/llm_raw/{stem}",
                 f"llm_raw_evaluations_{config}",
                 split,
                 "evaluation_id",
@@ -159,7 +159,7 @@ def _judged(contents: Contents, judge: str, name: str) -> Iterator[Table]:
         )
         yield (
             Part.of(
-                f"evaluations/llm_merged/{where}", f"llm_merged_evaluations_{config}", split, "evaluation_id", merged
+                f"evaluations/llm_merged/{stem}", f"llm_merged_evaluations_{config}", split, "evaluation_id", merged
             ),
             merged,
         )
@@ -173,7 +173,7 @@ def _reviewed(contents: Contents) -> Iterator[Table]:
         return
     items = {p.example_id for members in sets.values() for p in members}
     rivals = dict(_grouped([p for p in contents.placed if p.example_id in items], lambda p: p.example_id))
-    replies = [p for some in rivals.values() for p in some]
+    replies = [p for group in rivals.values() for p in group]
     judges = {
         judge: Judge(
             runs, rated.raw_name(judge),

@@ -26,20 +26,20 @@ def file_names(names: Iterable[str]) -> dict[str, str]:
 
     Names that would be the same then, in a config's spelling too, get part of their hash.
     """
-    known = sorted(set(names))
-    plain = {name: _UNSAFE.sub("_", name).lstrip("._-")[:_LONGEST] or "unnamed" for name in known}
-    taken = Counter(config_name(safe).casefold() for safe in plain.values())
+    distinct = sorted(set(names))
+    plain = {name: _UNSAFE.sub("_", name).lstrip("._-")[:_LONGEST] or "unnamed" for name in distinct}
+    uses = Counter(config_name(safe).casefold() for safe in plain.values())
     return {
-        name: safe if taken[config_name(safe).casefold()] == 1 else f"{safe}_{_short_hash(name)}"
+        name: safe if uses[config_name(safe).casefold()] == 1 else f"{safe}_{_short_hash(name)}"
         for name, safe in plain.items()
     }
 
 
 def pseudonyms(people: Iterable[str]) -> dict[str, str]:
     """Call people H1, H2, … in the order of their names; who is called so already keeps that name."""
-    known = sorted(set(people))
-    free = (name for number in count(1) if (name := f"H{number}") not in known)
-    return {person: person if _ANONYMOUS.fullmatch(person) else next(free) for person in known}
+    persons = sorted(set(people))
+    free = (name for number in count(1) if (name := f"H{number}") not in persons)
+    return {person: person if _ANONYMOUS.fullmatch(person) else next(free) for person in persons}
 
 
 def file_only(source: object) -> str | None:

@@ -100,16 +100,16 @@ def place(store: Store, benchmark: Benchmark) -> list[Placed]:
 def _replies(store: Store, benchmark: str) -> Iterator[Reply]:
     """Return the replies to samples that are here, without what is long."""
     samples = set(store.sample_ids(benchmark))
-    once: dict[str, str] = {}  # names and files that many replies share
+    shared: dict[str, str] = {}  # names and files that many replies share
     for reply in store.replies(benchmark):
         if reply.sample in samples:
-            told = {
-                name: once.setdefault(value, value) if isinstance(value, str) else value
+            provenance = {
+                name: shared.setdefault(value, value) if isinstance(value, str) else value
                 for name, value in reply.provenance.items()
                 if name in _TOLD
             }
-            model, sample = (once.setdefault(name, name) for name in (reply.model, reply.sample))
-            yield Reply(reply.id, sample, model, reply.run, reply.status, usage=reply.usage, provenance=told)
+            model, sample = (shared.setdefault(name, name) for name in (reply.model, reply.sample))
+            yield Reply(reply.id, sample, model, reply.run, reply.status, usage=reply.usage, provenance=provenance)
 
 
 def _occurrences(replies: Iterable[Reply]) -> Iterator[tuple[Reply, int]]:

@@ -46,15 +46,15 @@ def choice(text: str, letters: str) -> str | None:
         text: what the model wrote; its marked thinking does not count.
         letters: the options that there are, `ABCD`.
     """
-    told = unlined(after_thinking(text))
-    found = objects(told)
-    if any(each.value is None and _names_one(told[each.start : each.end]) for each in found):
+    answer = unlined(after_thinking(text))
+    parts = objects(answer)
+    if any(part.value is None and _names_one(answer[part.start : part.end]) for part in parts):
         return None
-    written = [each.value for each in found if each.value is not None and {*KEYS} & each.value.keys()]
-    rest = without(told, found)
-    if not written:
+    values = [part.value for part in parts if part.value is not None and {*KEYS} & part.value.keys()]
+    rest = without(answer, parts)
+    if not values:
         return lone_letter(rest, letters)
-    return _one({*map(_chosen, written), *stated(rest)}, letters)
+    return _one({*map(_chosen, values), *stated(rest)}, letters)
 
 
 def lone_letter(text: str, letters: str, shown: Shown = NOTHING) -> str | None:
@@ -69,9 +69,9 @@ def lone_letter(text: str, letters: str, shown: Shown = NOTHING) -> str | None:
         shown: what stood before the model; a line of it is not the model's own.
     """
     for step in (stated(text, shown), _alone(unquoted(text), shown)):
-        found = {letter for letter in step if letter in letters}
-        if found:
-            return _one(found, letters)
+        named = {letter for letter in step if letter in letters}
+        if named:
+            return _one(named, letters)
     return None
 
 
@@ -79,16 +79,16 @@ def stated(text: str, shown: Shown = NOTHING) -> Iterator[str]:
     """Yield the letter of each line `answer: X`; it may stand in the line below."""
     waiting = ""
     for line in unquoted(text).splitlines():
-        told = _ANSWER.match(line)
-        letter = _LETTER.match(line, told.end()) if told else _LETTER.match(line) if waiting else None
+        match = _ANSWER.match(line)
+        letter = _LETTER.match(line, match.end()) if match else _LETTER.match(line) if waiting else None
         if letter and not shown.says_beside(letter[1], waiting or line[: letter.start(1)], line[letter.end(1) :]):
             yield letter[1]
         if line.strip():
-            waiting = line if told and not letter and not line[told.end() :].strip(" \t*_") else ""
+            waiting = line if match and not letter and not line[match.end() :].strip(" \t*_") else ""
 
 
-def _one(found: set[str | None] | set[str], letters: str) -> str | None:
-    letter = next(iter(found)) if len(found) == 1 else None
+def _one(named: set[str | None] | set[str], letters: str) -> str | None:
+    letter = next(iter(named)) if len(named) == 1 else None
     return letter if letter and letter in letters else None
 
 
@@ -97,8 +97,8 @@ def _names_one(text: str) -> bool:
 
 
 def _chosen(value: dict[str, Any]) -> str | None:
-    told = next((value[key] for key in KEYS if key in value), None)
-    letter = _OPTION.fullmatch(told) if isinstance(told, str) and DOUBLED not in value else None
+    answer = next((value[key] for key in KEYS if key in value), None)
+    letter = _OPTION.fullmatch(answer) if isinstance(answer, str) and DOUBLED not in value else None
     return letter[1].upper() if letter else None
 
 

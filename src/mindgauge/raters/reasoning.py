@@ -20,18 +20,18 @@ in_chinese = cache(chinese)
 """Of prompts, which are few."""
 
 
-def reasoning(found: verdict.Verdict, criterion: Criterion, *, asked_in_chinese: bool | None) -> dict[str, Any]:
+def reasoning(judged: verdict.Verdict, criterion: Criterion, *, asked_in_chinese: bool | None) -> dict[str, Any]:
     """Return what a verdict says beside its value, what follows from its checks, and whether it changed the language."""
-    told: dict[str, Any] = {"problem": found.problem, "said": found.said, "checks": found.checks}
-    if criterion.checks and found.checks:
-        read = {name: _YES_OR_NO.get(answer.strip().casefold()) for name, answer in found.checks.items()}
-        told["implied"] = criterion.implied({name: answer for name, answer in read.items() if answer is not None})
-    answered = chinese(found.rationale)
+    details: dict[str, Any] = {"problem": judged.problem, "said": judged.said, "checks": judged.checks}
+    if criterion.checks and judged.checks:
+        read = {name: _YES_OR_NO.get(answer.strip().casefold()) for name, answer in judged.checks.items()}
+        details["implied"] = criterion.implied({name: answer for name, answer in read.items() if answer is not None})
+    answered = chinese(judged.rationale)
     if None not in (answered, asked_in_chinese) and answered != asked_in_chinese:
-        told["answered_in"] = "Chinese" if answered else "another language"
-    if found.uncertain:
-        told["uncertain"] = True
-    return {name: value for name, value in told.items() if value not in ("", {}, None)}
+        details["answered_in"] = "Chinese" if answered else "another language"
+    if judged.uncertain:
+        details["uncertain"] = True
+    return {name: value for name, value in details.items() if value not in ("", {}, None)}
 
 
 def miscounted(

@@ -40,20 +40,20 @@ def option(text: str, criterion: Criterion) -> Value | None:
 
 def number(text: str) -> float | None:
     """Read a text's only number, with its sign; None where there is none or more than one."""
-    found = _NUMBER.findall(text)
-    return float(found[0].replace("−", "-")) if len(found) == 1 else None
+    numbers = _NUMBER.findall(text)
+    return float(numbers[0].replace("−", "-")) if len(numbers) == 1 else None
 
 
 def refusal(text: str) -> str:
     """Return the words with which a text declines; empty if it does not. English and Chinese, the first 400 characters."""
-    found = _REFUSAL.search(text[:400])
-    return found[0] if found else ""
+    match = _REFUSAL.search(text[:400])
+    return match[0] if match else ""
 
 
 def outside_help(text: str) -> str:
     """Return the words with which a reply names help from other people; empty if it names none."""
-    found = _OUTSIDE_HELP.search(text)
-    return found[0] if found else ""
+    match = _OUTSIDE_HELP.search(text)
+    return match[0] if match else ""
 
 
 def yes_or_no(name: str) -> Criterion:
@@ -73,21 +73,21 @@ class Rule(msgspec.Struct, frozen=True):
         if reply.status is not Status.OK:
             return Rating(reply.id, self.criterion, self.name, RaterKind.RULE, 0, reply.status, instrument=self.name)
         try:
-            found = self._find(reply.text)
+            words = self._find(reply.text)
         except Exception as error:  # noqa: BLE001 - a fault of ours, whatever it is
             return Rating(
                 reply.id, self.criterion, self.name, RaterKind.RULE, 0, Status.UNPARSABLE,
                 instrument=self.name, provenance={"problem": unread_because(error)},
             )  # fmt: skip
         return Rating(
-            reply.id, self.criterion, self.name, RaterKind.RULE, 0, Status.OK, "yes" if found else "no",
-            evidence=(Evidence(found, found=True),) if found else (), instrument=self.name,
+            reply.id, self.criterion, self.name, RaterKind.RULE, 0, Status.OK, "yes" if words else "no",
+            evidence=(Evidence(words, found=True),) if words else (), instrument=self.name,
         )  # fmt: skip
 
     def _find(self, text: str) -> str:
         if self.pattern is not None:
-            found = self.pattern.search(text)
-            return found[0] if found else ""
+            match = self.pattern.search(text)
+            return match[0] if match else ""
         return _RULES[self.criterion](text)
 
 

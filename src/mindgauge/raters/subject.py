@@ -80,7 +80,7 @@ class Subject(NamedTuple):
         reply: Reply,
         nonces: Nonces,
         room: int | None,
-        taken: Callable[[Subject], int],
+        cost: Callable[[Subject], int],
     ) -> Subject:
         """Write a turn of a dialogue with what is before it, or a whole dialogue, as far as there is room.
 
@@ -90,16 +90,16 @@ class Subject(NamedTuple):
             reply: that turn; its provenance says what is rated at once.
             nonces: draws the fences' nonces.
             room: tokens that a question may have; None if unknown.
-            taken: tokens that a question about an empty dialogue would have.
+            cost: tokens that a question about an empty dialogue would have.
         """
-        said = (*sample.messages, Message("assistant", reply.text))
+        turns = (*sample.messages, Message("assistant", reply.text))
         if reply.provenance["unit"] == Unit.DIALOGUE:
-            instrument, dialogue, replied = instrument.of_dialogues, said, ""
-            rated = [place for place, message in enumerate(said) if message.role == "assistant"]
+            instrument, dialogue, replied = instrument.of_dialogues, turns, ""
+            rated = [place for place, message in enumerate(turns) if message.role == "assistant"]
         else:
             dialogue, replied, rated = sample.messages, reply.text, [len(sample.messages)]
         if room is None:
             return cls.of(sample, instrument, dialogue, replied, nonces)
         bare = cls.of(sample, instrument, (), "", nonces)
-        fitting = window(said, room - taken(bare), lambda message: size(transcript((message,), bare.nonces[0])), rated)
+        fitting = window(turns, room - cost(bare), lambda message: size(transcript((message,), bare.nonces[0])), rated)
         return cls.of(sample, instrument, dialogue, replied, nonces, fitting)

@@ -25,16 +25,16 @@ def first(criteria: Sequence[Criterion]) -> str:
 
 
 def _criterion_fault(criterion: Criterion) -> str:
-    where = f"criterion {criterion.name!r}"
+    name = f"criterion {criterion.name!r}"
     if len(criterion.levels) < 2:
-        return f"{where} needs at least two levels, it has {len(criterion.levels)}"
+        return f"{name} needs at least two levels, it has {len(criterion.levels)}"
     aliases = [alias for level in criterion.levels for alias in level.aliases]
     spellings = [str(spelling).casefold() for spelling in (*criterion.choices, *aliases)]
     if _repeated(spellings):
-        return f"{where}: level or alias {_repeated(spellings)!r} stands there twice"
+        return f"{name}: level or alias {_repeated(spellings)!r} stands there twice"
     looked_for = (_numbering_fault, _wording_fault, _order_fault, _chain_fault, _unsafe_fault)
     fault = next(filter(None, (look(criterion) for look in looked_for)), "")
-    return f"{where}{fault}" if fault else ""
+    return f"{name}{fault}" if fault else ""
 
 
 def _numbering_fault(criterion: Criterion) -> str:
@@ -106,8 +106,8 @@ def _reach_fault(criterion: Criterion, names: list[str]) -> str:
     mute = next((check.name for check in criterion.checks if not check.ask), "")
     if mute:
         return f": check {mute!r} has no question (ask.en = …)"
-    told = [dict(zip(names, answers, strict=True)) for answers in product((False, True), repeat=len(names))]
-    reached = {criterion.implied(answers) for answers in told}
+    cases = [dict(zip(names, answers, strict=True)) for answers in product((False, True), repeat=len(names))]
+    reached = {criterion.implied(answers) for answers in cases}
     if None in reached:
         return ": some answers to its checks lead to no level"
     lost = next((str(value) for value in criterion.values if value not in reached), "")

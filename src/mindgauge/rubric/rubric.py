@@ -61,8 +61,8 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def on(self, tags: Mapping[str, str]) -> Rubric:
         """Return the criteria that are about a sample with these tags, with the levels that it offers; perhaps none."""
-        kept = (criterion.offered(tags) for criterion in self.criteria if criterion.about(tags))
-        return msgspec.structs.replace(self, criteria=tuple(kept))
+        offered = (criterion.offered(tags) for criterion in self.criteria if criterion.about(tags))
+        return msgspec.structs.replace(self, criteria=tuple(offered))
 
     def render(self, language: str, method: Method = Method.RULE) -> str:
         """Write the rubric as Markdown, for a prompt: as much of it as a method of judging shows."""
@@ -95,21 +95,21 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return rubric
 
     @classmethod
-    def kept(cls, path: Path, by: str = "the command that made the run") -> Rubric:
+    def kept(cls, path: Path, command: str = "the command that made the run") -> Rubric:
         """Read a rubric that stands in a run beside its ratings, with the checksum that it was written with.
 
         Args:
             path: its file.
-            by: what writes it again where it is gone.
+            command: what writes it again where it is gone.
 
         Raises:
             UsageError: it is gone, or not as it was written.
             RubricError: it cannot be read.
         """
         try:
-            sealed.read(path, f"remove {path}, {by} then writes it again")
+            sealed.read(path, f"remove {path}, {command} then writes it again")
         except FileNotFoundError as error:
-            raise UsageError(f"{path}: missing; {by} writes it again") from error
+            raise UsageError(f"{path}: missing; {command} writes it again") from error
         return cls.load(path)
 
 
@@ -117,8 +117,8 @@ def _under(criterion: Criterion, protocol: str, rubric: str) -> Criterion:
     if not criterion.protocols:
         return criterion
     if protocol not in criterion.protocols:
-        known = ", ".join(criterion.protocols)
-        raise RubricError(f"{rubric}: criterion {criterion.name!r} has no protocol {protocol!r} (it has {known})")
+        protocols = ", ".join(criterion.protocols)
+        raise RubricError(f"{rubric}: criterion {criterion.name!r} has no protocol {protocol!r} (it has {protocols})")
     levels = tuple(
         msgspec.structs.replace(level, text=text)
         for level, text in zip(criterion.levels, criterion.protocols[protocol], strict=True)

@@ -48,8 +48,8 @@ class Table(NamedTuple):
 
     def summed(self, values: Values) -> tuple[Any, ...]:
         """Return a row: values as the table keeps them, and their checksum."""
-        kept = self.stored(values)
-        return *kept, self._checksum(kept)
+        stored = self.stored(values)
+        return *stored, self._checksum(stored)
 
     def holds(self, row: Values) -> bool:
         """Say whether a row's checksum is that of its values."""
@@ -121,7 +121,7 @@ def _insertion(table: str, columns: int, *, anew: bool) -> str:
 def change(db: sqlite3.Connection, table: str, key: Mapping[str, object], values: Mapping[str, object]) -> None:
     """Set columns of the row that has a key, if there is one, in the open transaction."""
     names = tables()[table].names
-    where = " AND ".join(f"{name} = ?" for name in key)
-    row = db.execute(f"SELECT * FROM {table} WHERE {where}", tuple(key.values())).fetchone()  # noqa: S608 - names of ours
+    condition = " AND ".join(f"{name} = ?" for name in key)
+    row = db.execute(f"SELECT * FROM {table} WHERE {condition}", tuple(key.values())).fetchone()  # noqa: S608 - names of ours
     if row is not None:
         put(db, table, [tuple({**dict(zip(names, row[:-1], strict=True)), **values}.values())])

@@ -114,7 +114,7 @@ def originals(items: Sequence[Item]) -> list[Reply]:
     alike: dict[str, list[Item]] = {}
     for item in items:
         alike.setdefault(digest(item.sample.cluster, item.known), []).append(item)
-    found = []
+    replies = []
     for item in items:
         both = alike[digest(item.sample.cluster, item.known)] if item.known else []
         english = [other for other in both if other.language == "en"]
@@ -122,5 +122,5 @@ def originals(items: Sequence[Item]) -> list[Reply]:
         if len(both) == 2 and len(english) == 1 and item.language != "en":
             mark = {"counterpart": english[0].reply.id}
         provenance = {**item.reply.provenance, MARK: mark}
-        found.append(msgspec.structs.replace(item.reply, provenance=provenance))
-    return found
+        replies.append(msgspec.structs.replace(item.reply, provenance=provenance))
+    return replies

@@ -31,8 +31,8 @@ _LEAD = 3
 
 def verbosity(item: Item, _: Setting) -> Iterator[Version]:
     """Say every sentence twice: longer, and nothing more in it."""
-    again = worded(wording.AGAIN, item.language)
-    doubled = [part for sentence in split(item.reply.text) for part in (sentence, again, sentence)]
+    bridge = worded(wording.AGAIN, item.language)
+    doubled = [part for sentence in split(item.reply.text) for part in (sentence, bridge, sentence)]
     yield Version.replied(item, TWICE, join(doubled))
 
 

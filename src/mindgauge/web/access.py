@@ -70,21 +70,21 @@ class Guesses:
             HTTPException: 429, with the seconds to wait.
         """
         with self._lock:
-            over = _after(self._spent.get(_who(request, visitor)), self.refill) - self.burst + 1
-            wait = over / self.refill
+            excess = _after(self._spent.get(_who(request, visitor)), self.refill) - self.burst + 1
+            wait = excess / self.refill
             if visitor is None:
-                over = _after(self._all, self.refill * self.together) - self.burst * self.together + 1
-                wait = max(wait, over / (self.refill * self.together))
+                excess = _after(self._all, self.refill * self.together) - self.burst * self.together + 1
+                wait = max(wait, excess / (self.refill * self.together))
         if wait > 0:
             raise HTTPException(429, headers={"Retry-After": str(math.ceil(wait))})
 
     def wrong(self, request: Request, visitor: Visitor | None) -> None:
         """Count a wrong guess."""
-        who = _who(request, visitor)
+        guesser = _who(request, visitor)
         with self._lock:
             now = time.monotonic()
-            self._spent[who] = (_after(self._spent.get(who), self.refill) + 1, now)
-            self._spent.move_to_end(who)
+            self._spent[guesser] = (_after(self._spent.get(guesser), self.refill) + 1, now)
+            self._spent.move_to_end(guesser)
             while len(self._spent) > self.most:
                 self._spent.popitem(last=False)
             if visitor is None:
@@ -93,8 +93,8 @@ class Guesses:
 
 def _after(before: tuple[float, float] | None, refill: float) -> float:
     """Return how many guesses are spent now, of those that were at a time before."""
-    spent, at = before or (0.0, 0.0)
-    return max(0.0, spent - refill * (time.monotonic() - at))
+    spent, since = before or (0.0, 0.0)
+    return max(0.0, spent - refill * (time.monotonic() - since))
 
 
 def _who(request: Request, visitor: Visitor | None) -> str:
@@ -156,10 +156,10 @@ def find_visitor(request: Request) -> Visitor | None:
     Raises:
         DatabaseError: it cannot be read.
     """
-    found: Visitor | None = getattr(request.state, "visitor", None)
+    visitor: Visitor | None = getattr(request.state, "visitor", None)
     secret = request.cookies.get(cookie_name(request), "")
-    if found or not secret:
-        return found
+    if visitor or not secret:
+        return visitor
     annotation: Annotation = request.app.state.annotation
     session = people.find_session(annotation, secret)
     if session is None:
@@ -167,8 +167,8 @@ def find_visitor(request: Request) -> Visitor | None:
     roles = {session.person.role}
     if session.person.role is Role.OWNER and adjudicates(session.person, annotation.people()):
         roles.add(Role.ADJUDICATOR)
-    request.state.visitor = found = Visitor(session.person, session.csrf, session.secret, frozenset(roles))
-    return found
+    request.state.visitor = visitor = Visitor(session.person, session.csrf, session.secret, frozenset(roles))
+    return visitor
 
 
 def _passerby(request: Request) -> Visitor | None:
@@ -206,13 +206,13 @@ async def _ours(request: Request) -> None:
     site = request.headers.get("sec-fetch-site")
     origin = request.headers.get("origin")
     if site is not None:
-        ours = site in {"same-origin", "none"}
+        own = site in {"same-origin", "none"}
     elif origin is not None:
         project = request.app.state.annotation.project
-        ours = _netloc(origin) in {request.headers["host"].lower(), _netloc(project.url)}
+        own = _netloc(origin) in {request.headers["host"].lower(), _netloc(project.url)}
     else:
-        ours = True  # no browser; the forms' own token is asked for besides
-    if not ours:
+        own = True  # no browser; the forms' own token is asked for besides
+    if not own:
         raise HTTPException(403, "form")
 
 
@@ -230,8 +230,8 @@ Ours = Depends(_ours)
 async def _posted(
     request: Request, visitor: Annotated[Visitor, Depends(_inside)], fields: Fields, _: Annotated[None, Ours]
 ) -> Visitor:
-    sent = request.headers.get("x-csrf") or fields.get("csrf", "")
-    if not hmac.compare_digest(sent.encode(), visitor.csrf.encode()):
+    token = request.headers.get("x-csrf") or fields.get("csrf", "")
+    if not hmac.compare_digest(token.encode(), visitor.csrf.encode()):
         raise HTTPException(403, "form")
     return visitor
 
@@ -240,9 +240,9 @@ async def _posted(
 
 
 def _allowed(
-    came: Callable[..., Coroutine[Any, Any, Visitor]], *roles: Role, noticed: bool = True
+    entry: Callable[..., Coroutine[Any, Any, Visitor]], *roles: Role, noticed: bool = True
 ) -> Callable[..., Coroutine[Any, Any, Visitor]]:
-    async def check(visitor: Annotated[Visitor, Depends(came)]) -> Visitor:
+    async def check(visitor: Annotated[Visitor, Depends(entry)]) -> Visitor:
         if visitor.roles.isdisjoint(roles):
             raise HTTPException(403, "part")
         if noticed and not visitor.person.noticed:

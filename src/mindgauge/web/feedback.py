@@ -46,15 +46,15 @@ def feedback(a: Annotation, rubric: Rubric, item: Item, person: Person, language
         person: who labelled it.
         language: of the interface.
     """
-    given = {key: label for key, label in last(a.labels(batch=0), Phase.TRAINING).items() if key[1] == person.id}
-    mine = {criterion: label for (ident, _, criterion), label in given.items() if ident == item.id}
-    if not mine:
+    labels = {key: label for key, label in last(a.labels(batch=0), Phase.TRAINING).items() if key[1] == person.id}
+    own = {criterion: label for (ident, _, criterion), label in labels.items() if ident == item.id}
+    if not own:
         return None
-    lines = [_line(c, item, mine[c.name], language) for c in rubric.criteria if c.name in mine]
-    items = {one.id: one for one in a.items(0)}
-    verdicts = [_same(items[ident].expected, label) for (ident, _, _), label in given.items()]
-    known = [verdict for verdict in verdicts if verdict is not None]
-    return Feedback(lines, sum(known), len(known))
+    lines = [_line(c, item, own[c.name], language) for c in rubric.criteria if c.name in own]
+    items = {other.id: other for other in a.items(0)}
+    verdicts = [_same(items[ident].expected, label) for (ident, _, _), label in labels.items()]
+    levelled = [verdict for verdict in verdicts if verdict is not None]
+    return Feedback(lines, sum(levelled), len(levelled))
 
 
 def _same(expected: dict[str, Value | None], label: Label) -> bool | None:

@@ -40,34 +40,36 @@ class Measured(NamedTuple):
     """Of the whole criterion, then of each label against the rest."""
 
 
-def measured(gate: Gate, least: float) -> list[Measured]:
-    """Read what the gate said of each criterion; `least` is the agreement that it asks for."""
+def measured(gate: Gate, gate_level: float) -> list[Measured]:
+    """Read what the gate said of each criterion; `gate_level` is the agreement that it asks for."""
     figures = msgspec.convert(gate.figures, list[Figure])
-    failed = below(figures, least)
-    found = []
-    for whole in (figure for figure in figures if not figure.label):
-        value = whole.coefficient
+    failed = below(figures, gate_level)
+    rows = []
+    for overall in (figure for figure in figures if not figure.label):
+        value = overall.coefficient
         low, high = (
-            (whole.fleiss_low, whole.fleiss_high) if whole.gated == "fleiss" else (whole.alpha_low, whole.alpha_high)
+            (overall.fleiss_low, overall.fleiss_high)
+            if overall.gated == "fleiss"
+            else (overall.alpha_low, overall.alpha_high)
         )
-        found.append(
+        rows.append(
             Measured(
-                criterion=whole.criterion,
+                criterion=overall.criterion,
                 value=value,
                 low=low,
                 high=high,
-                same=value is None and whole.agreement == 1.0,
-                reached=whole.criterion not in failed,
+                same=value is None and overall.agreement == 1.0,
+                reached=overall.criterion not in failed,
                 strength="" if value is None else strength(value),
-                figures=[figure for figure in figures if figure.criterion == whole.criterion],
+                figures=[figure for figure in figures if figure.criterion == overall.criterion],
             )
         )
-    return found
+    return rows
 
 
-def latest(gates: Sequence[Gate], least: float) -> list[Measured]:
+def latest(gates: Sequence[Gate], gate_level: float) -> list[Measured]:
     """Read what the gate said last; nothing where it has said nothing yet."""
-    return measured(gates[-1], least) if gates else []
+    return measured(gates[-1], gate_level) if gates else []
 
 
 def strength(value: float) -> str:
@@ -118,37 +120,37 @@ def beside(a: Annotation, batch: Batch, person: Person, language: str) -> list[B
     rubric = a.rubric(batch.rubric)
     criteria = {criterion.name: criterion for criterion in rubric.criteria}
     numbers = {item.id: number for number, item in enumerate(items, 1)}
-    found: dict[str, list[Compared]] = {}
-    for one in gold(labels, items, annotators, deciding, a.project.policy, rubric):
-        label = labels.get((one.item, person.id, one.criterion))
+    by_criterion: dict[str, list[Compared]] = {}
+    for value in gold(labels, items, annotators, deciding, a.project.policy, rubric):
+        label = labels.get((value.item, person.id, value.criterion))
         if label is None:
             continue
-        if one.answered in (None, Answered.CANNOT_TELL):
+        if value.answered in (None, Answered.CANNOT_TELL):
             state = "open"
         else:
-            state = "same" if label.given == one.given else "differs"
+            state = "same" if label.given == value.given else "differs"
         row = Compared(
-            numbers[one.item],
-            one.item,
-            said(criteria[one.criterion], label, language),
-            _gold(criteria[one.criterion], one, language),
+            numbers[value.item],
+            value.item,
+            said(criteria[value.criterion], label, language),
+            _gold(criteria[value.criterion], value, language),
             state,
         )
-        found.setdefault(one.criterion, []).append(row)
-    return [Beside(criterion, rows) for criterion, rows in found.items()]
+        by_criterion.setdefault(value.criterion, []).append(row)
+    return [Beside(criterion, rows) for criterion, rows in by_criterion.items()]
 
 
 def trained(a: Annotation, person: Person) -> tuple[int, int]:
     """Return in how many answers of the training a person chose the anchor's level, and how many they gave."""
     labels = [label for label in a.labels(batch=0) if label.person == person.id]
     number = next((batch.rubric for batch in a.batches() if batch.number == 0), None)
-    found = with_anchors(labels, a.items(0), a.rubric(number), resamples=1) if labels else []  # no interval is shown
-    return sum(round(one.right * one.n) for one in found), sum(one.n for one in found)
+    figures = with_anchors(labels, a.items(0), a.rubric(number), resamples=1) if labels else []  # no interval is shown
+    return sum(round(figure.right * figure.n) for figure in figures), sum(figure.n for figure in figures)
 
 
-def _gold(criterion: Criterion, one: Gold, language: str) -> str:
-    if one.answered is None:
-        return words(language)["standing"]["tie" if one.votes else "no_label"]
-    if one.answered is Answered.OK:
-        return called(criterion, one.value, language)
-    return words(language)["item"][one.answered]
+def _gold(criterion: Criterion, value: Gold, language: str) -> str:
+    if value.answered is None:
+        return words(language)["standing"]["tie" if value.votes else "no_label"]
+    if value.answered is Answered.OK:
+        return called(criterion, value.value, language)
+    return words(language)["item"][value.answered]

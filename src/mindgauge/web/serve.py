@@ -39,28 +39,28 @@ def listen(host: str, port: int) -> socket.socket:
     except socket.gaierror as error:
         raise UsageError(f"--host {host}: there is no such address") from error
     except OSError as error:
-        why = {
+        reason = {
             errno.EADDRINUSE: f"port {port} is taken; stop what runs there, or choose another with --port",
             errno.EADDRNOTAVAIL: f"{host} is no address of this machine; leave --host out to serve it here alone",
             errno.EACCES: f"port {port} needs special rights; choose one above 1023 with --port",
         }.get(error.errno or 0, f"cannot listen there ({error.strerror})")
-        raise UsageError(why) from error
+        raise UsageError(reason) from error
 
 
-def serve(annotation: Annotation, taken: socket.socket, host: str, ready: Callable[[], None]) -> None:
+def serve(annotation: Annotation, listener: socket.socket, host: str, ready: Callable[[], None]) -> None:
     """Serve a project until Ctrl-C.
 
     Standard error gets one line per request: time, method, route, status, milliseconds; never a text, a name or an id.
 
     Args:
         annotation: the opened project.
-        taken: from `listen`.
+        listener: from `listen`.
         host: as it was given to `listen`.
         ready: called once requests are answered.
     """
     Connection.most = most()
     config = uvicorn.Config(
-        create_app(annotation, host, taken.getsockname()[1]),
+        create_app(annotation, host, listener.getsockname()[1]),
         http=Connection,
         backlog=AT_ONCE,
         log_config=None,
@@ -72,8 +72,8 @@ def serve(annotation: Annotation, taken: socket.socket, host: str, ready: Callab
         ws="none",
         timeout_graceful_shutdown=_WAIT,
     )
-    with taken, lines(), suppress(KeyboardInterrupt):  # which uvicorn raises when it has ended in good order
-        _Server(config, ready).run([taken])
+    with listener, lines(), suppress(KeyboardInterrupt):  # which uvicorn raises when it has ended in good order
+        _Server(config, ready).run([listener])
 
 
 class _Server(uvicorn.Server):

@@ -31,8 +31,8 @@ class _Line(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         if not record.name.startswith(_OURS):
             error = record.exc_info[1] if record.exc_info else None
-            told = f"{record.levelname.lower()} of {record.name}" + (f": {described(error)}" if error else "")
-            record = logging.LogRecord(record.name, record.levelno, "", 0, told, None, None)
+            message = f"{record.levelname.lower()} of {record.name}" + (f": {described(error)}" if error else "")
+            record = logging.LogRecord(record.name, record.levelno, "", 0, message, None, None)
         return super().format(record)
 
 
@@ -42,13 +42,13 @@ def lines() -> Iterator[None]:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Line())
     handler.addFilter(lambda record: not record.name.startswith(_POOLS))
-    everything, ours = logging.getLogger(), logging.getLogger(_OURS)
-    before = everything.handlers[:], everything.level, ours.level
-    everything.handlers[:] = [handler]
-    everything.setLevel(_OTHERS)
-    ours.setLevel(logging.INFO)
+    root, own = logging.getLogger(), logging.getLogger(_OURS)
+    before = root.handlers[:], root.level, own.level
+    root.handlers[:] = [handler]
+    root.setLevel(_OTHERS)
+    own.setLevel(logging.INFO)
     try:
         yield
     finally:
-        everything.handlers[:], level, ours.level = before
-        everything.setLevel(level)
+        root.handlers[:], level, own.level = before
+        root.setLevel(level)

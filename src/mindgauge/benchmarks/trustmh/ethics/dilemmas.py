@@ -57,7 +57,7 @@ def with_shuffled(samples: list[Sample]) -> list[Sample]:
 
     The target follows; the tag `places` says where the option at each letter stood as released.
     """
-    return [one for base in samples for one in (base.variant(base.messages), _shuffled(base))]
+    return [sample for base in samples for sample in (base.variant(base.messages), _shuffled(base))]
 
 
 def _shuffled(base: Sample) -> Sample:
@@ -65,18 +65,18 @@ def _shuffled(base: Sample) -> Sample:
     question = Question(text, tuple(_OPTION.findall(f"A. {options}")), LETTERS.index(str(base.target)))
     places = [*pick(_OTHER_ORDERS, generator(base.id, "order of options").random())]
     drawn = question.ordered(places).sample()
-    told = ",".join(map(str, places))
-    return base.variant(drawn.messages, target=drawn.target, **{ORDER: SHUFFLED, PLACES: told})
+    placing = ",".join(map(str, places))
+    return base.variant(drawn.messages, target=drawn.target, **{ORDER: SHUFFLED, PLACES: placing})
 
 
 def reasoning(reply: str) -> str | None:
     """Return the reasons in a reply's JSON object; None where there is no such object, or two with different reasons."""
-    found = {
-        str(each.value["reasoning"]).strip() if isinstance(each.value["reasoning"], str) else ""
-        for each in objects(after_thinking(reply))
-        if each.value and "reasoning" in each.value
+    reasons = {
+        str(part.value["reasoning"]).strip() if isinstance(part.value["reasoning"], str) else ""
+        for part in objects(after_thinking(reply))
+        if part.value and "reasoning" in part.value
     }
-    return found.pop() or None if len(found) == 1 else None
+    return reasons.pop() or None if len(reasons) == 1 else None
 
 
 CHOICE = Reading(

@@ -19,5 +19,5 @@ def read(data: Path) -> list[Sample]:
         MissingDataError: no file of posts is there.
         DataError: it is broken.
     """
-    found, _ = posts(Files.below(data))
-    return [Sample.of((Message("user", p.text),), target=p.verdict, tags={"language": "en"}) for p in found]
+    dilemmas, _ = posts(Files.below(data))
+    return [Sample.of((Message("user", p.text),), target=p.verdict, tags={"language": "en"}) for p in dilemmas]

@@ -21,8 +21,8 @@ def read(data: Path) -> list[Sample]:
         MissingDataError: no file of requests is there.
         DataError: it is broken.
     """
-    found, _ = questions(Files.below(data))
-    return [_sample(question) for question in found]
+    requests, _ = questions(Files.below(data))
+    return [_sample(question) for question in requests]
 
 
 def _sample(question: Question) -> Sample:

@@ -19,9 +19,9 @@ def read(data: Path) -> list[Sample]:
         MissingDataError: no file of statements is there.
         DataError: it is broken.
     """
-    found, _ = statements(Files.below(data))
+    read_statements, _ = statements(Files.below(data))
     samples = []
-    for statement in found:
-        targets = {f"target.{measure}": "yes" if yes else "no" for measure, yes in statement.people.items()}
+    for statement in read_statements:
+        targets = {f"target.{measure}": "yes" if is_met else "no" for measure, is_met in statement.people.items()}
         samples.append(Sample.of((Message("user", statement.text),), tags={"language": "en", **targets}))
     return samples
