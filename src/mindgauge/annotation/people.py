@@ -1,23 +1,47 @@
-"""How people come in: a personal link, good once, is exchanged for a session. Only hashes of both are kept."""
+"""What people may be called, and how they come in: a personal link, good once, is exchanged for a session.
+
+Only hashes of link and session are kept.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import secrets
 import time
+import unicodedata
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from sqlalchemy import func, insert, select, update
 
 from mindgauge.annotation.records import Person
-from mindgauge.annotation.rows import log, person_of
-from mindgauge.annotation.schema import invitations, people, sessions
+from mindgauge.annotation.schema import invitations, log, people, person_of, sessions
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Row
 
     from mindgauge.annotation.project import Annotation
+
+
+LONGEST_NAME = 80
+RESERVED_NAME = "gold"
+"""What a data set's own labels are called among the raters of a run."""
+
+
+def tidy_name(name: str) -> str:
+    """Return a name as it is kept: composed letters, no blanks at its ends."""
+    return unicodedata.normalize("NFC", name).strip()
+
+
+def readable_name(name: str) -> bool:
+    """Whether a name can be read: 1 to 80 characters, none of them invisible."""
+    return bool(name) and len(name) <= LONGEST_NAME and name.isprintable()
+
+
+def reserved_name(name: str) -> bool:
+    """Whether it is what something else is called."""
+    return name.casefold() == RESERVED_NAME
+
 
 IDLE = 30 * 24 * 3600.0
 """Seconds for which an unused link, or a session that nobody comes back to, stays good."""
@@ -179,11 +203,11 @@ def access(annotation: Annotation) -> dict[str, Access]:
 
     def read(connection: Connection) -> dict[str, Access]:
         idents = connection.execute(select(people.c.id)).scalars().all()
-        invited = {row[0]: row[1] for row in connection.execute(links.group_by(invitations.c.person))}
+        links_made = {row[0]: row[1] for row in connection.execute(links.group_by(invitations.c.person))}
         visits = {row[0]: (row[1], row[2]) for row in connection.execute(joined.group_by(sessions.c.person))}
         browsers = {row[0]: row[1] for row in connection.execute(open_.group_by(sessions.c.person))}
         return {
-            person: Access(invited.get(person), *visits.get(person, (None, None)), browsers.get(person, 0))
+            person: Access(links_made.get(person), *visits.get(person, (None, None)), browsers.get(person, 0))
             for person in idents
         }
 

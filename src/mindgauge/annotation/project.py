@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import msgspec
 from sqlalchemy import func, inspect, select, update
 
-from mindgauge.annotation import location, schema, setup, versions
+from mindgauge.annotation import location, schema, setup
 from mindgauge.annotation.labels import labels_of
 from mindgauge.annotation.records import (
     Comment,
@@ -19,7 +19,7 @@ from mindgauge.annotation.records import (
     Project,
     Role,
 )
-from mindgauge.annotation.rows import items_of, log, people_of, person_of
+from mindgauge.annotation.schema import items_of, log, people_of, person_of
 from mindgauge.errors import UsageError
 from mindgauge.rubric import Rubric
 
@@ -95,7 +95,7 @@ class Annotation:
         except BaseException:
             opened.close()
             raise
-        rubric.write(folder / versions.FILE)
+        rubric.write(folder / setup.RUBRIC_FILE)
         location.write(folder, database)
         return cls(folder, opened)
 
@@ -109,7 +109,7 @@ class Annotation:
         """
         opened = cls(folder, location.read(folder))
         try:
-            versions.take_up(opened.database, folder / versions.FILE, opened.rubric())
+            setup.take_up(opened.database, folder / setup.RUBRIC_FILE, opened.rubric())
         except BaseException:
             opened.close()
             raise
@@ -151,7 +151,7 @@ class Annotation:
 
     def instrument(self, number: int) -> str:
         """Return how ratings name a version."""
-        return versions.instrument(self.rubric(number))
+        return setup.instrument(self.rubric(number))
 
     def people(self) -> list[Person]:
         """Return everybody, in the order in which they were named."""

@@ -15,7 +15,7 @@ from sqlalchemy import func, insert, select, update
 from mindgauge.annotation import agreement, ratings, schema
 from mindgauge.annotation.labels import labels_of, last
 from mindgauge.annotation.records import Item, Phase, Role
-from mindgauge.annotation.rows import items_of, log, people_of
+from mindgauge.annotation.schema import items_of, log, people_of
 from mindgauge.annotation.setup import put_before
 from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.records import encode

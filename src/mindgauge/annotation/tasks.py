@@ -1,15 +1,17 @@
-"""One item before one person in one phase: which there are, and what makes a page an old one."""
+"""One item before one person in one phase: which there are, how many are done, and what makes a page an old one."""
 
 from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 from sqlalchemy import delete, func, insert, select, update
 
 from mindgauge.annotation import rounds, schema
 from mindgauge.annotation.labels import labels_of, last
 from mindgauge.annotation.records import Phase, Role
+from mindgauge.annotation.schema import tasks
 from mindgauge.errors import MindgaugeError
 from mindgauge.records import encode
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     from mindgauge.annotation.project import Annotation
     from mindgauge.annotation.records import Label, Person
+
 
 TOGETHER = (Phase.DISCUSSION, Phase.ADJUDICATION)
 """The phases in which people see what others said."""
@@ -119,11 +122,11 @@ def change(c: Connection, task: Row[Any], **values: object) -> None:
     c.execute(update(schema.tasks).where(*key).values(turn=task.turn + 1, **values))
 
 
-def finish(c: Connection, task: Row[Any], state: str, time: float, seconds: float) -> None:
+def finish(c: Connection, task: Row[Any], state: str, finished_at: float, seconds: float) -> None:
     """Close a task, as the person's latest, and forget its draft."""
     before = schema.tasks.alias()
     count = select(func.coalesce(func.max(before.c.finished), 0) + 1).where(before.c.person == task.person)
-    change(c, task, state=state, at=time, seconds=seconds, finished=count.scalar_subquery())
+    change(c, task, state=state, at=finished_at, seconds=seconds, finished=count.scalar_subquery())
     d = schema.drafts.c
     c.execute(delete(schema.drafts).where(d.person == task.person, d.item == task.item, d.phase == task.phase))
 
@@ -147,3 +150,33 @@ def _open(c: Connection, person: str, batch: int, phase: Phase | None = None) ->
 
 def _rubric_of_training(c: Connection) -> int | None:
     return c.execute(select(schema.batches.c.rubric).where(schema.batches.c.number == 0)).scalar()
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """The items of one person in one phase of a batch."""
+
+    batch: int
+    phase: Phase
+    person: str
+    """Id."""
+    of: int
+    done: int
+    handed_on: int
+
+    @property
+    def left(self) -> int:
+        """Count the items that still wait for them."""
+        return self.of - self.done - self.handed_on
+
+
+def progress(annotation: Annotation) -> list[Progress]:
+    """Count everybody's items, by batch; phases that a batch has not come to are not in it.
+
+    Raises:
+        DatabaseError: it could not be read.
+    """
+    t = tasks.c
+    finished, handed_on = (func.count().filter(t.state == state) for state in ("done", "handed_on"))
+    query = select(t.batch, t.phase, t.person, func.count(), finished, handed_on).group_by(t.batch, t.phase, t.person)
+    rows = annotation.database.read(lambda connection: connection.execute(query.order_by(t.batch)).all())
+    return [Progress(batch, Phase(phase), *rest) for batch, phase, *rest in rows]

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from sqlalchemy import insert, select
 
-from mindgauge.annotation import answers as checked
+from mindgauge.annotation import labels as checked
 from mindgauge.annotation import pace, rounds, schema, tasks
 from mindgauge.annotation.labels import labels_of, last
 from mindgauge.annotation.records import Answered, Phase
-from mindgauge.annotation.rows import log, logged
+from mindgauge.annotation.schema import log, logged
 from mindgauge.annotation.tasks import StaleError
 from mindgauge.records import Value, digest, encode
 

@@ -17,7 +17,7 @@ from mindgauge.material import Material
 from mindgauge.metrics import Metric
 from mindgauge.prompt import Prompt
 from mindgauge.raters.judge import Instrument, Mode, Way
-from mindgauge.raters.reading import Reading
+from mindgauge.raters.rule import Reading
 from mindgauge.records import Reply, Sample, Status, Value
 from mindgauge.rubric import Criterion, Method, Rubric
 from mindgauge.rubric.composite import Composite, How

@@ -82,11 +82,11 @@ def names() -> list[str]:
 def broken(name: str = "") -> dict[str, str]:
     """Return the benchmarks of this name, family or suite that cannot be loaded, and why; all if no name is given."""
     name = name.rstrip("/")
-    names = [name, *_members_elsewhere(name)]
+    members = [name, *_members_elsewhere(name)]
     return {
         place: fault
         for place, fault in _known().broken.items()
-        if not name or any(_within(place, member) or _within(member, place) for member in names)
+        if not name or any(_within(place, member) or _within(member, place) for member in members)
     }
 
 

@@ -101,28 +101,28 @@ def separate(train: Sequence[Sample], test: Sequence[Sample]) -> Separated:
     return Separated(apart_from_test, duplicates, related)
 
 
-def unique(part: Part) -> tuple[Part, int, int]:
+def unique(subset: Part) -> tuple[Part, int, int]:
     """Keep one of the samples that have the same text and label; what a repetition belonged to, it still belongs to.
 
     Returns:
         What is kept, how many were taken out, and how many texts remain that carry different labels.
     """
     first: dict[tuple[str, object], int] = {}
-    for row, sample in enumerate(part.samples):
+    for row, sample in enumerate(subset.samples):
         first.setdefault((form.key(sample.messages), sample.target), row)
     texts = Counter(text for text, _ in first)
-    distinct = part.take(np.array(list(first.values()), dtype=np.intp))
-    return distinct, len(part) - len(distinct), sum(count > 1 for count in texts.values())
+    distinct = subset.take(np.array(list(first.values()), dtype=np.intp))
+    return distinct, len(subset) - len(distinct), sum(count > 1 for count in texts.values())
 
 
-def divide(part: Part, shares: Sequence[float], labels: int, seed: int) -> list[Codes]:
+def divide(subset: Part, shares: Sequence[float], labels: int, seed: int) -> list[Codes]:
     """Divide a part by whole groups, each label as near to the shares as the groups allow.
 
     Groups are placed one by one, large ones and those of rare labels first, ties in random order, each where it raises
     χ² = Σ (have - want)² / want over parts and labels the least: the greedy rule of Sechidis et al. 2011, for groups.
 
     Args:
-        part: n samples.
+        subset: n samples.
         shares: of the parts, adding up to 1.
         labels: number of labels, q.
         seed: of the random order.
@@ -130,10 +130,10 @@ def divide(part: Part, shares: Sequence[float], labels: int, seed: int) -> list[
     Returns:
         The rows of each part, ascending.
     """
-    if not len(part):
+    if not len(subset):
         return [np.empty(0, dtype=np.intp) for _ in shares]
-    content = np.zeros((int(part.groups.max()) + 1, labels))
-    np.add.at(content, (part.groups, part.codes), 1.0)
+    content = np.zeros((int(subset.groups.max()) + 1, labels))
+    np.add.at(content, (subset.groups, subset.codes), 1.0)
     total = content.sum(axis=0)
     rarity = (content / np.maximum(total, 1)).max(axis=1)
     order = np.lexsort((np.random.default_rng(seed).random(len(content)), -rarity))
@@ -144,23 +144,23 @@ def divide(part: Part, shares: Sequence[float], labels: int, seed: int) -> list[
         rise = (content[group] * (2 * (filled - want) + content[group]) / want).sum(axis=1)
         place[group] = int(rise.argmin())
         filled[place[group]] += content[group]
-    places = place[part.groups]
+    places = place[subset.groups]
     return [np.flatnonzero(places == i) for i in range(len(shares))]
 
 
-def spread(part: Part, limit: int) -> Part:
+def spread(subset: Part, limit: int) -> Part:
     """Return at most `limit` samples, taken in turn from each label, in the order they stand."""
     counts: Counter[int] = Counter()
     turns = []
-    for row, code in enumerate(part.codes.tolist()):
+    for row, code in enumerate(subset.codes.tolist()):
         counts[code] += 1
         turns.append((counts[code], row))
-    return part.take(np.array(sorted(row for _, row in sorted(turns)[:limit]), dtype=np.intp))
+    return subset.take(np.array(sorted(row for _, row in sorted(turns)[:limit]), dtype=np.intp))
 
 
-def rare(name: str, part: Part, values: Sequence[Value]) -> list[str]:
+def rare(name: str, subset: Part, values: Sequence[Value]) -> list[str]:
     """Say which labels that a part has at all have fewer than two examples there, and which it has not."""
-    counts = part.counts(len(values)).tolist()
+    counts = subset.counts(len(values)).tolist()
     scarce = [f"{value!s} ({count})" for value, count in zip(values, counts, strict=True) if 0 < count < FEWEST]
     absent = [str(value) for value, count in zip(values, counts, strict=True) if not count]
     return [

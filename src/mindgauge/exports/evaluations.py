@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from mindgauge.exports.names import file_only
-from mindgauge.exports.placed import canonical, ident
+from mindgauge.exports.placed import canonical, file_only, ident
+from mindgauge.exports.rated import raw_rater
 from mindgauge.records import Status
 from mindgauge.rubric import Scale
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from mindgauge.benchmark import Benchmark
     from mindgauge.exports.placed import Placed
-    from mindgauge.exports.rated import Words
+    from mindgauge.exports.rated import Pair, Words
     from mindgauge.records import Rating
     from mindgauge.rubric import Criterion
 
@@ -59,7 +59,6 @@ REVIEW: Columns = {
     **MERGED, "review_set": _TEXT, "sampled_from": _TEXT, "sampled_criteria": _TEXT, "n_tied": _WHOLE, "tie_rank": _WHOLE,
 }  # fmt: skip
 Row = dict[str, Any]
-Pair = tuple["Placed", "Rating"]
 _FRAME = 1_000
 """How many rows are Python objects at a time."""
 
@@ -172,11 +171,6 @@ def raw_model(placed: Placed) -> str:
     """Return a model's name as its source, or its server, gave it."""
     origin = placed.reply.provenance
     return str(origin.get("model_raw") or origin.get("model") or placed.reply.model)
-
-
-def raw_rater(rating: Rating) -> Any:
-    """Return a rater's name as its file, or its server, gave it, if either did."""
-    return rating.provenance.get("model_raw") or rating.provenance.get("model")
 
 
 def frame(rows: Iterable[Row], columns: Columns) -> pl.DataFrame:

@@ -9,8 +9,7 @@ import msgspec
 import polars as pl
 
 from mindgauge.exports.evaluations import OUT_OF_RANGE, STATUSES, raw_model
-from mindgauge.exports.names import file_only
-from mindgauge.exports.placed import RULES
+from mindgauge.exports.placed import RULES, file_only
 from mindgauge.manifest import software
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge.exports.evaluations import raw_rater
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.store.failures import damaged
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from mindgauge.benchmark import Benchmark
-    from mindgauge.exports.evaluations import Pair
     from mindgauge.exports.placed import Placed
     from mindgauge.store import Store
 
@@ -48,6 +46,15 @@ SELECT run, at, min(rowid) FROM calls WHERE benchmark = ? AND model = ? AND text
 GROUP BY run, at HAVING count(*) = 1"""
 _TABLED = {RaterKind.MODEL.value, RaterKind.PERSON.value}
 """Who has a table in the layout; rules, classifiers and panels have none."""
+
+
+Pair = tuple["Placed", Rating]
+"""A reply in its place, and what somebody said of it."""
+
+
+def raw_rater(rating: Rating) -> Any:
+    """Return a rater's name as its file, or its server, gave it, if either did."""
+    return rating.provenance.get("model_raw") or rating.provenance.get("model")
 
 
 class Rated:

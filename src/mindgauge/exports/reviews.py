@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from mindgauge.exports.evaluations import merged_row
-from mindgauge.exports.names import file_only
+from mindgauge.exports.placed import file_only
 from mindgauge.records import RaterKind, Rating, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from mindgauge.exports.evaluations import Book, Pair, Row
+    from mindgauge.exports.evaluations import Book, Row
     from mindgauge.exports.placed import Placed
+    from mindgauge.exports.rated import Pair
 
 _Scores = dict[tuple[str, str], list[int | None]]
 _Means = dict[tuple[str, str], float]

@@ -46,8 +46,8 @@ _UNEXPECTED = "half or unexpected JSON"
 class UnreadableError(Exception):
     """There is no completion in an answer; `foreign` where it does not even look like one."""
 
-    def __init__(self, reason: str, *, foreign: bool) -> None:
-        super().__init__(reason)
+    def __init__(self, message: str, *, foreign: bool) -> None:
+        super().__init__(message)
         self.foreign = foreign
 
 

@@ -16,7 +16,7 @@ import msgspec
 from mindgauge.classifiers.form import with_reply
 from mindgauge.classifiers.saved import open_classifier
 from mindgauge.errors import MindgaugeError, UsageError
-from mindgauge.raters.reading import unread_because
+from mindgauge.raters.rule import unread_because
 from mindgauge.records import RaterKind, Rating, Reply, Sample, Status
 
 if TYPE_CHECKING:

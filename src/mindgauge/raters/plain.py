@@ -10,8 +10,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from mindgauge.raters.choice import lone_letter
 from mindgauge.raters.echo import NOTHING, Shown, unquoted
+from mindgauge.raters.rule import lone_letter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,12 +3,15 @@
 A judge may quote a verdict that somebody planted, or think aloud. So what repeats anything that it was shown is no verdict,
 and an answer with two verdicts that differ is not read at all, whichever comes last. A value outside the scale is
 `unparsable`, never the nearest level.
+
+Beside its values a judge may state checks and what follows from them, a total, doubts; and it may change the language.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -18,16 +21,19 @@ from mindgauge.raters import plain, rule
 from mindgauge.raters.echo import NOTHING, unlined
 from mindgauge.raters.notation import DOUBLED
 from mindgauge.raters.objects import CLOSING, HOLE, LONGEST, after_thinking, objects, without
+from mindgauge.raters.quotes import chinese
 from mindgauge.records import Status, Value
 from mindgauge.rubric import Method
+from mindgauge.rubric.order import numbers
 from mindgauge.tables import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from mindgauge.raters.echo import Shown
     from mindgauge.raters.objects import Found
     from mindgauge.rubric import Criterion
+
 
 RATIONALE, QUOTES, CHECKS, UNCERTAIN, VALUE = "rationale", "quotes", "checks", "uncertain", "value"
 YES, NO = "yes", "no"
@@ -280,3 +286,41 @@ def _string(value: object) -> str:
     if value is None or isinstance(value, str):
         return clean(value or "")
     return clean(json.dumps(value, ensure_ascii=False))
+
+
+_YES_OR_NO = {YES: True, "是": True, "true": True, NO: False, "否": False, "false": False}
+
+in_chinese = cache(chinese)
+"""Of prompts, which are few."""
+
+
+def reasoning(judged: Verdict, criterion: Criterion, *, asked_in_chinese: bool | None) -> dict[str, Any]:
+    """Return what a verdict says beside its value, what follows from its checks, and whether it changed the language."""
+    details: dict[str, Any] = {"problem": judged.problem, "said": judged.said, "checks": judged.checks}
+    if criterion.checks and judged.checks:
+        checked = {name: _YES_OR_NO.get(answer.strip().casefold()) for name, answer in judged.checks.items()}
+        details["implied"] = criterion.implied({name: answer for name, answer in checked.items() if answer is not None})
+    answered = chinese(judged.rationale)
+    if None not in (answered, asked_in_chinese) and answered != asked_in_chinese:
+        details["answered_in"] = "Chinese" if answered else "another language"
+    if judged.uncertain:
+        details["uncertain"] = True
+    return {name: value for name, value in details.items() if value not in ("", {}, None)}
+
+
+def miscounted(
+    text: str, criteria: Sequence[Criterion], summed: Collection[str], verdicts: Mapping[str, Verdict]
+) -> dict[str, int]:
+    """Return the total that an answer states, where it is not that of its own values.
+
+    Args:
+        text: of the answer.
+        criteria: that were asked about.
+        summed: names of those that a total is of; where one of them was not asked about, no total is looked at.
+        verdicts: what was read, by criterion. What has no value counts nothing.
+    """
+    parts = [criterion for criterion in criteria if criterion.name in summed]
+    stated = stated_total(text) if parts and len(parts) == len(summed) else None
+    values = [(numbers(criterion), verdicts[criterion.name].value) for criterion in parts]
+    counted = sum(levels[value] for levels, value in values if value is not None)
+    return {} if stated is None or stated == counted else {"stated_total": stated}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mindgauge.errors import UsageError
 from mindgauge.store import rows
 from mindgauge.store.pages import DamagedError, Pages, Row
-from mindgauge.store.schema import SCHEMA_VERSION, Part, usual_parts
+from mindgauge.store.rows import SCHEMA_VERSION, Part, usual_parts
 
 if TYPE_CHECKING:
     import sqlite3

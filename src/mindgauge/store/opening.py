@@ -11,7 +11,7 @@ from mindgauge.errors import UsageError
 from mindgauge.store import locks
 from mindgauge.store.failures import damaged, one_line, salvaged, sound
 from mindgauge.store.pages import latest
-from mindgauge.store.schema import PARTS, SCHEMA, SCHEMA_VERSION, Part, usual_parts
+from mindgauge.store.rows import PARTS, SCHEMA, SCHEMA_VERSION, Part, usual_parts
 from mindgauge.store.soundness import check, known
 
 if TYPE_CHECKING:

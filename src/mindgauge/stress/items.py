@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 _KEPT = ":stress:"
 MARK = "stress"
 """Where a reply's provenance says which version of which reply it is."""
+
+
+class Setting(NamedTuple):
+    """What a version may depend on: the judge's name and the languages of the prompts."""
+
+    judge: str
+    languages: frozenset[str]
 
 
 def store_names(benchmark: str, judge: str) -> tuple[str, str]:

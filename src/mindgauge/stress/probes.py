@@ -14,7 +14,7 @@ from mindgauge.stress.instruments import APART, TOGETHER, Turned
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from mindgauge.stress.items import Item, Version
+    from mindgauge.stress.items import Item, Setting, Version
 
     Rewrite: TypeAlias = "Callable[[Item, Setting], Iterator[Version]]"
 
@@ -24,13 +24,6 @@ ORIGINAL = ""
 ORDER, MODE, LANGUAGE, SELF, REPEAT, INJECTION = (
     "order", "joint or split", "language", "self-preference", "repeat", "injection",
 )  # fmt: skip
-
-
-class Setting(NamedTuple):
-    """What a version may depend on: the judge's name and the languages of the prompts."""
-
-    judge: str
-    languages: frozenset[str]
 
 
 class Contrast(NamedTuple):

@@ -14,8 +14,7 @@ from mindgauge.stress.wording import worded
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mindgauge.stress.items import Item
-    from mindgauge.stress.probes import Setting
+    from mindgauge.stress.items import Item, Setting
 
 TWICE = "said twice"
 LIST, BOLD, HEADINGS = "list", "bold", "headings"

@@ -1,4 +1,4 @@
-"""Who is asking, and may they: sessions, roles, forged forms, and guesses.
+"""Who is asking, with which form, and may they: sessions, roles, forged forms, and guesses.
 
 A route says in its signature whom it answers: `visitor: Annotator` to read, `visitor: PostedAnnotator` to change.
 Nobody in: 401. Not their part: 403. A forged or outdated form: 403. Before the content notice was read: on to it.
@@ -7,6 +7,7 @@ Nobody in: 401. Not their part: 403. A forged or outdated form: 403. Before the 
 import hashlib
 import hmac
 import ipaddress
+import json
 import math
 import threading
 import time
@@ -17,14 +18,52 @@ from urllib.parse import urlsplit
 
 from fastapi import Depends, HTTPException
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, ImmutableMultiDict
 from starlette.requests import Request
 from starlette.responses import Response
 
+from mindgauge import tables
 from mindgauge.annotation import people
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Person, Role
 from mindgauge.annotation.rounds import adjudicates
-from mindgauge.web.forms import Fields
+
+
+async def _fields(request: Request) -> ImmutableMultiDict[str, str]:
+    form: FormData = await request.form(max_files=0)
+    return ImmutableMultiDict(
+        (clean(name), clean(value)) for name, value in form.multi_items() if isinstance(value, str)
+    )
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    if not request.headers.get("content-type", "").startswith("application/json"):
+        raise HTTPException(422)
+    try:
+        body = clean(json.loads(await request.body()))
+    except (ValueError, RecursionError) as error:  # broken bytes and broken JSON are ValueErrors
+        raise HTTPException(422) from error
+    if not isinstance(body, dict):
+        raise HTTPException(422)
+    return body
+
+
+Fields = Annotated[ImmutableMultiDict[str, str], Depends(_fields)]
+"""The fields of a posted form by name; `.get(name, "")` for one, `.getlist(name)` for several. Never a file."""
+Body = Annotated[dict[str, Any], Depends(_body)]
+"""A posted JSON object; its numbers are as JSON has them, and may be larger than expected."""
+
+
+def clean(value: Any) -> Any:
+    """Replace NUL characters and lone surrogates, which no database takes, in all texts of a JSON-like value."""
+    if isinstance(value, str):
+        return tables.clean(value)
+    if isinstance(value, list):
+        return [clean(part) for part in value]
+    if isinstance(value, dict):
+        return {clean(name): clean(part) for name, part in value.items()}
+    return value
+
 
 COOKIE_AGE = 400 * 24 * 3600
 """Seconds that a browser keeps the cookie, the most that browsers allow; the session in it ends earlier if not used."""
@@ -256,14 +295,12 @@ _EVERYBODY = tuple(Role)
 _DISCUSSING = (Role.ANNOTATOR, Role.ADJUDICATOR)
 
 Annotator = Annotated[Visitor, Depends(_allowed(_inside, Role.ANNOTATOR))]
-Adjudicator = Annotated[Visitor, Depends(_allowed(_inside, Role.ADJUDICATOR))]
 Discussant = Annotated[Visitor, Depends(_allowed(_inside, *_DISCUSSING))]
 Owner = Annotated[Visitor, Depends(_allowed(_inside, Role.OWNER, noticed=False))]
 Anyone = Annotated[Visitor, Depends(_allowed(_inside, *_EVERYBODY, noticed=False))]
 """Whoever came in, in any role."""
 
 PostedAnnotator = Annotated[Visitor, Depends(_allowed(_posted, Role.ANNOTATOR))]
-PostedAdjudicator = Annotated[Visitor, Depends(_allowed(_posted, Role.ADJUDICATOR))]
 PostedDiscussant = Annotated[Visitor, Depends(_allowed(_posted, *_DISCUSSING))]
 PostedOwner = Annotated[Visitor, Depends(_allowed(_posted, Role.OWNER, noticed=False))]
 PostedAnyone = Annotated[Visitor, Depends(_allowed(_posted, *_EVERYBODY, noticed=False))]

@@ -12,7 +12,7 @@ from starlette.datastructures import ImmutableMultiDict
 from starlette.exceptions import HTTPException
 
 from mindgauge.annotation import pace
-from mindgauge.annotation.answers import LONGEST_NOTE, NO
+from mindgauge.annotation.labels import LONGEST_NOTE, NO
 from mindgauge.annotation.records import Answer, Answered, Phase
 from mindgauge.raters.quotes import DIALOGUE, REPLY
 from mindgauge.records import Evidence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mindgauge.annotation.labels import last
 from mindgauge.annotation.records import Phase, Role
 from mindgauge.visible import visible
-from mindgauge.web.wording import Worded, called, worded
+from mindgauge.web.words import Worded, called, worded
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -9,11 +9,10 @@ import secrets
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
-from mindgauge.annotation.answers import NO
+from mindgauge.annotation.labels import NO
 from mindgauge.annotation.records import Answered
 from mindgauge.rubric.criterion import Scale
-from mindgauge.web.wording import Worded, called, said, worded
-from mindgauge.web.words import in_words, words
+from mindgauge.web.words import Worded, called, in_words, said, worded, words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.annotation.answers import NO
-from mindgauge.annotation.labels import last
+from mindgauge.annotation.labels import NO, last
 from mindgauge.annotation.records import Answered, Phase
 from mindgauge.rubric.criterion import Scale
-from mindgauge.web.wording import Worded, called, said, worded
-from mindgauge.web.words import in_words, words
+from mindgauge.web.words import Worded, called, in_words, said, worded, words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -10,13 +10,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from mindgauge.annotation import assignment, tasks, work
-from mindgauge.annotation.answers import InvalidAnswerError
+from mindgauge.annotation.labels import InvalidAnswerError
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answer, Answered, Label, Person
 from mindgauge.web import outcome
-from mindgauge.web.access import Discussant, Opened, PostedDiscussant, Visitor
+from mindgauge.web.access import Discussant, Fields, Opened, PostedDiscussant, Visitor
 from mindgauge.web.filled import form, form_id
-from mindgauge.web.forms import Fields
 from mindgauge.web.pages import language, page
 from mindgauge.web.screens import screen
 from mindgauge.web.sides import Sides, own

@@ -9,20 +9,28 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from mindgauge.annotation import assignment, tasks, work
-from mindgauge.annotation.answers import InvalidAnswerError
+from mindgauge.annotation.labels import InvalidAnswerError
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answer, Item, Phase, Role
 from mindgauge.rubric import Rubric
 from mindgauge.web import filled
-from mindgauge.web.access import Annotator, Anyone, Discussant, Opened, PostedAnnotator, PostedDiscussant, Visitor
-from mindgauge.web.feedback import feedback
+from mindgauge.web.access import (
+    Annotator,
+    Anyone,
+    Body,
+    Discussant,
+    Fields,
+    Opened,
+    PostedAnnotator,
+    PostedDiscussant,
+    Visitor,
+)
 from mindgauge.web.filled import Filled, Form
-from mindgauge.web.forms import Body, Fields
 from mindgauge.web.guide import guide
+from mindgauge.web.outcome import feedback
 from mindgauge.web.pages import go_on, language, page
 from mindgauge.web.screens import screen
-from mindgauge.web.wording import called, said
-from mindgauge.web.words import in_words, words
+from mindgauge.web.words import called, in_words, said, words
 
 router = APIRouter()
 

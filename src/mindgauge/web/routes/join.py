@@ -9,8 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Match
 
 from mindgauge.annotation import people
-from mindgauge.web.access import Anyone, Guesses, Opened, Ours, Passerby, PostedAnyone, forget, remember
-from mindgauge.web.forms import Fields
+from mindgauge.web.access import Anyone, Fields, Guesses, Opened, Ours, Passerby, PostedAnyone, forget, remember
 from mindgauge.web.pages import page
 from mindgauge.web.words import LANGUAGES
 

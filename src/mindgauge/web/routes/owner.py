@@ -9,14 +9,13 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from mindgauge.analysis.reliability.planning import needed
-from mindgauge.annotation import names, people, rounds
-from mindgauge.annotation.progress import Progress, progress
+from mindgauge.annotation import people, rounds
 from mindgauge.annotation.project import Annotation, Batch
 from mindgauge.annotation.records import Person, Phase, Role
+from mindgauge.annotation.tasks import Progress, progress
 from mindgauge.errors import UsageError
 from mindgauge.web import outcome
-from mindgauge.web.access import Opened, Owner, PostedOwner, Visitor
-from mindgauge.web.forms import Fields
+from mindgauge.web.access import Fields, Opened, Owner, PostedOwner, Visitor
 from mindgauge.web.pages import page
 from mindgauge.web.security import LOOPBACK
 
@@ -79,12 +78,12 @@ def retire(fields: Fields, annotation: Opened, _: PostedOwner) -> Response:
 @router.post("/owner/add")
 def add(request: Request, fields: Fields, annotation: Opened, visitor: PostedOwner) -> Response:
     """Add somebody, and show their link; annotators only before labelling began."""
-    name, role = names.tidy(fields.get("name", "")), fields.get("role", "")
+    name, role = people.tidy_name(fields.get("name", "")), fields.get("role", "")
     if role not in {Role.ANNOTATOR, Role.ADJUDICATOR}:
         raise HTTPException(422)
-    if not names.readable(name):
-        return _page(request, annotation, visitor, 422, fault="name", typed=name[: names.LONGEST])
-    if names.reserved(name):
+    if not people.readable_name(name):
+        return _page(request, annotation, visitor, 422, fault="name", typed=name[: people.LONGEST_NAME])
+    if people.reserved_name(name):
         return _page(request, annotation, visitor, 422, fault="taken", typed=name)
     try:
         person = annotation.add(Person("", name, Role(role)))
@@ -137,15 +136,13 @@ def _rows(batches: list[Batch], counted: list[Progress]) -> list[Row]:
     rows = []
     for batch in batches:
         own = sorted(
-            (progress for progress in counted if progress.batch == batch.number),
-            key=lambda progress: order.index(progress.phase),
+            (entry for entry in counted if entry.batch == batch.number),
+            key=lambda entry: order.index(entry.phase),
         )
         if batch.phase is not Phase.CLOSED:
-            own = [progress for progress in own if progress.phase is batch.phase]
-        waiting = batch.phase is Phase.LABELLING and not any(progress.done or progress.handed_on for progress in own)
-        rows.append(
-            Row(batch, "waiting" if waiting else batch.phase.value, {progress.person: progress for progress in own})
-        )
+            own = [entry for entry in own if entry.phase is batch.phase]
+        waiting = batch.phase is Phase.LABELLING and not any(entry.done or entry.handed_on for entry in own)
+        rows.append(Row(batch, "waiting" if waiting else batch.phase.value, {entry.person: entry for entry in own}))
     return rows
 
 

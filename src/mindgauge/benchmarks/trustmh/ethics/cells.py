@@ -12,7 +12,7 @@ from mindgauge.benchmarks.trustmh import intervals
 from mindgauge.benchmarks.trustmh.ethics.dilemmas import LETTERS
 from mindgauge.benchmarks.trustmh.released import outputs
 from mindgauge.benchmarks.trustmh.released.ethics import PRINCIPLES, STORED, Stored, stored_in
-from mindgauge.raters.choice import choice
+from mindgauge.raters.rule import choice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from mindgauge.benchmarks.trustmh.released import ethics
 from mindgauge.benchmarks.trustmh.released.files import Files
 from mindgauge.metrics.options import PLACES
-from mindgauge.raters import choice
+from mindgauge.raters import rule
 from mindgauge.raters.objects import after_thinking, objects
-from mindgauge.raters.reading import Reading
+from mindgauge.raters.rule import Reading
 from mindgauge.rubric import Criterion, Level, Scale
 from mindgauge.variants.draws import generator, pick
 from mindgauge.variants.options import Question
@@ -57,7 +57,7 @@ def with_shuffled(samples: list[Sample]) -> list[Sample]:
 
     The target follows; the tag `places` says where the option at each letter stood as released.
     """
-    return [sample for base in samples for sample in (base.variant(base.messages), _shuffled(base))]
+    return [variant for base in samples for variant in (base.variant(base.messages), _shuffled(base))]
 
 
 def _shuffled(base: Sample) -> Sample:
@@ -81,6 +81,6 @@ def reasoning(reply: str) -> str | None:
 
 CHOICE = Reading(
     Criterion("choice", Scale.NOMINAL, tuple(Level(letter, {"en": f"option {letter}"}) for letter in LETTERS)),
-    lambda _, reply: choice.choice(reply, LETTERS),
+    lambda _, reply: rule.choice(reply, LETTERS),
 )
 """The letter of a reply, read by rule."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.raters import notation
 from mindgauge.raters.objects import after_thinking
-from mindgauge.raters.reading import Reading
+from mindgauge.raters.rule import Reading
 from mindgauge.rubric import Criterion, Level, Scale
 
 if TYPE_CHECKING:
