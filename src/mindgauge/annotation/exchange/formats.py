@@ -22,30 +22,30 @@ CSV, PARQUET, LABEL_STUDIO, POTATO = FORMATS = ("csv", "parquet", "label-studio"
 _TABLES = {".csv", ".tsv", ".jsonl", ".ndjson", ".parquet"}
 
 
-def files(content: Content, form: str) -> dict[str, str | pl.DataFrame]:
+def files(content: Content, to: str) -> dict[str, str | pl.DataFrame]:
     """Return the files of an export, name → text or table; history and gold stand beside each format's own."""
-    ending = "parquet" if form == PARQUET else "csv"
+    ending = "parquet" if to == PARQUET else "csv"
     tables = {"history": table.history(content), "gold": table.gold(content)}
-    contents: dict[str, str | pl.DataFrame] = {}
-    if form == LABEL_STUDIO:
-        contents["tasks.json"] = json.dumps(to_label_studio.tasks(content), ensure_ascii=False, indent=2) + "\n"
-        contents["config.xml"] = to_label_studio.configuration(content)
-    elif form == POTATO:
-        contents[to_potato.ANNOTATIONS] = _lines(to_potato.records(content))
-        contents[to_potato.DATA] = _lines(to_potato.items(content))
-        contents[to_potato.CONFIGURATION] = to_potato.configuration(content)
+    found: dict[str, str | pl.DataFrame] = {}
+    if to == LABEL_STUDIO:
+        found["tasks.json"] = json.dumps(to_label_studio.tasks(content), ensure_ascii=False, indent=2) + "\n"
+        found["config.xml"] = to_label_studio.configuration(content)
+    elif to == POTATO:
+        found[to_potato.ANNOTATIONS] = _lines(to_potato.records(content))
+        found[to_potato.DATA] = _lines(to_potato.items(content))
+        found[to_potato.CONFIGURATION] = to_potato.configuration(content)
     else:
         tables = {"ratings": table.ratings(content), **tables}
     for name, rows in tables.items():
-        contents[f"{name}.{ending}"] = rows if form == PARQUET else neutralised(rows)
-    return contents
+        found[f"{name}.{ending}"] = rows if to == PARQUET else neutralised(rows)
+    return found
 
 
 def _lines(rows: Iterable[dict[str, Any]]) -> str:
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
 
 
-def read(path: Path, project: Known, form: str = "") -> tuple[str, list[Entry]]:
+def read(path: Path, known: Known, form: str = "") -> tuple[str, list[Entry]]:
     """Read a file, by its ending and content or as the format that is named; return the format, too.
 
     Raises:
@@ -58,36 +58,36 @@ def read(path: Path, project: Known, form: str = "") -> tuple[str, list[Entry]]:
         raise DataError(f"{path}: no such file")
     suffix = path.suffix.lower()
     if suffix == ".json":
-        recognised, entries = _json(path, project, form)
+        found, entries = _json(path, known, form)
     elif suffix in _TABLES:
-        recognised, entries = _table(path, project, form)
+        found, entries = _table(path, known, form)
     else:
         raise DataError(f"{path}: expected .csv, .tsv, .jsonl, .parquet or .json, found {suffix or 'no ending'}")
     if not entries:
         raise DataError(f"{path}: no labels of people in it")
-    return recognised, entries
+    return found, entries
 
 
-def _json(path: Path, project: Known, form: str) -> tuple[str, list[Entry]]:
+def _json(path: Path, known: Known, form: str) -> tuple[str, list[Entry]]:
     content = read_json(path)
     state = isinstance(content, dict) and from_potato.STATE in content
     if form in {CSV, PARQUET} or (form == POTATO and not state) or (form == LABEL_STUDIO and state):
         raise DataError(f"{path}: not a file of {form}")
     if state:
-        return POTATO, from_potato.state(content, project, path.name, path.parent.name)
-    return LABEL_STUDIO, from_label_studio.read(content, project, path.name)
+        return POTATO, from_potato.state(content, known, path.name, path.parent.name)
+    return LABEL_STUDIO, from_label_studio.read(content, known, path.name)
 
 
-def _table(path: Path, project: Known, form: str) -> tuple[str, list[Entry]]:
+def _table(path: Path, known: Known, form: str) -> tuple[str, list[Entry]]:
     rows = list(read_table(path))
     if not rows:
         raise DataError(f"{path}: no ratings in it (0 rows)")
     lines = path.suffix.lower() in {".jsonl", ".ndjson"}
-    potato = from_potato.is_record(rows[0][1]) if lines else from_potato.is_header(rows[0][1])
-    if form == LABEL_STUDIO or (form == POTATO and not potato):
+    theirs = from_potato.is_record(rows[0][1]) if lines else from_potato.is_header(rows[0][1])
+    if form == LABEL_STUDIO or (form == POTATO and not theirs):
         raise DataError(f"{path}: not a file of {form}")
-    if potato and form in {"", POTATO}:
+    if theirs and form in {"", POTATO}:
         if lines:
-            return POTATO, from_potato.records(rows, project, path.name, path.resolve().parent.name)
-        return POTATO, from_potato.table(rows, project, path.name)
-    return PARQUET if path.suffix.lower() == ".parquet" else CSV, table.read(rows, path, project)
+            return POTATO, from_potato.records(rows, known, path.name, path.resolve().parent.name)
+        return POTATO, from_potato.table(rows, known, path.name)
+    return PARQUET if path.suffix.lower() == ".parquet" else CSV, table.read(rows, path, known)

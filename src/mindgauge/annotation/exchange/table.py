@@ -68,7 +68,7 @@ def ratings(content: Content) -> pl.DataFrame:
                 )
                 for criterion in criteria
             ]  # fmt: skip
-    return _frame(rows, _SCHEMA, (label.value for entry in content.labelled for label in entry.labels))
+    return _frame(rows, _SCHEMA, (label.value for one in content.labelled for label in one.labels))
 
 
 def history(content: Content) -> pl.DataFrame:
@@ -83,15 +83,15 @@ def gold(content: Content) -> pl.DataFrame:
     items = {item.id: item for item in content.items}
     rows = [
         (
-            items[value.item].subject, value.criterion, PEOPLE, RaterKind.GOLD.value, 0, value.status.value,
-            None if value.value is None else str(value.value), str(value.answered or ""), items[value.item].batch,
-            str(value.policy), encode(value.votes).decode(), value.people, "yes" if value.policy == "tie" else "no",
-            content.people[value.by].name if value.by else None, items[value.item].cluster or None,
-            content.systems.get(value.item), value.item,
+            items[one.item].subject, one.criterion, PEOPLE, RaterKind.GOLD.value, 0, one.status.value,
+            None if one.value is None else str(one.value), str(one.answered or ""), items[one.item].batch,
+            str(one.policy), encode(one.votes).decode(), one.people, "yes" if one.policy == "tie" else "no",
+            content.people[one.by].name if one.by else None, items[one.item].cluster or None,
+            content.systems.get(one.item), one.item,
         )
-        for value in content.gold
+        for one in content.gold
     ]  # fmt: skip
-    return _frame(rows, _GOLD, (value.value for value in content.gold))
+    return _frame(rows, _GOLD, (one.value for one in content.gold))
 
 
 def _row(label: Label, item: Item, rater: str, content: Content) -> tuple[Any, ...]:
@@ -117,102 +117,102 @@ def _frame(
     return frame.with_columns(pl.col("value").cast(pl.Float64 if float in kinds else pl.Int64))
 
 
-def read(rows: Sequence[tuple[int, dict[str, Any]]], path: Path, project: Known) -> list[Entry]:
+def read(rows: Sequence[tuple[int, dict[str, Any]]], path: Path, known: Known) -> list[Entry]:
     """Read a table of ratings: the rows of people, with the columns subject, criterion, rater and value.
 
     Args:
         rows: line and cells, as `tables.read_table` has them.
         path: of the file.
-        project: the project.
+        known: the project.
 
     Raises:
         DataError: it lacks a column, or names what the project does not know.
     """
     if path.suffix.lower() in {".csv", ".tsv"}:
         rows = [(line, _restored(row)) for line, row in rows]
-    _refuse_missing(path, [row for _, row in rows], project)
+    _refuse_missing(path, [row for _, row in rows], known)
     alone: dict[tuple[str, str, str, int], Entry | None] = {}
     for line, row in rows:
-        if plain(_cell(row, project, "rater_kind")).casefold() not in _PERSON:
+        if plain(_cell(row, known, "rater_kind")).casefold() not in _PERSON:
             continue
-        phase = plain(_cell(row, project, "phase"))
+        phase = plain(_cell(row, known, "phase"))
         if phase not in {"", Phase.LABELLING.value}:
             continue
-        place = f"{path.name}:{line}"
-        answered = _answered(row, project, place)
-        subject, criterion, rater = (plain(_cell(row, project, name)) for name in COLUMNS[:3])
+        where = f"{path.name}:{line}"
+        answered = _answered(row, known, where)
+        subject, criterion, rater = (plain(_cell(row, known, name)) for name in COLUMNS[:3])
         key = (subject, criterion, rater, 0 if phase else line)
-        alone[key] = None if answered == Answered.WITHDRAWN else _entry(row, project, place, answered)
+        alone[key] = None if answered == Answered.WITHDRAWN else _entry(row, known, where, answered)
     return [entry for entry in alone.values() if entry is not None]
 
 
-def _entry(row: dict[str, Any], project: Known, place: str, answered: str) -> Entry:
-    rater, subject, time = (_cell(row, project, name) for name in ("rater", "subject", "at"))
+def _entry(row: dict[str, Any], known: Known, where: str, answered: str) -> Entry:
+    rater, subject, at = (_cell(row, known, name) for name in ("rater", "subject", "at"))
     if answered == HANDED_ON:
-        return project.handed_on(place, rater=rater, subject=subject, at=time)
-    return project.entry(
-        place,
+        return known.handed_on(where, rater=rater, subject=subject, at=at)
+    return known.entry(
+        where,
         rater=rater,
         subject=subject,
-        criterion=_cell(row, project, "criterion"),
-        value=_cell(row, project, "value") if answered == Answered.OK else answered,
-        path=_json(_cell(row, project, "path"), "path", place),
-        note=_cell(row, project, "note"),
-        evidence=_evidence(_cell(row, project, "evidence"), place),
-        at=time,
-        seconds=_cell(row, project, "seconds"),
+        criterion=_cell(row, known, "criterion"),
+        value=_cell(row, known, "value") if answered == Answered.OK else answered,
+        path=_json(_cell(row, known, "path"), "path", where),
+        note=_cell(row, known, "note"),
+        evidence=_evidence(_cell(row, known, "evidence"), where),
+        at=at,
+        seconds=_cell(row, known, "seconds"),
     )
 
 
-def _answered(row: dict[str, Any], project: Known, place: str) -> str:
+def _answered(row: dict[str, Any], known: Known, where: str) -> str:
     """Return what became of the question: as the file says, or as its value and status show.
 
     Raises:
         DataError: there is neither a value nor a reason for none.
     """
-    word = plain(_cell(row, project, "answered"))
-    if not word and _cell(row, project, "value") is not None:
+    said = plain(_cell(row, known, "answered"))
+    if not said and _cell(row, known, "value") is not None:
         return Answered.OK.value
-    answered = word or _ANSWERED.get(plain(_cell(row, project, "status")), "")
-    if answered == Answered.OK and _cell(row, project, "value") is None:
-        answered = ""
-    if answered not in {*_STATUS, Answered.WITHDRAWN.value}:
+    found = said or _ANSWERED.get(plain(_cell(row, known, "status")), "")
+    if found == Answered.OK and _cell(row, known, "value") is None:
+        found = ""
+    if found not in {*_STATUS, Answered.WITHDRAWN.value}:
         raise DataError(
-            f"{place}: no value, and neither `answered` nor `status` says why; known are {', '.join(_STATUS)}"
+            f"{where}: no value, and neither `answered` nor `status` says why; known are {', '.join(_STATUS)}"
         )
-    return answered
+    return found
 
 
-def _evidence(cell: object, place: str) -> tuple[Evidence, ...]:
+def _evidence(cell: object, where: str) -> tuple[Evidence, ...]:
     try:
-        return msgspec.convert(_json(cell, "evidence", place), tuple[Evidence, ...])
+        return msgspec.convert(_json(cell, "evidence", where), tuple[Evidence, ...])
     except msgspec.ValidationError as error:
-        raise DataError(f"{place}: the column `evidence` is no list of quotes ({error})") from error
+        raise DataError(f"{where}: the column `evidence` is no list of quotes ({error})") from error
 
 
-def _json(cell: object, name: str, place: str) -> object:
+def _json(cell: object, name: str, where: str) -> object:
     """Read a cell that holds JSON; in Parquet and JSONL it may be the list itself."""
     if not isinstance(cell, str):
         return cell or ()
     try:
         return bounds.json_value(cell)
     except ValueError as error:
-        raise DataError(f"{place}: the column `{name}` is not JSON") from error
+        raise DataError(f"{where}: the column `{name}` is not JSON") from error
 
 
-def _refuse_missing(path: Path, rows: Iterable[dict[str, Any]], project: Known) -> None:
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    needed = [name for name in COLUMNS if name != "value" or project.column("answered") not in columns]
-    missing = next((name for name in needed if project.column(name) not in columns), None)
+def _refuse_missing(path: Path, rows: Iterable[dict[str, Any]], known: Known) -> None:
+    found = list(dict.fromkeys(name for row in rows for name in row))
+    needed = [name for name in COLUMNS if name != "value" or known.column("answered") not in found]
+    missing = next((name for name in needed if known.column(name) not in found), None)
     if missing is not None:
         raise DataError(
-            f"{path}: no column {project.column(missing)}; needed are {', '.join(COLUMNS)}, found {', '.join(columns)}; "
+            f"{path}: no column {known.column(missing)}; needed are {', '.join(COLUMNS)}, found {', '.join(found)}; "
             f"name it with --map {missing}=COLUMN"
         )
 
 
-def _cell(row: dict[str, Any], project: Known, name: str) -> Any:
-    return row.get(project.column(name))
+def _cell(row: dict[str, Any], known: Known, ours: str) -> Any:
+    return row.get(known.column(ours))
 
 
 def _restored(row: dict[str, Any]) -> dict[str, Any]:
