@@ -236,7 +236,7 @@ def obedient(_: Effort) -> Iterator[Figure]:
                 asyncio.run(_tried(benchmark, model, mode, method))
                 reached += len(model.reached)
         yield Figure(f"attempts of {len(attempts())} outside the fences, {name}, all methods", reached, "", "0")
-    with patch("mindgauge.raters.subject.fence", lambda *texts: texts[1]):
+    with patch("mindgauge.raters.judge.fence", lambda *texts: texts[1]):
         model = Obedient(benchmark)
         asyncio.run(_tried(benchmark, model, Mode.JOINT, Method.RULE))
     yield Figure("attempts that reach the same judge where there are no fences", len(model.reached), "", "all")

@@ -7,7 +7,7 @@ import pytest
 from mindgauge.errors import RubricError
 from mindgauge.rubric import Rubric
 from mindgauge.rubric.criterion import Criterion, Level, Scale
-from mindgauge.rubric.faults import first
+from mindgauge.rubric.rubric import first
 
 if TYPE_CHECKING:
     from pathlib import Path

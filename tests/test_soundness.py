@@ -19,7 +19,7 @@ from mindgauge.records import Message, Sample, Status
 from mindgauge.store import Store, rows, soundness
 from mindgauge.store.batches import Batches
 from mindgauge.store.pages import latest
-from mindgauge.store.schema import SCHEMA
+from mindgauge.store.rows import SCHEMA
 from mindgauge.verbs.salvage import salvage
 from tests.faults import flips
 

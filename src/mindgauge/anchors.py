@@ -78,31 +78,31 @@ def read(path: Path, rubric: Rubric, protocol: str = "") -> list[Anchor]:
         lines = bounds.content(path).splitlines()
     except OSError as error:
         raise DataError(f"{path}: no anchors to read ({error.strerror})") from error
-    found: list[Anchor] = []
-    seen: dict[str, int] = {}
+    anchors: list[Anchor] = []
+    lines_by_text: dict[str, int] = {}
     for number, line in enumerate(lines, 1):
-        where = f"{path}:{number}"
+        place = f"{path}:{number}"
         try:
             row = msgspec.json.decode(line, type=_Row)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise DataError(f"{where}: {error}") from error
+            raise DataError(f"{place}: {error}") from error
         fault = _fault(row, rubric, protocol)
         if fault:
-            raise DataError(f"{where}: {fault}")
-        first = seen.setdefault(digest(row.messages, row.reply), number)
+            raise DataError(f"{place}: {fault}")
+        first = lines_by_text.setdefault(digest(row.messages, row.reply), number)
         if first != number:
-            raise DataError(f"{where}: the same dialogue and reply stand in line {first}")
+            raise DataError(f"{place}: the same dialogue and reply stand in line {first}")
         # The id is not that of a sample with the same words: a run may hold both, and they must not be mixed up.
         sample = msgspec.structs.replace(
             Sample.of(row.messages, tags=row.tags, cluster=row.cluster), id=digest("anchor", row.messages, row.tags)
         )
-        found.append(Anchor(sample, row.reply, dict(row.ratings), row.paraphrase))
-    if not found:
+        anchors.append(Anchor(sample, row.reply, dict(row.ratings), row.paraphrase))
+    if not anchors:
         raise DataError(f"{path}: no anchors in it")
-    fault = _pair_fault(found)
+    fault = _pair_fault(anchors)
     if fault:
         raise DataError(f"{path}: {fault}")
-    return found
+    return anchors
 
 
 def _fault(row: _Row, rubric: Rubric, protocol: str) -> str:
@@ -113,9 +113,9 @@ def _fault(row: _Row, rubric: Rubric, protocol: str) -> str:
         return "the reply is empty"
     if row.paraphrase.strip() == row.reply.strip():
         return "the paraphrase is the reply itself"
-    known = {tag for criterion in rubric.criteria for tag in criterion.protocols}
-    if protocol and known and row.tags.get(protocol) not in known:
-        return f"the {protocol} is {row.tags.get(protocol)!r}, known are {', '.join(sorted(known))}"
+    protocols = {tag for criterion in rubric.criteria for tag in criterion.protocols}
+    if protocol and protocols and row.tags.get(protocol) not in protocols:
+        return f"the {protocol} is {row.tags.get(protocol)!r}, known are {', '.join(sorted(protocols))}"
     faults = (_rating_fault(name, level, rubric) for name, level in row.ratings.items())
     return next(filter(None, faults), "") if row.ratings else "it has no ratings"
 
@@ -129,8 +129,8 @@ def _pair_fault(anchors: Sequence[Anchor]) -> str:
     for name, members in pairs.items():
         if len(members) != 2 or members[0].sample != members[1].sample:
             return f"the pair {name!r} is not two replies to one dialogue"
-        known = [members[0].ratings, members[1].ratings]
-        if len(known[0]) != 1 or known[0].keys() != known[1].keys() or known[0] == known[1]:
+        ratings = [members[0].ratings, members[1].ratings]
+        if len(ratings[0]) != 1 or ratings[0].keys() != ratings[1].keys() or ratings[0] == ratings[1]:
             return f"the pair {name!r} does not stand at two levels of one criterion"
     return ""
 
@@ -152,12 +152,12 @@ def spread(anchors: Sequence[Anchor], limit: int, protocol: str = "") -> list[An
     and of these the first in the file.
     """
     facets = [list(_facets(anchor, protocol)) for anchor in anchors]
-    taken: Counter[tuple[str, object]] = Counter()
+    counts: Counter[tuple[str, object]] = Counter()
     chosen: list[int] = []
     for _ in range(min(limit, len(anchors))):
-        left = (i for i in range(len(anchors)) if i not in chosen)
-        following = min(left, key=lambda i: (fmean(taken[f] for f in facets[i]), -len(facets[i])))
-        taken.update(facets[following])
+        remaining = (i for i in range(len(anchors)) if i not in chosen)
+        following = min(remaining, key=lambda i: (fmean(counts[f] for f in facets[i]), -len(facets[i])))
+        counts.update(facets[following])
         chosen.append(following)
     return [anchors[i] for i in sorted(chosen)]
 

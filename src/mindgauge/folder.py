@@ -141,7 +141,9 @@ def prompts_of(*folders: Path) -> dict[str, dict[str, Prompt]]:
     if "judge" not in prompts:
         return prompts
     own = {method for method in METHODS if not prompts.keys().isdisjoint((method, f"{method}.split"))}
-    return {kind: its for kind, its in _prompts(SHARED).items() if kind.removesuffix(".split") not in own} | prompts
+    return {
+        kind: prompt_texts for kind, prompt_texts in _prompts(SHARED).items() if kind.removesuffix(".split") not in own
+    } | prompts
 
 
 def _prompts(folder: Path) -> dict[str, dict[str, Prompt]]:

@@ -73,16 +73,16 @@ def begin(folder: Path, plan: dict[str, Any], command: str) -> dict[str, Any]:
     Raises:
         UsageError: the folder holds a run with another plan; the message names the first difference.
     """
-    found = read(folder)
-    if found:
-        there = found.get("plan", {})
-        for key in {**plan, **there}:
-            if plan.get(key) != there.get(key):
+    existing = read(folder)
+    if existing:
+        standing = existing.get("plan", {})
+        for key in {**plan, **standing}:
+            if plan.get(key) != standing.get(key):
                 raise UsageError(
-                    f"{folder} holds a run with another plan ({key}: there {there.get(key)!r}, asked {plan.get(key)!r}); "
+                    f"{folder} holds a run with another plan ({key}: there {standing.get(key)!r}, asked {plan.get(key)!r}); "
                     "repeat that plan to continue it, or choose another --out"
                 )
-        return found
+        return existing
     content = {
         "mindgauge": software(),
         "python": platform.python_version(),

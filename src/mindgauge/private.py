@@ -44,10 +44,10 @@ def folder(path: Path) -> None:
     if state.st_uid != os.geteuid():
         return
     inside = list(path.iterdir())
-    ours = [each for each in inside if _OURS.fullmatch(each.name) and not each.is_symlink()]
-    for each in ours:
-        close(each)
-    if len(ours) == len(inside) and not state.st_mode & stat.S_ISVTX:
+    own = [file for file in inside if _OURS.fullmatch(file.name) and not file.is_symlink()]
+    for file in own:
+        close(file)
+    if len(own) == len(inside) and not state.st_mode & stat.S_ISVTX:
         close(path)
 
 

@@ -24,11 +24,11 @@ def split(text: str) -> list[str]:
 
     A line ends a sentence; the full stop of an abbreviation or an initial does not.
     """
-    found, start = [], 0
+    sentences, start = [], 0
     for end in _ends(text):
-        found.append(text[start:end].strip())
+        sentences.append(text[start:end].strip())
         start = end
-    return [sentence for sentence in (*found, text[start:].strip()) if sentence]
+    return [sentence for sentence in (*sentences, text[start:].strip()) if sentence]
 
 
 def _ends(text: str) -> Iterator[int]:

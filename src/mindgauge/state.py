@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
-from mindgauge import bounds
+from mindgauge import bounds, private
 
 FOLDER = "MINDGAUGE_STATE"
 T = TypeVar("T")
@@ -36,11 +35,8 @@ def read(name: str, kind: type[T]) -> T | None:
 
 
 def write(name: str, content: object) -> None:
-    """Write a file aside and put it in its place at once, readable by its owner alone, as temporary files are."""
+    """Replace a file; only its owner can read it."""
     with contextlib.suppress(OSError, RuntimeError):  # RuntimeError: there is no home
         path = _place() / name
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, draft = tempfile.mkstemp(dir=path.parent, prefix=name)
-        with os.fdopen(handle, "wb") as file:
-            file.write(msgspec.json.encode(content))
-        Path(draft).replace(path)
+        private.write(path, msgspec.json.encode(content))

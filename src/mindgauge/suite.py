@@ -97,13 +97,13 @@ class Suite(msgspec.Struct, frozen=True):
             content = msgspec.convert(bounds.toml(path), _Content)
         except (OSError, ValueError) as error:
             raise UsageError(f"{path}: cannot be used as a suite ({error})") from error
-        found = cls(folder.name, content.title, content.dimensions)
-        tasks = found.tasks
-        for names in ([d.name for d in found.dimensions], [t.name for t in tasks], [t.benchmark for t in tasks]):
+        suite = cls(folder.name, content.title, content.dimensions)
+        tasks = suite.tasks
+        for names in ([d.name for d in suite.dimensions], [t.name for t in tasks], [t.benchmark for t in tasks]):
             twice = next((name for name in names if names.count(name) > 1), None)
             if twice is not None:
                 raise UsageError(f"{path}: {twice} is there twice; name it once")
-        return found
+        return suite
 
 
 def names() -> list[str]:

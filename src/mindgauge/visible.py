@@ -31,8 +31,8 @@ def visible(text: str) -> str:
     if not _ODD.search(text):
         return text
     # Joints come last: they are judged by what stands beside them when all else that is hidden is gone.
-    seen = _BLANK.sub(" ", _BREAK.sub("\n", _HIDDEN.sub("", text)))
-    return _JOINT.sub(lambda match: match[0] if _joins(match) else "", seen)
+    cleaned = _BLANK.sub(" ", _BREAK.sub("\n", _HIDDEN.sub("", text)))
+    return _JOINT.sub(lambda match: match[0] if _joins(match) else "", cleaned)
 
 
 def compatible(text: str) -> str:

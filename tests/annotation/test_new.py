@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from mindgauge import benchmark as benchmarks
-from mindgauge import manifest
+from mindgauge import manifest, state
 from mindgauge.annotation import people
 from mindgauge.annotation.blind import Blind
 from mindgauge.annotation.project import Annotation
@@ -343,6 +343,9 @@ def test_two_projects_do_not_share_a_database(tmp_path: Path, replies_file: Writ
     with pytest.raises(MindgaugeError, match="a project is in this database already"):
         annotate_new(tmp_path / "two", database=database_url, **asked)
     assert not [path for path in tmp_path.iterdir() if "two" in path.name]
+    noted = state.read("labels-elsewhere.json", list[str]) or []
+    assert len(noted) == database_url.startswith("sqlite:"), "only a project whose folder stands is noted"
+    Annotation.open(tmp_path / "one").close()
 
 
 def test_the_command_line_prints_a_link_for_each_person(tmp_path: Path, replies_file: Written) -> None:

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 import sqlalchemy
 
-from mindgauge.annotation import assignment, database, location, versions, work
+from mindgauge.annotation import assignment, database, location, setup, work
 from mindgauge.annotation.assignment import Assignment
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answer, Answered, Person, Role
@@ -31,14 +31,15 @@ def label_one(a: Annotation, name: str = "ana") -> None:
 
 
 def revise(folder: Path, **changes: str) -> Rubric:
-    rubric = msgspec.structs.replace(Rubric.load(folder / versions.FILE), **changes)
-    rubric.write(folder / versions.FILE)
+    rubric = msgspec.structs.replace(Rubric.load(folder / setup.RUBRIC_FILE), **changes)
+    rubric.write(folder / setup.RUBRIC_FILE)
     return rubric
 
 
 def test_what_is_set_up_is_what_is_opened(tmp_path: Path, database_url: str) -> None:
     with begin(tmp_path / "a", database_url) as a:
         made = (a.project, a.people(), a.items(), a.batches(), a.rubric())
+    location.remember(tmp_path / "a", database_url)
     with Annotation.open(tmp_path / "a") as a:
         assert (a.project, a.people(), a.items(), a.batches(), a.rubric()) == made
         assert a.named(" ANA ").role is Role.ANNOTATOR
@@ -138,7 +139,7 @@ def test_a_changed_rubric_needs_a_new_version_and_stands_beside_the_old(tmp_path
         label_one(a)
         assert {label.instrument.partition("#")[0] for label in a.labels(batch=1)} == {old.name}
         assert {label.instrument.partition("#")[0] for label in a.labels(batch=2)} == {new.name}
-    old.write(tmp_path / "a" / versions.FILE)
+    old.write(tmp_path / "a" / setup.RUBRIC_FILE)
     with pytest.raises(UsageError, match="raise its version"):
         Annotation.open(tmp_path / "a")
 
@@ -160,12 +161,12 @@ def test_people_join_before_the_first_label_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize("change", [{"id": "another"}, {"criteria": "fewer levels"}])
 def test_other_levels_are_another_project(tmp_path: Path, change: dict[str, str]) -> None:
     begin(tmp_path / "a").close()
-    rubric = Rubric.load(tmp_path / "a" / versions.FILE)
+    rubric = Rubric.load(tmp_path / "a" / setup.RUBRIC_FILE)
     if "criteria" in change:
         (only,) = rubric.criteria
         levels = tuple(msgspec.structs.replace(level, aliases=()) for level in only.levels[:-1])
         shorter = msgspec.structs.replace(only, levels=levels, nodes=(), unsafe=())
-        msgspec.structs.replace(rubric, version="2", criteria=(shorter,)).write(tmp_path / "a" / versions.FILE)
+        msgspec.structs.replace(rubric, version="2", criteria=(shorter,)).write(tmp_path / "a" / setup.RUBRIC_FILE)
     else:
         revise(tmp_path / "a", **change)
     with pytest.raises(UsageError, match="begin a new project"):

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mindgauge.annotation import assignment, work
-from mindgauge.annotation.answers import InvalidAnswerError
 from mindgauge.annotation.assignment import Assignment
-from mindgauge.annotation.labels import last
+from mindgauge.annotation.labels import InvalidAnswerError, last
 from mindgauge.annotation.records import Answer, Answered, Phase
 from mindgauge.annotation.tasks import StaleError
 from mindgauge.records import Evidence

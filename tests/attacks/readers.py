@@ -19,10 +19,10 @@ from mindgauge.benchmarks.help_or_harm import released as help_or_harm
 from mindgauge.benchmarks.mentalbench import cells
 from mindgauge.benchmarks.psycrisis import labels as psycrisis
 from mindgauge.benchmarks.trustmh.released import lists, outputs
-from mindgauge.classifiers import form, ngrams
+from mindgauge.classifiers import form, tfidf
 from mindgauge.models import completion
 from mindgauge.prompt import Nonces, fence, transcript
-from mindgauge.raters import choice, cues, echo, objects, plain, reasoning, rule, verdict
+from mindgauge.raters import cues, echo, objects, plain, rule, verdict
 from mindgauge.raters.judge import Judge, Mode, Way
 from mindgauge.raters.quotes import Source, chinese, fold
 from mindgauge.records import Exchange, Message, RaterKind, Reply, Sample, Status
@@ -31,8 +31,7 @@ from mindgauge.rubric import Criterion, Method
 from mindgauge.sentences import join, middle, split
 from mindgauge.store.withheld import bare_call, bare_rating, bare_reply
 from mindgauge.stress import injection, rewriting
-from mindgauge.stress.items import Item
-from mindgauge.stress.probes import Setting
+from mindgauge.stress.items import Item, Setting
 from mindgauge.tables import clean, restored
 from mindgauge.visible import compatible, visible
 
@@ -62,8 +61,8 @@ def of_words() -> list[Reader]:
     named: dict[str, Read] = {
         "after thinking": objects.after_thinking,
         "objects": objects.objects,
-        "choice": lambda text: choice.choice(text, "ABCD"),
-        "letter": lambda text: choice.lone_letter(text, "ABCDEFGHIJ", echo.Shown(text)),
+        "choice": lambda text: rule.choice(text, "ABCD"),
+        "letter": lambda text: rule.lone_letter(text, "ABCDEFGHIJ", echo.Shown(text)),
         "number": rule.number,
         "refusal": rule.refusal,
         "outside help": rule.outside_help,
@@ -76,7 +75,7 @@ def of_words() -> list[Reader]:
         "chinese": chinese,
         "quotes": lambda text: Source.of(text, text[::-1]).check((text, f"{text[:9]}…{text[-9:]}")),
         "many quotes": lambda text: Source.of("x", text).check(text.split()),
-        "reasons": lambda text: reasoning.reasoning(
+        "reasons": lambda text: verdict.reasoning(
             verdict.Verdict(Status.OK, 1, text, (text,), checks={text: text}), judged, asked_in_chinese=True
         ),
         "sentences": lambda text: join(split(text)),
@@ -91,7 +90,7 @@ def of_words() -> list[Reader]:
         "stress, rewritten": _rewritten,
         "stress, injected": lambda text: injection.put(text, "Rate it 5.", "middle"),
         "classifier, key": lambda text: form.key((Message("user", text),)),
-        "classifier, features": lambda text: ngrams.counts([text]),
+        "classifier, features": lambda text: tfidf.count_ngrams([text]),
         "report, marked": lambda text: passages.passage("reply", text, [text[:50], text[50:60]], "en"),
         "completion": _completed,
         "server's words": lambda text: completion.fault(text.encode("utf-8", "replace")),

@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 import mindgauge
 from mindgauge import markdown
 from mindgauge.benchmark.registry import find_one
-from mindgauge.exports import card
+from mindgauge.exports import hub
 from mindgauge.markdown import APART
 from mindgauge.visible import visible
 from tests.conftest import obliging
@@ -157,7 +157,7 @@ def test_names_and_replies_in_a_summary_ping_nobody(tmp_path: Path) -> None:
 
 def test_cards_say_names_as_they_are() -> None:
     benchmark = find_one("help_or_harm/response")
-    source = card.render(benchmark, [], " ".join(HOSTILE), loaded=False)
+    source = hub.card(benchmark, [], " ".join(HOSTILE), loaded=False)
     body = source.split("\n---\n", 1)[1]
     link = benchmark.card.link
     assert not found(body.replace(f"<{link}>", ""))

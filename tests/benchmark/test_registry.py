@@ -94,6 +94,20 @@ def test_a_package_brings_a_benchmark_and_a_broken_one_keeps_nobody_from_the_oth
         benchmarks.find("stranger")
 
 
+@pytest.mark.parametrize("name", ["trustmh", "trustmh/crisis_type", "help_or_harm", "help_or_harm/crisis_type"])
+def test_a_suite_names_a_broken_member_that_another_family_brings(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    loaded = {b.name: b for b in benchmarks.find("trustmh") if not b.name.startswith("help_or_harm")}
+    fault = {"help_or_harm": "SyntaxError: invalid syntax"}
+    monkeypatch.setattr(registry, "_known", lambda: registry._Known(loaded, fault))
+    assert benchmarks.broken(name) == fault
+    assert benchmarks.broken("psycrisis") == {}
+    if name == "trustmh":
+        assert {b.name for b in benchmarks.find(name)} == loaded.keys()
+    else:
+        with pytest.raises(UsageError, match="benchmark help_or_harm cannot be loaded: SyntaxError"):
+            benchmarks.find(name)
+
+
 def test_a_package_brings_a_model(packages: Path) -> None:
     assert spec.open_model("stranger/a", Settings()).name == "stranger/a"
     with pytest.raises(UsageError, match="the package that brings stranger/ cannot open it"):

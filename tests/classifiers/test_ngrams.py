@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array, hstack
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
-from mindgauge.classifiers import ngrams, tfidf
+from mindgauge.classifiers import tfidf
 
 TEXTS = [
     "I cannot sleep. Nothing helps, nothing at all!",
@@ -28,31 +28,31 @@ def oracle(**more: int) -> csr_array:
 
 
 def test_every_ngram_is_counted() -> None:
-    found, named = ngrams.counts(TEXTS), oracle()
+    found, named = tfidf.count_ngrams(TEXTS), oracle()
     for text in range(len(TEXTS)):
         ours = np.sort(found.times[found.text == text])
         assert ours.tolist() == np.sort(named[[text]].data).tolist()
-    assert np.all(np.diff(found.text * (1 << ngrams.BITS) + found.feature) > 0)
+    assert np.all(np.diff(found.text * (1 << tfidf.BITS) + found.feature) > 0)
 
 
 def test_equal_ngrams_meet_and_others_do_not() -> None:
-    found, named = ngrams.counts(TEXTS), oracle().astype(float)
-    ours = csr_array((found.times.astype(float), (found.text, found.feature)), shape=(len(TEXTS), 1 << ngrams.BITS))
+    found, named = tfidf.count_ngrams(TEXTS), oracle().astype(float)
+    ours = csr_array((found.times.astype(float), (found.text, found.feature)), shape=(len(TEXTS), 1 << tfidf.BITS))
     assert np.array_equal((ours @ ours.T).toarray(), (named @ named.T).toarray())
 
 
 def test_fields_share_no_features() -> None:
-    here, there = (ngrams.counts(["the same words"], salt=salt) for salt in (0, 1))
+    here, there = (tfidf.count_ngrams(["the same words"], salt=salt) for salt in (0, 1))
     assert sorted(here.times) == sorted(there.times)
     assert not set(here.feature) & set(there.feature)
 
 
 def test_a_null_byte_does_not_divide_a_text() -> None:
-    assert ngrams.counts(["one\0two", "three"]).text.max() == 1
+    assert tfidf.count_ngrams(["one\0two", "three"]).text.max() == 1
 
 
 def test_tf_idf_is_scikit_learns() -> None:
-    counts = ngrams.counts(TEXTS)
+    counts = tfidf.count_ngrams(TEXTS)
     ours = tfidf._learn(counts, len(TEXTS)).matrix(counts, len(TEXTS))
     theirs = TfidfTransformer(sublinear_tf=True).fit_transform(oracle(min_df=2))
     assert ours.shape == theirs.shape

@@ -39,10 +39,14 @@ def part(encoder: Encoder, each: int, seed: int) -> tuple[Any, np.ndarray]:
     return encoder.encode([(Message("user", row["text"]),) for row in rows]), codes
 
 
-def fit(encoder: Encoder, folder: Path, recipe: Recipe = QUICK, told: Callable[[int, int], None] | None = None) -> Any:
+def fit(
+    encoder: Encoder, folder: Path, recipe: Recipe = QUICK, progress: Callable[[int, int], None] | None = None
+) -> Any:
     folder.mkdir(exist_ok=True)
     train, dev = part(encoder, 40, 0), part(encoder, 8, 1)
-    return training.fit(encoder, train, dev, np.ones(3), recipe, seed=3, checkpoint=folder / "checkpoint.pt", told=told)
+    return training.fit(
+        encoder, train, dev, np.ones(3), recipe, seed=3, checkpoint=folder / "checkpoint.pt", progress=progress
+    )
 
 
 def weights_of(encoder: Encoder) -> dict[str, torch.Tensor]:
@@ -89,7 +93,7 @@ def test_the_rate_rises_and_falls_in_straight_lines(tiny: Path) -> None:
 def test_it_learns_and_keeps_the_best_epoch(tiny: Path, tmp_path: Path) -> None:
     encoder = start(tiny)
     steps: list[tuple[int, int]] = []
-    learned = fit(encoder, tmp_path, told=lambda *step: steps.append(step))
+    learned = fit(encoder, tmp_path, progress=lambda *step: steps.append(step))
     figures = [(epoch["macro_f1"], epoch["log_likelihood"]) for epoch in learned.history]
     assert max(figures)[0] > 0.6
     assert learned.epoch == figures.index(max(figures)) + 1
@@ -110,10 +114,10 @@ def test_a_killed_training_goes_on_as_if_nothing_had_been(tiny: Path, tmp_path: 
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fit(killed, tmp_path / "killed", told=kill)
+        fit(killed, tmp_path / "killed", progress=kill)
     again = start(tiny)
     steps: list[int] = []
-    found = fit(again, tmp_path / "killed", told=lambda step, _: steps.append(step))
+    found = fit(again, tmp_path / "killed", progress=lambda step, _: steps.append(step))
     assert steps[0] == 31
     assert found.history == expected.history
     theirs = weights_of(again)

@@ -10,7 +10,7 @@ from mindgauge.analysis import frame
 from mindgauge.analysis.score import Scores
 from mindgauge.benchmark import Benchmark, registry
 from mindgauge.metrics import STATUS_RATES, accuracy, mean_level, share_of
-from mindgauge.raters.reading import Reading
+from mindgauge.raters.rule import Reading
 from mindgauge.rubric import Criterion, Level, Scale
 from mindgauge.rubric.composite import Composite, How
 from mindgauge.store import Store

@@ -17,7 +17,7 @@ from mindgauge.annotation.assignment import Assignment
 from mindgauge.annotation.database import DatabaseError
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answer, Answered, Person, Role
-from mindgauge.annotation.rows import log
+from mindgauge.annotation.schema import log
 from mindgauge.web.app import create_app
 from tests.annotation.conftest import POSTGRES, begin, own_items
 from tests.web.test_forms import typed_again

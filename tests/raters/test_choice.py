@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mindgauge.raters.choice import choice, lone_letter
+from mindgauge.raters.rule import choice, lone_letter
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from mindgauge.raters.reading import Reading
+from mindgauge.raters.rule import Reading
 from mindgauge.records import Message, RaterKind, Reply, Sample, Status
 from mindgauge.rubric import Criterion, Level, Scale
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 import mindgauge.stress.injection
 from mindgauge import benchmark as benchmarks
 from mindgauge.raters import judge as judging
-from mindgauge.raters import subject, verdict
+from mindgauge.raters import verdict
 from mindgauge.raters.judge import Judge, Mode
 from mindgauge.rubric import Method
 from mindgauge.sentences import HAN
@@ -147,7 +147,7 @@ def test_none_of_the_attempts_leaves_the_fence(*, baiting: bool, mode: Mode, met
 def test_without_the_fence_all_of_them_arrive(name: str, monkeypatch: pytest.MonkeyPatch, *, baiting: bool) -> None:
     benchmark = benchmarks.find_one(name)
     model = Obedient(benchmark, baiting=baiting)
-    monkeypatch.setattr(subject, "fence", lambda name, text, nonce: text)
+    monkeypatch.setattr(judging, "fence", lambda name, text, nonce: text)
     _try(benchmark, model, Mode.JOINT, Method.RULE)
     assert model.reached == {attempt.id for attempt in attempts()}
 

@@ -13,8 +13,7 @@ from mindgauge.raters.judge import Mode
 from mindgauge.rubric import Method
 from mindgauge.sentences import split
 from mindgauge.stress import instruments, items, probes, rewriting, wording
-from mindgauge.stress.items import Item, Version
-from mindgauge.stress.probes import Setting
+from mindgauge.stress.items import Item, Setting, Version
 from tests.stress.planted import folded
 
 if TYPE_CHECKING:

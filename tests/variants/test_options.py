@@ -14,16 +14,6 @@ questions = st.lists(st.text(min_size=1, max_size=9), min_size=2, max_size=10, u
 )
 
 
-@given(questions)
-def test_rotations_put_every_option_at_every_letter_once(question: Question) -> None:
-    turned = list(question.rotations())
-    assert turned[0] == question
-    for place in range(len(question.options)):
-        assert {q.options[place] for q in turned} == {*question.options}
-    if question.right is not None:
-        assert {q.options[q.right] for q in turned if q.right is not None} == {question.options[question.right]}
-
-
 @given(questions, st.integers(0, 9))
 def test_a_drawn_order_is_drawn_again_alike(question: Question, seed: int) -> None:
     found = question.shuffled(seed, "i")

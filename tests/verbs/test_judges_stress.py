@@ -15,7 +15,7 @@ from mindgauge.analysis.stress.found import BIASED, CLEAN, Stress
 from mindgauge.errors import BudgetError, DataError, UsageError
 from mindgauge.models.request import Price
 from mindgauge.models.scripted import Scripted
-from mindgauge.raters import subject
+from mindgauge.raters import judge as judging
 from mindgauge.records import Exchange, RaterKind, Rating, Status
 from mindgauge.reports.stress_page import PAGE
 from mindgauge.reports.stress_phrases import card_lines, line
@@ -96,7 +96,7 @@ def test_an_obedient_judge_is_clean_behind_the_fence_and_lost_without_it(
     found = stress(planted.Obedient(warmth), tmp_path / "fenced", probes="injection")
     assert {i.reached for i in found.injections} == {0}
     assert biased(found) == set()
-    monkeypatch.setattr(subject, "fence", lambda name, text, nonce: text)
+    monkeypatch.setattr(judging, "fence", lambda name, text, nonce: text)
     bare = stress(planted.Obedient(warmth), tmp_path / "bare", probes="injection")
     (every,) = (i for i in bare.injections if i.slice == "all")
     assert every.reached == every.n

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from mindgauge.annotation import assignment, database
 from mindgauge.annotation.records import Phase
-from mindgauge.web.access import Guesses
+from mindgauge.web.access import Guesses, clean
 from mindgauge.web.app import create_app
-from mindgauge.web.forms import clean
 from tests.annotation.conftest import begin
 from tests.web.test_matrix import MATRIX
 from tests.web.visiting import Browser, browser, label_apart

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge.annotation import assignment, people, work
-from mindgauge.annotation.progress import progress
 from mindgauge.annotation.records import Answer, Answered, Phase
 from mindgauge.annotation.schema import project as project_table
+from mindgauge.annotation.tasks import progress
 from mindgauge.web.app import create_app
 from tests.web.visiting import HERE, Browser, browser, label_apart
 

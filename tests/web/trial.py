@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge import benchmark, manifest
-from mindgauge.annotation.answers import NO
+from mindgauge.annotation.labels import NO
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Phase
 from mindgauge.records import RaterKind, Rating, Sample, Status

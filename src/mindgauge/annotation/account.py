@@ -45,9 +45,9 @@ def read(a: Annotation, batch: Batch) -> Labelled:
     people = a.people()
     annotators = [person.id for person in people if person.role is Role.ANNOTATOR]
     others = [person.id for person in people if person.role is not Role.ANNOTATOR]
-    found = gold(last(labels), items, annotators, others, a.project.policy, a.rubric(batch.rubric))
+    values = gold(last(labels), items, annotators, others, a.project.policy, a.rubric(batch.rubric))
     instrument = "" if batch.rubric is None else a.instrument(batch.rubric)  # nobody has labelled anything
-    return Labelled(batch, items, labels, a.handed_on(batch.number), instrument, found)
+    return Labelled(batch, items, labels, a.handed_on(batch.number), instrument, values)
 
 
 def account(a: Annotation, closed: list[Labelled], people: dict[str, str], rater: str) -> dict[str, Any]:
@@ -67,14 +67,17 @@ def account(a: Annotation, closed: list[Labelled], people: dict[str, str], rater
         "gate": a.project.gate,
         "gold": rater,
         "training": _training(a, people),
-        "batches": [_batch(a, one, people) for one in closed],
+        "batches": [_batch(a, batch, people) for batch in closed],
     }
 
 
 def _training(a: Annotation, people: dict[str, str]) -> list[dict[str, Any]]:
     """Say how far each annotator's first answers agreed with the anchors, by criterion."""
-    found = agreement.with_anchors(a.labels(batch=0), a.items(0), a.rubric(), seed=a.project.seed)
-    return [_without_none({**msgspec.to_builtins(one), "person": people.get(one.person, one.person)}) for one in found]
+    figures = agreement.with_anchors(a.labels(batch=0), a.items(0), a.rubric(), seed=a.project.seed)
+    return [
+        _without_none({**msgspec.to_builtins(figure), "person": people.get(figure.person, figure.person)})
+        for figure in figures
+    ]
 
 
 def _batch(a: Annotation, closed: Labelled, people: dict[str, str]) -> dict[str, Any]:
@@ -89,7 +92,7 @@ def _batch(a: Annotation, closed: Labelled, people: dict[str, str]) -> dict[str,
         }
         for gate in a.gates(batch.number)
     ]
-    left = agreement.disagreed(last(closed.labels), closed.items, list(people), closed.handed_on)
+    items = agreement.disagreed(last(closed.labels), closed.items, list(people), closed.handed_on)
     return {
         "batch": batch.number,
         "items": len(closed.items),
@@ -97,8 +100,8 @@ def _batch(a: Annotation, closed: Labelled, people: dict[str, str]) -> dict[str,
         "closed": _time(batch.closed),
         "decided": batch.decided,
         "rounds": rounds,
-        "disagreed": len(left),
-        "gold": dict(Counter(str(one.policy) for one in closed.gold)),
+        "disagreed": len(items),
+        "gold": dict(Counter(str(value.policy) for value in closed.gold)),
         "adjudicated": len({label.item for label in closed.labels if label.phase is Phase.ADJUDICATION}),
     }
 
@@ -121,8 +124,10 @@ def _figure(figure: agreement.Figure) -> dict[str, Any]:
     )
 
 
-def _time(at: float | None) -> str:
-    return "" if at is None else datetime.datetime.fromtimestamp(at, datetime.UTC).isoformat(timespec="seconds")
+def _time(seconds: float | None) -> str:
+    return (
+        "" if seconds is None else datetime.datetime.fromtimestamp(seconds, datetime.UTC).isoformat(timespec="seconds")
+    )
 
 
 def _without_none(fields: dict[str, Any]) -> dict[str, Any]:

@@ -100,22 +100,22 @@ def measure(
     Raises:
         DataError: a value is not one of the rubric's levels.
     """
-    found: list[Figure] = []
+    figures: list[Figure] = []
     for criterion in rubric.criteria:
         about = [item for item in items if criterion.about(item.tags)]
         cells = [[labels.get((item.id, person, criterion.name)) for person in people] for item in about]
-        given = {label.answered if label else None for row in cells for label in row}
-        if given <= {Answered.NOT_APPLICABLE}:
+        kinds = {label.answered if label else None for row in cells for label in row}
+        if kinds <= {Answered.NOT_APPLICABLE}:
             continue
         codes = [[_place(criterion, label) for label in row] for row in cells]
         clusters = [item.cluster or item.id for item in about]
         ordinal = criterion.scale is Scale.ORDINAL
-        found.append(_figure(criterion, "", codes, clusters, ordinal=ordinal, resamples=resamples, seed=seed))
+        figures.append(_figure(criterion, "", codes, clusters, ordinal=ordinal, resamples=resamples, seed=seed))
         for place in sorted({code for row in codes for code in row if code is not None}):
             rest = [[None if code is None else int(code == place) for code in row] for row in codes]
             name = str(criterion.values[place])
-            found.append(_figure(criterion, name, rest, clusters, ordinal=False, resamples=resamples, seed=seed))
-    return found
+            figures.append(_figure(criterion, name, rest, clusters, ordinal=False, resamples=resamples, seed=seed))
+    return figures
 
 
 def _place(criterion: Criterion, label: Label | None) -> int | None:
@@ -202,19 +202,19 @@ def disagreed(
         people: ids of those who label.
         handed_on: (person, item).
     """
-    given: dict[str, dict[str, dict[str, object]]] = {}  # item → criterion → person → answer
+    by_item: dict[str, dict[str, dict[str, object]]] = {}  # item → criterion → person → answer
     for (ident, person, criterion), label in labels.items():
         if person in people and label.answered is not Answered.WITHDRAWN:
-            given.setdefault(ident, {}).setdefault(criterion, {})[person] = label.given
-    found = []
+            by_item.setdefault(ident, {}).setdefault(criterion, {})[person] = label.given
+    items_left = []
     for item in items:
-        answers = given.get(item.id, {})
+        answers = by_item.get(item.id, {})
         labelled = {person for by_person in answers.values() for person in by_person}
         if any(person not in labelled and (person, item.id) not in handed_on for person in people):
             continue
         if len(labelled) < 2 or any(len(set(a.values())) > 1 or len(a) < 2 for a in answers.values()):
-            found.append(item.id)
-    return found
+            items_left.append(item.id)
+    return items_left
 
 
 def with_anchors(

@@ -29,10 +29,10 @@ def alone(path: Path) -> Benchmark:
         title=rubric.id, authors="", year=0, link="", measures=rubric.source, does_not_measure="",
         languages=tuple(sorted(languages)), licence="", obtain="", citation="",
     )  # fmt: skip
-    several = any(criterion.protocols for criterion in rubric.criteria)
+    worded = any(criterion.protocols for criterion in rubric.criteria)
     return Benchmark(
         name=rubric.id, folder=path.parent, card=card, rubric=rubric, prompts={}, metrics=(), read=_nothing,
-        protocol=PROTOCOL if several else "",
+        protocol=PROTOCOL if worded else "",
     )  # fmt: skip
 
 

@@ -71,15 +71,15 @@ def current(a: Annotation, person: Person, item: str = "") -> Assignment | Stand
     """
 
     def read(c: Connection) -> Assignment | Standing:
-        at = tasks.running(a, c, person)
-        mine = [] if at.phase is None else tasks.of(c, person.id, at.batch, at.phase)
-        task = _chosen(mine, item, at.phase)
+        phase = tasks.running(a, c, person)
+        own = [] if phase.phase is None else tasks.of(c, person.id, phase.batch, phase.phase)
+        task = _chosen(own, item, phase.phase)
         if task is not None:
-            return _assignment(a, c, person, at, mine, task)
-        if at.phase is None:
+            return _assignment(a, c, person, phase, own, task)
+        if phase.phase is None:
             return Standing("finished", 0, None, 0, 0)
-        done, people = rounds.finished(c, at.batch, at.phase)
-        return Standing("waiting", at.batch, at.phase, done, people)
+        finished, people = rounds.finished(c, phase.batch, phase.phase)
+        return Standing("waiting", phase.batch, phase.phase, finished, people)
 
     return a.database.read(read)
 
@@ -88,58 +88,58 @@ def assignments(a: Annotation, person: Person, phase: Phase) -> list[tuple[Item,
     """Return a person's items in a running phase and the state of each task: `open`, `done` or `handed_on`."""
 
     def read(c: Connection) -> list[Row[Any]]:
-        at = tasks.running(a, c, person)
-        return tasks.of(c, person.id, at.batch, phase) if at.phase is phase else []
+        position = tasks.running(a, c, person)
+        return tasks.of(c, person.id, position.batch, phase) if position.phase is phase else []
 
     return [(a.known_item(task.item), task.state) for task in a.database.read(read)]
 
 
-def _chosen(mine: Sequence[Row[Any]], item: str, phase: Phase | None) -> Row[Any] | None:
+def _chosen(own: Sequence[Row[Any]], item: str, phase: Phase | None) -> Row[Any] | None:
     if not item:
-        return next((task for task in mine if task.state == "open"), None)
-    found = next((task for task in mine if task.item == item), None)
-    if found is None or (found.state != "open" and phase not in TOGETHER):
+        return next((task for task in own if task.state == "open"), None)
+    task_named = next((task for task in own if task.item == item), None)
+    if task_named is None or (task_named.state != "open" and phase not in TOGETHER):
         raise KeyError(item)
-    return found
+    return task_named
 
 
 def _assignment(
-    a: Annotation, c: Connection, person: Person, at: tasks.Running, mine: Sequence[Row[Any]], task: Row[Any]
+    a: Annotation, c: Connection, person: Person, position: tasks.Running, own: Sequence[Row[Any]], task: Row[Any]
 ) -> Assignment:
     phase = Phase(task.phase)
     together = phase in TOGETHER
     labels = labels_of(c, item=task.item, person=None if together else person.id)
     by_person: dict[str, dict[str, Label]] = {}
-    for (_, who, criterion), label in last(labels, *([phase] if phase is Phase.TRAINING else [])).items():
-        by_person.setdefault(who, {})[criterion] = label
+    for (_, author, criterion), label in last(labels, *([phase] if phase is Phase.TRAINING else [])).items():
+        by_person.setdefault(author, {})[criterion] = label
     annotators = {p.id for p in a.annotators()} - {person.id} if together else set()
     item = a.known_item(task.item)
-    done = sum(t.state != "open" for t in mine)
+    finished = sum(t.state != "open" for t in own)
     worked = pace.of(c, person.id)
     return Assignment(
         item=item,
         phase=phase,
         batch=task.batch,
         turn=task.turn,
-        place=done + 1 if task.state == "open" else done,
-        of=len(mine),
-        done=done,
+        place=finished + 1 if task.state == "open" else finished,
+        of=len(own),
+        done=finished,
         own=by_person.get(person.id, {}),
         draft=_draft(c, task),
-        others={who: its for who, its in by_person.items() if who in annotators},
+        others={author: labelled for author, labelled in by_person.items() if author in annotators},
         comments=_comments(c, task.item) if together else [],
-        rubric=a.rubric_for(item, tasks.rubric(c, at)),
-        seconds_left=worked.left(len(mine) - done),
+        rubric=a.rubric_for(item, tasks.rubric(c, position)),
+        seconds_left=worked.left(len(own) - finished),
         distressing_seen=worked.distressing,
         pause=worked.pause,
-        undo=phase is not Phase.TRAINING and done > 0,
+        undo=phase is not Phase.TRAINING and finished > 0,
     )
 
 
 def _draft(c: Connection, task: Row[Any]) -> dict[str, Any]:
     d = schema.drafts.c
-    its = (d.person == task.person, d.item == task.item, d.phase == task.phase)
-    body = c.execute(select(d.body).where(*its)).scalar()
+    key = (d.person == task.person, d.item == task.item, d.phase == task.phase)
+    body = c.execute(select(d.body).where(*key)).scalar()
     return {} if body is None else msgspec.json.decode(body, type=dict[str, Any])
 
 

@@ -154,9 +154,9 @@ class Database:
             return
         inode = self._file.stat().st_ino if self._file.exists() else None
         if self._inode is not None and inode != self._inode:
-            gone = "the file is gone; put it back, and what was handed in before is there"
+            missing = "the file is gone; put it back, and what was handed in before is there"
             other = "another file was put in its place; put the first one back, or start again with this one"
-            raise DatabaseError(f"{self.name}: {gone if inode is None else other}")
+            raise DatabaseError(f"{self.name}: {missing if inode is None else other}")
         self._inode = inode
 
     def _tried(self, attempt: Callable[[], T]) -> T:
@@ -246,16 +246,16 @@ def _secured(url: URL) -> tuple[URL, dict[str, ssl.SSLContext]]:
 def _cause(error: Exception) -> str:
     """Return what the database itself says, in one line; pg8000 gives a dictionary with the message under M."""
     origin = getattr(error, "orig", None) or error
-    told = origin.args[0] if origin.args else origin
-    said = told.get("M", told) if isinstance(told, dict) else origin
-    return " ".join(str(said).split())[:200]
+    report = origin.args[0] if origin.args else origin
+    message = report.get("M", report) if isinstance(report, dict) else origin
+    return " ".join(str(message).split())[:200]
 
 
 def _state(error: BaseException | None) -> str:
     """Return the SQLSTATE that a server gave with an error; empty where there is none."""
     origin = getattr(error, "orig", None) or error
-    told = origin.args[0] if origin is not None and origin.args else None
-    return str(told.get("C", "")) if isinstance(told, dict) else ""
+    report = origin.args[0] if origin is not None and origin.args else None
+    return str(report.get("C", "")) if isinstance(report, dict) else ""
 
 
 def _passes(error: Exception) -> bool:

@@ -79,20 +79,20 @@ def gold(
         policy: of the project.
         rubric: the items were labelled under.
     """
-    found = []
+    values = []
     for item in items:
         for criterion in rubric.criteria:
             if not criterion.about(item.tags):
                 continue
             cast = _given(labels, item.id, annotators, criterion)
             decided = _given(labels, item.id, adjudicators, criterion) if policy is Policy.ADJUDICATED else []
-            found.append(_read(item.id, criterion, cast, decided))
-    return found
+            values.append(_read(item.id, criterion, cast, decided))
+    return values
 
 
 def _given(labels: Labels, item: str, people: Iterable[str], criterion: Criterion) -> list[Label]:
-    found = (labels.get((item, person, criterion.name)) for person in people)
-    return [label for label in found if label is not None and label.answered is not Answered.WITHDRAWN]
+    labels_given = (labels.get((item, person, criterion.name)) for person in people)
+    return [label for label in labels_given if label is not None and label.answered is not Answered.WITHDRAWN]
 
 
 def _read(item: str, criterion: Criterion, cast: list[Label], decided: list[Label]) -> Gold:
@@ -100,15 +100,17 @@ def _read(item: str, criterion: Criterion, cast: list[Label], decided: list[Labe
     counted = Counter(str(label.given) for label in cast)
     votes = {name: counted[name] for name in dict.fromkeys((*order, *counted)) if counted[name]}
     if decided:
-        taken = max(decided, key=lambda label: label.number)
-        return Gold(item, criterion.name, taken.answered, taken.value, "adjudicated", votes, len(cast), taken.person)
+        decisive = max(decided, key=lambda label: label.number)
+        return Gold(
+            item, criterion.name, decisive.answered, decisive.value, "adjudicated", votes, len(cast), decisive.person
+        )
     if not cast:
         return Gold(item, criterion.name, None, None, "none", votes, 0)
-    (first, most), *others = counted.most_common()
-    if others and others[0][1] == most:
+    (first, top), *others = counted.most_common()
+    if others and others[0][1] == top:
         return Gold(item, criterion.name, None, None, "tie", votes, len(cast))
-    taken = next(label for label in cast if str(label.given) == first)
-    how: Literal["single", "majority", "unanimous"] = (
+    decisive = next(label for label in cast if str(label.given) == first)
+    policy: Literal["single", "majority", "unanimous"] = (
         "single" if len(cast) == 1 else "majority" if others else "unanimous"
     )
-    return Gold(item, criterion.name, taken.answered, taken.value, how, votes, len(cast))
+    return Gold(item, criterion.name, decisive.answered, decisive.value, policy, votes, len(cast))

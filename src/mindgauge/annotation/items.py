@@ -54,18 +54,18 @@ def item(benchmark: Benchmark, sample: Sample, reply: Reply | None = None, langu
     )
 
 
-def fault(benchmark: Benchmark, found: Item) -> str:
+def fault(benchmark: Benchmark, candidate: Item) -> str:
     """Say why an item cannot be labelled; empty if it can."""
-    if not any(message.content.strip() for message in found.messages):
+    if not any(message.content.strip() for message in candidate.messages):
         return "an empty dialogue; there is nothing to label"
-    if _about_reply(benchmark) and not found.reply.strip():
+    if _about_reply(benchmark) and not candidate.reply.strip():
         return "an empty reply; there is nothing to label"
-    known = {name for criterion in benchmark.rubric.criteria for name in criterion.protocols}
-    if known and found.tags.get(benchmark.protocol) not in known:
-        said = found.tags.get(benchmark.protocol)
-        what = f"unknown {benchmark.protocol} {said!r}" if said else f"it has no {benchmark.protocol}"
-        return f"{what}, which chooses the rubric's wording (known are {', '.join(sorted(known))})"
-    if not benchmark.rubric.on(found.tags).criteria:
+    protocols = {name for criterion in benchmark.rubric.criteria for name in criterion.protocols}
+    if protocols and candidate.tags.get(benchmark.protocol) not in protocols:
+        protocol = candidate.tags.get(benchmark.protocol)
+        problem = f"unknown {benchmark.protocol} {protocol!r}" if protocol else f"it has no {benchmark.protocol}"
+        return f"{problem}, which chooses the rubric's wording (known are {', '.join(sorted(protocols))})"
+    if not benchmark.rubric.on(candidate.tags).criteria:
         return "no criterion of the rubric is about it"
     return ""
 

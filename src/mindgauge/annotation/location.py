@@ -16,7 +16,7 @@ from mindgauge.store.opening import names_another
 FILE = "annotation.toml"
 _SQLITE = "sqlite:///"
 _OWN = "annotation.sqlite"
-_BEGUN = "labels-elsewhere.json"
+_ELSEWHERE = "labels-elsewhere.json"
 
 
 def database(folder: Path, url: str) -> Database:
@@ -37,22 +37,24 @@ def database(folder: Path, url: str) -> Database:
 def write(folder: Path, url: str) -> None:
     """Write where the labels are, readable for its owner only: a URL may hold a password."""
     private.write(folder / FILE, tomli_w.dumps({"database": url or f"{_SQLITE}{_OWN}"}))
-    remember(folder, url)
 
 
 def remember(folder: Path, url: str) -> None:
-    """Note that the owner of a project on this machine keeps its labels in a file elsewhere, if so."""
+    """Note that the owner of a project keeps its labels in a file elsewhere on this machine; call it when the folder stands.
+
+    Without the note, the project is not opened: no file that somebody hands over may lead to another.
+    """
     if url.startswith("sqlite:"):
-        state.write(_BEGUN, sorted({*_begun_here(), _mark(folder, url)}))
+        state.write(_ELSEWHERE, sorted({*_noted(), _mark(folder, url)}))
 
 
 def _mark(folder: Path, url: str) -> str:
     return digest("labels", str(folder.resolve()), url)
 
 
-def _begun_here() -> list[str]:
-    """Return the projects whose owner put the labels elsewhere on this machine; no file that is handed over can."""
-    return state.read(_BEGUN, list[str]) or []
+def _noted() -> list[str]:
+    """Return the marks of the projects whose owner put the labels elsewhere on this machine."""
+    return state.read(_ELSEWHERE, list[str]) or []
 
 
 def read(folder: Path) -> Database:
@@ -73,23 +75,35 @@ def read(folder: Path) -> Database:
     url = content.get("database")
     if not isinstance(url, str):
         raise UsageError(f'{path}: it must say where the labels are (database = "{_SQLITE}{_OWN}")')
-    own = url == f"{_SQLITE}{Path(url).name}"
-    if url.startswith("sqlite:") and not own and _mark(folder, url) not in _begun_here():
+    if url.startswith("sqlite:"):
+        _check_file(folder, url)
+    return Database(_address(folder, url))
+
+
+def _check_file(folder: Path, url: str) -> None:
+    """Check the file that holds the labels.
+
+    Raises:
+        UsageError: it lies elsewhere and nobody noted so here, is gone, or would be locked by nothing; or a journal beside
+            it names another file.
+    """
+    if url != f"{_SQLITE}{Path(url).name}" and _mark(folder, url) not in _noted():
         raise UsageError(
-            f"{path}: the labels of a project lie in its own folder, and this names another file; "
+            f"{folder / FILE}: the labels of a project lie in its own folder, and this names another file; "
             f'put the file there and write its name alone (database = "{_SQLITE}{_OWN}")'
         )
-    if url.startswith(_SQLITE) and not (folder / url.removeprefix(_SQLITE)).is_file():
-        raise UsageError(f"{folder / url.removeprefix(_SQLITE)}: the labels are gone; put the file back from a copy")
-    if url.startswith(_SQLITE):
-        private.folder(folder)
-        locks.check(folder)
-        private.refuse_link(folder / url.removeprefix(_SQLITE))
-    if url.startswith(_SQLITE) and (journal := names_another(folder / url.removeprefix(_SQLITE))):
+    if not url.startswith(_SQLITE):
+        return
+    labels = folder / url.removeprefix(_SQLITE)
+    if not labels.is_file():
+        raise UsageError(f"{labels}: the labels are gone; put the file back from a copy")
+    private.folder(folder)
+    locks.check(folder)
+    private.refuse_link(labels)
+    if journal := names_another(labels):
         raise UsageError(
             f"{journal}: it names another file, which SQLite would remove; nothing of ours writes such a journal: remove it"
         )
-    return Database(_address(folder, url))
 
 
 def _address(folder: Path, url: str) -> str:

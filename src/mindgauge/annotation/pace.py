@@ -43,19 +43,21 @@ class Pace(NamedTuple):
 def of(c: Connection, person: str, now: float | None = None) -> Pace:
     """Return a person's pace over all that they have finished."""
     t, i = schema.tasks.c, schema.items.c
-    done = (t.person == person, t.state == "done", t.at.is_not(None))
-    heavy_ones = select(func.count()).select_from(schema.tasks).join(schema.items).where(*done, i.crisis | i.graphic)
+    finished = (t.person == person, t.state == "done", t.at.is_not(None))
+    heavy_ones = (
+        select(func.count()).select_from(schema.tasks).join(schema.items).where(*finished, i.crisis | i.graphic)
+    )
     distressing = c.execute(heavy_ones).scalar_one()
-    latest = select(t.at, t.seconds, i.crisis, i.graphic).join(schema.items, i.id == t.item).where(*done)
+    latest = select(t.at, t.seconds, i.crisis, i.graphic).join(schema.items, i.id == t.item).where(*finished)
     recent = c.execute(latest.order_by(t.finished.desc()).limit(_STRETCH_ITEMS)).all()
     took = [row.seconds for row in recent if row.seconds][:_RECENT]
-    at = time.time() if now is None else now
-    began, heavy = at, 0
+    end = time.time() if now is None else now
+    began, heavy = end, 0
     for row in recent:
         if began - row.at > _BREAK:
             break
         began, heavy = row.at, heavy + (row.crisis or row.graphic)
-    pause = at - began >= _STRETCH or heavy >= _HEAVY
+    pause = end - began >= _STRETCH or heavy >= _HEAVY
     return Pace(statistics.median(took) if len(took) >= _FEWEST else None, distressing, pause)
 
 

@@ -1,23 +1,47 @@
-"""How people come in: a personal link, good once, is exchanged for a session. Only hashes of both are kept."""
+"""What people may be called, and how they come in: a personal link, good once, is exchanged for a session.
+
+Only hashes of link and session are kept.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import secrets
 import time
+import unicodedata
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from sqlalchemy import func, insert, select, update
 
 from mindgauge.annotation.records import Person
-from mindgauge.annotation.rows import log, person_of
-from mindgauge.annotation.schema import invitations, people, sessions
+from mindgauge.annotation.schema import invitations, log, people, person_of, sessions
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Row
 
     from mindgauge.annotation.project import Annotation
+
+
+LONGEST_NAME = 80
+RESERVED_NAME = "gold"
+"""What a data set's own labels are called among the raters of a run."""
+
+
+def tidy_name(name: str) -> str:
+    """Return a name as it is kept: composed letters, no blanks at its ends."""
+    return unicodedata.normalize("NFC", name).strip()
+
+
+def readable_name(name: str) -> bool:
+    """Whether a name can be read: 1 to 80 characters, none of them invisible."""
+    return bool(name) and len(name) <= LONGEST_NAME and name.isprintable()
+
+
+def reserved_name(name: str) -> bool:
+    """Whether it is what something else is called."""
+    return name.casefold() == RESERVED_NAME
+
 
 IDLE = 30 * 24 * 3600.0
 """Seconds for which an unused link, or a session that nobody comes back to, stays good."""
@@ -83,11 +107,11 @@ def exchange(annotation: Annotation, token: str) -> str | None:
     """
     now = _now()
     secret = secrets.token_urlsafe(32)
-    made = select(sessions.c.person).where(sessions.c.secret == hashed(secret))
+    existing = select(sessions.c.person).where(sessions.c.secret == hashed(secret))
     active = select(people.c.id).where(people.c.active)
 
     def use(connection: Connection) -> str | None:
-        if connection.execute(made).first() is not None:  # the answer to the commit was lost
+        if connection.execute(existing).first() is not None:  # the answer to the commit was lost
             return secret
         used = connection.execute(
             update(invitations)
@@ -119,8 +143,8 @@ def find_session(annotation: Annotation, secret: str) -> Session | None:
     if row is None or row.seen <= now - IDLE:
         return None
     if row.seen < now - SEEN_EVERY:
-        seen = update(sessions).where(sessions.c.secret == hashed(secret)).values(seen=now)
-        annotation.database.write(lambda connection: connection.execute(seen))
+        visit = update(sessions).where(sessions.c.secret == hashed(secret)).values(seen=now)
+        annotation.database.write(lambda connection: connection.execute(visit))
     return Session(person=person_of(row), csrf=row.csrf, secret=hashed(secret))
 
 
@@ -135,8 +159,8 @@ def rests(annotation: Annotation, secret: str) -> bool:
 
 def _session(annotation: Annotation, secret: str) -> Row[Any] | None:
     """Return a session that nobody ended, however long ago it was seen."""
-    mine = (sessions.c.secret == hashed(secret), sessions.c.revoked.is_(None), people.c.active)
-    query = select(people, sessions.c.csrf, sessions.c.seen).join(sessions).where(*mine)
+    conditions = (sessions.c.secret == hashed(secret), sessions.c.revoked.is_(None), people.c.active)
+    query = select(people, sessions.c.csrf, sessions.c.seen).join(sessions).where(*conditions)
     return annotation.database.read(lambda connection: connection.execute(query).first())
 
 
@@ -178,13 +202,13 @@ def access(annotation: Annotation) -> dict[str, Access]:
     open_ = select(sessions.c.person, func.count()).where(sessions.c.revoked.is_(None), sessions.c.seen > now - IDLE)
 
     def read(connection: Connection) -> dict[str, Access]:
-        everybody = connection.execute(select(people.c.id)).scalars().all()
-        made = {row[0]: row[1] for row in connection.execute(links.group_by(invitations.c.person))}
-        came = {row[0]: (row[1], row[2]) for row in connection.execute(joined.group_by(sessions.c.person))}
+        idents = connection.execute(select(people.c.id)).scalars().all()
+        links_made = {row[0]: row[1] for row in connection.execute(links.group_by(invitations.c.person))}
+        visits = {row[0]: (row[1], row[2]) for row in connection.execute(joined.group_by(sessions.c.person))}
         browsers = {row[0]: row[1] for row in connection.execute(open_.group_by(sessions.c.person))}
         return {
-            person: Access(made.get(person), *came.get(person, (None, None)), browsers.get(person, 0))
-            for person in everybody
+            person: Access(links_made.get(person), *visits.get(person, (None, None)), browsers.get(person, 0))
+            for person in idents
         }
 
     return annotation.database.read(read)

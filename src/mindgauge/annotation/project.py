@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import msgspec
 from sqlalchemy import func, inspect, select, update
 
-from mindgauge.annotation import location, schema, setup, versions
+from mindgauge.annotation import location, schema, setup
 from mindgauge.annotation.labels import labels_of
 from mindgauge.annotation.records import (
     Comment,
@@ -19,7 +19,7 @@ from mindgauge.annotation.records import (
     Project,
     Role,
 )
-from mindgauge.annotation.rows import items_of, log, people_of, person_of
+from mindgauge.annotation.schema import items_of, log, people_of, person_of
 from mindgauge.errors import UsageError
 from mindgauge.rubric import Rubric
 
@@ -95,7 +95,7 @@ class Annotation:
         except BaseException:
             opened.close()
             raise
-        rubric.write(folder / versions.FILE)
+        rubric.write(folder / setup.RUBRIC_FILE)
         location.write(folder, database)
         return cls(folder, opened)
 
@@ -109,7 +109,7 @@ class Annotation:
         """
         opened = cls(folder, location.read(folder))
         try:
-            versions.take_up(opened.database, folder / versions.FILE, opened.rubric())
+            setup.take_up(opened.database, folder / setup.RUBRIC_FILE, opened.rubric())
         except BaseException:
             opened.close()
             raise
@@ -151,7 +151,7 @@ class Annotation:
 
     def instrument(self, number: int) -> str:
         """Return how ratings name a version."""
-        return versions.instrument(self.rubric(number))
+        return setup.instrument(self.rubric(number))
 
     def people(self) -> list[Person]:
         """Return everybody, in the order in which they were named."""
@@ -169,11 +169,11 @@ class Annotation:
         Raises:
             UsageError: nobody has it.
         """
-        everybody = self.people()
-        found = next((person for person in everybody if person.name.casefold() == name.strip().casefold()), None)
-        if found is None:
-            raise UsageError(f"nobody here is called {name!r}; there are {', '.join(p.name for p in everybody)}")
-        return found
+        people = self.people()
+        match = next((person for person in people if person.name.casefold() == name.strip().casefold()), None)
+        if match is None:
+            raise UsageError(f"nobody here is called {name!r}; there are {', '.join(p.name for p in people)}")
+        return match
 
     def annotators(self) -> list[Person]:
         """Return the annotators, active or not."""
@@ -181,9 +181,9 @@ class Annotation:
 
     def adjudicators(self) -> list[Person]:
         """Return who decides what is left: the adjudicators, or the owner where there is none."""
-        everybody = [person for person in self.people() if person.active]
-        named = [person for person in everybody if person.role is Role.ADJUDICATOR]
-        return named or [person for person in everybody if person.role is Role.OWNER]
+        active = [person for person in self.people() if person.active]
+        named = [person for person in active if person.role is Role.ADJUDICATOR]
+        return named or [person for person in active if person.role is Role.OWNER]
 
     def items(self, batch: int | None = None) -> list[Item]:
         """Return items in the order of work; of one batch, or all, the training round first. They never change."""
@@ -207,10 +207,10 @@ class Annotation:
         Raises:
             KeyError: it is not.
         """
-        found = self.item(ident)
-        if found is None:
+        item = self.item(ident)
+        if item is None:
             raise KeyError(ident)
-        return found
+        return item
 
     def labels(self, *, batch: int | None = None, item: str | None = None, person: str | None = None) -> list[Label]:
         """Return every label ever given, oldest first; of one batch, item or person, or all."""
@@ -259,9 +259,9 @@ class Annotation:
 
         self.database.write(note)
 
-    def log(self, person: str, what: str, about: str = "") -> None:
+    def log(self, person: str, event: str, about: str = "") -> None:
         """Keep that something happened; never a text."""
-        self.database.write(lambda c: log(c, person, what, about))
+        self.database.write(lambda c: log(c, person, event, about))
 
     def add(self, person: Person) -> Person:
         """Add a person; an annotator gets an order of work of their own.
@@ -292,8 +292,8 @@ class Annotation:
 def _read(database: Database) -> Project:
 
     def about(c: Connection) -> Row[int, str] | None:
-        there = inspect(c).has_table("project")
-        return c.execute(select(schema.project.c.version, schema.project.c.body)).first() if there else None
+        exists = inspect(c).has_table("project")
+        return c.execute(select(schema.project.c.version, schema.project.c.body)).first() if exists else None
 
     row = database.read(about)
     if row is None:

@@ -87,60 +87,62 @@ def flow(a: Annotation) -> Flowed:
     try:
         store = Store(a.folder, write=True)
     except UsageError as error:
-        why = str(error).partition(";")[0]
-        return Flowed(0, [], f"{why}; people's ratings go into it with the next `mindgauge annotate status {a.folder}`")
+        reason = str(error).partition(";")[0]
+        return Flowed(
+            0, [], f"{reason}; people's ratings go into it with the next `mindgauge annotate status {a.folder}`"
+        )
     count = 0
     with store:
-        taken = {row[0] for row in store.select(_STRANGERS, (task.name, _project(a)))}
-        people = {p.id: _free(p.name, taken, a) for p in a.annotators()}
-        rater = _free(PEOPLE, {*taken, *people.values()}, a)
-        for one in closed:
-            for rating in _of_batch(a, one, people, rater):
+        strangers = {row[0] for row in store.select(_STRANGERS, (task.name, _project(a)))}
+        people = {p.id: _free(p.name, strangers, a) for p in a.annotators()}
+        rater = _free(PEOPLE, {*strangers, *people.values()}, a)
+        for labelled in closed:
+            for rating in _of_batch(a, labelled, people, rater):
                 store.add_rating(task.name, rating)
                 count += 1
             store.flush()
             if task.closed:
-                _set_targets(store, task, one)
+                _set_targets(store, task, labelled)
         content = manifest.read(a.folder)
         if content:
-            told = {**content.get("annotation", {}), **account(a, closed, people, rater)}
-            manifest.write(a.folder, {**content, "annotation": told})
-    return Flowed(count, [one.batch.number for one in closed])
+            record = {**content.get("annotation", {}), **account(a, closed, people, rater)}
+            manifest.write(a.folder, {**content, "annotation": record})
+    return Flowed(count, [labelled.batch.number for labelled in closed])
 
 
-def _of_batch(a: Annotation, one: Labelled, people: dict[str, str], rater: str) -> Iterator[Rating]:
+def _of_batch(a: Annotation, labelled: Labelled, people: dict[str, str], rater: str) -> Iterator[Rating]:
     """Return the ratings of one batch, under the names that people have in the run."""
-    first, latest = last(one.labels, Phase.LABELLING), last(one.labels)
-    rubric, instrument = a.rubric(one.batch.rubric), one.instrument
-    about: dict[str, Any] = {"project": _project(a), "batch": one.batch.number}
-    for item in one.items:
+    first, latest = last(labelled.labels, Phase.LABELLING), last(labelled.labels)
+    rubric, instrument = a.rubric(labelled.batch.rubric), labelled.instrument
+    about: dict[str, Any] = {"project": _project(a), "batch": labelled.batch.number}
+    for item in labelled.items:
         for criterion in rubric.criteria:
             for person, name in people.items():
                 label = first.get((item.id, person, criterion.name))
-                later = latest.get((item.id, person, criterion.name))
+                revised = latest.get((item.id, person, criterion.name))
                 if label is not None:
-                    yield _said(item.subject, label, later, name, about)
-                elif (person, item.id) in one.handed_on and criterion.about(item.tags):
-                    provenance = {**about, "said": "handed_on", **_later(None, later)}
+                    yield _said(item.subject, label, revised, name, about)
+                elif (person, item.id) in labelled.handed_on and criterion.about(item.tags):
+                    provenance = {**about, "said": "handed_on", **_later(None, revised)}
                     yield Rating(
                         item.subject, criterion.name, name, RaterKind.PERSON, 0, Status.REFUSED, instrument=instrument,
                         provenance=provenance,
                     )  # fmt: skip
     names = {person.id: person.name for person in a.people()}
-    subjects = one.subjects
-    for found in one.gold:
-        provenance = {**about, "policy": found.policy, "votes": found.votes, "people": found.people}
-        if found.answered is Answered.CANNOT_TELL:
-            provenance["said"] = str(found.answered)
-        if found.by:
-            provenance["by"] = names[found.by]
+    subjects = labelled.subjects
+    for value in labelled.gold:
+        provenance = {**about, "policy": value.policy, "votes": value.votes, "people": value.people}
+        if value.answered is Answered.CANNOT_TELL:
+            provenance["said"] = str(value.answered)
+        if value.by:
+            provenance["by"] = names[value.by]
         yield Rating(
-            subjects[found.item], found.criterion, rater, RaterKind.GOLD, 0, found.status, found.value, instrument=instrument,
+            subjects[value.item], value.criterion, rater, RaterKind.GOLD, 0, value.status, value.value, instrument=instrument,
             provenance=provenance,
         )  # fmt: skip
 
 
-def _said(subject: str, label: Label, later: Label | None, name: str, about: dict[str, Any]) -> Rating:
+def _said(subject: str, label: Label, revised: Label | None, name: str, about: dict[str, Any]) -> Rating:
     provenance = {**about, "phase": str(label.phase), "at": label.at, "seconds": label.seconds, "source": label.source}
     if label.path:
         provenance["path"] = label.path
@@ -148,30 +150,30 @@ def _said(subject: str, label: Label, later: Label | None, name: str, about: dic
         provenance["said"] = str(label.answered)
     return Rating(
         subject, label.criterion, name, RaterKind.PERSON, 0, _STATUS[label.answered], label.value, label.note,
-        label.evidence, label.instrument, {**provenance, **_later(label, later)},
+        label.evidence, label.instrument, {**provenance, **_later(label, revised)},
     )  # fmt: skip
 
 
-def _later(label: Label | None, later: Label | None) -> dict[str, Any]:
+def _later(label: Label | None, revised: Label | None) -> dict[str, Any]:
     """Say what a person said in a later round, if it is something else."""
-    if later is None or (label is not None and later.given == label.given):
+    if revised is None or (label is not None and revised.given == label.given):
         return {}
-    return {"later": later.given, "later_phase": str(later.phase)}
+    return {"later": revised.given, "later_phase": str(revised.phase)}
 
 
-def _set_targets(store: Store, task: Benchmark, one: Labelled) -> None:
+def _set_targets(store: Store, task: Benchmark, labelled: Labelled) -> None:
     """Make people's gold the target of samples whose authors gave none; ties leave it open."""
     first = task.rubric.criteria[0].name
-    here = set(store.sample_ids(task.name))
+    samples = set(store.sample_ids(task.name))
     changed: dict[str, Sample] = {}
-    subjects = one.subjects
-    for gold in one.gold:
+    subjects = labelled.subjects
+    for gold in labelled.gold:
         subject = subjects[gold.item]
-        if subject not in here:
+        if subject not in samples:
             continue
         sample = changed.get(subject) or store.sample(task.name, subject)
-        theirs = sample.tags.get(TARGET_BY) != PEOPLE and subject not in changed
-        if theirs and (sample.target is not None or any(tag.startswith("target.") for tag in sample.tags)):
+        authored = sample.tags.get(TARGET_BY) != PEOPLE and subject not in changed
+        if authored and (sample.target is not None or any(tag.startswith("target.") for tag in sample.tags)):
             continue
         tags = {**sample.tags, TARGET_BY: PEOPLE}
         if gold.criterion == first:
@@ -188,5 +190,5 @@ def _project(a: Annotation) -> str:
     return f"{a.project.name} {a.project.created}".strip()
 
 
-def _free(name: str, taken: set[str], a: Annotation) -> str:
-    return name if name not in taken else f"{name} ({a.project.name})"
+def _free(name: str, strangers: set[str], a: Annotation) -> str:
+    return name if name not in strangers else f"{name} ({a.project.name})"

@@ -15,7 +15,7 @@ from sqlalchemy import func, insert, select, update
 from mindgauge.annotation import agreement, ratings, schema
 from mindgauge.annotation.labels import labels_of, last
 from mindgauge.annotation.records import Item, Phase, Role
-from mindgauge.annotation.rows import items_of, log, people_of
+from mindgauge.annotation.schema import items_of, log, people_of
 from mindgauge.annotation.setup import put_before
 from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.records import encode
@@ -74,8 +74,8 @@ def advance(a: Annotation, c: Connection, batch: int) -> bool:
         # Of two who are the last at the same time, the one that waits here sees the other's labels.
         query = select(schema.batches.c.phase).where(schema.batches.c.number == batch).with_for_update()
         phase = Phase(c.execute(query).scalar_one())
-        done, people = finished(c, batch, phase)
-        if phase is Phase.CLOSED or done < people:
+        finished_people, people = finished(c, batch, phase)
+        if phase is Phase.CLOSED or finished_people < people:
             return False
         closed = _go_on(a, c, batch, phase)
     return closed
@@ -90,8 +90,8 @@ def retire(a: Annotation, person: Person) -> None:
 
     def leave(c: Connection) -> bool:
         batch = running(c, lock=True)
-        left = [p for p in people_of(c) if p.active and p.role is Role.ANNOTATOR and p.id != person.id]
-        if person.role is not Role.ANNOTATOR or not left:
+        remaining = [p for p in people_of(c) if p.active and p.role is Role.ANNOTATOR and p.id != person.id]
+        if person.role is not Role.ANNOTATOR or not remaining:
             raise UsageError(f"{person.name}: only an annotator can retire, and one has to remain")
         c.execute(update(schema.people).where(schema.people.c.id == person.id).values(active=False))
         log(c, person.id, "retired")
@@ -126,15 +126,15 @@ def _go_on(a: Annotation, c: Connection, batch: int, phase: Phase) -> bool:
     too_few = [ident for ident in disagreed if _labelled(labels, ident) < 2]
     together = [ident for ident in disagreed if ident not in set(too_few)]
     if passed and phase is not Phase.DISCUSSION:
-        left, following = too_few, Phase.ADJUDICATION
+        pending, following = too_few, Phase.ADJUDICATION
     elif phase is not Phase.DISCUSSION and together:
-        left, following = together, _NEXT[phase]
+        pending, following = together, _NEXT[phase]
     else:
-        left, following = disagreed, Phase.ADJUDICATION
+        pending, following = disagreed, Phase.ADJUDICATION
     people = a.adjudicators()[:1] if following is Phase.ADJUDICATION else annotators
-    if not left or not people:
+    if not pending or not people:
         return _close(c, batch, PASSED if passed else BELOW)
-    _open(c, batch, following, people, [item for item in items if item.id in set(left)])
+    _open(c, batch, following, people, [item for item in items if item.id in set(pending)])
     return False
 
 
@@ -173,7 +173,7 @@ def _passed_before(c: Connection, batch: int) -> bool:
     return bool(c.execute(query.limit(1)).scalar())
 
 
-def adjudicates(person: Person, everybody: Sequence[Person]) -> bool:
+def adjudicates(person: Person, people: Sequence[Person]) -> bool:
     """Whether a person decides what is left: the adjudicator, or the owner where there is none."""
-    named = any(one.role is Role.ADJUDICATOR and one.active for one in everybody)
+    named = any(other.role is Role.ADJUDICATOR and other.active for other in people)
     return person.role is Role.ADJUDICATOR or (person.role is Role.OWNER and not named)

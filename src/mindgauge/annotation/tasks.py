@@ -1,15 +1,17 @@
-"""One item before one person in one phase: which there are, and what makes a page an old one."""
+"""One item before one person in one phase: which there are, how many are done, and what makes a page an old one."""
 
 from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 from sqlalchemy import delete, func, insert, select, update
 
 from mindgauge.annotation import rounds, schema
 from mindgauge.annotation.labels import labels_of, last
 from mindgauge.annotation.records import Phase, Role
+from mindgauge.annotation.schema import tasks
 from mindgauge.errors import MindgaugeError
 from mindgauge.records import encode
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from mindgauge.annotation.project import Annotation
     from mindgauge.annotation.records import Label, Person
 
+
 TOGETHER = (Phase.DISCUSSION, Phase.ADJUDICATION)
 """The phases in which people see what others said."""
 
@@ -26,9 +29,9 @@ TOGETHER = (Phase.DISCUSSION, Phase.ADJUDICATION)
 class StaleError(MindgaugeError):
     """The page was old: the item has been answered, handed on, or its phase is over. `kept` is what stands, by criterion."""
 
-    def __init__(self, message: str, kept: dict[str, Label]) -> None:
+    def __init__(self, message: str, labels: dict[str, Label]) -> None:
         super().__init__(message)
-        self.kept = kept
+        self.kept = labels
 
 
 class Running(NamedTuple):
@@ -58,8 +61,8 @@ def running(a: Annotation, c: Connection, person: Person, *, lock: bool = False)
 def of(c: Connection, person: str, batch: int, phase: Phase) -> list[Row[Any]]:
     """Return a person's tasks in their order."""
     t = schema.tasks.c
-    where = (t.person == person, t.batch == batch, t.phase == phase)
-    return list(c.execute(select(schema.tasks).where(*where).order_by(t.place)))
+    conditions = (t.person == person, t.batch == batch, t.phase == phase)
+    return list(c.execute(select(schema.tasks).where(*conditions).order_by(t.place)))
 
 
 def left(c: Connection, task: Row[Any]) -> bool:
@@ -70,8 +73,8 @@ def left(c: Connection, task: Row[Any]) -> bool:
 def named(c: Connection, person: Person, item: str, phase: Phase) -> Row[Any] | None:
     """Return a task and hold it, so that the same form sent twice at once comes one after the other."""
     t = schema.tasks.c
-    where = (t.person == person.id, t.item == item, t.phase == phase)
-    return c.execute(select(schema.tasks).where(*where).with_for_update()).first()
+    conditions = (t.person == person.id, t.item == item, t.phase == phase)
+    return c.execute(select(schema.tasks).where(*conditions).with_for_update()).first()
 
 
 def fresh(
@@ -84,46 +87,46 @@ def fresh(
     Raises:
         StaleError: it is.
     """
-    at = running(a, c, person, lock=task is not None and task.state != "open")
-    together = at.phase in TOGETHER
-    if task is None or (task.batch, task.phase) != (at.batch, at.phase):
-        why = "this part is over; your labels stand as they were"
+    position = running(a, c, person, lock=task is not None and task.state != "open")
+    together = position.phase in TOGETHER
+    if task is None or (task.batch, task.phase) != (position.batch, position.phase):
+        reason = "this part is over; your labels stand as they were"
     elif task.state == "handed_on" and not together:
-        why = "this item was handed on"
+        reason = "this item was handed on"
     elif task.turn != turn or (task.state != "open" and not together):
-        why = "this item was changed on another page"
+        reason = "this item was changed on another page"
     else:
-        return at, task
-    mine = last(labels_of(c, item=item, person=person.id), *([Phase(task.phase)] if task is not None else []))
-    raise StaleError(why, {criterion: label for (_, _, criterion), label in mine.items()})
+        return position, task
+    labels = last(labels_of(c, item=item, person=person.id), *([Phase(task.phase)] if task is not None else []))
+    raise StaleError(reason, {criterion: label for (_, _, criterion), label in labels.items()})
 
 
-def rubric(c: Connection, at: Running) -> int:
+def rubric(c: Connection, position: Running) -> int:
     """Return the version of the rubric that a batch has, or would have if it began now."""
-    return int(at.rubric or c.execute(select(func.max(schema.rubrics.c.number))).scalar_one())
+    return int(position.rubric or c.execute(select(func.max(schema.rubrics.c.number))).scalar_one())
 
 
-def settle(c: Connection, at: Running) -> int:
+def settle(c: Connection, position: Running) -> int:
     """Return the version of the rubric of a batch that is given a label, and settle it with the first."""
-    number = rubric(c, at)
-    if at.rubric is None:
+    number = rubric(c, position)
+    if position.rubric is None:
         b = schema.batches.c
-        c.execute(update(schema.batches).where(b.number == at.batch).values(rubric=number, opened=time.time()))
+        c.execute(update(schema.batches).where(b.number == position.batch).values(rubric=number, opened=time.time()))
     return number
 
 
 def change(c: Connection, task: Row[Any], **values: object) -> None:
     """Change a task; pages made before are old now."""
     t = schema.tasks.c
-    where = (t.person == task.person, t.item == task.item, t.phase == task.phase)
-    c.execute(update(schema.tasks).where(*where).values(turn=task.turn + 1, **values))
+    key = (t.person == task.person, t.item == task.item, t.phase == task.phase)
+    c.execute(update(schema.tasks).where(*key).values(turn=task.turn + 1, **values))
 
 
-def finish(c: Connection, task: Row[Any], state: str, at: float, seconds: float) -> None:
+def finish(c: Connection, task: Row[Any], state: str, finished_at: float, seconds: float) -> None:
     """Close a task, as the person's latest, and forget its draft."""
     before = schema.tasks.alias()
     count = select(func.coalesce(func.max(before.c.finished), 0) + 1).where(before.c.person == task.person)
-    change(c, task, state=state, at=at, seconds=seconds, finished=count.scalar_subquery())
+    change(c, task, state=state, at=finished_at, seconds=seconds, finished=count.scalar_subquery())
     d = schema.drafts.c
     c.execute(delete(schema.drafts).where(d.person == task.person, d.item == task.item, d.phase == task.phase))
 
@@ -132,8 +135,8 @@ def put_draft(c: Connection, task: Row[Any], body: dict[str, Any]) -> None:
     """Keep a draft in place of the one before."""
     d = schema.drafts.c
     new = {"body": encode(body).decode(), "at": time.time()}
-    where = (d.person == task.person, d.item == task.item, d.phase == task.phase)
-    if not c.execute(update(schema.drafts).where(*where).values(**new)).rowcount:
+    key = (d.person == task.person, d.item == task.item, d.phase == task.phase)
+    if not c.execute(update(schema.drafts).where(*key).values(**new)).rowcount:
         c.execute(insert(schema.drafts).values(person=task.person, item=task.item, phase=task.phase, **new))
 
 
@@ -147,3 +150,33 @@ def _open(c: Connection, person: str, batch: int, phase: Phase | None = None) ->
 
 def _rubric_of_training(c: Connection) -> int | None:
     return c.execute(select(schema.batches.c.rubric).where(schema.batches.c.number == 0)).scalar()
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """The items of one person in one phase of a batch."""
+
+    batch: int
+    phase: Phase
+    person: str
+    """Id."""
+    of: int
+    done: int
+    handed_on: int
+
+    @property
+    def left(self) -> int:
+        """Count the items that still wait for them."""
+        return self.of - self.done - self.handed_on
+
+
+def progress(annotation: Annotation) -> list[Progress]:
+    """Count everybody's items, by batch; phases that a batch has not come to are not in it.
+
+    Raises:
+        DatabaseError: it could not be read.
+    """
+    t = tasks.c
+    finished, handed_on = (func.count().filter(t.state == state) for state in ("done", "handed_on"))
+    query = select(t.batch, t.phase, t.person, func.count(), finished, handed_on).group_by(t.batch, t.phase, t.person)
+    rows = annotation.database.read(lambda connection: connection.execute(query.order_by(t.batch)).all())
+    return [Progress(batch, Phase(phase), *rest) for batch, phase, *rest in rows]

@@ -48,14 +48,18 @@ def training(benchmark: Benchmark, anchors: Sequence[Anchor], labelled: Sequence
         labelled: the items of the batches.
         count: at most so many.
     """
-    taken = {text_key(one.messages, one.reply) for one in labelled}
+    shown_texts = {text_key(other.messages, other.reply) for other in labelled}
     by_language: dict[str, list[Anchor]] = {}
     for anchor in anchors:
-        found = _item(benchmark, anchor)
-        if found.expected and not fault(benchmark, found) and text_key(found.messages, found.reply) not in taken:
-            by_language.setdefault(found.tags[LANGUAGE], []).append(anchor)
+        candidate = _item(benchmark, anchor)
+        if (
+            candidate.expected
+            and not fault(benchmark, candidate)
+            and text_key(candidate.messages, candidate.reply) not in shown_texts
+        ):
+            by_language.setdefault(candidate.tags[LANGUAGE], []).append(anchor)
     chosen: list[Anchor] = []
-    for language, _ in Counter(one.tags[LANGUAGE] for one in labelled).most_common():
+    for language, _ in Counter(other.tags[LANGUAGE] for other in labelled).most_common():
         chosen += spread(by_language.get(language, []), count - len(chosen), benchmark.protocol)
     return [_item(benchmark, anchor) for anchor in chosen]
 
@@ -63,19 +67,19 @@ def training(benchmark: Benchmark, anchors: Sequence[Anchor], labelled: Sequence
 def _item(benchmark: Benchmark, anchor: Anchor) -> Item:
     """Make an item of an anchor: of its reply where it has one, else of its sample."""
     reply = Reply.of(anchor.sample.id, AUTHORS, 0, Status.OK, anchor.reply) if anchor.reply else None
-    found = item(benchmark, anchor.sample, reply)
-    asked = {criterion.name for criterion in benchmark.rubric.on(found.tags).criteria}
-    expected = {name: level for name, level in anchor.ratings.items() if name in asked}
-    return msgspec.structs.replace(found, expected=expected)
+    prepared = item(benchmark, anchor.sample, reply)
+    criteria = {criterion.name for criterion in benchmark.rubric.on(prepared.tags).criteria}
+    expected = {name: level for name, level in anchor.ratings.items() if name in criteria}
+    return msgspec.structs.replace(prepared, expected=expected)
 
 
 def _targets(benchmark: Benchmark) -> list[Anchor]:
-    found = ((sample, _levels(benchmark, sample)) for sample in benchmark.own_samples())
-    return [Anchor(sample, "", levels) for sample, levels in found if levels]
+    levelled = ((sample, _levels(benchmark, sample)) for sample in benchmark.own_samples())
+    return [Anchor(sample, "", levels) for sample, levels in levelled if levels]
 
 
 def _levels(benchmark: Benchmark, sample: Sample) -> dict[str, Value | None]:
     """Return a sample's targets: its own on the first criterion, its tags `target.…` on others."""
     first, *others = benchmark.rubric.criteria
-    said = {c.name: c.read(sample.tags.get(f"target.{c.name}")) for c in others}
-    return {name: level for name, level in {first.name: sample.target, **said}.items() if level is not None}
+    tagged = {c.name: c.read(sample.tags.get(f"target.{c.name}")) for c in others}
+    return {name: level for name, level in {first.name: sample.target, **tagged}.items() if level is not None}

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from sqlalchemy import insert, select
 
-from mindgauge.annotation import answers as checked
+from mindgauge.annotation import labels as checked
 from mindgauge.annotation import pace, rounds, schema, tasks
 from mindgauge.annotation.labels import labels_of, last
 from mindgauge.annotation.records import Answered, Phase
-from mindgauge.annotation.rows import log, logged
+from mindgauge.annotation.schema import log, logged
 from mindgauge.annotation.tasks import StaleError
 from mindgauge.records import Value, digest, encode
 
@@ -87,15 +87,15 @@ def submit(
     """
     subject, seconds = a.item(item), pace.sane(seconds)
     marked = () if subject is None else checked.located(subject, evidence)
-    said = {"form": form, "note": note[: checked.LONGEST_NOTE], "evidence": encode(marked).decode()}
-    rows = [{**said, **checked.columns(answer)} for answer in answers]
+    shared_columns = {"form": form, "note": note[: checked.LONGEST_NOTE], "evidence": encode(marked).decode()}
+    rows = [{**shared_columns, **checked.columns(answer)} for answer in answers]
 
     def keep(c: Connection) -> tuple[Submitted, bool]:
         task = tasks.named(c, person, item, phase)
         if task is not None and _stands(c, task, rows):
             return Submitted(True, _feedback(a, c, person, item, phase), not tasks.left(c, task)), False
-        at, task = tasks.fresh(a, c, task, person, item, turn)
-        number = tasks.settle(c, at)
+        position, task = tasks.fresh(a, c, task, person, item, turn)
+        number = tasks.settle(c, position)
         checked.check(a.rubric_for(a.known_item(item), number), answers)
         now = time.time()
         shared = {
@@ -105,7 +105,7 @@ def submit(
         c.execute(insert(schema.labels), [{**shared, **row} for row in rows])
         tasks.finish(c, task, "done", now, seconds)
         last_one = not tasks.left(c, task)
-        closed = last_one and rounds.advance(a, c, at.batch)
+        closed = last_one and rounds.advance(a, c, position.batch)
         return Submitted(False, _feedback(a, c, person, item, phase), last_one), closed
 
     submitted, closed = a.database.write(keep)
@@ -169,17 +169,17 @@ def undo(a: Annotation, person: Person, form: str) -> str | None:
     """
 
     def take_back(c: Connection) -> str | None:
-        at = tasks.running(a, c, person, lock=True)
-        if at.phase is None or at.phase is Phase.TRAINING:  # the anchor's level has been shown
+        position = tasks.running(a, c, person, lock=True)
+        if position.phase is None or position.phase is Phase.TRAINING:  # the anchor's level has been shown
             return None
-        mine = tasks.of(c, person.id, at.batch, at.phase)
-        finished = [task for task in mine if task.state != "open"]
+        own = tasks.of(c, person.id, position.batch, position.phase)
+        finished = [task for task in own if task.state != "open"]
         if not finished or logged(c, person.id, "undone", "", form):
             return None
         task = max(finished, key=lambda t: t.finished)  # not by time: clocks run backwards, too
         if task.state == "done":
-            _withdraw(c, task, tasks.rubric(c, at), form)
-        tasks.change(c, task, state="open", place=min(t.place for t in mine) - 1)
+            _withdraw(c, task, tasks.rubric(c, position), form)
+        tasks.change(c, task, state="open", place=min(t.place for t in own) - 1)
         log(c, person.id, "undone", task.item, form)
         return str(task.item)
 
@@ -193,18 +193,18 @@ def comment(a: Annotation, person: Person, item: str, text: str, form: str) -> N
         StaleError: the item is not under discussion.
         InvalidAnswerError: nothing is said.
     """
-    said = text.strip()[: checked.LONGEST_NOTE]
-    row = {"form": digest("comment", form, said), "person": person.id, "item": item, "text": said}
+    content = text.strip()[: checked.LONGEST_NOTE]
+    row = {"form": digest("comment", form, content), "person": person.id, "item": item, "text": content}
     same = select(schema.comments.c.number).filter_by(person=person.id, item=item, form=row["form"])
 
     def add(c: Connection) -> None:
         if c.execute(same).first() is not None:
             return
-        at = tasks.running(a, c, person)
+        position = tasks.running(a, c, person)
         subject = a.item(item)
-        if at.phase not in tasks.TOGETHER or subject is None or subject.batch != at.batch:
+        if position.phase not in tasks.TOGETHER or subject is None or subject.batch != position.batch:
             raise StaleError("this item is not under discussion any more", {})
-        if not said:
+        if not content:
             raise checked.InvalidAnswerError("", "write something, or leave it")
         c.execute(insert(schema.comments).values(**row, at=time.time()))
 
@@ -218,23 +218,23 @@ def _fresh(a: Annotation, c: Connection, person: Person, item: str, phase: Phase
 def _stands(c: Connection, task: Row[Any], rows: Sequence[dict[str, Any]]) -> bool:
     """Say whether just these answers came before, with the same form, and nothing came after them."""
     columns = schema.labels.c
-    mine = (columns.item == task.item, columns.person == task.person, columns.phase == task.phase)
-    kept = c.execute(select(schema.labels).where(*mine).order_by(columns.number)).mappings()
-    standing = {row["criterion"]: row for row in kept}
-    sent = {row["criterion"]: row for row in rows}
+    key = (columns.item == task.item, columns.person == task.person, columns.phase == task.phase)
+    stored = c.execute(select(schema.labels).where(*key).order_by(columns.number)).mappings()
+    standing = {row["criterion"]: row for row in stored}
+    answers = {row["criterion"]: row for row in rows}
     return (
-        bool(sent)
-        and standing.keys() == sent.keys()
-        and all(standing[name][column] == value for name, row in sent.items() for column, value in row.items())
+        bool(answers)
+        and standing.keys() == answers.keys()
+        and all(standing[name][column] == value for name, row in answers.items() for column, value in row.items())
     )
 
 
 def _withdraw(c: Connection, task: Row[Any], rubric: int, form: str) -> None:
     """Keep that labels were taken back, and offer them again as a draft."""
-    mine = last(labels_of(c, item=task.item, person=task.person), Phase(task.phase))
-    if not mine:
+    withdrawn = last(labels_of(c, item=task.item, person=task.person), Phase(task.phase))
+    if not withdrawn:
         return
-    labels = {criterion: label for (_, _, criterion), label in mine.items()}
+    labels = {criterion: label for (_, _, criterion), label in withdrawn.items()}
     shared = {
         "form": form, "person": task.person, "item": task.item, "phase": task.phase, "note": "", "evidence": "[]",
         "rubric": rubric, "at": time.time(), "seconds": 0.0, "source": PAGE, "answered": Answered.WITHDRAWN,
@@ -253,5 +253,5 @@ def _withdraw(c: Connection, task: Row[Any], rubric: int, form: str) -> None:
 def _feedback(a: Annotation, c: Connection, person: Person, item: str, phase: Phase) -> Feedback | None:
     if phase is not Phase.TRAINING:
         return None
-    mine = last(labels_of(c, item=item, person=person.id), phase)
-    return Feedback(item, a.known_item(item).expected, {label.criterion: label.given for label in mine.values()})
+    own = last(labels_of(c, item=item, person=person.id), phase)
+    return Feedback(item, a.known_item(item).expected, {label.criterion: label.given for label in own.values()})

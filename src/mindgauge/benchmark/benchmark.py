@@ -17,7 +17,7 @@ from mindgauge.material import Material
 from mindgauge.metrics import Metric
 from mindgauge.prompt import Prompt
 from mindgauge.raters.judge import Instrument, Mode, Way
-from mindgauge.raters.reading import Reading
+from mindgauge.raters.rule import Reading
 from mindgauge.records import Reply, Sample, Status, Value
 from mindgauge.rubric import Criterion, Method, Rubric
 from mindgauge.rubric.composite import Composite, How
@@ -150,8 +150,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def published(self) -> Path | None:
         """The file with the paper's numbers: the benchmark's own, or else its family's."""
-        found = (folder / "published.toml" for folder in (self.folder, self.folder.parent))
-        return next((path for path in found if path.is_file()), None)
+        paths = (folder / "published.toml" for folder in (self.folder, self.folder.parent))
+        return next((path for path in paths if path.is_file()), None)
 
     def samples(
         self, data: Path | None, where: dict[str, tuple[str, ...]] | None = None, limit: int | None = None
@@ -167,15 +167,15 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
             DataError: nothing usable is there, or nothing is left.
         """
         keep = {**(self.keep if data is not None else {}), **(where or {})}
-        found = self.read(data) if data is not None else self.own_samples()
-        kept = selection.chosen(found, keep, limit, self._kind, self.variants)
-        if not kept:
+        candidates = self.read(data) if data is not None else self.own_samples()
+        selected = selection.chosen(candidates, keep, limit, self._kind, self.variants)
+        if not selected:
             chosen = ", ".join(f"{tag}={'|'.join(values)}" for tag, values in keep.items())
             raise DataError(f"{self.name}: no sample is left ({chosen})")
-        mute = next((s.id for s in kept if self.about_reply and s.messages[-1].role != "assistant"), None)
+        mute = next((s.id for s in selected if self.about_reply and s.messages[-1].role != "assistant"), None)
         if mute is not None:
             raise DataError(f"{self.name}: sample {mute} does not end with the reply that is asked about")
-        return kept
+        return selected
 
     def own_samples(self) -> list[Sample]:
         """Return the samples that this project wrote for it, without variants.
@@ -192,9 +192,9 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     def _kind(self, sample: Sample) -> object:
         """Return the class of a sample, in its language: its protocol, or its target on any criterion, or its first slice."""
         targets = [sample.target, *(sample.tags.get(f"target.{criterion.name}") for criterion in self.criteria)]
-        known = [target for target in targets if target is not None]
-        told = known[0] if known else next((sample.tags.get(tag) for tag in self.slices), None)
-        return sample.tags.get("language"), sample.tags.get(self.protocol, told) if self.protocol else told
+        stated = [target for target in targets if target is not None]
+        kind = stated[0] if stated else next((sample.tags.get(tag) for tag in self.slices), None)
+        return sample.tags.get("language"), sample.tags.get(self.protocol, kind) if self.protocol else kind
 
     def shown(self, sample: Sample, reply: Reply, find: Callable[[str], Sample]) -> tuple[Sample, Reply] | None:
         """Return what a judge is shown of a sample and the reply to it; None where the reply has no part that is judged.
@@ -221,9 +221,9 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             DataError: nothing usable is there.
         """
-        found = self.read(data) if data is not None else []
-        elsewhere = {s.cluster for s in found if s.tags.get("split") != "train"}
-        train = [s for s in found if s.tags.get("split") == "train" and s.cluster not in elsewhere]
+        samples = self.read(data) if data is not None else []
+        elsewhere = {s.cluster for s in samples if s.tags.get("split") != "train"}
+        train = [s for s in samples if s.tags.get("split") == "train" and s.cluster not in elsewhere]
         return train or self.own_samples()
 
     def anchors(
@@ -239,16 +239,16 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
             DataError: there are none, a line is not as it should be, or nothing is left.
         """
         path = first_with("anchors.jsonl", *self._folders) or self.folder / "anchors.jsonl"
-        found = anchors.read(path, self.rubric, self.protocol)
-        kept = [
+        candidates = anchors.read(path, self.rubric, self.protocol)
+        selected = [
             anchor
-            for anchor in found
+            for anchor in candidates
             if all(anchor.sample.tags.get(tag, values[0]) in values for tag, values in (where or {}).items())
         ]
-        if not kept:
+        if not selected:
             chosen = ", ".join(f"{tag}={'|'.join(values)}" for tag, values in (where or {}).items())
             raise DataError(f"{self.name}: no anchor is left ({chosen})")
-        return kept if limit is None else anchors.spread(kept, limit, self.protocol)
+        return selected if limit is None else anchors.spread(selected, limit, self.protocol)
 
     @property
     def anchored(self) -> Benchmark:

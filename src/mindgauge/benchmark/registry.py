@@ -59,14 +59,14 @@ class _Known(NamedTuple):
 
 @functools.cache
 def _known() -> _Known:
-    known = _Known({}, {})
+    registered = _Known({}, {})
     for path in sorted(p for p in (*HERE.glob("*/*.py"), *HERE.glob("*/*/*.py")) if p.stem == p.parent.name):
         place = path.relative_to(HERE).parent
         module = ".".join(("mindgauge.benchmarks", *place.parts, path.stem))
-        known.load(place.as_posix(), functools.partial(importlib.import_module, module))
+        registered.load(place.as_posix(), functools.partial(importlib.import_module, module))
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
-        known.load(point.name, point.load)
-    return known
+        registered.load(point.name, point.load)
+    return registered
 
 
 def outside(benchmarks: Iterable[Benchmark]) -> dict[str, str]:
@@ -80,13 +80,24 @@ def names() -> list[str]:
 
 
 def broken(name: str = "") -> dict[str, str]:
-    """Return the benchmarks of this name or family that cannot be loaded, and why; all if no name is given."""
+    """Return the benchmarks of this name, family or suite that cannot be loaded, and why; all if no name is given."""
     name = name.rstrip("/")
+    members = [name, *_members_elsewhere(name)]
     return {
-        other: why
-        for other, why in _known().broken.items()
-        if not name or other == name or other.startswith(f"{name}/")
+        place: fault
+        for place, fault in _known().broken.items()
+        if not name or any(_within(place, member) or _within(member, place) for member in members)
     }
+
+
+def _within(name: str, family: str) -> bool:
+    return name == family or name.startswith(f"{family}/")
+
+
+def _members_elsewhere(name: str) -> list[str]:
+    """Return the members of a suite, or its member of this name, that other families bring."""
+    family, _, member = name.partition("/")
+    return [other for other in suite.members_elsewhere(family) if member in {"", other.rpartition("/")[2]}]
 
 
 def find(name: str) -> list[Benchmark]:
@@ -97,19 +108,16 @@ def find(name: str) -> list[Benchmark]:
     Raises:
         UsageError: there is none, and the message names the nearest; or it cannot be loaded.
     """
-    known, name = _known().benchmarks, name.rstrip("/")
-    if name in known:
-        return [known[name]]
-    family, _, member = name.partition("/")
-    elsewhere = [other for other in suite.members_elsewhere(family) if member in {"", other.rpartition("/")[2]}]
-    members = [other for other in (*known, *elsewhere) if other.startswith(f"{name}/") or other in elsewhere]
-    if any(other in known for other in members):
-        order = suite.order(family)
-        usable = [other for other in dict.fromkeys(members) if other in known]
-        return [known[other] for other in sorted(usable, key=lambda other: order.get(other, len(order)))]
-    for other, why in broken(name).items():
-        raise UsageError(f"benchmark {other} cannot be loaded: {why}")
-    choices = sorted({*known, *(key.split("/")[0] for key in known)})
+    registered, name = _known().benchmarks, name.rstrip("/")
+    if name in registered:
+        return [registered[name]]
+    elsewhere = _members_elsewhere(name)
+    if members := [other for other in registered if other.startswith(f"{name}/") or other in elsewhere]:
+        order = suite.order(name.partition("/")[0])
+        return [registered[other] for other in sorted(members, key=lambda other: order.get(other, len(order)))]
+    for place, fault in broken(name).items():
+        raise UsageError(f"benchmark {place} cannot be loaded: {fault}")
+    choices = sorted({*registered, *(key.split("/")[0] for key in registered)})
     near = difflib.get_close_matches(name, choices, 1, 0.4)
     hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(choices)}"
     raise UsageError(f"unknown benchmark {name!r}: {hint}; a folder of your own is named by its path, ./FOLDER")
@@ -175,11 +183,11 @@ def _in_folder(folder: Path) -> list[Benchmark]:
         loader.exec_module(module)
         return module
 
-    known = _Known(dict(_known().benchmarks), {})
-    known.load(str(folder), load)
-    for why in known.broken.values():
-        raise UsageError(f"{folder}: the benchmark cannot be loaded: {why}")
-    return list(known.benchmarks.values())[len(_known().benchmarks) :]
+    registered = _Known(dict(_known().benchmarks), {})
+    registered.load(str(folder), load)
+    for reason in registered.broken.values():
+        raise UsageError(f"{folder}: the benchmark cannot be loaded: {reason}")
+    return list(registered.benchmarks.values())[len(_known().benchmarks) :]
 
 
 def of_family(name: str) -> list[Benchmark]:
@@ -188,9 +196,8 @@ def of_family(name: str) -> list[Benchmark]:
     Raises:
         UsageError: there is none of this name.
     """
-    found = find(name)
-    own = [one for one in found if one.name.split("/")[0] == name.split("/", maxsplit=1)[0]]
-    return own or found
+    members, family = find(name), name.partition("/")[0]
+    return [member for member in members if member.name.partition("/")[0] == family] or members
 
 
 def find_one(name: str) -> Benchmark:

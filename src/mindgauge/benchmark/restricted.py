@@ -30,12 +30,12 @@ def notes(store: Store, benchmarks: Iterable[Benchmark], manifest: dict[str, Any
     """Say which restricted texts stand in files that are made to go on working with, and so hold every text."""
     if not manifest.get("plan", {}).get("text", True):
         return []
-    found = []
+    lines = []
     for benchmark in benchmarks:
-        shown = open_samples(benchmark, manifest)
-        n = 0 if shown is None else sum(ident not in shown for ident in store.sample_ids(benchmark.name))
+        open_idents = open_samples(benchmark, manifest)
+        n = 0 if open_idents is None else sum(ident not in open_idents for ident in store.sample_ids(benchmark.name))
         if n:
-            found.append(
+            lines.append(
                 f"{benchmark.name}: these files are not for passing on: {n} restricted messages, or what quotes them, may stand there"
             )
-    return found
+    return lines

@@ -35,23 +35,23 @@ def chosen(
         variants: makes variants of samples; only of those that are kept.
     """
     made_by_variants = _made(samples, variants) if variants is not None else set()
-    found = matching(samples, {tag: values for tag, values in wanted.items() if tag not in made_by_variants})
-    found = found if limit is None else spread(found, limit, kind)
-    return found if variants is None else matching(variants(found), wanted)
+    selected = matching(samples, {tag: values for tag, values in wanted.items() if tag not in made_by_variants})
+    selected = selected if limit is None else spread(selected, limit, kind)
+    return selected if variants is None else matching(variants(selected), wanted)
 
 
 def _made(samples: list[Sample], variants: Callable[[list[Sample]], list[Sample]]) -> set[str]:
     """Return the tags that variants have other values of than the samples they are made of."""
     before = {tag: sample.tags[tag] for sample in samples[:1] for tag in sample.tags}
-    made = (item for sample in variants(samples[:1]) for item in sample.tags.items())
-    return {tag for tag, value in made if before.get(tag) != value}
+    tags = (item for sample in variants(samples[:1]) for item in sample.tags.items())
+    return {tag for tag, value in tags if before.get(tag) != value}
 
 
 def matching(samples: list[Sample], wanted: Mapping[str, tuple[str, ...]]) -> list[Sample]:
     """Return the samples whose tags have these values, and what variants among them are compared with."""
-    kept = {s.id for s in samples if all(s.tags.get(tag) in values for tag, values in wanted.items())}
-    compared = {base(s) for s in samples if s.id in kept}
-    return [s for s in samples if s.id in kept or s.id in compared]
+    matched = {s.id for s in samples if all(s.tags.get(tag) in values for tag, values in wanted.items())}
+    compared = {base(s) for s in samples if s.id in matched}
+    return [s for s in samples if s.id in matched or s.id in compared]
 
 
 def spread(samples: list[Sample], limit: int, kind: Callable[[Sample], object]) -> list[Sample]:
@@ -67,6 +67,6 @@ def spread(samples: list[Sample], limit: int, kind: Callable[[Sample], object]) 
     for position, (first, *_) in enumerate(groups.values()):
         turns[kind(first)] = turns.get(kind(first), 0) + 1
         ranked.append((turns[kind(first)], position))
-    taken = {position for _, position in sorted(ranked)[:limit]}
-    chosen = {ident for position, ident in enumerate(groups) if position in taken}
+    places = {position for _, position in sorted(ranked)[:limit]}
+    chosen = {ident for position, ident in enumerate(groups) if position in places}
     return [sample for sample in samples if base(sample) in chosen]

@@ -57,12 +57,12 @@ def temperature(logits: Floats, codes: Codes) -> float:
 
 def cross_fitted(logits: Floats, dev: Part, seed: int = 0) -> Floats:
     """Return probabilities of the development part, each with the temperature of the other folds' groups."""
-    found: Floats = softmax(logits, axis=1)
+    probabilities: Floats = softmax(logits, axis=1)
     for rows in divide(dev, [1 / FOLDS] * FOLDS, logits.shape[1], seed):
         others = np.setdiff1d(np.arange(len(dev)), rows)
         if len(rows) and len(others):
-            found[rows] = softmax(logits[rows] / temperature(logits[others], dev.codes[others]), axis=1)
-    return found
+            probabilities[rows] = softmax(logits[rows] / temperature(logits[others], dev.codes[others]), axis=1)
+    return probabilities
 
 
 class Bin(msgspec.Struct, frozen=True):
@@ -134,12 +134,12 @@ class Abstention(msgspec.Struct, frozen=True):
     risk_high: float
 
 
-def abstention(probabilities: Floats, found: Part, thresholds: float | Floats, level: float = LEVEL) -> Abstention:
+def abstention(probabilities: Floats, part: Part, thresholds: float | Floats, level: float = LEVEL) -> Abstention:
     """Say what is decided and how often it is wrong (Clopper-Pearson, one-sided).
 
     Args:
         probabilities: shape (n, q).
-        found: the n samples.
+        part: the n samples.
         thresholds: one, or one for each sample, shape (n,).
         level: of the bound.
     """
@@ -147,11 +147,11 @@ def abstention(probabilities: Floats, found: Part, thresholds: float | Floats, l
     n = int(decided.sum())
     threshold = thresholds if isinstance(thresholds, float) else None
     if not n:
-        return Abstention(threshold, 0.0, 0, len(found), None, 1.0)
-    risk = float((probabilities.argmax(axis=1) != found.codes)[decided].mean())
-    clusters = len(np.unique(found.groups[decided]))
+        return Abstention(threshold, 0.0, 0, len(part), None, 1.0)
+    risk = float((probabilities.argmax(axis=1) != part.codes)[decided].mean())
+    clusters = len(np.unique(part.groups[decided]))
     high = clopper_pearson(risk * clusters, clusters, 2 * level - 1).high
-    return Abstention(threshold, n / len(found), n, len(found), risk, 1.0 if high is None else high)
+    return Abstention(threshold, n / len(part), n, len(part), risk, 1.0 if high is None else high)
 
 
 def choose_threshold(probabilities: Floats, dev: Part, risk: float) -> Abstention:
@@ -164,7 +164,7 @@ def choose_threshold(probabilities: Floats, dev: Part, risk: float) -> Abstentio
     confidence = np.sort(probabilities.max(axis=1))
     level = 1 - (1 - LEVEL) / len(COVERAGES)
     for share in COVERAGES:
-        least = float(confidence[-max(1, round(share * len(confidence)))])
-        if abstention(probabilities, dev, least, level).risk_high <= risk:
-            return abstention(probabilities, dev, least, level)
+        threshold = float(confidence[-max(1, round(share * len(confidence)))])
+        if abstention(probabilities, dev, threshold, level).risk_high <= risk:
+            return abstention(probabilities, dev, threshold, level)
     return abstention(probabilities, dev, 2.0, level)

@@ -85,24 +85,24 @@ class Encoder:
         """Return the dialogues as token ids."""
         return tokens.encode(self.tokenizer, dialogues, self.max_length)
 
-    def logits(self, dialogues: Sequence[form.Dialogue], told: Callable[[int], None] | None = None) -> Floats:
-        """Return logits of shape (n, q); `told` hears how many dialogues are done.
+    def logits(self, dialogues: Sequence[form.Dialogue], progress: Callable[[int], None] | None = None) -> Floats:
+        """Return logits of shape (n, q); `progress` hears how many dialogues are done.
 
         Raises:
             MindgaugeError: the memory does not suffice, even for batches of half the size.
         """
-        return self.classify(self.encode(dialogues), told)
+        return self.classify(self.encode(dialogues), progress)
 
-    def classify(self, encoded: tokens.Encoded, told: Callable[[int], None] | None = None) -> Floats:
+    def classify(self, encoded: tokens.Encoded, progress: Callable[[int], None] | None = None) -> Floats:
         """Return the logits of encoded dialogues, in their order."""
         try:
-            return self._classify(encoded, told)
+            return self._classify(encoded, progress)
         except RuntimeError as error:
             if not memory.ran_out(error):
                 raise
         self.budget //= 2
         try:
-            return self._classify(encoded, told)
+            return self._classify(encoded, progress)
         except RuntimeError as error:
             if not memory.ran_out(error):
                 raise
@@ -110,19 +110,19 @@ class Encoder:
                 f"out of memory, also with batches of {self.budget} tokens; choose a smaller encoder, or free some memory"
             ) from error
 
-    def _classify(self, encoded: tokens.Encoded, told: Callable[[int], None] | None) -> Floats:
+    def _classify(self, encoded: tokens.Encoded, progress: Callable[[int], None] | None) -> Floats:
         import torch
 
-        found = np.empty((len(encoded.ids), self.outputs))
+        logits = np.empty((len(encoded.ids), self.outputs))
         self.model.eval()
-        done = 0
+        count = 0
         with torch.inference_mode(), self.precision():
             for batch in tokens.by_budget(encoded.lengths, self.budget):
-                found[batch] = self.model(**self.tensors(encoded, batch)).logits.float().cpu().numpy()
-                done += len(batch)
-                if told is not None:
-                    told(done)
-        return found
+                logits[batch] = self.model(**self.tensors(encoded, batch)).logits.float().cpu().numpy()
+                count += len(batch)
+                if progress is not None:
+                    progress(count)
+        return logits
 
     def tensors(self, encoded: tokens.Encoded, batch: NDArray[np.intp]) -> dict[str, torch.Tensor]:
         """Return a padded batch as the model takes it."""
@@ -156,6 +156,6 @@ def place(device: str) -> str:
     if kind not in BUDGETS or (number and not number.isdecimal()):
         raise UsageError(f"--device {device}: there is no such device; it is auto, cpu or cuda")
     if kind == "cuda" and int(number or 0) >= torch.cuda.device_count():
-        which = f"GPU {number}" if torch.cuda.device_count() else "GPU"
-        raise UsageError(f"--device {device}: torch sees no {which} here; use --device cpu or auto")
+        missing = f"GPU {number}" if torch.cuda.device_count() else "GPU"
+        raise UsageError(f"--device {device}: torch sees no {missing} here; use --device cpu or auto")
     return device

@@ -65,8 +65,8 @@ def needed(turns: Dialogue) -> int:
     """Return how many turns at the end must stay: the last, and before a reply the person's turn it answers."""
     if turns[-1].role != "assistant":
         return 1
-    back = next((i for i, turn in enumerate(reversed(turns)) if turn.role == "user"), 0)
-    return back + 1
+    distance = next((i for i, turn in enumerate(reversed(turns)) if turn.role == "user"), 0)
+    return distance + 1
 
 
 def earlier(turns: Dialogue) -> str:

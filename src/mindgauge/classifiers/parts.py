@@ -71,8 +71,8 @@ def groups(samples: Sequence[Sample]) -> Codes:
 
 
 def _links(sample: Sample) -> set[str]:
-    said = (form.plain(message.content) for message in sample.messages if message.role == "user")
-    turns = {f"turn {text}" for text in said if form.telling(text)}
+    spoken = (form.plain(message.content) for message in sample.messages if message.role == "user")
+    turns = {f"turn {text}" for text in spoken if form.telling(text)}
     answered = sample.messages[:-1] if sample.messages[-1].role == "assistant" else sample.messages
     heard = {f"text {form.key(answered)}"} if answered else set()
     return {f"cluster {sample.cluster}", f"text {form.key(sample.messages)}", *heard, *turns}
@@ -88,41 +88,41 @@ class Separated(NamedTuple):
 
 def separate(train: Sequence[Sample], test: Sequence[Sample]) -> Separated:
     """Take out of the training samples whatever is in the test samples too, or in the same group as one of them."""
-    found = groups([*train, *test])
-    tested, texts = set(found[len(train) :].tolist()), {form.key(sample.messages) for sample in test}
-    kept, duplicates, related = [], 0, 0
-    for sample, group in zip(train, found, strict=False):
+    labels = groups([*train, *test])
+    tested, texts = set(labels[len(train) :].tolist()), {form.key(sample.messages) for sample in test}
+    apart_from_test, duplicates, related = [], 0, 0
+    for sample, group in zip(train, labels, strict=False):
         if form.key(sample.messages) in texts:
             duplicates += 1
         elif int(group) in tested:
             related += 1
         else:
-            kept.append(sample)
-    return Separated(kept, duplicates, related)
+            apart_from_test.append(sample)
+    return Separated(apart_from_test, duplicates, related)
 
 
-def unique(found: Part) -> tuple[Part, int, int]:
+def unique(subset: Part) -> tuple[Part, int, int]:
     """Keep one of the samples that have the same text and label; what a repetition belonged to, it still belongs to.
 
     Returns:
         What is kept, how many were taken out, and how many texts remain that carry different labels.
     """
     first: dict[tuple[str, object], int] = {}
-    for row, sample in enumerate(found.samples):
+    for row, sample in enumerate(subset.samples):
         first.setdefault((form.key(sample.messages), sample.target), row)
     texts = Counter(text for text, _ in first)
-    kept = found.take(np.array(list(first.values()), dtype=np.intp))
-    return kept, len(found) - len(kept), sum(count > 1 for count in texts.values())
+    distinct = subset.take(np.array(list(first.values()), dtype=np.intp))
+    return distinct, len(subset) - len(distinct), sum(count > 1 for count in texts.values())
 
 
-def divide(found: Part, shares: Sequence[float], labels: int, seed: int) -> list[Codes]:
+def divide(subset: Part, shares: Sequence[float], labels: int, seed: int) -> list[Codes]:
     """Divide a part by whole groups, each label as near to the shares as the groups allow.
 
     Groups are placed one by one, large ones and those of rare labels first, ties in random order, each where it raises
     χ² = Σ (have - want)² / want over parts and labels the least: the greedy rule of Sechidis et al. 2011, for groups.
 
     Args:
-        found: n samples.
+        subset: n samples.
         shares: of the parts, adding up to 1.
         labels: number of labels, q.
         seed: of the random order.
@@ -130,42 +130,42 @@ def divide(found: Part, shares: Sequence[float], labels: int, seed: int) -> list
     Returns:
         The rows of each part, ascending.
     """
-    if not len(found):
+    if not len(subset):
         return [np.empty(0, dtype=np.intp) for _ in shares]
-    held = np.zeros((int(found.groups.max()) + 1, labels))
-    np.add.at(held, (found.groups, found.codes), 1.0)
-    total = held.sum(axis=0)
-    rarity = (held / np.maximum(total, 1)).max(axis=1)
-    order = np.lexsort((np.random.default_rng(seed).random(len(held)), -rarity))
+    content = np.zeros((int(subset.groups.max()) + 1, labels))
+    np.add.at(content, (subset.groups, subset.codes), 1.0)
+    total = content.sum(axis=0)
+    rarity = (content / np.maximum(total, 1)).max(axis=1)
+    order = np.lexsort((np.random.default_rng(seed).random(len(content)), -rarity))
     want = np.outer(shares, np.maximum(total, 1))
-    have = np.zeros_like(want)
-    place = np.empty(len(held), dtype=np.intp)
+    filled = np.zeros_like(want)
+    place = np.empty(len(content), dtype=np.intp)
     for group in order:
-        rise = (held[group] * (2 * (have - want) + held[group]) / want).sum(axis=1)
+        rise = (content[group] * (2 * (filled - want) + content[group]) / want).sum(axis=1)
         place[group] = int(rise.argmin())
-        have[place[group]] += held[group]
-    where = place[found.groups]
-    return [np.flatnonzero(where == i) for i in range(len(shares))]
+        filled[place[group]] += content[group]
+    places = place[subset.groups]
+    return [np.flatnonzero(places == i) for i in range(len(shares))]
 
 
-def spread(found: Part, limit: int) -> Part:
+def spread(subset: Part, limit: int) -> Part:
     """Return at most `limit` samples, taken in turn from each label, in the order they stand."""
-    seen: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     turns = []
-    for row, code in enumerate(found.codes.tolist()):
-        seen[code] += 1
-        turns.append((seen[code], row))
-    return found.take(np.array(sorted(row for _, row in sorted(turns)[:limit]), dtype=np.intp))
+    for row, code in enumerate(subset.codes.tolist()):
+        counts[code] += 1
+        turns.append((counts[code], row))
+    return subset.take(np.array(sorted(row for _, row in sorted(turns)[:limit]), dtype=np.intp))
 
 
-def rare(name: str, found: Part, values: Sequence[Value]) -> list[str]:
+def rare(name: str, subset: Part, values: Sequence[Value]) -> list[str]:
     """Say which labels that a part has at all have fewer than two examples there, and which it has not."""
-    counts = found.counts(len(values)).tolist()
-    few = [f"{value!s} ({count})" for value, count in zip(values, counts, strict=True) if 0 < count < FEWEST]
-    none = [str(value) for value, count in zip(values, counts, strict=True) if not count]
+    counts = subset.counts(len(values)).tolist()
+    scarce = [f"{value!s} ({count})" for value, count in zip(values, counts, strict=True) if 0 < count < FEWEST]
+    absent = [str(value) for value, count in zip(values, counts, strict=True) if not count]
     return [
-        *([f"{name}: fewer than {FEWEST} examples of {', '.join(few)}"] if few else []),
-        *([f"{name}: no example of {', '.join(none)}"] if none else []),
+        *([f"{name}: fewer than {FEWEST} examples of {', '.join(scarce)}"] if scarce else []),
+        *([f"{name}: no example of {', '.join(absent)}"] if absent else []),
     ]
 
 
@@ -182,8 +182,10 @@ def check(train: Part, values: Sequence[Value], *, keep: bool) -> None:
     """
     counts = train.counts(len(values))
     if (counts > 0).sum() < 2:
-        have = "one label only" if len(train) else "no labelled samples are left"
-        raise DataError(f"training data: {have}; a classifier needs at least two labels with {FEWEST} examples each")
+        shortage = "one label only" if len(train) else "no labelled samples are left"
+        raise DataError(
+            f"training data: {shortage}; a classifier needs at least two labels with {FEWEST} examples each"
+        )
     alone = [str(values[i]) for i in np.flatnonzero((counts > 0) & (counts < FEWEST)).tolist()]
     if alone and not keep:
         raise DataError(

@@ -77,8 +77,10 @@ def saved(folder: Path) -> tuple[Any, Any]:
     """
     tokenizer, model, absent = _open(str(folder), {})
     _refuse_random(str(folder), absent)
-    known = tokenizer.get_vocab()
-    if any(tag not in known for tag in form.TAGS.values()) or len(tokenizer) > len(model.get_input_embeddings().weight):
+    vocabulary = tokenizer.get_vocab()
+    if any(tag not in vocabulary for tag in form.TAGS.values()) or len(tokenizer) > len(
+        model.get_input_embeddings().weight
+    ):
         raise UsageError(f"{folder}: its tokenizer is not the one it was trained with; copy the whole folder again")
     return tokenizer, model
 
@@ -91,7 +93,7 @@ def _open(name: str, head: dict[str, Any]) -> tuple[Any, Any, list[str]]:
     safe = {"local_files_only": Path(name).is_dir(), "trust_remote_code": False}
     with quiet(), explained(name):
         tokenizer = AutoTokenizer.from_pretrained(name, **safe)
-        model, told = AutoModelForSequenceClassification.from_pretrained(
+        model, loading = AutoModelForSequenceClassification.from_pretrained(
             name, use_safetensors=True, dtype="float32", ignore_mismatched_sizes=True, output_loading_info=True,
             **safe, **head,
         )  # fmt: skip
@@ -101,14 +103,14 @@ def _open(name: str, head: dict[str, Any]) -> tuple[Any, Any, list[str]]:
         )
     if len(tokenizer) <= len(tokenizer.all_special_tokens):
         raise UsageError(f"{name}: its tokenizer has no vocabulary (is tokenizer.json missing?); copy the whole folder")
-    return tokenizer, model, sorted({*told["missing_keys"], *(key for key, *_ in told["mismatched_keys"])})
+    return tokenizer, model, sorted({*loading["missing_keys"], *(key for key, *_ in loading["mismatched_keys"])})
 
 
 def _refuse_random(name: str, absent: list[str]) -> None:
     if absent:
-        more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
+        rest = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
         raise UsageError(
-            f"{name}: its weights lack {absent[0]}{more}, or have them in another shape than config.json says; "
+            f"{name}: its weights lack {absent[0]}{rest}, or have them in another shape than config.json says; "
             "copy the whole folder again"
         )
 
@@ -132,12 +134,12 @@ def explained(name: str) -> Iterator[None]:
     except Exception as error:  # a bad file raises anything: configurations and tokenizers have classes of their own
         if memory.ran_out(error):
             raise
-        said = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        message = next(iter(str(error).strip().splitlines()), type(error).__name__)
         if Path(name).is_dir():
-            raise UsageError(f"{name}: not an encoder that transformers can open ({said})") from error
-        why = "it cannot be reached" if "couldn't connect" in said else said
+            raise UsageError(f"{name}: not an encoder that transformers can open ({message})") from error
+        reason = "it cannot be reached" if "couldn't connect" in message else message
         raise UsageError(
-            f"{name}: not a folder here, and the hub did not give it ({why}); where there is a network, check the name, or "
+            f"{name}: not a folder here, and the hub did not give it ({reason}); where there is a network, check the name, or "
             "download it there and give its folder with --encoder; or train with --baseline, which needs no download"
         ) from error
 

@@ -69,13 +69,13 @@ class Classifier:
     """
 
     def __init__(
-        self, path: Path, rubric: Rubric, decision: Decision, model: Tfidf | Encoder, seen: Seen | None
+        self, path: Path, rubric: Rubric, decision: Decision, model: Tfidf | Encoder, training_marks: Seen | None
     ) -> None:
         self.path = path
         self.rubric = rubric
         self.decision = decision
         self.model = model
-        self.seen = seen
+        self.seen = training_marks
 
     @property
     def criterion(self) -> Criterion:
@@ -93,28 +93,28 @@ class Classifier:
         words = digest(weights_hash(self.path), msgspec.to_builtins(self.decision))
         return f"{self.rubric.name}#{words[:12]}"
 
-    def probabilities(self, samples: Sequence[Sample], told: Callable[[int], None] | None = None) -> Floats:
+    def probabilities(self, samples: Sequence[Sample], progress: Callable[[int], None] | None = None) -> Floats:
         """Return calibrated probabilities of shape (n, q), in the samples' order.
 
         Args:
             samples: dialogues; the last message is what is classified.
-            told: hears how many are done.
+            progress: hears how many are done.
 
         Raises:
             DataError: a dialogue is empty.
             MindgaugeError: the memory does not suffice.
             UsageError: the weights are damaged: they give no numbers.
         """
-        logits = self.model.logits([form.dialogue(sample) for sample in samples], told)
+        logits = self.model.logits([form.dialogue(sample) for sample in samples], progress)
         if not np.isfinite(logits).all():
             raise UsageError(f"{self.path}: its weights give no numbers; copy the whole folder again, or train again")
         return np.asarray(softmax(logits / self.decision.temperature, axis=1))
 
     def decide(self, probabilities: Floats) -> list[Value | None]:
         """Return the likeliest value of each row; None where it abstains."""
-        least = self.decision.threshold or 0.0
+        threshold = self.decision.threshold or 0.0
         rows = zip(probabilities.argmax(axis=1).tolist(), probabilities.max(axis=1).tolist(), strict=True)
-        return [self.labels[best] if confidence >= least else None for best, confidence in rows]
+        return [self.labels[best] if confidence >= threshold else None for best, confidence in rows]
 
     def fit_for(self, rubric: Rubric) -> None:
         """See that it was trained on this rubric's criterion, word for word.
@@ -138,15 +138,15 @@ def weights_hash(folder: Path) -> str:
     Raises:
         UsageError: what is called so is no file, or larger than is read.
     """
-    found = []
+    hashes = []
     for path in sorted(folder.glob("*.safetensors")):
         try:
             bounds.check(path, bounds.WEIGHTS)
             with path.open("rb") as file:
-                found.append(hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest())
+                hashes.append(hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest())
         except OSError as error:
             raise UsageError(f"{path}: not a file of weights ({error.strerror})") from error
-    return found[0] if len(found) == 1 else digest(*found) if found else ""
+    return hashes[0] if len(hashes) == 1 else digest(*hashes) if hashes else ""
 
 
 def describe(folder: Path, rubric: Rubric, decision: Decision) -> None:

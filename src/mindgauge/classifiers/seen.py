@@ -77,9 +77,9 @@ def _marks(sample: Sample) -> tuple[str, set[str]]:
     turns = [(turn.role, _letters(turn.content)) for turn in form.dialogue(sample)]
     last = len(turns) - 1
     shared = {
-        _digest("turn", role, said)
-        for place, (role, said) in enumerate(turns)
-        if (role == "user" or place == last) and form.telling(said)
+        _digest("turn", role, text)
+        for place, (role, text) in enumerate(turns)
+        if (role == "user" or place == last) and form.telling(text)
     }
     if turns[-1][0] == "assistant" and last:
         shared.add(_digest("answered", *(part for turn in turns[:-1] for part in turn)))

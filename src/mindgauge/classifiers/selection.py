@@ -36,9 +36,9 @@ def standing(logits: Floats, codes: Codes) -> Standing:
     return Standing(macro_f1(logits.argmax(axis=1), codes, logits.shape[1]), float(likelihood.mean()))
 
 
-def macro_f1(called: Codes, codes: Codes, labels: int) -> float:
+def macro_f1(predicted: Codes, codes: Codes, labels: int) -> float:
     """Return the mean of 2 TP / (support + called) over the labels that occur."""
-    table = confusion(codes, called, labels)[0][:, :labels]
+    table = confusion(codes, predicted, labels)[0][:, :labels]
     support = table.sum(axis=1)
     f1 = 2 * np.diagonal(table) / np.maximum(support + table.sum(axis=0), 1)
     return float(f1[support > 0].mean())
@@ -49,21 +49,21 @@ def collapse(logits: Floats, codes: Codes) -> str:
 
     It did if one label is given to all, or if macro-F1 is no better than that of always giving the most frequent one.
     """
-    called = logits.argmax(axis=1)
-    if len(np.unique(called)) == 1 and len(np.unique(codes)) > 1:
+    predicted = logits.argmax(axis=1)
+    if len(np.unique(predicted)) == 1 and len(np.unique(codes)) > 1:
         return "one label for all"
     labels = logits.shape[1]
     constant = np.full_like(codes, np.bincount(codes, minlength=labels).argmax())
-    if macro_f1(called, codes, labels) <= macro_f1(constant, codes, labels):
+    if macro_f1(predicted, codes, labels) <= macro_f1(constant, codes, labels):
         return "no better than always the most frequent label"
     return ""
 
 
-def class_weights(how: str, counts: Codes, criterion: Criterion, published: Mapping[str, float]) -> Floats:
+def class_weights(scheme: str, counts: Codes, criterion: Criterion, published: Mapping[str, float]) -> Floats:
     """Return what an example of each label weighs in the loss, shape (q,).
 
     Args:
-        how: `balanced`, n / (k · n_c) for the k labels that occur; `none`, all alike; `published`, a paper's own.
+        scheme: `balanced`, n / (k · n_c) for the k labels that occur; `none`, all alike; `published`, a paper's own.
         counts: shape (q,), examples of each label.
         criterion: whose labels they are.
         published: a label's name → its weight; empty where a task has none.
@@ -71,12 +71,12 @@ def class_weights(how: str, counts: Codes, criterion: Criterion, published: Mapp
     Raises:
         UsageError: there is no such choice, or nothing is published for this task.
     """
-    if how == BALANCED:
+    if scheme == BALANCED:
         return np.where(counts > 0, counts.sum() / (np.maximum(counts, 1) * (counts > 0).sum()), 1.0)
-    if how == NONE:
+    if scheme == NONE:
         return np.ones(len(counts))
-    if how != "published":
-        raise UsageError(f"--weights is balanced, published or none, not {how!r}")
+    if scheme != "published":
+        raise UsageError(f"--weights is balanced, published or none, not {scheme!r}")
     if not published:
         raise UsageError("--weights published: no weights are published for this task; use balanced or none")
     named = {criterion.read(name): weight for name, weight in published.items()}

@@ -2,6 +2,11 @@
 
 The last turn and what stands before it are two fields with features of their own, so that a reply weighs as much as
 the dialogue it answers. Saved are numbers only, so opening it executes nothing; and opening it needs no scikit-learn.
+
+N-grams of many texts are counted at once, without a loop over characters: a text is an array of code points. The hash of an
+n-gram is Σ m(c_i) · B^i over 64 bits, where m mixes a code point well; n-grams of length n follow from those of length n - 1
+by one multiplication and addition for all positions. Features are hashed n-grams in 2^20 buckets (the hashing trick,
+Weinberger et al. 2009).
 """
 
 from __future__ import annotations
@@ -13,20 +18,110 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from mindgauge import bounds
-from mindgauge.classifiers import form, ngrams
+from mindgauge.classifiers import form
 from mindgauge.classifiers.selection import Standing, standing
 from mindgauge.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
-    from sklearn.linear_model import LogisticRegression
 
     Codes = NDArray[np.intp]
+    Hashes = NDArray[np.uint64]
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from sklearn.linear_model import LogisticRegression
+
     Floats = NDArray[np.float64]
     Weights = NDArray[np.float32]
+
+
+BITS = 20
+CHARACTERS = (1, 2, 3)
+WORDS = (1, 2)
+_BASE = np.uint64(0x9E3779B97F4A7C15)
+_MASK = (1 << 64) - 1
+
+
+class Counts(NamedTuple):
+    """How often each feature occurs in each text, as three columns sorted by text and feature."""
+
+    text: Codes
+    feature: Codes
+    times: Codes
+
+
+def count_ngrams(texts: Sequence[str], salt: int = 0) -> Counts:
+    """Count the n-grams of texts.
+
+    Args:
+        texts: n texts; letter case is ignored.
+        salt: tells features of one field of a dialogue from the same n-grams in another.
+    """
+    joined = "\0".join(text.replace("\0", " ").casefold() for text in texts) + "\0"
+    points = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    text = np.cumsum(points == 0) - (points == 0)
+    mixed = _mix(points.astype(np.uint64) * _BASE)
+    hashed = [*_characters(mixed, points != 0, text, salt), *_words(mixed, points, text, salt)]
+    owners = np.concatenate([owner for owner, _ in hashed])
+    bucket = np.concatenate([hashes for _, hashes in hashed]) >> np.uint64(64 - BITS)
+    keys = np.sort((owners << BITS) | bucket.astype(np.int64))
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    distinct = keys[starts]
+    return Counts(distinct >> BITS, distinct & ((1 << BITS) - 1), np.diff(starts, append=len(keys)))
+
+
+def _characters(mixed: Hashes, inside: NDArray[np.bool_], text: Codes, salt: int) -> list[tuple[Codes, Hashes]]:
+    hashed = []
+    hashes, within = mixed, inside
+    for size in range(1, max(CHARACTERS) + 1):
+        if size > 1:
+            hashes = mixed[: len(hashes) - 1] + _BASE * hashes[1:]
+            within = inside[: len(hashes)] & within[1:]
+        if size in CHARACTERS:
+            hashed.append((text[: len(hashes)][within], _finish(hashes[within], size, salt)))
+    return hashed
+
+
+def _words(mixed: Hashes, points: NDArray[np.uint32], text: Codes, salt: int) -> list[tuple[Codes, Hashes]]:
+    """Hash runs of letters and digits, and pairs of such runs that follow each other in one text."""
+    alphabet = np.flatnonzero(np.bincount(points))
+    letters = np.zeros(int(alphabet[-1]) + 1, dtype=np.bool_)
+    letters[alphabet] = [chr(point).isalnum() for point in alphabet.tolist()]
+    letter = letters[points]
+    first = letter & ~np.concatenate(([False], letter[:-1]))
+    starts = np.flatnonzero(first)
+    if not len(starts):
+        return []
+    owner = text[starts]
+    positions = np.flatnonzero(letter)
+    offset = positions - starts[np.cumsum(first)[positions] - 1]
+    hashes = np.add.reduceat(mixed[positions] * _powers(int(offset.max()) + 1)[offset], np.flatnonzero(offset == 0))
+    hashed = [(owner, _finish(hashes, 100, salt))] if 1 in WORDS else []
+    if 2 in WORDS:
+        same = owner[:-1] == owner[1:]
+        pairs = (_mix(hashes[:-1]) + _BASE * hashes[1:])[same]
+        hashed.append((owner[:-1][same], _finish(pairs, 200, salt)))
+    return hashed
+
+
+def _powers(count: int) -> Hashes:
+    return np.cumprod(np.concatenate((np.ones(1, np.uint64), np.full(count - 1, _BASE))), dtype=np.uint64)
+
+
+def _finish(hashes: Hashes, size: int, salt: int) -> Hashes:
+    """Spread hashes over all bits, so that their leading bits can serve as bucket."""
+    return _mix(hashes ^ np.uint64((size + 1000 * salt) * 0xD6E8FEB86659FD93 & _MASK))
+
+
+def _mix(x: Hashes) -> Hashes:
+    """Mix 64 bits so that each depends on all (the finaliser of SplitMix64, Steele, Lea and Flood 2014)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)))
+
 
 WEIGHTS = "model.safetensors"
 FIELDS = ("last", "earlier")
@@ -34,7 +129,7 @@ STRENGTHS = (1.0, 10.0, 100.0)
 """Values of C, the inverse of the L2 penalty, among which the development part chooses."""
 MIN_DIALOGUES = 2
 """A feature of fewer dialogues says nothing about others."""
-FEATURES = f"{ngrams.CHARACTERS} characters, {ngrams.WORDS} words, {ngrams.BITS} bits"
+FEATURES = f"{CHARACTERS} characters, {WORDS} words, {BITS} bits"
 BLOCK = 2_000_000
 """Characters whose n-grams are computed at once; each takes some 150 bytes meanwhile."""
 NEVER = -30.0
@@ -47,14 +142,14 @@ class Field(NamedTuple):
     bucket: NDArray[np.int32]
     idf: Weights
 
-    def matrix(self, counts: ngrams.Counts, texts: int) -> csr_array:
+    def matrix(self, counts: Counts, texts: int) -> csr_array:
         """Return TF-IDF rows of length 1: (1 + ln count) · idf, and zeros where nothing of the field is known."""
-        column = np.full(1 << ngrams.BITS, -1, dtype=np.int32)
+        column = np.full(1 << BITS, -1, dtype=np.int32)
         column[self.bucket] = np.arange(len(self.bucket), dtype=np.int32)
         index = column[counts.feature]
-        known = index >= 0
-        text, index = counts.text[known], index[known]
-        values = (1 + np.log(counts.times[known])).astype(np.float32) * self.idf[index]
+        indexed = index >= 0
+        text, index = counts.text[indexed], index[indexed]
+        values = (1 + np.log(counts.times[indexed])).astype(np.float32) * self.idf[index]
         length = np.sqrt(np.bincount(text, values.astype(np.float64) ** 2, minlength=texts))
         values /= np.maximum(length, 1e-12)[text].astype(np.float32)
         starts = np.searchsorted(text, np.arange(texts + 1)).astype(np.int32)
@@ -74,23 +169,23 @@ def _blocks(dialogues: Sequence[form.Dialogue]) -> Iterator[Sequence[form.Dialog
         yield dialogues[start:]
 
 
-def _fields(block: Sequence[form.Dialogue]) -> list[ngrams.Counts]:
-    last = ngrams.counts([turns[-1].content for turns in block], salt=0)
-    return [last, ngrams.counts([form.earlier(turns) for turns in block], salt=1)]
+def _fields(block: Sequence[form.Dialogue]) -> list[Counts]:
+    last = count_ngrams([turns[-1].content for turns in block], salt=0)
+    return [last, count_ngrams([form.earlier(turns) for turns in block], salt=1)]
 
 
-def _counted(dialogues: Sequence[form.Dialogue]) -> list[ngrams.Counts]:
+def _counted(dialogues: Sequence[form.Dialogue]) -> list[Counts]:
     """Count the features of all dialogues, field by field, block by block."""
-    found, done = [], 0
+    blocks, rows = [], 0
     for block in _blocks(dialogues):
-        found.append([counts._replace(text=counts.text + done) for counts in _fields(block)])
-        done += len(block)
-    return [ngrams.Counts(*map(np.concatenate, zip(*field, strict=True))) for field in zip(*found, strict=True)]
+        blocks.append([counts._replace(text=counts.text + rows) for counts in _fields(block)])
+        rows += len(block)
+    return [Counts(*map(np.concatenate, zip(*field, strict=True))) for field in zip(*blocks, strict=True)]
 
 
-def _learn(counts: ngrams.Counts, texts: int) -> Field:
+def _learn(counts: Counts, texts: int) -> Field:
     """Choose a field's features and weigh them by ln((1 + n) / (1 + df)) + 1, as scikit-learn does."""
-    frequency = np.bincount(counts.feature, minlength=1 << ngrams.BITS)
+    frequency = np.bincount(counts.feature, minlength=1 << BITS)
     bucket = np.flatnonzero(frequency >= MIN_DIALOGUES)
     idf = np.log((1 + texts) / (1 + frequency[bucket])) + 1
     return Field(bucket.astype(np.int32), idf.astype(np.float32))
@@ -111,18 +206,18 @@ class Tfidf:
         """How many labels its logits are of, q."""
         return len(self.intercept)
 
-    def logits(self, dialogues: Sequence[form.Dialogue], told: Callable[[int], None] | None = None) -> Floats:
-        """Return logits of shape (n, q); `told` hears how many dialogues are done."""
-        found, done = [np.empty((0, self.outputs))], 0
+    def logits(self, dialogues: Sequence[form.Dialogue], progress: Callable[[int], None] | None = None) -> Floats:
+        """Return logits of shape (n, q); `progress` hears how many dialogues are done."""
+        blocks, rows = [np.empty((0, self.outputs))], 0
         for block in _blocks(dialogues):
             sums = np.tile(self.intercept, (len(block), 1)).astype(np.float64)
             for field, coefficient, counts in zip(self.fields, self.coefficients, _fields(block), strict=True):
                 sums += field.matrix(counts, len(block)) @ coefficient
-            found.append(sums)
-            done += len(block)
-            if told is not None:
-                told(done)
-        return np.concatenate(found)
+            blocks.append(sums)
+            rows += len(block)
+            if progress is not None:
+                progress(rows)
+        return np.concatenate(blocks)
 
     def save(self, folder: Path) -> None:
         """Write the weights: safetensors, numbers only."""
@@ -146,35 +241,38 @@ class Tfidf:
             bounds.check(folder / WEIGHTS, bounds.WEIGHTS)
             with safe_open(folder / WEIGHTS, "np") as file:
                 features = (file.metadata() or {}).get("features")
-                found = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no dictionary
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no dictionary
         except (SafetensorError, OSError, ValueError, OverflowError, MemoryError) as error:
             raise UsageError(f"{folder / WEIGHTS}: damaged ({error}); copy it again, or train again") from error
         if features != FEATURES:
             raise UsageError(
                 f"{folder / WEIGHTS}: its features are {features}, this version reads {FEATURES}; train again"
             )
-        if not _fit_together(found):
+        if not _fit_together(tensors):
             raise UsageError(
                 f"{folder / WEIGHTS}: damaged (its parts do not fit together); copy it again, or train again"
             )
-        fields = tuple(Field(found[f"{name}.bucket"], found[f"{name}.idf"]) for name in FIELDS)
-        return cls(fields, tuple(found[f"{name}.coefficient"] for name in FIELDS), found["intercept"])
+        fields = tuple(Field(tensors[f"{name}.bucket"], tensors[f"{name}.idf"]) for name in FIELDS)
+        return cls(fields, tuple(tensors[f"{name}.coefficient"] for name in FIELDS), tensors["intercept"])
 
 
-def _fit_together(found: dict[str, NDArray[Any]]) -> bool:
+def _fit_together(tensors: dict[str, NDArray[Any]]) -> bool:
     """Whether tensors that were read have the names, shapes and bounds of a baseline's."""
-    if set(found) != {"intercept", *(f"{name}.{part}" for name in FIELDS for part in ("bucket", "idf", "coefficient"))}:
+    if set(tensors) != {
+        "intercept",
+        *(f"{name}.{part}" for name in FIELDS for part in ("bucket", "idf", "coefficient")),
+    }:
         return False
     for name in FIELDS:
-        bucket, idf, coefficient = (found[f"{name}.{part}"] for part in ("bucket", "idf", "coefficient"))
+        bucket, idf, coefficient = (tensors[f"{name}.{part}"] for part in ("bucket", "idf", "coefficient"))
         if not idf.shape == bucket.shape == (bucket.size,) or coefficient.shape != (
             bucket.size,
-            found["intercept"].size,
+            tensors["intercept"].size,
         ):
             return False
-        if bucket.dtype.kind != "i" or (bucket.size and not 0 <= bucket.min() <= bucket.max() < 1 << ngrams.BITS):
+        if bucket.dtype.kind != "i" or (bucket.size and not 0 <= bucket.min() <= bucket.max() < 1 << BITS):
             return False
-    return found["intercept"].ndim == 1
+    return tensors["intercept"].ndim == 1
 
 
 def fit(
@@ -182,7 +280,7 @@ def fit(
     codes: Codes,
     weights: Floats,
     dev: tuple[Sequence[form.Dialogue], Codes],
-    told: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Tfidf, list[dict[str, float]]]:
     """Train a baseline by multinomial logistic regression, with the penalty that does best on the development part.
 
@@ -191,7 +289,7 @@ def fit(
         codes: shape (n,), their labels.
         weights: shape (q,), what an example of each label weighs.
         dev: the dialogues and labels of the development part.
-        told: hears how many penalties are done, of how many.
+        progress: hears how many penalties are done, of how many.
 
     Returns:
         The model, and what each penalty came to.
@@ -219,20 +317,20 @@ def fit(
             linear.fit(matrix, codes)
         model = Tfidf(fields, *_weights(linear, fields, len(weights)))
         tried.append((standing(model.logits(dev[0]), dev[1]), model))
-        if told is not None:
-            told(len(tried), len(STRENGTHS))
-    history = [{"C": c, **found._asdict()} for c, (found, _) in zip(STRENGTHS, tried, strict=True)]
-    return max(tried, key=lambda one: one[0])[1], history
+        if progress is not None:
+            progress(len(tried), len(STRENGTHS))
+    history = [{"C": c, **figures._asdict()} for c, (figures, _) in zip(STRENGTHS, tried, strict=True)]
+    return max(tried, key=lambda trial: trial[0])[1], history
 
 
 def _weights(linear: LogisticRegression, fields: tuple[Field, ...], labels: int) -> tuple[tuple[Weights, ...], Weights]:
     """Return coefficients per field and intercepts for all labels, also those without an example."""
-    seen, slopes, constants = linear.classes_, linear.coef_, linear.intercept_
-    if len(seen) == 2:  # one row serves two labels: the first has logit 0
+    classes, slopes, constants = linear.classes_, linear.coef_, linear.intercept_
+    if len(classes) == 2:  # one row serves two labels: the first has logit 0
         slopes, constants = np.vstack([np.zeros_like(slopes), slopes]), np.append(0.0, constants)
     coefficient = np.zeros((slopes.shape[1], labels), dtype=np.float32)
-    coefficient[:, seen] = slopes.T
+    coefficient[:, classes] = slopes.T
     intercept = np.full(labels, NEVER, dtype=np.float32)
-    intercept[seen] = constants
+    intercept[classes] = constants
     split = np.cumsum([len(field.bucket) for field in fields])[:-1]
     return tuple(np.ascontiguousarray(block) for block in np.split(coefficient, split)), intercept

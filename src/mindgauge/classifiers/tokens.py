@@ -45,8 +45,8 @@ class Template(NamedTuple):
 
 def add_tags(tokenizer: Any) -> None:
     """Make the role tags special tokens of the tokenizer, as far as they are not."""
-    known = tokenizer.get_vocab()
-    missing = [tag for tag in form.TAGS.values() if tag not in known]
+    vocabulary = tokenizer.get_vocab()
+    missing = [tag for tag in form.TAGS.values() if tag not in vocabulary]
     tokenizer.add_special_tokens({"additional_special_tokens": missing}, replace_extra_special_tokens=False)
 
 
@@ -57,24 +57,24 @@ def encode(tokenizer: Any, dialogues: Sequence[form.Dialogue], max_length: int) 
     person's last turn stay. Only if these two alone are too long, words of theirs are cut.
     """
     texts = list(dict.fromkeys(turn.content for turns in dialogues for turn in turns))
-    found = (
+    encodings = (
         tokenizer(texts, add_special_tokens=False, split_special_tokens=True, verbose=False)["input_ids"]
         if texts
         else []
     )
-    words = dict(zip(texts, found, strict=True))
+    words = dict(zip(texts, encodings, strict=True))
     tags = dict(zip(form.TAGS, tokenizer.convert_tokens_to_ids(list(form.TAGS.values())), strict=True))
-    one, two = _template(tokenizer, 1), _template(tokenizer, 2)
+    single, paired = _template(tokenizer, 1), _template(tokenizer, 2)
     result = Encoded([], [])
     shortened = cut = 0
     for turns in dialogues:
         parts = [[tags[turn.role], *words[turn.content]] for turn in turns]
-        template = two if turns[-1].role == "assistant" and len(turns) > 1 else one
+        template = paired if turns[-1].role == "assistant" and len(turns) > 1 else single
         room = max_length - len(template.before) - len(template.between) - len(template.after)
-        left, lost = _fit(parts, form.needed(turns), room)
-        shortened += len(left) < len(parts)
+        fitted, lost = _fit(parts, form.needed(turns), room)
+        shortened += len(fitted) < len(parts)
         cut += lost
-        ids, types = _join(template, left)
+        ids, types = _join(template, fitted)
         result.ids.append(ids)
         result.types.append(types)
     return result._replace(shortened=shortened, cut=cut)
@@ -87,18 +87,18 @@ def _fit(parts: list[Ids], needed: int, room: int) -> tuple[list[Ids], bool]:
     while total > room and len(parts) - first > needed:
         total -= len(parts[first])
         first += 1
-    left = parts[first:]
-    return (left, False) if total <= room else (_cut(left, room), True)
+    remaining = parts[first:]
+    return (remaining, False) if total <= room else (_cut(remaining, room), True)
 
 
 def _cut(parts: list[Ids], room: int) -> list[Ids]:
     """Cut what must stay: the reply at its end, to half the room at most, and before it all but the newest words."""
     *before, last = parts
-    said = [token for part in before for token in part]
-    if not said:
+    context = [token for part in before for token in part]
+    if not context:
         return [_newest(last, room)]
-    reply = last[: max(room - len(said), room // 2)]
-    return [_newest(said, room - len(reply)), reply]
+    reply = last[: max(room - len(context), room // 2)]
+    return [_newest(context, room - len(reply)), reply]
 
 
 def _newest(part: Ids, room: int) -> Ids:

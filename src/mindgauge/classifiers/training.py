@@ -147,8 +147,8 @@ class Training:
     @property
     def finished(self) -> bool:
         """Whether all epochs are done, or the last ones brought nothing."""
-        done = len(self.history)
-        return done >= self.recipe.epochs or done - self.best_epoch >= self.recipe.patience > 0
+        epochs = len(self.history)
+        return epochs >= self.recipe.epochs or epochs - self.best_epoch >= self.recipe.patience > 0
 
 
 def fit(
@@ -160,7 +160,7 @@ def fit(
     *,
     seed: int,
     checkpoint: Path,
-    told: Told | None = None,
+    progress: Told | None = None,
 ) -> Learned:
     """Fine-tune an encoder, from its checkpoint if there is one; it then has the weights of its best epoch.
 
@@ -172,7 +172,7 @@ def fit(
         recipe: how to train.
         seed: of dropout and of the order of examples.
         checkpoint: the file that is replaced after each epoch.
-        told: hears how many steps are done, of how many.
+        progress: hears how many steps are done, of how many.
 
     Raises:
         MindgaugeError: memory runs out, or the loss is no number.
@@ -197,16 +197,16 @@ def fit(
         batches = tokens.shuffled(encoded.lengths, recipe.batch, np.random.default_rng((seed, epoch)))
         for number, rows in enumerate(batches, 1):
             losses.append(state.step(encoded, codes, weighted, rows))
-            if told is not None:
-                told(epoch * per_epoch + number, steps)
+            if progress is not None:
+                progress(epoch * per_epoch + number, steps)
         logits = encoder.classify(dev[0])
         if not np.isfinite(logits).all():
             raise MindgaugeError(f"the weights gave no numbers any more after epoch {epoch + 1}; lower --lr")
-        found = standing(logits, dev[1])
-        if not state.best or found > Standing(**_figures(state.history[state.best_epoch - 1])):
+        reached = standing(logits, dev[1])
+        if not state.best or reached > Standing(**_figures(state.history[state.best_epoch - 1])):
             state.best = _copied(encoder)
             state.best_epoch = epoch + 1
-        state.history.append({"epoch": epoch + 1, "loss": float(np.mean(losses)), **found._asdict()})
+        state.history.append({"epoch": epoch + 1, "loss": float(np.mean(losses)), **reached._asdict()})
         draft = checkpoint.with_suffix(".new")
         torch.save(state.state(), draft)
         draft.replace(checkpoint)

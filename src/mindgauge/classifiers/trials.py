@@ -108,10 +108,10 @@ def run(
         UsageError: what an earlier command left is damaged.
     """
     place = folder / name(seed, fold)
-    done = place / "trial.json"
-    if done.is_file():
+    record = place / "trial.json"
+    if record.is_file():
         (place / "checkpoint.pt").unlink(missing_ok=True)
-        return _read(done)
+        return _read(record)
     place.mkdir(parents=True, exist_ok=True)
 
     def told(step: int, steps: int) -> None:
@@ -123,22 +123,24 @@ def run(
     else:
         with memory.enough():
             trial = _encoder(place, kind, parts, weights, seed, fold, told)
-    private.write(done, msgspec.json.encode(trial))
+    private.write(record, msgspec.json.encode(trial))
     (place / "checkpoint.pt").unlink(missing_ok=True)
     return trial
 
 
-def _read(done: Path) -> Trial:
+def _read(record: Path) -> Trial:
     try:
-        return msgspec.json.decode(bounds.content(done), type=Trial)
+        return msgspec.json.decode(bounds.content(record), type=Trial)
     except msgspec.DecodeError as error:
-        raise UsageError(f"{done}: damaged; delete {done.parent}, and the same command trains it again") from error
+        raise UsageError(f"{record}: damaged; delete {record.parent}, and the same command trains it again") from error
 
 
-def _baseline(place: Path, parts: Parts, weights: Floats, seed: int, fold: int | None, told: training.Told) -> Trial:
+def _baseline(
+    place: Path, parts: Parts, weights: Floats, seed: int, fold: int | None, progress: training.Told
+) -> Trial:
     began = time.perf_counter()
     train, dev, test = (_dialogues(part) for part in (parts.train, parts.dev, parts.test))
-    model, history = tfidf.fit(train, parts.train.codes, weights, (dev, parts.dev.codes), told)
+    model, history = tfidf.fit(train, parts.train.codes, weights, (dev, parts.dev.codes), progress)
     logits = model.logits(dev)
     _keep(model, place, fold)
     return Trial(
@@ -148,7 +150,7 @@ def _baseline(place: Path, parts: Parts, weights: Floats, seed: int, fold: int |
 
 
 def _encoder(
-    place: Path, kind: Kind, parts: Parts, weights: Floats, seed: int, fold: int | None, told: training.Told
+    place: Path, kind: Kind, parts: Parts, weights: Floats, seed: int, fold: int | None, progress: training.Told
 ) -> Trial:
     import torch
 
@@ -159,7 +161,7 @@ def _encoder(
     train, dev, test = (encoder.encode(_dialogues(part)) for part in (parts.train, parts.dev, parts.test))
     learned = training.fit(
         encoder, (train, parts.train.codes), (dev, parts.dev.codes), weights, kind.recipe,
-        seed=seed, checkpoint=place / "checkpoint.pt", told=told,
+        seed=seed, checkpoint=place / "checkpoint.pt", progress=progress,
     )  # fmt: skip
     logits, tested = encoder.classify(dev), encoder.classify(test)
     _keep(encoder, place, fold)
@@ -192,17 +194,17 @@ def choose(trials: Sequence[Trial]) -> Trial:
     return max(trials, key=lambda trial: (not trial.collapsed, trial.best["macro_f1"], trial.best["log_likelihood"]))
 
 
-def move(folder: Path, trial: Trial, out: Path) -> None:
+def move(folder: Path, trial: Trial, target: Path) -> None:
     """Put the chosen trial's weights where the classifier stands, and delete the others; once is enough.
 
     Raises:
         UsageError: they were put there by an earlier command, and are gone.
     """
     for path in sorted((folder / name(trial.seed, trial.fold) / MODEL).glob("*")):
-        private.copy(path, out / path.name)
-    if not (out / tfidf.WEIGHTS).is_file():
+        private.copy(path, target / path.name)
+    if not (target / tfidf.WEIGHTS).is_file():
         raise UsageError(
-            f"{out}: its {tfidf.WEIGHTS} is gone; delete the folder and train again, or choose another --out"
+            f"{target}: its {tfidf.WEIGHTS} is gone; delete the folder and train again, or choose another --out"
         )
     for other in folder.glob(f"*/{MODEL}"):
         shutil.rmtree(other)

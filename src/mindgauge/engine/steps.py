@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mindgauge.errors import MindgaugeError
 from mindgauge.manifest import now, software
 from mindgauge.models.request import Request
-from mindgauge.raters.reading import unread_because
+from mindgauge.raters.rule import unread_because
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status, Value
 from mindgauge.rubric import in_language
 

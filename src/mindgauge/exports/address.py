@@ -31,45 +31,45 @@ _PART = re.compile(r"(?:[^/=]+=[^/]*/)*part-\d{5,}\.parquet")
 _AGAIN = "what was sent is marked as unfinished; run the same command again"
 
 
-def is_address(out: str | Path) -> bool:
+def is_address(place: str | Path) -> bool:
     """Say whether a destination is an address rather than a folder of this machine.
 
     Raises:
         UsageError: it was an address until it was made a path.
     """
-    if isinstance(out, Path) and re.match(r"[a-z][a-z0-9+.-]+:/", str(out)):
-        raise UsageError(f"{out}: give an address as text, not as a path, which takes one of its slashes")
-    return isinstance(out, str) and "://" in out and not out.startswith(("file://", "local://"))
+    if isinstance(place, Path) and re.match(r"[a-z][a-z0-9+.-]+:/", str(place)):
+        raise UsageError(f"{place}: give an address as text, not as a path, which takes one of its slashes")
+    return isinstance(place, str) and "://" in place and not place.startswith(("file://", "local://"))
 
 
-def destination(out: str | Path) -> Folder:
+def destination(place: str | Path) -> Folder:
     """Claim the folder, or the place at an address, that an export goes to.
 
     Raises:
         UsageError: it holds something else, nothing can be written there, or a package that it takes is missing.
         EndpointError: it cannot be reached.
     """
-    if is_address(out):
-        return Address(str(out))
-    return Folder(Path(out.partition("://")[2] if isinstance(out, str) and "://" in out else out))
+    if is_address(place):
+        return Address(str(place))
+    return Folder(Path(place.partition("://")[2] if isinstance(place, str) and "://" in place else place))
 
 
 class Address(Folder):
     """Sends files to an address as they are made, and marks the place as unfinished until the last is there."""
 
-    def __init__(self, out: str) -> None:
+    def __init__(self, address: str) -> None:
         """Claim a place.
 
         Raises:
             UsageError: it holds anything but an earlier export as it was written, or one that was stopped.
             EndpointError: it cannot be reached.
         """
-        self.out = addresses.bare(out)  # no password in what is shown
+        self.out = addresses.bare(address)  # no password in what is shown
         self.written = []
         with _in_words(self.out):
             from fsspec.core import url_to_fs
 
-            self._files, root = url_to_fs(out, **_settings(out))
+            self._files, root = url_to_fs(address, **_settings(address))
             self._root = root.rstrip("/")
             if not self._root.strip("/") and not root.startswith("/"):
                 raise UsageError(f"{self.out}: name the bucket, and a folder in it")
@@ -123,8 +123,8 @@ class Address(Folder):
         """Return the names that an export that was stopped has for its own, and what is to be replaced."""
         self._files.invalidate_cache()
         sizes = {
-            path.removeprefix(self._root).lstrip("/"): said.get("size")
-            for path, said in self._files.find(self._root, detail=True).items()
+            path.removeprefix(self._root).lstrip("/"): info.get("size")
+            for path, info in self._files.find(self._root, detail=True).items()
         }
         sizes.pop(MANIFEST.partition("/")[0] + "/", None)
         if "" in sizes:
@@ -145,34 +145,34 @@ class Address(Folder):
 
     def _read(self, name: str) -> dict[str, Any]:
         try:
-            found = json.loads(self._files.cat_file(self._at(name)))
+            content = json.loads(self._files.cat_file(self._at(name)))
         except ValueError:
             return {}
-        return found if isinstance(found, dict) else {}
+        return content if isinstance(content, dict) else {}
 
     def _same(self, name: str, sizes: dict[str, Any], listed: dict[str, Any]) -> bool:
         """Say whether a file is as the manifest lists it; its content is read again, a block at a time."""
-        said = listed.get(name)
-        if not isinstance(said, dict) or sizes[name] != said.get("size"):
+        entry = listed.get(name)
+        if not isinstance(entry, dict) or sizes[name] != entry.get("size"):
             return False
         digest = hashlib.sha256()
         with self._files.open(self._at(name), "rb") as file:
             while block := file.read(1 << 22):
                 digest.update(block)
-        return digest.hexdigest() == said.get("sha256")
+        return digest.hexdigest() == entry.get("sha256")
 
     def _at(self, name: str) -> str:
         return f"{self._root}/{name}"
 
 
-def _settings(out: str) -> dict[str, Any]:
+def _settings(address: str) -> dict[str, Any]:
     """Return, by protocol, what fsspec is to know beside the user's own settings.
 
     Raises:
         UsageError: nothing can be exported by a protocol of the address.
         ImportError: the package for one is not here.
     """
-    protocols = [part.partition("://")[0] for part in out.split("::")]
+    protocols = [part.partition("://")[0] for part in address.split("::")]
     if web := next((protocol for protocol in protocols if protocol in {"http", "https"}), ""):
         raise UsageError(f"{web}:// is read-only; export to a folder, or to an object store such as s3://")
     s3 = [protocol for protocol in protocols if protocol in {"s3", "s3a"}]
@@ -183,18 +183,21 @@ def _settings(out: str) -> dict[str, Any]:
     from mindgauge.exports.straight import StraightSession
 
     straight = {"http_session_cls": StraightSession}
-    return {each: {"config_kwargs": {**conf.get(each, {}).get("config_kwargs", {}), **straight}} for each in s3}
+    return {
+        protocol_name: {"config_kwargs": {**conf.get(protocol_name, {}).get("config_kwargs", {}), **straight}}
+        for protocol_name in s3
+    }
 
 
 @contextlib.contextmanager
-def _in_words(out: str, then: str = "nothing was exported") -> Iterator[None]:
+def _in_words(address: str, consequence: str = "nothing was exported") -> Iterator[None]:
     """Say in one line what an address answered; every protocol's package has errors of its own."""
     try:
         yield
     except MindgaugeError:
         raise
     except Exception as error:
-        raise _said(out, error, then) from error
+        raise _said(address, error, consequence) from error
 
 
 def _may_be_ours(name: str, tops: set[str]) -> bool:
@@ -203,33 +206,33 @@ def _may_be_ours(name: str, tops: set[str]) -> bool:
     return top in tops and (not slash or _PART.fullmatch(rest) is not None)
 
 
-def _said(out: str, error: Exception, then: str) -> MindgaugeError:
-    protocol = out.partition("://")[0].rpartition("::")[2]
-    said = redacted(" ".join(str(error).split()))[:200] or type(error).__name__
+def _said(address: str, error: Exception, consequence: str) -> MindgaugeError:
+    protocol = address.partition("://")[0].rpartition("::")[2]
+    message = redacted(" ".join(str(error).split()))[:200] or type(error).__name__
     kind = type(error).__name__
     failure: type[MindgaugeError] = UsageError
     if isinstance(error, ImportError):
-        ours = protocol in {"s3", "s3a"} or error.name == "fsspec"
-        advice = "pip install 'mindgauge[cloud]'" if ours else "install the package that it names"
-        why = f"{protocol}:// needs a package that is not here ({said}): {advice}"
-    elif isinstance(error, ValueError) and "Protocol not known" in said:
-        why = f"no package here knows addresses that begin with {protocol}://"
+        in_extra = protocol in {"s3", "s3a"} or error.name == "fsspec"
+        advice = "pip install 'mindgauge[cloud]'" if in_extra else "install the package that it names"
+        reason = f"{protocol}:// needs a package that is not here ({message}): {advice}"
+    elif isinstance(error, ValueError) and "Protocol not known" in message:
+        reason = f"no package here knows addresses that begin with {protocol}://"
     elif isinstance(error, FileNotFoundError):
-        why = f"{said}: make the bucket first, or choose another --out"
+        reason = f"{message}: make the bucket first, or choose another --out"
     elif isinstance(error, PermissionError):
-        why = f"no permission ({said}): the key must be allowed to list, read, write and delete here"
+        reason = f"no permission ({message}): the key must be allowed to list, read, write and delete here"
     elif "Credential" in kind or "Token" in kind:
         s3 = protocol in {"s3", "s3a"}
         advice = (
             "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE" if s3 else "see its package's own words"
         )
-        why = f"no credentials ({said}): {advice}"
+        reason = f"no credentials ({message}): {advice}"
     elif isinstance(error, ConnectionError | TimeoutError) or "Connect" in kind or "Timeout" in kind:
         failure = EndpointError
-        why = f"cannot be reached ({said}): see the network and, for S3, AWS_ENDPOINT_URL"
+        reason = f"cannot be reached ({message}): see the network and, for S3, AWS_ENDPOINT_URL"
     elif isinstance(error, RecursionError):
-        failure, why = EndpointError, "it redirects in a circle"
+        failure, reason = EndpointError, "it redirects in a circle"
     else:
         failure = MindgaugeError
-        why = f"{kind} ({said})"
-    return failure(f"{out}: {why}; {then}")
+        reason = f"{kind} ({message})"
+    return failure(f"{address}: {reason}; {consequence}")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from mindgauge.exports.names import file_only
-from mindgauge.exports.placed import canonical, ident
+from mindgauge.exports.placed import canonical, file_only, ident
+from mindgauge.exports.rated import raw_rater
 from mindgauge.records import Status
 from mindgauge.rubric import Scale
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from mindgauge.benchmark import Benchmark
     from mindgauge.exports.placed import Placed
-    from mindgauge.exports.rated import Words
+    from mindgauge.exports.rated import Pair, Words
     from mindgauge.records import Rating
     from mindgauge.rubric import Criterion
 
@@ -59,7 +59,6 @@ REVIEW: Columns = {
     **MERGED, "review_set": _TEXT, "sampled_from": _TEXT, "sampled_criteria": _TEXT, "n_tied": _WHOLE, "tie_rank": _WHOLE,
 }  # fmt: skip
 Row = dict[str, Any]
-Pair = tuple["Placed", "Rating"]
 _FRAME = 1_000
 """How many rows are Python objects at a time."""
 
@@ -95,15 +94,15 @@ class Book:
     `plain` says whether the layout's own columns are enough.
     """
 
-    def __init__(self, benchmark: Benchmark, words: Words, shown: frozenset[str] | None = None) -> None:
+    def __init__(self, benchmark: Benchmark, words: Words, open_samples: frozenset[str] | None = None) -> None:
         """Take a run.
 
         Args:
             benchmark: whose replies were rated.
             words: what was said of them.
-            shown: the samples whose replies and reasons may be passed on; None for all.
+            open_samples: the samples whose replies and reasons may be passed on; None for all.
         """
-        self.benchmark, self.words, self._shown = benchmark, words, shown
+        self.benchmark, self.words, self._shown = benchmark, words, open_samples
         criteria = benchmark.rubric.criteria
         self.plain = len(criteria) == 1 and all(isinstance(value, int) for value in criteria[0].values)
         self._criteria = {criterion.name: criterion for criterion in criteria}
@@ -172,11 +171,6 @@ def raw_model(placed: Placed) -> str:
     """Return a model's name as its source, or its server, gave it."""
     origin = placed.reply.provenance
     return str(origin.get("model_raw") or origin.get("model") or placed.reply.model)
-
-
-def raw_rater(rating: Rating) -> Any:
-    """Return a rater's name as its file, or its server, gave it, if either did."""
-    return rating.provenance.get("model_raw") or rating.provenance.get("model")
 
 
 def frame(rows: Iterable[Row], columns: Columns) -> pl.DataFrame:

@@ -43,20 +43,20 @@ class Written(msgspec.Struct, frozen=True):
 class Folder:
     """Gathers files beside their destination and moves them there together when the `with` block ends well."""
 
-    def __init__(self, out: Path) -> None:
+    def __init__(self, target: Path) -> None:
         """Claim a destination.
 
         Raises:
             UsageError: it is a file, or holds anything that is not an earlier export as it was written.
         """
-        self.out = str(out.resolve())
+        self.out = str(target.resolve())
         self.written: list[Written] = []
-        self._target = out.resolve()
+        self._target = target.resolve()
         self._aside = self._target.with_name(f".{self._target.name}.{socket.gethostname()}~.{os.getpid()}")
         self._recover()
         stranger = _stranger(self._target)
         if stranger is not None:
-            raise holds_other(str(out), stranger)
+            raise holds_other(str(target), stranger)
         self._draft = self._target.with_name(f".{self._target.name}.{socket.gethostname()}.{os.getpid()}")
 
     def __enter__(self) -> Self:
@@ -113,7 +113,7 @@ class Folder:
     def _path(self, name: str) -> Path:
         path = self._draft / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists() or any(written.file == name for written in self.written):
+        if path.exists() or any(record.file == name for record in self.written):
             raise MindgaugeError(f"{self.out}: two tables would both be {name}; rename a model or rater")
         return path
 
@@ -156,13 +156,13 @@ class Folder:
 
     def _beside(self, mark: str = "") -> Iterator[Path]:
         """Return what exports to this place left beside it on this machine; those of other machines may still be written."""
-        here = f".{glob.escape(self._target.name)}.{glob.escape(socket.gethostname())}{mark}.*"
-        return self._target.parent.glob(here)
+        pattern = f".{glob.escape(self._target.name)}.{glob.escape(socket.gethostname())}{mark}.*"
+        return self._target.parent.glob(pattern)
 
 
-def holds_other(out: str, stranger: str) -> UsageError:
+def holds_other(target: str, stranger: str) -> UsageError:
     """Return the refusal of a destination that holds something which is not ours."""
-    return UsageError(f"{out}: holds {stranger}, which no export left there like this; choose another --out")
+    return UsageError(f"{target}: holds {stranger}, which no export left there like this; choose another --out")
 
 
 def remove_abandoned(drafts: Iterable[Path]) -> None:
@@ -198,13 +198,13 @@ def _stranger(folder: Path) -> str | None:
     if not folder.is_dir():
         return "a file"
     listed = _listed(folder)
-    ours = {parent.as_posix() for name in [*listed, MANIFEST] for parent in PurePosixPath(name).parents}
+    own_folders = {parent.as_posix() for name in [*listed, MANIFEST] for parent in PurePosixPath(name).parents}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.is_symlink():
             return name
         if path.is_dir():
-            if name not in ours:
+            if name not in own_folders:
                 return name
         elif not (listed and name == MANIFEST) and (name not in listed or listed[name] != _sha256(path)):
             return name

@@ -2,33 +2,37 @@
 
 Rules, classifiers and panels have no table in this layout, nor have closed questions; the summary says what was left
 out. Replies of which only a chosen one per item is known stand in the review sets and with the people who scored them,
-never among the responses, whose means they would bend.
+never among the responses, whose means they would bend. A card says what the folder holds, in words for people and in YAML for the Hub.
 """
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import jinja2
 import polars as pl
 
+from mindgauge import markdown
 from mindgauge.benchmark.restricted import open_samples
 from mindgauge.errors import UsageError
-from mindgauge.exports import card, metadata
-from mindgauge.exports.evaluations import HUMAN, REVIEW, Book, frame, human_rows, judged, raw_model
+from mindgauge.exports import metadata
+from mindgauge.exports.evaluations import HUMAN, OUT_OF_RANGE, REVIEW, Book, frame, human_rows, judged, raw_model
 from mindgauge.exports.metadata import Joins, Part
-from mindgauge.exports.names import config_name, file_names, file_only, pseudonyms
-from mindgauge.exports.placed import SPLIT, Placed, place
+from mindgauge.exports.placed import SPLIT, Placed, config_name, file_names, file_only, place, pseudonyms
 from mindgauge.exports.rated import Rated, Words
 from mindgauge.exports.reviews import Judge, raters, review_rows, scores, selections, stated
 from mindgauge.records import RaterKind, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from mindgauge.benchmark import Benchmark
     from mindgauge.exports.evaluations import Row
     from mindgauge.exports.folder import Folder
     from mindgauge.store import Store
+
 
 _TEXT, _WHOLE = pl.String(), pl.Int64()
 RESPONSES = {
@@ -87,18 +91,18 @@ def write(
         folder.parquet(part.file, rows)
         parts.append(part)
     parts.sort(key=lambda part: part.file)
-    folder.written.sort(key=lambda written: written.file)
+    folder.written.sort(key=lambda record: record.file)
     rated = contents.rated
     folder.json("metadata/export_summary.json", metadata.summary(parts, rated.left_out, benchmark, manifest, hidden))
     folder.json("metadata/normalization.json", metadata.normalization(contents.placed, contents.labels, contents.book))
     folder.json("metadata/provenance.json", metadata.provenance(parts, rated.instruments, benchmark, manifest))
     folder.text(
-        "README.md", card.render(benchmark, parts, licence, loaded=bool(manifest["plan"].get("loaded")), hidden=hidden)
+        "README.md", card(benchmark, parts, licence, loaded=bool(manifest["plan"].get("loaded")), hidden=hidden)
     )
     return hidden
 
 
-def _contents(store: Store, benchmark: Benchmark, shown: frozenset[str] | None) -> Contents:
+def _contents(store: Store, benchmark: Benchmark, open_ids: frozenset[str] | None) -> Contents:
     placed = place(store, benchmark)
     if not placed:
         raise UsageError(f"{store.folder}: no replies to {benchmark.name} in this run, so there is nothing to export")
@@ -106,7 +110,7 @@ def _contents(store: Store, benchmark: Benchmark, shown: frozenset[str] | None) 
     by_row = rated.labels()
     labels = {p.response_id: p.sample.tags.get(benchmark.protocol or "category") for p in placed}
     labels |= {p.response_id: by_row[p.reply.id] for p in placed if p.reply.id in by_row}
-    return Contents(Book(benchmark, Words(store, benchmark.name), shown), placed, labels, rated)
+    return Contents(Book(benchmark, Words(store, benchmark.name), open_ids), placed, labels, rated)
 
 
 def _tables(contents: Contents) -> Iterator[Table]:
@@ -145,10 +149,10 @@ def _judged(contents: Contents, judge: str, name: str) -> Iterator[Table]:
         raw, merged = judged(contents.book, pairs, contents.rated.judges[judge])
         if merged.is_empty():
             continue
-        where = f"{name}/{split}/{contents.files[model]}.parquet"
+        stem = f"{name}/{split}/{contents.files[model]}.parquet"
         yield (
             Part.of(
-                f"evaluations/llm_raw/{where}",
+                f"evaluations/llm_raw/{stem}",
                 f"llm_raw_evaluations_{config}",
                 split,
                 "evaluation_id",
@@ -159,7 +163,7 @@ def _judged(contents: Contents, judge: str, name: str) -> Iterator[Table]:
         )
         yield (
             Part.of(
-                f"evaluations/llm_merged/{where}", f"llm_merged_evaluations_{config}", split, "evaluation_id", merged
+                f"evaluations/llm_merged/{stem}", f"llm_merged_evaluations_{config}", split, "evaluation_id", merged
             ),
             merged,
         )
@@ -173,7 +177,7 @@ def _reviewed(contents: Contents) -> Iterator[Table]:
         return
     items = {p.example_id for members in sets.values() for p in members}
     rivals = dict(_grouped([p for p in contents.placed if p.example_id in items], lambda p: p.example_id))
-    replies = [p for some in rivals.values() for p in some]
+    replies = [p for group in rivals.values() for p in group]
     judges = {
         judge: Judge(
             runs, rated.raw_name(judge),
@@ -223,3 +227,58 @@ def _grouped(items: list[Any], key: Any) -> list[tuple[Any, list[Any]]]:
     for item in items:
         groups.setdefault(key(item), []).append(item)
     return sorted(groups.items())
+
+
+_KNOWN = frozenset({
+    "apache-2.0", "mit", "bsd-3-clause", "cc", "cc0-1.0", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0",
+    "cc-by-nc-2.0", "cc-by-nc-3.0", "cc-by-nc-4.0", "cc-by-nd-4.0", "cc-by-nc-nd-3.0", "cc-by-nc-nd-4.0",
+    "cc-by-nc-sa-2.0", "cc-by-nc-sa-3.0", "cc-by-nc-sa-4.0", "cdla-permissive-2.0", "odc-by", "odbl", "pddl", "openrail",
+})  # fmt: skip
+"""Licences by the names the Hub knows; any other is `other`, with the user's words as its name."""
+_ORDER = ("responses", "human_raw_scores", "sampled_review_sets")
+
+
+def card(benchmark: Benchmark, parts: Sequence[Part], licence: str, *, loaded: bool, hidden: int = 0) -> str:
+    """Write the card.
+
+    Args:
+        benchmark: whose replies.
+        parts: the tables.
+        licence: what the user publishes under; this program does not know it.
+        loaded: whether the run was read from the authors' files.
+        hidden: how many messages are restricted, so that nothing stands here that may quote them.
+    """
+    words = " ".join(licence.split())
+    ident = words.lower().replace(" ", "-")
+    template = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 - Markdown, not HTML; the filters escape
+    )  # fmt: skip
+    template.filters |= {"text": markdown.text, "code": markdown.code, "link": markdown.link}
+    template.filters["yaml"] = lambda text: json.dumps(text, ensure_ascii=False)  # JSON strings are YAML strings
+    source = (Path(__file__).parent / "card.md.j2").read_text(encoding="utf-8")
+    return template.from_string(source).render(
+        benchmark=benchmark.card,
+        name=benchmark.name,
+        licence=words,
+        licence_id=ident if ident in _KNOWN else "other",
+        configs=_configs(parts),
+        loaded=loaded,
+        hidden=hidden,
+        out_of_range=OUT_OF_RANGE,
+    )
+
+
+def _configs(parts: Sequence[Part]) -> list[tuple[str, dict[str, str], int]]:
+    """Return the configs that exist, in the layout's order: name, glob by split, rows."""
+    names = {part.config for part in parts}
+    others = sorted(names - set(_ORDER), key=lambda name: (not name.startswith("llm_raw"), name))
+    ordered = [name for name in _ORDER if name in names] + others
+    return [
+        (
+            name,
+            {p.split: f"{p.file.rpartition('/')[0]}/*.parquet" for p in parts if p.config == name},
+            sum(p.rows for p in parts if p.config == name),
+        )
+        for name in ordered
+    ]

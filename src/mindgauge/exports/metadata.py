@@ -9,8 +9,7 @@ import msgspec
 import polars as pl
 
 from mindgauge.exports.evaluations import OUT_OF_RANGE, STATUSES, raw_model
-from mindgauge.exports.names import file_only
-from mindgauge.exports.placed import RULES
+from mindgauge.exports.placed import RULES, file_only
 from mindgauge.manifest import software
 
 if TYPE_CHECKING:
@@ -74,15 +73,15 @@ class Joins:
 
     def look(self, placed: Placed, rating: Rating) -> None:
         """Look at a rating."""
-        here, there = rating.provenance.get("source_row"), placed.reply.provenance.get("source_row")
-        if here is None or there is None or "source_file" not in rating.provenance:
+        rating_row, reply_row = rating.provenance.get("source_row"), placed.reply.provenance.get("source_row")
+        if rating_row is None or reply_row is None or "source_file" not in rating.provenance:
             return
         self._checked += 1
-        where = {"source_file": file_only(rating.provenance["source_file"]), "source_row": here}
-        if here != there or rating.provenance.get("inputs_changed"):
-            self._moved.append(where)
+        source = {"source_file": file_only(rating.provenance["source_file"]), "source_row": rating_row}
+        if rating_row != reply_row or rating.provenance.get("inputs_changed"):
+            self._moved.append(source)
         if rating.provenance.get("answer_overwritten") or rating.provenance.get("answer_changed"):
-            self._overwritten.append(where)
+            self._overwritten.append(source)
 
     def told(self) -> dict[str, Any]:
         """Say what was found."""
@@ -103,16 +102,16 @@ def summary(
     """Count rows, nulls and ids per config, and list what has no place in the layout, or is restricted (`hidden`)."""
     configs: dict[str, Any] = {}
     for name in dict.fromkeys(part.config for part in parts):
-        mine = [part for part in parts if part.config == name]
-        ids = pl.concat([part.ids for part in mine])
+        own = [part for part in parts if part.config == name]
+        ids = pl.concat([part.ids for part in own])
         configs[name] = {
-            "files": {part.file: part.rows for part in mine},
-            "rows": {split: sum(p.rows for p in mine if p.split == split) for split in {p.split for p in mine}},
-            "nulls": dict(sum((part.nulls for part in mine), Counter[str]())),
-            "id": mine[0].key,
+            "files": {part.file: part.rows for part in own},
+            "rows": {split: sum(p.rows for p in own if p.split == split) for split in {p.split for p in own}},
+            "nulls": dict(sum((part.nulls for part in own), Counter[str]())),
+            "id": own[0].key,
             "ids_unique": ids.n_unique() == len(ids),
         }
-        statuses = [part.statuses for part in mine if part.statuses is not None]
+        statuses = [part.statuses for part in own if part.statuses is not None]
         if statuses:
             configs[name]["score_status"] = dict(sum(statuses, Counter[str]()))
     responses = {i for part in parts if part.config == "responses" for i in part.responses}
@@ -175,12 +174,12 @@ def provenance(
             **({"joins": part.joins} if part.joins else {}),
         }
     place = plan["benchmarks"].index(benchmark.name) if benchmark.name in plan["benchmarks"] else 0
-    asked = {key: plan[key] for key in ("runs", "judge_runs", "mode", "protocol") if key in plan}
+    choices = {key: plan[key] for key in ("runs", "judge_runs", "mode", "protocol") if key in plan}
     return {
         "software": software(),
         "benchmark": benchmark.name,
         "kind": "released replies and ratings" if plan.get("loaded") else "own run",
-        "asked": asked,
+        "asked": choices,
         "instruments": [
             {"evaluator_model": rater, "instrument": name}
             for rater, name in sorted((rater, name or "as released") for rater, name in instruments)

@@ -67,7 +67,7 @@ def _split(frame: pl.DataFrame, by: Sequence[str], rows: int) -> Iterator[tuple[
     keyed = frame.partition_by(by, as_dict=True, include_key=False) if by else {(): frame}
     for values, piece in keyed.items():
         path = "".join(f"/{column}={_segment(value)}" for column, value in zip(by, values, strict=True))
-        yield from ((path, some) for some in piece.iter_slices(rows))
+        yield from ((path, rows_piece) for rows_piece in piece.iter_slices(rows))
 
 
 def _segment(value: object) -> str:

@@ -3,18 +3,22 @@
 Ids are SHA-256 over canonical JSON of content and provenance, so that they are the same in every export of the same
 run, on every machine. An item that occurs several times in its set has one text but several ids, told apart by an
 ordinal; the rows that its replies were read from give their order.
+
+Names are made safe for paths and configs; people's names do not leave the house.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import unicodedata
+from collections import Counter
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge.exports.names import config_name
 from mindgauge.records import Reply, Sample
 
 if TYPE_CHECKING:
@@ -22,6 +26,51 @@ if TYPE_CHECKING:
 
     from mindgauge.benchmark import Benchmark
     from mindgauge.store import Store
+
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_ANONYMOUS = re.compile(r"H\d+")
+_LONGEST = 80
+
+
+def config_name(name: str) -> str:
+    """Return a safe file name as it stands in the name of a config or split."""
+    return re.sub(r"\W", "_", name)
+
+
+def file_names(names: Iterable[str]) -> dict[str, str]:
+    """Give every name one that is safe as a file name, without folders in it, on any system.
+
+    Names that would be the same then, in a config's spelling too, get part of their hash.
+    """
+    distinct = sorted(set(names))
+    plain = {name: _UNSAFE.sub("_", name).lstrip("._-")[:_LONGEST] or "unnamed" for name in distinct}
+    uses = Counter(config_name(safe).casefold() for safe in plain.values())
+    return {
+        name: safe if uses[config_name(safe).casefold()] == 1 else f"{safe}_{_short_hash(name)}"
+        for name, safe in plain.items()
+    }
+
+
+def pseudonyms(people: Iterable[str]) -> dict[str, str]:
+    """Call people H1, H2, … in the order of their names; who is called so already keeps that name."""
+    persons = sorted(set(people))
+    free = (name for number in count(1) if (name := f"H{number}") not in persons)
+    return {person: person if _ANONYMOUS.fullmatch(person) else next(free) for person in persons}
+
+
+def file_only(source: object) -> str | None:
+    """Return where a record was read from; of a path on somebody's machine only the file's name."""
+    if source is None:
+        return None
+    text = str(source)
+    private = text.startswith(("/", "~", "\\")) or re.match(r"[A-Za-z]:", text) or ".." in text.split("/")
+    return re.split(r"[/\\]", text)[-1] if private else text
+
+
+def _short_hash(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()[:8]
+
 
 SPLIT = "validation"
 """Where items go whose `split` tag does not say: the layout's own name for the set that people rate."""
@@ -100,16 +149,16 @@ def place(store: Store, benchmark: Benchmark) -> list[Placed]:
 def _replies(store: Store, benchmark: str) -> Iterator[Reply]:
     """Return the replies to samples that are here, without what is long."""
     samples = set(store.sample_ids(benchmark))
-    once: dict[str, str] = {}  # names and files that many replies share
+    shared: dict[str, str] = {}  # names and files that many replies share
     for reply in store.replies(benchmark):
         if reply.sample in samples:
-            told = {
-                name: once.setdefault(value, value) if isinstance(value, str) else value
+            provenance = {
+                name: shared.setdefault(value, value) if isinstance(value, str) else value
                 for name, value in reply.provenance.items()
                 if name in _TOLD
             }
-            model, sample = (once.setdefault(name, name) for name in (reply.model, reply.sample))
-            yield Reply(reply.id, sample, model, reply.run, reply.status, usage=reply.usage, provenance=told)
+            model, sample = (shared.setdefault(name, name) for name in (reply.model, reply.sample))
+            yield Reply(reply.id, sample, model, reply.run, reply.status, usage=reply.usage, provenance=provenance)
 
 
 def _occurrences(replies: Iterable[Reply]) -> Iterator[tuple[Reply, int]]:

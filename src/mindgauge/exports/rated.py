@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge.exports.evaluations import raw_rater
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.store.failures import damaged
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from mindgauge.benchmark import Benchmark
-    from mindgauge.exports.evaluations import Pair
     from mindgauge.exports.placed import Placed
     from mindgauge.store import Store
 
@@ -50,6 +48,15 @@ _TABLED = {RaterKind.MODEL.value, RaterKind.PERSON.value}
 """Who has a table in the layout; rules, classifiers and panels have none."""
 
 
+Pair = tuple["Placed", Rating]
+"""A reply in its place, and what somebody said of it."""
+
+
+def raw_rater(rating: Rating) -> Any:
+    """Return a rater's name as its file, or its server, gave it, if either did."""
+    return rating.provenance.get("model_raw") or rating.provenance.get("model")
+
+
 class Rated:
     """The ratings of a benchmark's replies that have a table in the layout, and how many have none."""
 
@@ -64,10 +71,10 @@ class Rated:
         self.instruments: set[tuple[str, str]] = set()
         """What models rated with: rater, instrument."""
         people: set[str] = set()
-        for rater, criterion, kind, instrument, known, count, last in store.select(_COUNTS, (benchmark.name,)):
-            if not known or not self._tabled(criterion, kind):
-                what = f"{kind if kind == RaterKind.PERSON.value else rater} on {criterion}"
-                self.left_out[what] = self.left_out.get(what, 0) + count
+        for rater, criterion, kind, instrument, present, count, last in store.select(_COUNTS, (benchmark.name,)):
+            if not present or not self._tabled(criterion, kind):
+                left_out = f"{kind if kind == RaterKind.PERSON.value else rater} on {criterion}"
+                self.left_out[left_out] = self.left_out.get(left_out, 0) + count
             elif kind == RaterKind.PERSON.value:
                 people.add(rater)
             else:
@@ -81,11 +88,11 @@ class Rated:
         """Stream what somebody said of replies: by reply, in the given order, then by criterion and run."""
         ranked = sorted(placed, key=order)
         for start in range(0, len(ranked), _REPLIES):
-            some = {p.reply.id: p for p in ranked[start : start + _REPLIES]}
-            subjects = msgspec.json.encode(list(some)).decode()
+            chunk = {p.reply.id: p for p in ranked[start : start + _REPLIES]}
+            subjects = msgspec.json.encode(list(chunk)).decode()
             rows = self._store.select(_RATINGS, (self._benchmark, rater, subjects))
             pairs = [
-                (some[row[0]], self._rating(rater, row)) for row in rows if row[2] == kind and row[1] in self._criteria
+                (chunk[row[0]], self._rating(rater, row)) for row in rows if row[2] == kind and row[1] in self._criteria
             ]
             yield from sorted(pairs, key=lambda pair: (order(pair[0]), pair[1].criterion, pair[1].subject, pair[1].run))
 
@@ -99,13 +106,13 @@ class Rated:
 
     def selected(self) -> list[tuple[str, str]]:
         """Return for which selection a reply was rated: the reply's id, the selection."""
-        found = self._store.select(_SELECTED, (self._benchmark,))
-        return [(subject, name) for subject, criterion, kind, name in found if name and self._tabled(criterion, kind)]
+        rows = self._store.select(_SELECTED, (self._benchmark,))
+        return [(subject, name) for subject, criterion, kind, name in rows if name and self._tabled(criterion, kind)]
 
     def labels(self) -> dict[str, str | None]:
         """Return the label that stood in the very row that was rated, of replies whose ratings were read from a file."""
-        found = self._store.select(_LABELS, (self._benchmark,))
-        return {subject: label for subject, criterion, kind, label in found if self._tabled(criterion, kind)}
+        rows = self._store.select(_LABELS, (self._benchmark,))
+        return {subject: label for subject, criterion, kind, label in rows if self._tabled(criterion, kind)}
 
     def _tabled(self, criterion: str, kind: str) -> bool:
         return criterion in self._criteria and kind in _TABLED
@@ -134,14 +141,14 @@ class Words:
     def reply(self, placed: Placed) -> str:
         """Return what a reply says."""
         query = "SELECT text FROM replies WHERE benchmark = ? AND id = ?"
-        found: str = self._store.select(query, (self._benchmark, placed.reply.id)).fetchone()[0]
-        return found
+        text: str = self._store.select(query, (self._benchmark, placed.reply.id)).fetchone()[0]
+        return text
 
     def call(self, judge: str, run: int, at: float) -> str | None:
         """Return a judge's own words by run and time, where one call alone ended then."""
         if judge != self._judge:
-            found = self._store.select(_CALLS, (self._benchmark, judge))
-            self._judge, self._calls = judge, {(run, at): row for run, at, row in found}
+            rows = self._store.select(_CALLS, (self._benchmark, judge))
+            self._judge, self._calls = judge, {(run, at): row for run, at, row in rows}
         row = self._calls.get((run, at))
         if row is None:
             return None

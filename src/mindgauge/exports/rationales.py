@@ -49,28 +49,28 @@ def verdict_id(rating: Rating) -> str:
 
 def verdicts(store: Store, benchmark: Benchmark, blind: Blind) -> Verdicts:
     """Return every readable verdict with reasons, and its name on a form."""
-    found = [
+    ratings = [
         rating
         for rating in store.ratings(benchmark.name)
         if rating.rater_kind is RaterKind.MODEL and rating.status is Status.OK and rating.rationale
     ]
-    return Verdicts(found, [blind.verdict(verdict_id(rating)) for rating in found])
+    return Verdicts(ratings, [blind.verdict(verdict_id(rating)) for rating in ratings])
 
 
-def key(found: Verdicts) -> pl.DataFrame:
+def key(judged: Verdicts) -> pl.DataFrame:
     """Write which verdict each id is."""
     rows = [
         (ident, verdict_id(r), r.subject, r.criterion, r.rater, r.run, str(r.value))
-        for ident, r in zip(found.ids, found.ratings, strict=True)
+        for ident, r in zip(judged.ids, judged.ratings, strict=True)
     ]
     return pl.DataFrame(rows, _KEY, orient="row")
 
 
-def drawn(found: Verdicts, limit: int | None, seed: int, blind: Blind) -> list[int]:
+def drawn(judged: Verdicts, limit: int | None, seed: int, blind: Blind) -> list[int]:
     """Draw verdicts, as many of each judge, criterion and value as there are for all; return their places."""
     generator = blind.chance("choice", seed)
     groups: dict[tuple[str, str, str], list[int]] = {}
-    for place, rating in enumerate(found.ratings):
+    for place, rating in enumerate(judged.ratings):
         groups.setdefault((rating.rater, rating.criterion, str(rating.value)), []).append(place)
     for group in groups.values():
         generator.shuffle(group)
@@ -82,7 +82,7 @@ def write_forms(
     folder: Folder,
     store: Store,
     benchmark: Benchmark,
-    found: Verdicts,
+    judged: Verdicts,
     places: Sequence[int],
     *,
     people: int,
@@ -96,13 +96,13 @@ def write_forms(
         blind.chance("order", seed, person).shuffle(order)
         rows = []
         for place in order:
-            rating = found.ratings[place]
+            rating = judged.ratings[place]
             reply = replies.get(rating.subject)
             sample = store.sample(benchmark.name, reply.sample if reply else rating.subject)
-            steps = "; ".join(f"{name}: {said}" for name, said in rating.provenance.get("checks", {}).items())
+            steps = "; ".join(f"{name}: {answer}" for name, answer in rating.provenance.get("checks", {}).items())
             quotes = "\n".join(evidence.quote for evidence in rating.evidence)
             rows.append((
-                found.ids[place], transcript(sample.messages), reply.text if reply else "", rating.criterion, steps,
+                judged.ids[place], transcript(sample.messages), reply.text if reply else "", rating.criterion, steps,
                 quotes, rating.rationale, str(rating.value), *[""] * len(ASKED), "",
             ))  # fmt: skip
         folder.csv(f"form_{person}.csv", neutralised(pl.DataFrame(rows, dict.fromkeys(_FORM, pl.String), orient="row")))

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from mindgauge.exports.evaluations import merged_row
-from mindgauge.exports.names import file_only
+from mindgauge.exports.placed import file_only
 from mindgauge.records import RaterKind, Rating, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from mindgauge.exports.evaluations import Book, Pair, Row
+    from mindgauge.exports.evaluations import Book, Row
     from mindgauge.exports.placed import Placed
+    from mindgauge.exports.rated import Pair
 
 _Scores = dict[tuple[str, str], list[int | None]]
 _Means = dict[tuple[str, str], float]
@@ -38,10 +39,10 @@ class Judge(NamedTuple):
 
 def scores(book: Book, pairs: Iterable[Pair], runs: int) -> _Scores:
     """Return the scores of every response on every criterion, run by run."""
-    found: _Scores = {}
+    by_key: _Scores = {}
     for placed, rating in pairs:
-        found.setdefault((placed.response_id, rating.criterion), [None] * runs)[rating.run] = book.score(rating)
-    return found
+        by_key.setdefault((placed.response_id, rating.criterion), [None] * runs)[rating.run] = book.score(rating)
+    return by_key
 
 
 def selections(placed: Iterable[Placed], drawn: Iterable[tuple[str, str]]) -> dict[str, list[Placed]]:
@@ -60,8 +61,8 @@ def selections(placed: Iterable[Placed], drawn: Iterable[tuple[str, str]]) -> di
         if reply in by_id:
             members.setdefault(name, {})[reply] = by_id[reply]
     return {
-        name: sorted(found.values(), key=lambda p: (p.position, p.response_id))
-        for name, found in sorted(members.items())
+        name: sorted(replies.values(), key=lambda p: (p.position, p.response_id))
+        for name, replies in sorted(members.items())
     }
 
 
@@ -98,33 +99,33 @@ def review_rows(
         rater: the judge or panel.
         judges: the run's.
     """
-    nothing: _Scores = {}
-    own = judges.get(rater) or Judge(max((judge.runs for judge in judges.values()), default=1), None, nothing)
-    panel = next((found for p in members if (found := stated(p, name, rater).provenance.get("panel"))), [rater])
-    means = _panel_means([judges[judge].scores if judge in judges else nothing for judge in panel])
+    empty: _Scores = {}
+    own = judges.get(rater) or Judge(max((judge.runs for judge in judges.values()), default=1), None, empty)
+    panel = next((runs for p in members if (runs := stated(p, name, rater).provenance.get("panel"))), [rater])
+    means = _panel_means([judges[judge].scores if judge in judges else empty for judge in panel])
     for placed in members:
         facts = stated(placed, name, rater).provenance
         for criterion in book.benchmark.rubric.criteria:
             key = placed.response_id, criterion.name
-            found, mean = own.scores.get(key), means.get(key)
-            more: dict[str, Any] = {}
+            runs, mean = own.scores.get(key), means.get(key)
+            extra: dict[str, Any] = {}
             if facts and facts["criterion"] == criterion.name:
-                more = {"source_file": file_only(facts["source_file"]), "source_row": facts["source_row"]}
+                extra = {"source_file": file_only(facts["source_file"]), "source_row": facts["source_row"]}
                 if key not in own.scores and placed.reply.status is Status.OK:
-                    found, mean = facts.get("runs"), facts["mean"] if mean is None else mean
-                    if found is None and mean is not None:
-                        more |= {"score": mean, "n_valid": None}
-            nobody = msgspec.structs.replace(
+                    runs, mean = facts.get("runs"), facts["mean"] if mean is None else mean
+                    if runs is None and mean is not None:
+                        extra |= {"score": mean, "n_valid": None}
+            blank = msgspec.structs.replace(
                 stated(placed, name, rater),
                 criterion=criterion.name,
                 provenance={"model_raw": facts.get("model_raw") or own.raw},
             )
-            found = [*(found or ()), *[None] * own.runs][: max(own.runs, len(found or ()))]
+            runs = [*(runs or ()), *[None] * own.runs][: max(own.runs, len(runs or ()))]
             others = {p.response_id: p for p in (*rivals.get(placed.example_id, ()), placed)}
             tied = _tied(others, {**means, key: mean}, key)
             yield {
-                **merged_row(book, placed, nobody, found, f"review:{name}"),
-                **more,
+                **merged_row(book, placed, blank, runs, f"review:{name}"),
+                **extra,
                 "review_set": f"{name}__{rater}" if rater else name,
                 **_drawn(placed, name, facts),
                 "n_tied": len(tied) or None,
@@ -134,8 +135,8 @@ def review_rows(
 
 def _sets(placed: Placed) -> dict[str, dict[str, dict[str, Any]]]:
     """Return what the released sets say of a reply, by set and rater."""
-    found: dict[str, dict[str, dict[str, Any]]] = placed.reply.provenance.get("review_sets", {})
-    return found
+    sets: dict[str, dict[str, dict[str, Any]]] = placed.reply.provenance.get("review_sets", {})
+    return sets
 
 
 def _drawn(placed: Placed, name: str, facts: dict[str, Any]) -> Row:
@@ -147,16 +148,18 @@ def _drawn(placed: Placed, name: str, facts: dict[str, Any]) -> Row:
 
 def _panel_means(panel: Sequence[_Scores]) -> _Means:
     """Return the mean over judges of each one's mean, for what all of them scored."""
-    each: list[_Means] = []
+    by_judge: list[_Means] = []
     for scored in panel:
-        found = {key: [s for s in scores if s is not None] for key, scores in scored.items()}
-        each.append({key: fmean(valid) for key, valid in found.items() if valid})
-    return {key: fmean(means[key] for means in each) for key in each[0] if all(key in means for means in each)}
+        valid_scores = {key: [s for s in scores if s is not None] for key, scores in scored.items()}
+        by_judge.append({key: fmean(valid) for key, valid in valid_scores.items() if valid})
+    return {
+        key: fmean(means[key] for means in by_judge) for key in by_judge[0] if all(key in means for means in by_judge)
+    }
 
 
 def _tied(replies: dict[str, Placed], means: Mapping[tuple[str, str], float | None], key: tuple[str, str]) -> list[str]:
     """Return the replies with the same mean as this one, itself among them; none where it has no mean."""
     mean = means[key]
     ordered = sorted(replies, key=lambda i: (replies[i].reply.model, replies[i].reply.run))
-    found = {i: means.get((i, key[1])) for i in ordered}
-    return [i for i, other in found.items() if mean is not None and other is not None and abs(other - mean) < 1e-9]
+    candidates = {i: means.get((i, key[1])) for i in ordered}
+    return [i for i, other in candidates.items() if mean is not None and other is not None and abs(other - mean) < 1e-9]

@@ -13,8 +13,8 @@ class _Straight:
     def __init__(self, session: Any) -> None:
         self._session = session
 
-    def request(self, *place: Any, **more: Any) -> Any:
-        return self._session.request(*place, **more, allow_redirects=False)
+    def request(self, *place: Any, **options: Any) -> Any:
+        return self._session.request(*place, **options, allow_redirects=False)
 
 
 class StraightSession(AIOHTTPSession):  # type: ignore[misc]  # the package has no types

@@ -105,15 +105,15 @@ def tables(store: Store, benchmarks: Sequence[Benchmark]) -> dict[str, Table]:
 
 def _value_type(store: Store, names: Sequence[str]) -> type[pl.DataType]:
     """Return what values are in all of the run: numbers where all are, whole where all are, else text."""
-    whole = True
+    all_whole = True
     for name in names:
-        found = store.select("SELECT DISTINCT value FROM ratings WHERE benchmark = ? AND value IS NOT NULL", (name,))
-        while values := found.fetchmany(_FRAME):
+        rows = store.select("SELECT DISTINCT value FROM ratings WHERE benchmark = ? AND value IS NOT NULL", (name,))
+        while values := rows.fetchmany(_FRAME):
             numbers = pl.Series([str(value) for (value,) in values], dtype=pl.String).cast(pl.Float64, strict=False)
             if numbers.null_count():
                 return pl.String
-            whole = whole and bool((numbers % 1 == 0).all())
-    return pl.Int64 if whole else pl.Float64
+            all_whole = all_whole and bool((numbers % 1 == 0).all())
+    return pl.Int64 if all_whole else pl.Float64
 
 
 def _about(benchmark: str, sample: Sample) -> tuple[Any, ...]:
@@ -141,8 +141,8 @@ def _reply(benchmark: str, reply: Reply, sample: Sample | None) -> tuple[Any, ..
 def _ratings(store: Store, name: str) -> Iterator[tuple[Any, ...]]:
     """Write each rating with whom it measures: who wrote the reply, or else who rates the sample itself."""
     clusters = {sample.id: sample.cluster for sample in store.samples(name)}
-    found = store.select("SELECT id, model, run, sample FROM replies WHERE benchmark = ?", (name,))
-    wrote = {ident: (model, run, sample) for ident, model, run, sample in found}
+    rows = store.select("SELECT id, model, run, sample FROM replies WHERE benchmark = ?", (name,))
+    wrote = {ident: (model, run, sample) for ident, model, run, sample in rows}
     for rating in store.ratings(name):
         itself = rating.rater if rating.rater_kind in {RaterKind.MODEL, RaterKind.CLASSIFIER} else None
         model, run, sample = wrote.get(rating.subject, (itself, None, rating.subject))

@@ -102,7 +102,7 @@ class ChatModel:
 
     async def __aenter__(self) -> Self:
         timeout = aiohttp.ClientTimeout(total=self._timeout, sock_connect=self._connect)
-        self._session = connection.session(headers=self.headers, timeout=timeout, most=self.throttle.most)
+        self._session = connection.session(headers=self.headers, timeout=timeout, limit=self.throttle.most)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -134,16 +134,16 @@ class ChatModel:
         epoch = await self.throttle.enter()
         began = time.perf_counter()
         try:
-            done = await self._post(request, attempt, began)
+            exchange = await self._post(request, attempt, began)
         except Unanswered as problem:
             problem.seconds = time.perf_counter() - began
             if problem.fault is Fault.BUSY:
                 self.throttle.pushed_back(epoch)
             raise
         else:
-            self._answered = self._answered or done.status is not Status.FAILED
+            self._answered = self._answered or exchange.status is not Status.FAILED
             self.throttle.succeeded()
-            return done
+            return exchange
         finally:
             self.throttle.leave()
 
@@ -198,26 +198,26 @@ class ChatModel:
         return completion.exchange(answer, self.price, seconds=time.perf_counter() - began, attempt=attempt)
 
     def _refused(self, status: int, headers: Any, content: bytes, body: dict[str, Any], attempt: int) -> Exchange:
-        said = completion.fault(content)
-        if hopeless := self._hopeless(status, said):
-            raise Unanswered(f"{status}: {said}", Fault.HOPELESS, lost=hopeless)
+        message = completion.fault(content)
+        if hopeless := self._hopeless(status, message):
+            raise Unanswered(f"{status}: {message}", Fault.HOPELESS, lost=hopeless)
         if status < 300 or status in {408, 409, 425, 429} or status >= 500:
             fault = Fault.BUSY if status in {429, 503, 529} else Fault.BROKEN
-            raise Unanswered(f"{status}: {said}", fault, pause=completion.retry_after(headers.get("Retry-After")))
-        if completion.blocked(said):
-            return Exchange(Status.FILTERED, attempts=attempt, error=f"{status}: {said}", at=time.time())
-        if named := completion.unsupported(said, body):
+            raise Unanswered(f"{status}: {message}", fault, pause=completion.retry_after(headers.get("Retry-After")))
+        if completion.blocked(message):
+            return Exchange(Status.FILTERED, attempts=attempt, error=f"{status}: {message}", at=time.time())
+        if named := completion.unsupported(message, body):
             self._without(named)
-            raise Unanswered(f"{status}: {said}", Fault.LEARNED)
-        return Exchange(Status.FAILED, attempts=attempt, error=f"{status}: {said}", at=time.time())
+            raise Unanswered(f"{status}: {message}", Fault.LEARNED)
+        return Exchange(Status.FAILED, attempts=attempt, error=f"{status}: {message}", at=time.time())
 
-    def _hopeless(self, status: int, said: str) -> str:
+    def _hopeless(self, status: int, message: str) -> str:
         """Say why no call to this address can succeed; empty if one may."""
         if status in {401, 403}:
             secret = f"the key in {self._key_name}" if self._key_name else "us"
-            return f"{urlsplit(self._url).netloc} refuses {secret} ({status}: {said})"
+            return f"{urlsplit(self._url).netloc} refuses {secret} ({status}: {message})"
         if status in {404, 405} or 300 <= status < 400:
-            return f"{self._url} is no chat endpoint or has no model {self._model!r} ({status}: {said})"
+            return f"{self._url} is no chat endpoint or has no model {self._model!r} ({status}: {message})"
         return ""
 
     def _left_out(self, request: Request) -> tuple[str, ...]:

@@ -46,8 +46,8 @@ _UNEXPECTED = "half or unexpected JSON"
 class UnreadableError(Exception):
     """There is no completion in an answer; `foreign` where it does not even look like one."""
 
-    def __init__(self, why: str, *, foreign: bool) -> None:
-        super().__init__(why)
+    def __init__(self, message: str, *, foreign: bool) -> None:
+        super().__init__(message)
         self.foreign = foreign
 
 
@@ -72,8 +72,8 @@ def read(content: bytes) -> Completion:
         answer = parsed(content)
     except ValueError as error:
         broken = content.lstrip()[:1] == b"{"  # on its way, perhaps
-        said = str(error) if broken else _kind(content)
-        raise UnreadableError(f"{said} instead of a chat completion", foreign=not broken) from error
+        content_kind = str(error) if broken else _kind(content)
+        raise UnreadableError(f"{content_kind} instead of a chat completion", foreign=not broken) from error
     return converted(answer)
 
 
@@ -83,12 +83,12 @@ def converted(answer: object) -> Completion:
     Raises:
         UnreadableError: it is none, or has no choice.
     """
-    said = answer if isinstance(answer, dict) else {}
-    choices = said.get("choices")
+    body = answer if isinstance(answer, dict) else {}
+    choices = body.get("choices")
     if not isinstance(choices, list):
-        error = said.get("error")
+        error = body.get("error")
         raise UnreadableError(
-            reason(said) if error else f"{_UNEXPECTED} instead of a chat completion", foreign=not error
+            reason(body) if error else f"{_UNEXPECTED} instead of a chat completion", foreign=not error
         )
     choice = next(iter(choices), None)
     if choice is None:
@@ -102,9 +102,9 @@ def converted(answer: object) -> Completion:
         text,
         name(choice.get("finish_reason")),
         refusal,
-        _usage(said.get("usage"), text or refusal),
-        name(said.get("model")),
-        name(said.get("system_fingerprint")),
+        _usage(body.get("usage"), text or refusal),
+        name(body.get("model")),
+        name(body.get("system_fingerprint")),
     )
 
 
@@ -158,52 +158,57 @@ def _text(content: str | list[Any] | None) -> str:
     return words(content or "")
 
 
-def _written(said: object) -> str:
+def _written(content: object) -> str:
     """Return whatever stands where a text is expected as a text."""
-    if not said:
+    if not content:
         return ""
-    if isinstance(said, str):
-        return said
+    if isinstance(content, str):
+        return content
     try:
-        return json.dumps(said, ensure_ascii=False)
+        return json.dumps(content, ensure_ascii=False)
     except (ValueError, RecursionError):
         return "(something that cannot be written)"
 
 
-def words(said: str) -> str:
+def words(text: str) -> str:
     """Return what a server says as it may be kept: without our keys, and without what no store can carry."""
-    return clean(in_use.hide(said))
+    return clean(in_use.hide(text))
 
 
-def name(said: object) -> str:
+def name(value: object) -> str:
     """Return a name that a server gives, as it may be kept; empty where it is none."""
-    return words(said[:_MARGIN])[:_LONGEST_NAME] if isinstance(said, str) else ""
+    return words(value[:_MARGIN])[:_LONGEST_NAME] if isinstance(value, str) else ""
 
 
-def _usage(said: object, text: str) -> Usage:
+def _usage(counts: object, text: str) -> Usage:
     """Read the tokens of a call; none at all where either count is none, or no token is counted for a text."""
-    if not isinstance(said, dict):
+    if not isinstance(counts, dict):
         return Usage()
-    details = said.get("prompt_tokens_details")
+    details = counts.get("prompt_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, dict) else 0
-    return tokens(said.get("prompt_tokens"), said.get("completion_tokens"), cached, text)
+    return tokens(counts.get("prompt_tokens"), counts.get("completion_tokens"), cached, text)
 
 
-def tokens(prompt: object, written: object, cached: object, text: str) -> Usage:
+def tokens(prompt: object, completion: object, cached: object, text: str) -> Usage:
     """Return what a server counted, or nothing, so that the tokens are estimated, where that cannot be true."""
-    read, wrote = count(prompt), count(written)
+    read, wrote = count(prompt), count(completion)
     if not read or wrote is None or (text and not wrote):
         return Usage()
     return Usage(read, wrote, min(count(cached) or 0, read))
 
 
-def count(said: object, most: int = _MOST_TOKENS) -> int | None:
+def count(value: object, largest: int = _MOST_TOKENS) -> int | None:
     """Return a count that a server tells; None where it is none, or larger than it can be."""
-    if isinstance(said, str) and said.isascii() and said.isdigit():
-        said = float(said)
-    if isinstance(said, bool) or not isinstance(said, int | float) or not 0 <= said <= most or said != int(said):
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        value = float(value)
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not 0 <= value <= largest
+        or value != int(value)
+    ):
         return None
-    return int(said)
+    return int(value)
 
 
 def fault(content: bytes) -> str:
@@ -225,28 +230,28 @@ def reason(answer: dict[str, Any]) -> str:
     return _line(_written(error))
 
 
-def _line(said: str) -> str:
+def _line(text: str) -> str:
     """Return the beginning of what a server says."""
-    return one_line(said[:_MARGIN])[:300] or "an error without a word"
+    return one_line(text[:_MARGIN])[:300] or "an error without a word"
 
 
-def one_line(said: str) -> str:
+def one_line(text: str) -> str:
     """Return what a server says, or what was said of it, on one line, without keys and control characters."""
-    line = " ".join(words(said)[:_LONGEST_FAULT].split())
+    line = " ".join(words(text)[:_LONGEST_FAULT].split())
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in line)
 
 
-def blocked(said: str) -> bool:
+def blocked(text: str) -> bool:
     """Say whether a provider's refusal of a request is its content filter's."""
-    return _BLOCKED.search(said) is not None
+    return _BLOCKED.search(text) is not None
 
 
-def unsupported(said: str, sent: Collection[str]) -> str:
+def unsupported(text: str, parameters: Collection[str]) -> str:
     """Return which of the parameters sent a provider does not take; empty if it does not say so."""
-    named = next((name for name in _OPTIONAL if name in sent and name in said), "")
-    if named or "schema" not in said:
+    named = next((name for name in _OPTIONAL if name in parameters and name in text), "")
+    if named or "schema" not in text:
         return named
-    return next((name for name in ("response_format", "output_config") if name in sent), "")
+    return next((name for name in ("response_format", "output_config") if name in parameters), "")
 
 
 def retry_after(header: str | None) -> float | None:
@@ -258,9 +263,9 @@ def retry_after(header: str | None) -> float | None:
     except ValueError:
         pass
     try:
-        when = email.utils.parsedate_to_datetime(header)
-        when = when if when.tzinfo else when.replace(tzinfo=datetime.UTC)
-        return max(0.0, (when - datetime.datetime.now(datetime.UTC)).total_seconds())
+        date = email.utils.parsedate_to_datetime(header)
+        date = date if date.tzinfo else date.replace(tzinfo=datetime.UTC)
+        return max(0.0, (date - datetime.datetime.now(datetime.UTC)).total_seconds())
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
 

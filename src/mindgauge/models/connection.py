@@ -25,27 +25,27 @@ _LONGEST_CODING = 40
 """Characters of a coding that are repeated in a message."""
 
 
-def session(*, headers: dict[str, str], timeout: aiohttp.ClientTimeout, most: int = 100) -> aiohttp.ClientSession:
+def session(*, headers: dict[str, str], timeout: aiohttp.ClientTimeout, limit: int = 100) -> aiohttp.ClientSession:
     """Make a session within a running loop.
 
     Args:
         headers: what every request carries.
         timeout: of a request.
-        most: the most connections at once.
+        limit: the most connections at once.
     """
     return aiohttp.ClientSession(
         headers={"Accept-Encoding": "identity", **headers},
         timeout=timeout,
-        connector=_Connector(limit=most, ttl_dns_cache=300),
+        connector=_Connector(limit=limit, ttl_dns_cache=300),
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,  # what is unpacked must be bounded
         trust_env=False,
     )
 
 
-def send(via: aiohttp.ClientSession, method: str, address: str, **more: Any) -> Any:
+def send(via: aiohttp.ClientSession, method: str, address: str, **options: Any) -> Any:
     """Send a request; a context manager with its response, which may be a redirect."""
-    return via.request(method, address, allow_redirects=False, **more)
+    return via.request(method, address, allow_redirects=False, **options)
 
 
 async def read(response: aiohttp.ClientResponse) -> bytes:
@@ -75,9 +75,9 @@ async def parts(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
         async for part in response.content.iter_any():
             yield part
         return
-    shown = coding[:_LONGEST_CODING]
+    name = coding[:_LONGEST_CODING]
     if coding not in _PACKED:
-        raise ValueError(f"an answer packed as {shown}")
+        raise ValueError(f"an answer packed as {name}")
     unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
     try:
         async for part in response.content.iter_any():
@@ -86,14 +86,14 @@ async def parts(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
                 unpacked = unpacker.decompress(packed or unpacker.unconsumed_tail, _PART)
                 packed = b""
                 if unpacker.unused_data:
-                    raise ValueError(f"an answer packed as {shown} that goes on behind its end")
+                    raise ValueError(f"an answer packed as {name} that goes on behind its end")
                 yield unpacked
         while rest := unpacker.decompress(b"", _PART):
             yield rest
     except zlib.error as error:
-        raise ValueError(f"an answer packed as {shown} that cannot be unpacked") from error
+        raise ValueError(f"an answer packed as {name} that cannot be unpacked") from error
     if not unpacker.eof:
-        raise ValueError(f"an answer packed as {shown} that breaks off")
+        raise ValueError(f"an answer packed as {name} that breaks off")
 
 
 class _Handler(ResponseHandler):

@@ -100,14 +100,16 @@ def _two_hosts(first: Key, second: Key) -> str:
     if first.variable == second.variable:
         if first.meant:
             return f"{first.variable} is the key of two hosts, {first.host} and {second.host}; write one of them as a number"
-        said = f"the key in {first.variable} would go to two hosts, {first.host} and {second.host}"
+        problem = f"the key in {first.variable} would go to two hosts, {first.host} and {second.host}"
     else:
-        said = (
+        problem = (
             f"{first.variable} and {second.variable} hold the same key, which would go to two hosts, {first.host} and "
             f"{second.host}"
         )
     servers = [key for key in (first, second) if key.variable.startswith(ANY_SERVER) and not key.meant]
     if not servers:
-        return f"{said}; give each a key of its own"
-    where = " and ".join(f"that of {key.host} into {variable_of(key.host)}" for key in servers)
-    return f"{said}; put the key meant for each host into a variable of its own: {where} (empty if it needs none)"
+        return f"{problem}; give each a key of its own"
+    variables = " and ".join(f"that of {key.host} into {variable_of(key.host)}" for key in servers)
+    return (
+        f"{problem}; put the key meant for each host into a variable of its own: {variables} (empty if it needs none)"
+    )

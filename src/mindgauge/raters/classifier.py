@@ -16,7 +16,7 @@ import msgspec
 from mindgauge.classifiers.form import with_reply
 from mindgauge.classifiers.saved import open_classifier
 from mindgauge.errors import MindgaugeError, UsageError
-from mindgauge.raters.reading import unread_because
+from mindgauge.raters.rule import unread_because
 from mindgauge.records import RaterKind, Rating, Reply, Sample, Status
 
 if TYPE_CHECKING:
@@ -84,30 +84,30 @@ class ClassifierRater:
             f"they end with {ends[wanted]}; train one on such dialogues"
         )
 
-    def rate(self, subjects: Iterable[Subject], told: Callable[[int], None] | None = None) -> Iterator[Rating]:
+    def rate(self, subjects: Iterable[Subject], progress: Callable[[int], None] | None = None) -> Iterator[Rating]:
         """Rate replies, or samples themselves where there is none; a reply that never came keeps its status.
 
         Args:
             subjects: samples with their replies.
-            told: hears how many are done, more than once in a block.
+            progress: hears how many are done, more than once in a block.
 
         Raises:
             DataError: a dialogue is empty.
             MindgaugeError: the memory does not suffice.
         """
-        waiting, done = iter(subjects), 0
+        waiting, count = iter(subjects), 0
         while block := list(islice(waiting, BLOCK)):
-            yield from self._block(block, None if told is None else partial(_beyond, told, done))
-            done += len(block)
-            if told is not None:
-                told(done)
+            yield from self._block(block, None if progress is None else partial(_beyond, progress, count))
+            count += len(block)
+            if progress is not None:
+                progress(count)
 
-    def _block(self, block: list[Subject], told: Callable[[int], None] | None) -> Iterator[Rating]:
-        came = [(sample, reply) for sample, reply in block if reply is None or reply.status is Status.OK]
+    def _block(self, block: list[Subject], progress: Callable[[int], None] | None) -> Iterator[Rating]:
+        answered = [(sample, reply) for sample, reply in block if reply is None or reply.status is Status.OK]
         began = time.perf_counter()
-        read = [with_reply(s, r) if r is not None else s for s, r in came]
+        read = [with_reply(s, r) if r is not None else s for s, r in answered]
         try:
-            found = self.classifier.probabilities(read, told)
+            predicted = self.classifier.probabilities(read, progress)
         except MindgaugeError:
             raise
         except Exception as error:  # noqa: BLE001 - a fault of ours, whatever it is; the others are rated all the same
@@ -120,8 +120,8 @@ class ClassifierRater:
                 subject = reply.id if reply is not None else sample.id
                 yield self._rating(subject, Status.UNPARSABLE, provenance={"problem": unread_because(error)})
             return
-        seconds = (time.perf_counter() - began) / max(1, len(came))
-        decided = iter(zip(read, found.tolist(), self.classifier.decide(found), strict=True))
+        seconds = (time.perf_counter() - began) / max(1, len(answered))
+        decided = iter(zip(read, predicted.tolist(), self.classifier.decide(predicted), strict=True))
         for sample, reply in block:
             subject = reply.id if reply is not None else sample.id
             if reply is not None and reply.status is not Status.OK:
@@ -137,15 +137,15 @@ class ClassifierRater:
             else:
                 yield self._rating(subject, Status.OK, value=value, provenance=provenance)
 
-    def _rating(self, subject: str, status: Status, **more: object) -> Rating:
+    def _rating(self, subject: str, status: Status, **fields: object) -> Rating:
         return Rating(
             subject, self.criterion.name, self.name, RaterKind.CLASSIFIER, 0, status,
-            instrument=self.classifier.instrument, **more,  # type: ignore[arg-type]  # value and provenance
+            instrument=self.classifier.instrument, **fields,  # type: ignore[arg-type]  # value and provenance
         )  # fmt: skip
 
 
-def _beyond(told: Callable[[int], None], before: int, done: int) -> None:
-    told(before + done)
+def _beyond(progress: Callable[[int], None], before: int, count: int) -> None:
+    progress(before + count)
 
 
 def is_classifier(spec: object) -> bool:

@@ -42,8 +42,8 @@ class _Words(msgspec.Struct, forbid_unknown_fields=True):
 def _words() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return what a plain cue looks like, and a hint."""
     content = Path(__file__).with_name("cues.toml").read_bytes()
-    found = msgspec.toml.decode(content, type=dict[str, _Words])
-    return found["plain"].pattern, found["hint"].pattern
+    patterns = msgspec.toml.decode(content, type=dict[str, _Words])
+    return patterns["plain"].pattern, patterns["hint"].pattern
 
 
 _OTHERS = (
@@ -82,9 +82,9 @@ def signs(messages: Sequence[Message]) -> list[int]:
     That is the first one with a plain cue; the first with any sign; then the others with a plain cue, and those with a
     hint, each from first to last.
     """
-    said = [(place, message.content) for place, message in enumerate(messages) if message.role == "user"]
-    plain = [place for place, text in said if cue(text)]
-    hinted = [place for place, text in said if place not in set(plain) and hint(text)]
+    turns = [(place, message.content) for place, message in enumerate(messages) if message.role == "user"]
+    plain = [place for place, text in turns if cue(text)]
+    hinted = [place for place, text in turns if place not in set(plain) and hint(text)]
     return list(dict.fromkeys([*plain[:1], *sorted((*plain[:1], *hinted[:1]))[:1], *plain, *hinted]))
 
 
@@ -98,9 +98,9 @@ def cue(text: str) -> str:
     """Return the words with which the writer says that they themselves are at risk; empty if they do not say so."""
     plain, _ = _words()
     for clause in _CLAUSE.split(_typed(text)):
-        for found in plain.finditer(clause):
-            if _own(clause, found):
-                return found[0]
+        for match in plain.finditer(clause):
+            if _own(clause, match):
+                return match[0]
     return ""
 
 
@@ -108,8 +108,8 @@ def cue(text: str) -> str:
 def hint(text: str) -> str:
     """Return words that may mean that somebody is at risk, whoever it is and whatever is said of it; empty without any."""
     typed = _typed(text)
-    found = next((found for pattern in _words() if (found := pattern.search(typed))), None)
-    return found[0] if found else ""
+    match = next((match for pattern in _words() if (match := pattern.search(typed))), None)
+    return match[0] if match else ""
 
 
 def _typed(text: str) -> str:
@@ -117,10 +117,10 @@ def _typed(text: str) -> str:
     return text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").replace("\N{LEFT SINGLE QUOTATION MARK}", "'")
 
 
-def _own(clause: str, found: re.Match[str]) -> bool:
+def _own(clause: str, match: re.Match[str]) -> bool:
     """Whether the one that a clause speaks of before a cue is its writer, who does not deny it."""
-    before = clause[max(0, found.start() - _LOOKED_BACK) : found.start()]
-    if found[0].casefold().endswith((" me", "打我", "待我", "奸我", "姦我")):
+    before = clause[max(0, match.start() - _LOOKED_BACK) : match.start()]
+    if match[0].casefold().endswith((" me", "打我", "待我", "奸我", "姦我")):
         return not _DENIED.search(before)
     subject = None
     for subject in _SUBJECT.finditer(before):  # noqa: B007 - the last one is wanted

@@ -44,7 +44,7 @@ class Shown:
         """Take the texts; they are looked at when an answer could be a quotation."""
         self._texts = texts
 
-    def holds(self, value: Mapping[str, Any], names: Collection[str], reason: str, written: str = "") -> bool:
+    def holds(self, value: Mapping[str, Any], names: Collection[str], reason: str, source: str = "") -> bool:
         """Say whether an object repeats one that was shown.
 
         It does where it stood there as it is written, where all of it that counts stood there as parts of an object, or
@@ -54,21 +54,21 @@ class Shown:
             value: the object.
             names: keys that count.
             reason: the key of what is said in words.
-            written: the object as it stands in the answer.
+            source: the object as it stands in the answer.
         """
         if not any(map(_BRACE.search, self._texts)):
             return False
-        if written and self.has(written):
+        if source and self.has(source):
             return True
-        told = {name: part for name, part in value.items() if name in names}
-        said = told.get(reason)
-        if isinstance(said, str) and len(_bare(said)) >= _LEAST and self._has(reason, said):
+        parts = {name: part for name, part in value.items() if name in names}
+        stated_reason = parts.get(reason)
+        if isinstance(stated_reason, str) and len(_bare(stated_reason)) >= _LEAST and self._has(reason, stated_reason):
             return True
-        return bool(told) and all(self._has(name, part) for name, part in told.items())
+        return bool(parts) and all(self._has(name, part) for name, part in parts.items())
 
-    def has(self, written: str) -> bool:
+    def has(self, source: str) -> bool:
         """Say whether a text stood there, letter by letter, however it is quoted."""
-        return _bare(written) in self._objects
+        return _bare(source) in self._objects
 
     def _has(self, name: str, part: object) -> bool:
         pair = _bare(json.dumps({name: part}, ensure_ascii=False))[1:-1]
@@ -76,13 +76,13 @@ class Shown:
 
     def says(self, text: str) -> bool:
         """Say whether the words of a text, if it has any, stood there one after the other."""
-        told = words(text)
-        return bool(told) and _apart(told) in self._sentences
+        spoken = words(text)
+        return bool(spoken) and _apart(spoken) in self._sentences
 
     def says_beside(self, text: str, before: str, after: str) -> bool:
         """Say whether a text stood there behind the last word before it, or before the first one after it."""
-        told, last, first = words(text), words(before)[-1:], words(after)[:1]
-        sides = [[*last, *told]] * bool(last) + [[*told, *first]] * bool(first)
+        spoken, last, first = words(text), words(before)[-1:], words(after)[:1]
+        sides = [[*last, *spoken]] * bool(last) + [[*spoken, *first]] * bool(first)
         return any(_apart(side) in self._sentences for side in sides)
 
     @cached_property
@@ -99,9 +99,9 @@ NOTHING = Shown()
 
 def _bare(text: str) -> str:
     """Return the letters, digits and signs that make an object, however it is quoted, escaped or laid out."""
-    told = visible(html.unescape(text) if "&" in text else text)
-    told = compatible(visible(_ESCAPE.sub(_unescaped, told))).casefold()
-    return _ASIDE.sub("", _NULL.sub("none", _PREFIX.sub("", told)))
+    plain = visible(html.unescape(text) if "&" in text else text)
+    plain = compatible(visible(_ESCAPE.sub(_unescaped, plain))).casefold()
+    return _ASIDE.sub("", _NULL.sub("none", _PREFIX.sub("", plain)))
 
 
 def _unescaped(match: re.Match[str]) -> str:
@@ -113,8 +113,8 @@ def words(text: str) -> list[str]:
     return _WORD.findall(compatible(visible(text)).casefold().replace("−", "-"))
 
 
-def _apart(found: list[str]) -> str:
-    return f" {' '.join(found)} "
+def _apart(tokens: list[str]) -> str:
+    return f" {' '.join(tokens)} "
 
 
 def unquoted(text: str) -> str:
@@ -122,7 +122,7 @@ def unquoted(text: str) -> str:
 
     Code that is the whole answer is no quotation, and neither is a single word between marks.
     """
-    return _MARKED.sub(lambda found: found[0] if len(_WORD.findall(found[0])) < 2 else "…", unblocked(unlined(text)))
+    return _MARKED.sub(lambda match: match[0] if len(_WORD.findall(match[0])) < 2 else "…", unblocked(unlined(text)))
 
 
 def unlined(text: str) -> str:

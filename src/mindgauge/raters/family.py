@@ -57,8 +57,8 @@ def families(model: str) -> frozenset[str]:
     spec = _IN_BRACKETS.sub("", model.strip()).casefold()
     *before, name = spec.rpartition("#")[2].split("/")
     for part in (name, *before[-1:]):
-        if found := frozenset(family for family, pattern in _FAMILIES.items() if pattern.search(part)):
-            return found
+        if named := frozenset(family for family, pattern in _FAMILIES.items() if pattern.search(part)):
+            return named
     first = re.match(r"[a-z]{3,}", name)
     own = first[0] if first is not None and not _SAYS_NOTHING.fullmatch(first[0]) else spec
     return frozenset({own} - {""})

@@ -7,26 +7,26 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 
 from mindgauge.models.request import Request
-from mindgauge.prompt import Nonces, Prompt
+from mindgauge.prompt import Nonces, Prompt, fence, transcript
 from mindgauge.raters import verdict
+from mindgauge.raters.echo import Shown
 from mindgauge.raters.objects import LONGEST
-from mindgauge.raters.part import Answer, Part, Walk
-from mindgauge.raters.reasoning import in_chinese, miscounted, reasoning
+from mindgauge.raters.part import Answer, Part, Walk, worded
+from mindgauge.raters.quotes import Source
 from mindgauge.raters.shots import Deck
-from mindgauge.raters.subject import Subject
-from mindgauge.raters.window import TOO_LONG, Window, size
+from mindgauge.raters.verdict import in_chinese, miscounted, reasoning
+from mindgauge.raters.window import TOO_LONG, Unit, Window, size, window
 from mindgauge.records import Exchange, Message, RaterKind, Rating, Reply, Sample, Status, digest
 from mindgauge.rubric import Method, Rubric
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from mindgauge.raters.echo import Shown
 
 Ask: TypeAlias = "Callable[[Request], Awaitable[Exchange]]"
 """Reaches a model, or remembers what it said."""
@@ -106,7 +106,7 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
             rubric = rubric if tags is None else rubric.on(tags)
             rubrics = [rubric] if self.mode is Mode.JOINT and rubric.criteria else _one_by_one(rubric)
             kind = Walk if self.way is Way.SEQUENTIAL else Part
-            self._parts[key] = tuple(kind(each, self.method) for each in rubrics)
+            self._parts[key] = tuple(kind(asked_rubric, self.method) for asked_rubric in rubrics)
         return self._parts[key]
 
 
@@ -156,15 +156,15 @@ class Judge(msgspec.Struct, frozen=True):
             calls.clear()
             if reply is not None and reply.status is not Status.OK:
                 verdicts = {c.name: verdict.Verdict(reply.status) for c in part.rubric.criteria}
-                seen: dict[str, Any] = {}
+                course: dict[str, Any] = {}
             elif not subject.window.fits:
                 verdicts = {c.name: verdict.Verdict(Status.FAILED, problem=TOO_LONG) for c in part.rubric.criteria}
-                seen = {}
+                course = {}
             else:
-                verdicts, seen = await part.answer(put)
-                seen = {**seen, "calls": [*calls]}
+                verdicts, course = await part.answer(put)
+                course = {**course, "calls": [*calls]}
             for criterion in part.rubric.criteria:
-                found = verdicts[criterion.name]
+                judged = verdicts[criterion.name]
                 ratings.append(
                     Rating(
                         rated,
@@ -172,18 +172,18 @@ class Judge(msgspec.Struct, frozen=True):
                         self.rater,
                         RaterKind.MODEL,
                         run,
-                        found.status,
-                        found.value,
-                        found.rationale,
-                        subject.source.check(found.quotes),
+                        judged.status,
+                        judged.value,
+                        judged.rationale,
+                        subject.source.check(judged.quotes),
                         subject.instrument.name,
                         {
                             **self.provenance,
-                            **seen,
+                            **course,
                             **subject.window.provenance,
                             **shots,
                             **({"protocol": protocol} if protocol else {}),
-                            **reasoning(found, criterion, asked_in_chinese=asked_in_chinese),
+                            **reasoning(judged, criterion, asked_in_chinese=asked_in_chinese),
                         },
                     )
                 )
@@ -230,37 +230,130 @@ class Judge(msgspec.Struct, frozen=True):
         request, shown = self._request(part, subject, run), subject.shown
         call = request.key(self.model).hex()
         calls.append(call)
-        done = await ask(request)
-        verdicts = self._read(done, part, shown)
+        exchange = await ask(request)
+        verdicts = self._read(exchange, part, shown)
         problems = [v.problem for v in verdicts.values() if v.status is Status.UNPARSABLE]
-        if done.status is Status.OK and problems:
+        if exchange.status is Status.OK and problems:
             # Nothing of the answer is repeated: it may carry what the reply told the judge to say.
-            (asked,) = request.messages
+            (question,) = request.messages
             hint = (
                 f"An earlier answer could not be read: {problems[0]}. Answer with the JSON object alone:\n{part.form}"
             )
-            again = msgspec.structs.replace(request, messages=(Message("user", f"{asked.content}\n\n{hint}"),))
-            calls.append(again.key(self.model).hex())
-            second = await ask(again)
+            repair = msgspec.structs.replace(request, messages=(Message("user", f"{question.content}\n\n{hint}"),))
+            calls.append(repair.key(self.model).hex())
+            second = await ask(repair)
             if second.status is Status.OK:
                 repaired = self._read(second, part, shown)
                 verdicts = {n: repaired[n] if v.status is Status.UNPARSABLE else v for n, v in verdicts.items()}
-                done, call = second, calls[-1]
-        seen = {"call": call, "model": done.model_resolved, "fingerprint": done.fingerprint, "at": done.at}
-        if done.unsupported:
-            seen["unsupported"] = done.unsupported
+                exchange, call = second, calls[-1]
+        course = {
+            "call": call,
+            "model": exchange.model_resolved,
+            "fingerprint": exchange.fingerprint,
+            "at": exchange.at,
+        }
+        if exchange.unsupported:
+            course["unsupported"] = exchange.unsupported
         criteria, summed = part.rubric.criteria, self.instrument.total
-        return Answer(verdicts, {**seen, **miscounted(done.text, criteria, summed, verdicts)})
+        return Answer(verdicts, {**course, **miscounted(exchange.text, criteria, summed, verdicts)})
 
     @staticmethod
-    def _read(done: Exchange, part: Part, shown: Shown) -> dict[str, verdict.Verdict]:
+    def _read(exchange: Exchange, part: Part, shown: Shown) -> dict[str, verdict.Verdict]:
         """Read an answer, held against what was shown."""
-        if done.status is not Status.OK:
-            return {c.name: verdict.Verdict(done.status, problem=done.error) for c in part.rubric.criteria}
-        if done.finish_reason == "length" and len(done.text) > LONGEST:
+        if exchange.status is not Status.OK:
+            return {c.name: verdict.Verdict(exchange.status, problem=exchange.error) for c in part.rubric.criteria}
+        if exchange.finish_reason == "length" and len(exchange.text) > LONGEST:
             return {c.name: verdict.Verdict(Status.UNPARSABLE, problem=verdict.CUT) for c in part.rubric.criteria}
-        found = verdict.read(done.text, part.rubric.criteria, shown)
-        if done.finish_reason != "length":
-            return found
-        cut = {name for name, its in found.items() if its.status is Status.UNPARSABLE}
-        return {n: msgspec.structs.replace(v, problem=verdict.CUT) if n in cut else v for n, v in found.items()}
+        verdicts = verdict.read(exchange.text, part.rubric.criteria, shown)
+        if exchange.finish_reason != "length":
+            return verdicts
+        cut = {name for name, judged in verdicts.items() if judged.status is Status.UNPARSABLE}
+        return {n: msgspec.structs.replace(v, problem=verdict.CUT) if n in cut else v for n, v in verdicts.items()}
+
+
+class Subject(NamedTuple):
+    """What is judged: the slots that every part has in common."""
+
+    sample: Sample
+    instrument: Instrument
+    prompt: Prompt
+    nonces: tuple[str, ...]
+    """That of the subject itself, and that of the examples before it, if there are any."""
+    slots: dict[str, str]
+    source: Source
+    shown: Shown
+    """All that others wrote, against which answers are held."""
+    examples: str = ""
+    window: Window = Window()
+
+    @classmethod
+    def of(
+        cls,
+        sample: Sample,
+        instrument: Instrument,
+        dialogue: tuple[Message, ...],
+        reply: str,
+        nonces: Nonces,
+        window: Window | None = None,
+    ) -> Subject:
+        """Write what is shown of a dialogue, and the reply to it.
+
+        Calls about all replies to a dialogue share its nonce, and so their beginning, unless a reply holds it.
+        """
+        window = window or Window(tuple(range(len(dialogue))), len(dialogue))
+        source = Source.of(window.transcript(dialogue), reply)
+        folded = (source.dialogue, source.reply)
+        nonce = nonces.draw(sample.id, *folded)
+        slots = {
+            "dialogue": fence("dialogue", window.transcript(dialogue, nonce), nonce),
+            "reply": fence("reply", reply, nonce),
+            "nonce": nonce,
+        }
+        prompt = worded(instrument.prompts, sample.tags.get("language", "en"))
+        if instrument.deck is None:
+            shown = Shown(slots["dialogue"], slots["reply"])
+            return cls(sample, instrument, prompt, (nonce,), slots, source, shown, window=window)
+        block = instrument.deck.block(sample, nonces, *folded)
+        shown = Shown(slots["dialogue"], slots["reply"], block.text)
+        return cls(sample, instrument, prompt, (nonce, block.nonce), slots, source, shown, block.text, window)
+
+    @classmethod
+    def asked_about(cls, sample: Sample, instrument: Instrument, reply: Reply | None, nonces: Nonces) -> Subject:
+        """Write a sample with the reply to it; where there is none, and the prompt asks about one, its last message."""
+        prompt = worded(instrument.prompts, sample.tags.get("language", "en"))
+        dialogue, replied = sample.messages, reply.text if reply else ""
+        if reply is None and "reply" in prompt.slots:
+            dialogue, replied = sample.messages[:-1], sample.messages[-1].content
+        return cls.of(sample, instrument, dialogue, replied, nonces)
+
+    @classmethod
+    def fitted(
+        cls,
+        sample: Sample,
+        instrument: Instrument,
+        reply: Reply,
+        nonces: Nonces,
+        room: int | None,
+        cost: Callable[[Subject], int],
+    ) -> Subject:
+        """Write a turn of a dialogue with what is before it, or a whole dialogue, as far as there is room.
+
+        Args:
+            sample: the dialogue before its last turn that is rated.
+            instrument: the judge's.
+            reply: that turn; its provenance says what is rated at once.
+            nonces: draws the fences' nonces.
+            room: tokens that a question may have; None if unknown.
+            cost: tokens that a question about an empty dialogue would have.
+        """
+        turns = (*sample.messages, Message("assistant", reply.text))
+        if reply.provenance["unit"] == Unit.DIALOGUE:
+            instrument, dialogue, replied = instrument.of_dialogues, turns, ""
+            rated = [place for place, message in enumerate(turns) if message.role == "assistant"]
+        else:
+            dialogue, replied, rated = sample.messages, reply.text, [len(sample.messages)]
+        if room is None:
+            return cls.of(sample, instrument, dialogue, replied, nonces)
+        bare = cls.of(sample, instrument, (), "", nonces)
+        fitting = window(turns, room - cost(bare), lambda message: size(transcript((message,), bare.nonces[0])), rated)
+        return cls.of(sample, instrument, dialogue, replied, nonces, fitting)

@@ -45,7 +45,7 @@ def _deeper(value: Any) -> bool:
     """Whether a value is nested more deeply than can be worked with."""
     level: list[Any] = [value]
     for _ in range(DEEPEST):
-        level = [part for each in level if isinstance(each, dict | list) for part in _parts(each)]
+        level = [part for nested in level if isinstance(nested, dict | list) for part in _parts(nested)]
     return bool(level)
 
 
@@ -140,8 +140,8 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 def _marked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    return found if len(found) == len(pairs) else {**found, DOUBLED: True}
+    members = dict(pairs)
+    return members if len(members) == len(pairs) else {**members, DOUBLED: True}
 
 
 _STRICT = json.JSONDecoder(object_pairs_hook=_marked)

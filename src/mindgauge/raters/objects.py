@@ -49,25 +49,25 @@ def objects(text: str) -> list[Found]:
     What stands inside another pair of braces is no object of its own, whether that other one can be read or not. After
     one that breaks off nothing is looked for.
     """
-    found: list[Found] = []
+    parts: list[Found] = []
     place = 0
     while (start := text.find("{", place)) >= 0:
         end = _closing(text, start)
         if end is None:
-            found.append(Found(start, len(text), None, breaks_off=True))
+            parts.append(Found(start, len(text), None, breaks_off=True))
             break
-        found.append(Found(start, end, _value(text[start:end])))
+        parts.append(Found(start, end, _value(text[start:end])))
         place = end
-    return found
+    return parts
 
 
-def without(text: str, found: list[Found]) -> str:
+def without(text: str, parts: list[Found]) -> str:
     """Return a text with `HOLE` in the place of each object."""
-    kept, place = [], 0
-    for each in found:
-        kept += [text[place : each.start], HOLE]
-        place = each.end
-    return "".join([*kept, text[place:]])
+    pieces, place = [], 0
+    for part in parts:
+        pieces += [text[place : part.start], HOLE]
+        place = part.end
+    return "".join([*pieces, text[place:]])
 
 
 def _closing(text: str, start: int) -> int | None:

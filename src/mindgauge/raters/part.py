@@ -95,8 +95,8 @@ class Step(Part, frozen=True, dict=True, kw_only=True):
             levels = (Level(YES, aliases=("是", str(node.levels[0]))), Level(NO, aliases=("否",)))
         else:
             levels = (*_levels(criterion, node), *([Level(NONE)] if node.otherwise is None else []))
-        asked = Criterion(ANSWER, Scale.NOMINAL, levels)
-        return cls(rubric.only(asked), criterion=criterion, node=node)
+        question = Criterion(ANSWER, Scale.NOMINAL, levels)
+        return cls(rubric.only(question), criterion=criterion, node=node)
 
     def decides(self, answer: Value) -> Value | None:
         """Return the level that an answer means; None where the next node has to be asked."""
@@ -141,16 +141,22 @@ class Walk(Part, frozen=True, dict=True):
         (criterion,) = self.rubric.criteria
         path: list[dict[str, Any]] = []
         for number, step in enumerate(self.calls, 1):
-            verdicts, seen = await put(step)
-            found = verdicts[ANSWER]
-            said = found.status.value if found.value is None else found.value
+            verdicts, course = await put(step)
+            judged = verdicts[ANSWER]
+            given_answer = judged.status.value if judged.value is None else judged.value
             path.append(
-                {"node": number, "name": step.name, "answer": said, "rationale": found.rationale, "call": seen["call"]}
+                {
+                    "node": number,
+                    "name": step.name,
+                    "answer": given_answer,
+                    "rationale": judged.rationale,
+                    "call": course["call"],
+                }
             )
-            decided = None if found.value is None else step.decides(found.value)
-            if found.status is not Status.OK or decided is not None:
+            decided = None if judged.value is None else step.decides(judged.value)
+            if judged.status is not Status.OK or decided is not None:
                 break
-        told = "; ".join(f"{node['node']} {node['name']}: {node['answer']}" for node in path)
-        problem = f"node {number}: {found.problem}" if found.problem else ""
-        whole = verdict.Verdict(found.status, decided, told, found.quotes, problem)
-        return Answer({criterion.name: whole}, {**seen, "path": path})
+        rationale = "; ".join(f"{node['node']} {node['name']}: {node['answer']}" for node in path)
+        problem = f"node {number}: {judged.problem}" if judged.problem else ""
+        result = verdict.Verdict(judged.status, decided, rationale, judged.quotes, problem)
+        return Answer({criterion.name: result}, {**course, "path": path})

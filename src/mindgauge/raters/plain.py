@@ -10,8 +10,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from mindgauge.raters.choice import lone_letter
 from mindgauge.raters.echo import NOTHING, Shown, unquoted
+from mindgauge.raters.rule import lone_letter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,9 +49,9 @@ def level(text: str, criterion: Criterion, shown: Shown = NOTHING) -> Value | No
         letter = lone_letter(text, "".join(map(str, criterion.values)), shown)
         return criterion.read(letter) if letter else None
     for step in (stated(text, criterion, shown), _alone(text, criterion, shown)):
-        found = {*step}
-        if found:
-            return found.pop() if len(found) == 1 else None
+        levels = {*step}
+        if levels:
+            return levels.pop() if len(levels) == 1 else None
     return None
 
 
@@ -61,10 +61,10 @@ def stated(text: str, criterion: Criterion, shown: Shown = NOTHING) -> Iterator[
     waiting = False
     lines = _lines(text)
     for number, line in enumerate(lines):
-        told = answer.match(line, _start(line))
-        if told or waiting:
-            yield from _named(lines, number, told.end() if told else 0, criterion, shown)
-        waiting = told is not None and not line[told.end() :].strip(" \t*_")
+        match = answer.match(line, _start(line))
+        if match or waiting:
+            yield from _named(lines, number, match.end() if match else 0, criterion, shown)
+        waiting = match is not None and not line[match.end() :].strip(" \t*_")
 
 
 def _alone(text: str, criterion: Criterion, shown: Shown) -> Iterator[Value | None]:
@@ -91,7 +91,11 @@ def _named(lines: list[str], number: int, place: int, criterion: Criterion, show
     for spellings in _spellings(criterion):
         pattern = _pattern(spellings)
         first = next(
-            (named for at in (begun, led.end() if led else begun) if (named := pattern.match(line, _start(line, at)))),
+            (
+                named
+                for begin in (begun, led.end() if led else begun)
+                if (named := pattern.match(line, _start(line, begin)))
+            ),
             None,
         )
         if first is None:
@@ -105,7 +109,7 @@ def _named(lines: list[str], number: int, place: int, criterion: Criterion, show
 
 def _spellings(criterion: Criterion) -> Iterator[tuple[str, ...]]:
     yield tuple(map(str, criterion.values))
-    if aliases := tuple(alias for each in criterion.levels for alias in each.aliases):
+    if aliases := tuple(alias for named_level in criterion.levels for alias in named_level.aliases):
         yield aliases
 
 
@@ -131,8 +135,8 @@ def _pattern(spellings: tuple[str, ...]) -> re.Pattern[str]:
 
 def _form(spelling: str) -> str:
     """Write a spelling as a pattern that does not begin or end within a word or a number."""
-    written = re.escape(spelling)
+    pattern = re.escape(spelling)
     if _HAN.search(spelling):
-        return written
+        return pattern
     sign = "" if spelling.startswith("-") else r"\+?"
-    return rf"(?<![\w.+-]){sign}{written}(?![\w]|[.,]\d|-\w)"
+    return rf"(?<![\w.+-]){sign}{pattern}(?![\w]|[.,]\d|-\w)"

@@ -45,14 +45,14 @@ class Source(NamedTuple):
         return tuple(self._found(quote) for quote in quotes[:MOST])
 
     def _found(self, quote: str) -> Evidence:
-        told = fold(quote)
+        folded_quote = fold(quote)
         parts = [part for part in map(fold, _LEFT_OUT.split(quote)) if part]
-        for wanted in ([told], parts):  # dots may be the text's own
+        for wanted in ([folded_quote], parts):  # dots may be the text's own
             if wanted and all(len(part) + len(_HAN.findall(part)) >= FEWEST for part in wanted):
-                for where, folded in ((REPLY, self.reply), (DIALOGUE, self.dialogue)):
+                for source, folded in ((REPLY, self.reply), (DIALOGUE, self.dialogue)):
                     span = _in_order(wanted, folded)
                     if span is not None:
-                        return Evidence(quote, True, where, *_unfolded(self.texts[where], len(folded), *span))
+                        return Evidence(quote, True, source, *_unfolded(self.texts[source], len(folded), *span))
         return Evidence(quote)
 
 

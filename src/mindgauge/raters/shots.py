@@ -69,13 +69,13 @@ class Deck(msgspec.Struct, frozen=True, dict=True):
         for value in self.criterion.values:
             ranked = self._ranked.get((language, value), [])
             others = (s for s in ranked if s.cluster != sample.cluster and s.id != sample.id)
-            found = list(itertools.islice(others, self.each))
-            if len(found) < self.each:
+            examples = list(itertools.islice(others, self.each))
+            if len(examples) < self.each:
                 raise DataError(
-                    f"few-shot needs {self.each} examples of {value!r} in {language!r}, the training part has {len(found)} "
+                    f"few-shot needs {self.each} examples of {value!r} in {language!r}, the training part has {len(examples)} "
                     "outside the dialogue that is asked about; ask with fewer --shots, or give more labelled samples"
                 )
-            drawn += found
+            drawn += examples
         return tuple(sorted(drawn, key=self._place))
 
     def _rank(self, sample: Sample) -> str:

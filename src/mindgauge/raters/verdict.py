@@ -3,12 +3,15 @@
 A judge may quote a verdict that somebody planted, or think aloud. So what repeats anything that it was shown is no verdict,
 and an answer with two verdicts that differ is not read at all, whichever comes last. A value outside the scale is
 `unparsable`, never the nearest level.
+
+Beside its values a judge may state checks and what follows from them, a total, doubts; and it may change the language.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -18,16 +21,19 @@ from mindgauge.raters import plain, rule
 from mindgauge.raters.echo import NOTHING, unlined
 from mindgauge.raters.notation import DOUBLED
 from mindgauge.raters.objects import CLOSING, HOLE, LONGEST, after_thinking, objects, without
+from mindgauge.raters.quotes import chinese
 from mindgauge.records import Status, Value
 from mindgauge.rubric import Method
+from mindgauge.rubric.order import numbers
 from mindgauge.tables import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from mindgauge.raters.echo import Shown
     from mindgauge.raters.objects import Found
     from mindgauge.rubric import Criterion
+
 
 RATIONALE, QUOTES, CHECKS, UNCERTAIN, VALUE = "rationale", "quotes", "checks", "uncertain", "value"
 YES, NO = "yes", "no"
@@ -86,8 +92,8 @@ def schema_for(criteria: Sequence[Criterion], method: Method = Method.RULE) -> d
 
 def _chain_schema(criterion: Criterion) -> dict[str, Any]:
     checks = _object({check.name: {"type": "string", "enum": [YES, NO]} for check in criterion.checks})
-    asked = {CHECKS: checks} if criterion.checks else {}
-    return _object({**asked, **_REASONS, UNCERTAIN: {"type": "boolean"}, VALUE: _choice(criterion)})
+    questions = {CHECKS: checks} if criterion.checks else {}
+    return _object({**questions, **_REASONS, UNCERTAIN: {"type": "boolean"}, VALUE: _choice(criterion)})
 
 
 def _choice(criterion: Criterion) -> dict[str, Any]:
@@ -132,31 +138,31 @@ def read(text: str, criteria: Sequence[Criterion], shown: Shown = NOTHING) -> di
         criteria: that it was asked about.
         shown: what others wrote and stood before the model; no part of it becomes a verdict.
     """
-    told = after_thinking(text)
-    if len(told) > LONGEST:
+    answer = after_thinking(text)
+    if len(answer) > LONGEST:
         return _unread(criteria, ENDLESS)
-    if text.strip() and not told.strip():
+    if text.strip() and not answer.strip():
         return _unread(criteria, THOUGHT)
-    return _read(unlined(told), criteria, shown)
+    return _read(unlined(answer), criteria, shown)
 
 
 def _read(answer: str, criteria: Sequence[Criterion], shown: Shown) -> dict[str, Verdict]:
-    found = objects(answer)
-    rest = without(answer, found)
+    parts = objects(answer)
+    rest = without(answer, parts)
     if CLOSING.search(rest):
         return _unread(criteria, THOUGHT_TWICE)
     names = frozenset(name for criterion in criteria for name in (criterion.name, *criterion.aliases))
-    alone = len(found) == 1 and rest.strip(_AROUND).removeprefix("json").strip(_AROUND) == HOLE
-    named = [one for each in found if (one := _naming(each, names, alone=alone))]
-    own = [one for one in named if not _quoted(one, answer, names, shown)]
-    broken = [each for each in found if each.value is None and _could_be_one(each, answer, names)]
-    if any(each.breaks_off or _hides(each, own, answer, shown) for each in broken):
+    alone = len(parts) == 1 and rest.strip(_AROUND).removeprefix("json").strip(_AROUND) == HOLE
+    named = [candidate for part in parts if (candidate := _naming(part, names, alone=alone))]
+    own = [candidate for candidate in named if not _quoted(candidate, answer, names, shown)]
+    broken = [part for part in parts if part.value is None and _could_be_one(part, answer, names)]
+    if any(part.breaks_off or _hides(part, own, answer, shown) for part in broken):
         return _unread(criteria, BROKEN)
     if own:
         return _only(own, rest, criteria, shown)
     if named or broken:
         return _unread(criteria, QUOTED if named else BROKEN)
-    if any(_mentions(each, answer, names) for each in found):  # within another: a word beside it is no verdict either
+    if any(_mentions(part, answer, names) for part in parts):  # within another: a word beside it is no verdict either
         return _unread(criteria, NO_OBJECT)
     return _in_words(rest, criteria, shown)
 
@@ -165,52 +171,52 @@ def _unread(criteria: Sequence[Criterion], problem: str) -> dict[str, Verdict]:
     return {criterion.name: Verdict(Status.UNPARSABLE, problem=problem) for criterion in criteria}
 
 
-def _naming(found: Found, names: frozenset[str], *, alone: bool) -> Found | None:
+def _naming(part: Found, names: frozenset[str], *, alone: bool) -> Found | None:
     """Return an object if it has one of the names as a key of its own; the whole answer may wrap it (`{"verdict": {…}}`)."""
-    value = found.value
+    value = part.value
     if alone and value is not None and len(value) == 1 and not names & value.keys():
         ((key, inner),) = value.items()
         value = inner if key.strip().casefold() in _WRAPPERS and isinstance(inner, dict) else value
-    return found._replace(value=value) if value is not None and names & value.keys() else None
+    return part._replace(value=value) if value is not None and names & value.keys() else None
 
 
-def _mentions(found: Found, answer: str, names: frozenset[str]) -> bool:
-    written = answer[found.start : found.end]
-    return any(name in written for name in names)
+def _mentions(part: Found, answer: str, names: frozenset[str]) -> bool:
+    source = answer[part.start : part.end]
+    return any(name in source for name in names)
 
 
-def _could_be_one(found: Found, answer: str, names: frozenset[str]) -> bool:
+def _could_be_one(part: Found, answer: str, names: frozenset[str]) -> bool:
     """Whether an object that cannot be read may be the verdict."""
-    begun = answer[found.start + 1 : found.end].lstrip()[:1]
-    return _mentions(found, answer, names) or (found.breaks_off and begun in {'"', "'"})
+    begun = answer[part.start + 1 : part.end].lstrip()[:1]
+    return _mentions(part, answer, names) or (part.breaks_off and begun in {'"', "'"})
 
 
 def _hides(broken: Found, own: list[Found], answer: str, shown: Shown) -> bool:
     """Whether an object that cannot be read stands behind the verdict, or may have swallowed another one before it."""
     if not own:
         return False
-    written = answer[broken.start : broken.end]
-    return broken.start > own[-1].start or ("{" in written[1:] and not shown.has(written))
+    source = answer[broken.start : broken.end]
+    return broken.start > own[-1].start or ("{" in source[1:] and not shown.has(source))
 
 
-def _quoted(found: Found, answer: str, names: frozenset[str], shown: Shown) -> bool:
+def _quoted(part: Found, answer: str, names: frozenset[str], shown: Shown) -> bool:
     """Whether an object stands between quotation marks, or repeats one that was shown."""
-    around = answer[found.start - 1 : found.start], answer[found.end : found.end + 1]
-    if around in _MARKS:
+    marks = answer[part.start - 1 : part.start], answer[part.end : part.end + 1]
+    if marks in _MARKS:
         return True
-    return shown.holds(found.value or {}, names | _KEYS, RATIONALE, answer[found.start : found.end])
+    return shown.holds(part.value or {}, names | _KEYS, RATIONALE, answer[part.start : part.end])
 
 
 def _only(own: list[Found], rest: str, criteria: Sequence[Criterion], shown: Shown) -> dict[str, Verdict]:
     """Read the verdict that is given, perhaps several times; two that differ are none."""
     verdicts = [
-        {criterion.name: _verdict(each.value or {}, criterion, shown) for criterion in criteria} for each in own
+        {criterion.name: _verdict(reading.value or {}, criterion, shown) for criterion in criteria} for reading in own
     ]
-    said = [{name: (one.status, one.value) for name, one in each.items()} for each in verdicts]
+    stated = [{name: (judged.status, judged.value) for name, judged in reading.items()} for reading in verdicts]
     if len(criteria) == 1 and criteria[0].plain:
         lines = plain.stated(rest, criteria[0], shown)
-        said += [{criteria[0].name: (Status.OK, value)} for value in lines]
-    return verdicts[-1] if all(each == said[0] for each in said) else _unread(criteria, TWO)
+        stated += [{criteria[0].name: (Status.OK, value)} for value in lines]
+    return verdicts[-1] if all(reading == stated[0] for reading in stated) else _unread(criteria, TWO)
 
 
 def _in_words(answer: str, criteria: Sequence[Criterion], shown: Shown) -> dict[str, Verdict]:
@@ -234,23 +240,23 @@ def stated_total(text: str) -> int | None:
     return stated.pop() if len(stated) == 1 else None
 
 
-def _verdict(found: dict[str, Any], criterion: Criterion, shown: Shown) -> Verdict:
+def _verdict(content: dict[str, Any], criterion: Criterion, shown: Shown) -> Verdict:
     """Read one criterion's verdict: a value beside the reasons for all, or an object of its own."""
-    answers = [found[name] for name in (criterion.name, *criterion.aliases) if name in found]
+    answers = [content[name] for name in (criterion.name, *criterion.aliases) if name in content]
     own = answers[0] if answers else None
-    told = own if isinstance(own, dict) else found
-    checks = told.get(CHECKS)
+    reasons_given = own if isinstance(own, dict) else content
+    checks = reasons_given.get(CHECKS)
     checks = checks if isinstance(checks, dict) else {}
     reasons = Verdict(
         Status.UNPARSABLE,
-        rationale=_string(told.get(RATIONALE)),
-        quotes=_quotes(told.get(QUOTES)),
+        rationale=_string(reasons_given.get(RATIONALE)),
+        quotes=_quotes(reasons_given.get(QUOTES)),
         checks={clean(check): _string(answer) for check, answer in checks.items() if check != DOUBLED},
-        uncertain=told.get(UNCERTAIN) is True,
+        uncertain=reasons_given.get(UNCERTAIN) is True,
     )
     if not answers:
         return replace(reasons, problem=f'"{criterion.name}" is missing')
-    if DOUBLED in found or DOUBLED in told or DOUBLED in checks or any(other != own for other in answers):
+    if DOUBLED in content or DOUBLED in reasons_given or DOUBLED in checks or any(other != own for other in answers):
         return replace(reasons, problem=TWICE)
     if isinstance(own, dict) and shown.holds(own, _KEYS, RATIONALE):
         return replace(reasons, problem=QUOTED)
@@ -280,3 +286,41 @@ def _string(value: object) -> str:
     if value is None or isinstance(value, str):
         return clean(value or "")
     return clean(json.dumps(value, ensure_ascii=False))
+
+
+_YES_OR_NO = {YES: True, "是": True, "true": True, NO: False, "否": False, "false": False}
+
+in_chinese = cache(chinese)
+"""Of prompts, which are few."""
+
+
+def reasoning(judged: Verdict, criterion: Criterion, *, asked_in_chinese: bool | None) -> dict[str, Any]:
+    """Return what a verdict says beside its value, what follows from its checks, and whether it changed the language."""
+    details: dict[str, Any] = {"problem": judged.problem, "said": judged.said, "checks": judged.checks}
+    if criterion.checks and judged.checks:
+        checked = {name: _YES_OR_NO.get(answer.strip().casefold()) for name, answer in judged.checks.items()}
+        details["implied"] = criterion.implied({name: answer for name, answer in checked.items() if answer is not None})
+    answered = chinese(judged.rationale)
+    if None not in (answered, asked_in_chinese) and answered != asked_in_chinese:
+        details["answered_in"] = "Chinese" if answered else "another language"
+    if judged.uncertain:
+        details["uncertain"] = True
+    return {name: value for name, value in details.items() if value not in ("", {}, None)}
+
+
+def miscounted(
+    text: str, criteria: Sequence[Criterion], summed: Collection[str], verdicts: Mapping[str, Verdict]
+) -> dict[str, int]:
+    """Return the total that an answer states, where it is not that of its own values.
+
+    Args:
+        text: of the answer.
+        criteria: that were asked about.
+        summed: names of those that a total is of; where one of them was not asked about, no total is looked at.
+        verdicts: what was read, by criterion. What has no value counts nothing.
+    """
+    parts = [criterion for criterion in criteria if criterion.name in summed]
+    stated = stated_total(text) if parts and len(parts) == len(summed) else None
+    values = [(numbers(criterion), verdicts[criterion.name].value) for criterion in parts]
+    counted = sum(levels[value] for levels, value in values if value is not None)
+    return {} if stated is None or stated == counted else {"stated_total": stated}

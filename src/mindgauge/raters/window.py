@@ -67,14 +67,14 @@ class Window(msgspec.Struct, frozen=True):
     def transcript(self, messages: Sequence[Message], nonce: str = "") -> str:
         """Write the shown turns among these first messages as text, each gap marked where it stands."""
         starts = {first - 1: last for first, last in self.left_out}
-        written = []
+        paragraphs = []
         numbered = _turns(messages, nonce)
         for place, text in enumerate(numbered):
             if place in self.shown:
-                written.append(text)
+                paragraphs.append(text)
             elif place in starts:
-                written.append(f"[turns {place + 1}–{starts[place]} left out{' ' * bool(nonce)}{nonce}]")
-        return "\n\n".join(written)
+                paragraphs.append(f"[turns {place + 1}–{starts[place]} left out{' ' * bool(nonce)}{nonce}]")
+        return "\n\n".join(paragraphs)
 
 
 def _turns(messages: Sequence[Message], nonce: str) -> list[str]:
@@ -100,10 +100,10 @@ def window(
         rated: the places of the turns that are rated, from 0; the last one if not given.
     """
     turns, costs = len(messages), [cost(message) for message in messages]
-    everything = tuple(range(turns))
-    rated = frozenset(rated or everything[-1:])
+    all_places = tuple(range(turns))
+    rated = frozenset(rated or all_places[-1:])
     if sum(costs) <= budget:
-        return Window(everything, turns)
+        return Window(all_places, turns)
     risks = signs([message for place, message in enumerate(messages) if place <= max(rated, default=0)])
     risk = next(iter(risks), None)
 
@@ -112,20 +112,20 @@ def window(
         return sum(costs[place] for place in places) + GAP * gaps
 
     by_person = [place for place, message in enumerate(messages) if message.role == "user"]
-    kept = {*rated, *[place for place in by_person if place < max(rated)][-1:]}
-    if taken(kept) > budget:
-        return Window(everything, turns, risk, fits=False)
-    answered = [] if risk is None else [p for p in everything if p > risk and messages[p].role == "assistant"][:1]
+    chosen = {*rated, *[place for place in by_person if place < max(rated)][-1:]}
+    if taken(chosen) > budget:
+        return Window(all_places, turns, risk, fits=False)
+    answered = [] if risk is None else [p for p in all_places if p > risk and messages[p].role == "assistant"][:1]
     for place in [*risks[:1], *answered, *by_person[:1], *[early for early in risks[1:2] if early < risks[0]]]:
-        kept = kept | {place} if taken(kept | {place}) <= budget else kept
-    half = (taken(kept) + budget) / 2
+        chosen = chosen | {place} if taken(chosen | {place}) <= budget else chosen
+    half = (taken(chosen) + budget) / 2
     for place in risks[1:]:
-        kept = kept | {place} if taken(kept | {place}) <= half else kept
-    for place in reversed(everything):
-        if taken(kept | {place}) > budget:
+        chosen = chosen | {place} if taken(chosen | {place}) <= half else chosen
+    for place in reversed(all_places):
+        if taken(chosen | {place}) > budget:
             break
-        kept.add(place)
-    return Window(tuple(sorted(kept)), turns, risk)
+        chosen.add(place)
+    return Window(tuple(sorted(chosen)), turns, risk)
 
 
 def _gaps(shown: Sequence[int], turns: int) -> Iterator[tuple[int, int]]:

@@ -57,13 +57,13 @@ def redacted(text: str) -> str:
 
 def redacted_command(words: Sequence[str]) -> str:
     """Return a command as it would be typed, without secrets; words end where the shell said, whatever stands in them."""
-    shown: list[str] = []
+    cleaned: list[str] = []
     secret_next = False
     for word in words:
-        clean = HIDDEN if secret_next else _by_form(_without_known(word), whole=True)
+        clean = HIDDEN if secret_next else _by_form(_without_known(word), is_word=True)
         secret_next = not secret_next and named.asks_for_secret(word)
-        shown.append(clean)
-    return redacted(shlex.join(shown))
+        cleaned.append(clean)
+    return redacted(shlex.join(cleaned))
 
 
 def _without_known(text: str) -> str:
@@ -72,8 +72,8 @@ def _without_known(text: str) -> str:
     return in_use.hide(text)
 
 
-def _by_form(text: str, *, whole: bool = False) -> str:
-    return shapes.hidden(named.hidden(addresses.hidden(text, whole=whole), whole=whole))
+def _by_form(text: str, *, is_word: bool = False) -> str:
+    return shapes.hidden(named.hidden(addresses.hidden(text, whole=is_word), whole=is_word))
 
 
 def _from_environment() -> Iterator[str]:

@@ -73,13 +73,13 @@ def _spans(text: str, *, whole: bool) -> Iterator[tuple[int, int]]:
     """Yield where user names and passwords stand, the `@` behind them left out."""
     if "@" not in text:
         return
-    at = 0
-    while begin := _BEGIN.search(text, at):
+    start = 0
+    while begin := _BEGIN.search(text, start):
         body = _body(text, begin, whole=whole)
         length = _length(begin[1].lower(), body)
         if length:
             yield begin.end(), begin.end() + length
-        at = begin.end() + length
+        start = begin.end() + length
 
 
 def _body(text: str, begin: re.Match[str], *, whole: bool) -> str:
@@ -98,7 +98,7 @@ def _length(scheme: str, body: str) -> int:
         return 0
     authority = _AUTHORITY.match(body)
     inside = authority is not None and "@" in authority[0]
-    end = next((at for at in ats if _HOST.match(body, at + 1)), ats[-1])
+    end = next((place for place in ats if _HOST.match(body, place + 1)), ats[-1])
     if inside:
         return end
     name, colon, port = (authority[0] if authority else "").partition(":")

@@ -85,12 +85,12 @@ def _without_gaps(text: str) -> str:
 
 def _meant(escape: re.Match[str]) -> str:
     """Return the character that an escape stands for; backslashes before anything else stand for nothing."""
-    four, braced, eight, two, control, percent, hexadecimal, decimal, named = escape.groups()
+    four, braced, eight, short, control, percent, hexadecimal, decimal, named = escape.groups()
     if control:
         return "\n"
     if named:
         return _ENTITIES[named]
-    digits = four or braced or eight or two or percent or hexadecimal
+    digits = four or braced or eight or short or percent or hexadecimal
     if not (digits or decimal):
         return "" if escape[0][0] == "\\" else escape[0][0]
     number = int(digits, 16) if digits else int(decimal)
@@ -100,7 +100,7 @@ def _meant(escape: re.Match[str]) -> str:
 def _cut(text: str, forms: tuple[str, ...], packed: tuple[str, ...]) -> str:
     """Cut a key out of a text that holds it escaped, split or packed; of what is packed, all that stands around it."""
     spans: list[Span] = []
-    level, places = text, [(at, at + 1) for at in range(len(text))]
+    level, places = text, [(place, place + 1) for place in range(len(text))]
     for _ in range(_DEEPEST + 1):
         for form in (*forms, *packed):
             begin = level.find(form)
@@ -123,15 +123,15 @@ def _cut(text: str, forms: tuple[str, ...], packed: tuple[str, ...]) -> str:
 def _undone(level: str, places: list[Span], pattern: re.Pattern[str]) -> tuple[str, list[Span]]:
     """Undo gaps or escapes; return the text, and where what each of its characters was made of stood at first."""
     parts: list[str] = []
-    kept: list[Span] = []
+    origins: list[Span] = []
     last = 0
     for match in pattern.finditer(level):
         meant = "" if pattern is _GAP else _meant(match)
         parts += [level[last : match.start()], meant]
-        kept += places[last : match.start()]
-        kept += [(places[match.start()][0], places[match.end() - 1][1])] * len(meant)
+        origins += places[last : match.start()]
+        origins += [(places[match.start()][0], places[match.end() - 1][1])] * len(meant)
         last = match.end()
-    return "".join([*parts, level[last:]]), [*kept, *places[last:]]
+    return "".join([*parts, level[last:]]), [*origins, *places[last:]]
 
 
 def _replaced(text: str, spans: list[Span]) -> str:

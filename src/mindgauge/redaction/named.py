@@ -70,17 +70,17 @@ def hidden(text: str, *, whole: bool = False) -> str:
     if equals and asks_for_secret(option):
         return text if _NO_SECRET.fullmatch(value.rstrip(",;")) else f"{option}={HIDDEN}"
     parts: list[str] = []
-    last = at = 0
-    while match := _NAME.search(text, at):
-        at = match.end("name") if match["sep"].isspace() else match.end("sep")
+    last = place = 0
+    while match := _NAME.search(text, place):
+        place = match.end("name") if match["sep"].isspace() else match.end("sep")
         kind = _kind(match["name"])
         if kind is None:
             continue
-        found = _header(text, match) if kind == "header" else _value(text, match, kind, whole=whole)
-        if found is None:
+        value_place = _header(text, match) if kind == "header" else _value(text, match, kind, whole=whole)
+        if value_place is None:
             continue
-        parts += [text[last : found.begin], HIDDEN]
-        last = at = found.end
+        parts += [text[last : value_place.begin], HIDDEN]
+        last = place = value_place.end
     text = "".join([*parts, text[last:]])
     return _PGPASS.sub(_last_hidden, _NETRC.sub(_last_hidden, _USER.sub(_last_hidden, text)))
 
@@ -122,38 +122,38 @@ def _value(text: str, name: re.Match[str], kind: str, *, whole: bool) -> _Found 
     if separator.isspace() and not flag:
         return None
     in_address = (name.start() > 0 and text[name.start() - 1] in "?&") or separator.lower() in {"%3d", "%3a"}
-    found = _quoted(text, name.end("sep")) or _open(text, name, in_address=in_address, whole=whole)
-    if found is None or _NO_SECRET.fullmatch(found.value):
+    candidate = _quoted(text, name.end("sep")) or _open(text, name, in_address=in_address, whole=whole)
+    if candidate is None or _NO_SECRET.fullmatch(candidate.value):
         return None
     variable = name["name"].isupper() and "=" in separator
     stated = flag or in_address or variable
-    return found if _secret(text, name, kind, found, stated=stated) else None
+    return candidate if _secret(text, name, kind, candidate, stated=stated) else None
 
 
-def _secret(text: str, name: re.Match[str], kind: str, found: _Found, *, stated: bool) -> bool:
-    value = found.value
+def _secret(text: str, name: re.Match[str], kind: str, candidate: _Found, *, stated: bool) -> bool:
+    value = candidate.value
     if kind == "sure":
-        prose = name["sep"].strip() == ":" and name["sep"] != ":" and not found.quoted and not stated
-        return not prose or bool(re.search(r"[\d\W]", value)) or _ends_line(text, found.end)
+        prose = name["sep"].strip() == ":" and name["sep"] != ":" and not candidate.quoted and not stated
+        return not prose or bool(re.search(r"[\d\W]", value)) or _ends_line(text, candidate.end)
     if re.fullmatch(r"\d{1,7}", value):
         return False
     if kind == "token":
         return (
             stated
-            or plausible(value, 6 if found.quoted or "=" in name["sep"] else 8)
-            or (found.quoted and len(value) >= 20 and not re.search(r"\s", value))
+            or plausible(value, 6 if candidate.quoted or "=" in name["sep"] else 8)
+            or (candidate.quoted and len(value) >= 20 and not re.search(r"\s", value))
         )
     if stated:
         return not name["name"].startswith("-") or _single(name["name"]) or plausible(value)
     return random(value)
 
 
-def _ends_line(text: str, at: int) -> bool:
-    return re.compile(r"[ \t,;)}\]'\"]*(?:[\r\n#]|$)").match(text, at) is not None
+def _ends_line(text: str, place: int) -> bool:
+    return re.compile(r"[ \t,;)}\]'\"]*(?:[\r\n#]|$)").match(text, place) is not None
 
 
-def _quoted(text: str, at: int) -> _Found | None:
-    match = _QUOTED.match(text, at, at + _LONGEST)
+def _quoted(text: str, place: int) -> _Found | None:
+    match = _QUOTED.match(text, place, place + _LONGEST)
     if match is None:
         return None
     group = next(name for name in ("shell", "back", "json", "double", "single") if match[name] is not None)
@@ -161,13 +161,13 @@ def _quoted(text: str, at: int) -> _Found | None:
 
 
 def _open(text: str, name: re.Match[str], *, in_address: bool, whole: bool) -> _Found | None:
-    at = name.end("sep")
-    if text.startswith(HIDDEN, at):
+    place = name.end("sep")
+    if text.startswith(HIDDEN, place):
         return None
     line = text.rfind("\n", 0, name.start()) + 1
     alone = "\n" in text and not text[line : name.start()].strip(" \t-") and name["sep"].strip() == ":"
     pattern = _IN_ADDRESS if in_address else _LINE if alone else _WORD_OF_COMMAND if whole else _BARE
-    match = _BRACED.match(text, at, at + _LONGEST) or pattern.match(text, at, at + _LONGEST)
+    match = _BRACED.match(text, place, place + _LONGEST) or pattern.match(text, place, place + _LONGEST)
     if match is None:
         return None
     value = match["value"].rstrip() if in_address else match["value"].rstrip().rstrip(",;)]}")
@@ -180,16 +180,16 @@ def _header(text: str, name: re.Match[str]) -> _Found | None:
     """Return where the secret of a header is: all but its scheme, to its end."""
     if name["sep"].isspace():
         return None
-    at = name.end("sep")
-    if quote := re.compile(r"\\*[\"']").match(text, at):
-        at = quote.end()
-    scheme = _SCHEME.match(text, at)
-    said = scheme[1] if scheme and scheme[1] else ""
-    begin = at + len(said)
-    many = "cookie" in name["name"].lower() or said.strip().lower() in {"digest", "aws4-hmac-sha256", "hawk"}
-    match = re.compile(r"[^\r\n'\\]+" if many else r"[^\s'\"\\<>]+").match(text, begin)
+    place = name.end("sep")
+    if quote := re.compile(r"\\*[\"']").match(text, place):
+        place = quote.end()
+    scheme = _SCHEME.match(text, place)
+    scheme_text = scheme[1] if scheme and scheme[1] else ""
+    begin = place + len(scheme_text)
+    multiple = "cookie" in name["name"].lower() or scheme_text.strip().lower() in {"digest", "aws4-hmac-sha256", "hawk"}
+    match = re.compile(r"[^\r\n'\\]+" if multiple else r"[^\s'\"\\<>]+").match(text, begin)
     if match is None or _NO_SECRET.fullmatch(match[0]):
         return None
     value = match[0].rstrip().rstrip(',;)]}"')
-    sure = bool(said) or (many and "=" in value) or plausible(value) or len(value) >= 20
+    sure = bool(scheme_text) or (multiple and "=" in value) or plausible(value) or len(value) >= 20
     return _Found(begin, begin + len(value), value, quoted=False) if sure and value else None

@@ -52,14 +52,14 @@ class Composite(msgspec.Struct, frozen=True):
         """Whether it is a yes or no that stands before any sum."""
         return self.how in {How.ANY, How.NONE}
 
-    def criterion(self, name: str, known: Mapping[str, Criterion]) -> Criterion:
+    def criterion(self, name: str, criteria: Mapping[str, Criterion]) -> Criterion:
         """Return it as a criterion, its levels worst to best: every value that it can take.
 
         Args:
             name: of the composite.
-            known: the criteria by name, those of its parts among them.
+            criteria: the criteria by name, those of its parts among them.
         """
-        parts = [known[part] for part in self.of]
+        parts = [criteria[part] for part in self.of]
         if self.gate:
             low = {part.worst_first[0] for part in parts}
             if len(low) > 1 or any(set(part.values) != {YES, NO} for part in parts):

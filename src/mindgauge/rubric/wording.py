@@ -53,10 +53,10 @@ def _chain(criterion: Criterion, language: str) -> list[str]:
 
 def _rule(level: Level, words: dict[str, str]) -> str:
     """Write what a level needs; the best level that holds counts, so they stand best first."""
-    told = [f"{name} {words['yes']}" for name in level.needs] + [f"{name} {words['no']}" for name in level.unless]
-    if not told:
+    conditions = [f"{name} {words['yes']}" for name in level.needs] + [f"{name} {words['no']}" for name in level.unless]
+    if not conditions:
         return f"- {level.value}: {words['otherwise']}"
-    return f"- {level.value}: {words['if']} " + f" {words['and']} ".join(told)
+    return f"- {level.value}: {words['if']} " + f" {words['and']} ".join(conditions)
 
 
 def order(nodes: tuple[Node, ...]) -> str:

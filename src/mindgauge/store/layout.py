@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mindgauge.errors import UsageError
 from mindgauge.store import rows
 from mindgauge.store.pages import DamagedError, Pages, Row
-from mindgauge.store.schema import SCHEMA_VERSION, Part, usual_parts
+from mindgauge.store.rows import SCHEMA_VERSION, Part, usual_parts
 
 if TYPE_CHECKING:
     import sqlite3
@@ -40,8 +40,8 @@ class Table(NamedTuple):
         values = [row.values[place] for place in self.order]
         if self.alias is not None:
             values[self.alias] = row.rowid
-        kept = *self.columns.stored(values[:-1]), values[-1]
-        return kept if self.columns.holds(kept) else None
+        stored = *self.columns.stored(values[:-1]), values[-1]
+        return stored if self.columns.holds(stored) else None
 
 
 class Layout(NamedTuple):
@@ -61,30 +61,30 @@ def laid_out(pages: Pages, source: Path) -> Layout:
     """
     usual = {(part.kind, part.name): part for part in usual_parts()}
     parts = [Part(*row.values) for row in _schema(pages)]  # type: ignore[arg-type]  # whatever it holds is looked at below
-    ours = {part.sql for part in usual.values()} <= {part.sql for part in parts}
-    if parts and pages.version not in {None, SCHEMA_VERSION} and not ours:
+    is_ours = {part.sql for part in usual.values()} <= {part.sql for part in parts}
+    if parts and pages.version not in {None, SCHEMA_VERSION} and not is_ours:
         raise UsageError(
             f"{source}: written as version {pages.version}, this Mindgauge reads {SCHEMA_VERSION}; use the Mindgauge that wrote it"
         )
     strange = []
     for part in parts:
-        known = usual.get((part.kind, part.name))
-        if known is None:
+        part_known = usual.get((part.kind, part.name))
+        if part_known is None:
             strange.append(f"{part.kind} {str(part.name)[:60]!r}")
-        elif known.root and isinstance(part.root, int) and part.root > 0:
-            usual[part.kind, part.name] = known._replace(root=part.root)
+        elif part_known.root and isinstance(part.root, int) and part.root > 0:
+            usual[part.kind, part.name] = part_known._replace(root=part.root)
     return Layout(tuple(usual.values()), tuple(strange))
 
 
 def _schema(pages: Pages) -> Iterable[Row]:
     """Return the records of the table that says how the file is laid out, and that has no checksums."""
-    waiting, seen = [1], set[int]()
+    waiting, visited = [1], set[int]()
     while waiting:
         number = waiting.pop()
         with contextlib.suppress(DamagedError):
             page = pages.page(number)
-            if number not in seen and page.of_table:
-                seen.add(number)
+            if number not in visited and page.of_table:
+                visited.add(number)
                 yield from (row for row in page.rows if len(row.values) == len(Part._fields))
                 waiting += page.children
 
@@ -108,13 +108,13 @@ def tables_of(db: sqlite3.Connection, parts: Iterable[Part]) -> list[Table]:
 
 def owners(pages: Pages, tables: Iterable[Table]) -> tuple[Mapping[int, Table], Counter[str]]:
     """Follow each table's tree; return whose each page is, and how many pages of each table cannot be read."""
-    found: dict[int, Table] = {}
+    owner: dict[int, Table] = {}
     damaged: Counter[str] = Counter()
     for table in tables:
         waiting = [table.root]
         while waiting:
             number = waiting.pop()
-            if number in found:
+            if number in owner:
                 continue
             try:
                 page = pages.page(number)
@@ -124,20 +124,20 @@ def owners(pages: Pages, tables: Iterable[Table]) -> tuple[Mapping[int, Table], 
             if page.of_table != table.by_rowid or (page.rows and not any(map(table.row, page.rows))):
                 damaged[table.name] += 1  # it is another table's, or an index's: what led here is damaged
                 continue
-            found[number] = table
+            owner[number] = table
             waiting += reversed(page.children)
-    return found, damaged
+    return owner, damaged
 
 
 def led_to(pages: Pages, roots: Iterable[int]) -> set[int]:
     """Return the pages of indexes, whose records might be taken for rows."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     waiting = [*roots]
     while waiting:
         number = waiting.pop()
         with contextlib.suppress(DamagedError):
             page = pages.page(number)
-            if number not in found and not page.of_table:
-                found.add(number)
+            if number not in numbers and not page.of_table:
+                numbers.add(number)
                 waiting += page.children
-    return found
+    return numbers

@@ -216,8 +216,8 @@ def _another_takes(*paths: Path) -> bool:
     return child.returncode == _TAKEN
 
 
-def _none(folder: Path, why: str) -> NoLocksError:
+def _none(folder: Path, reason: str) -> NoLocksError:
     return NoLocksError(
-        f"{folder}: {NONE} ({why}), so two commands could write, and pay for, the same run at "
+        f"{folder}: {NONE} ({reason}), so two commands could write, and pay for, the same run at "
         "once; choose a folder on a disk of this machine, or a file system mounted with locks"
     )

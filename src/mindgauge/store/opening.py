@@ -11,7 +11,7 @@ from mindgauge.errors import UsageError
 from mindgauge.store import locks
 from mindgauge.store.failures import damaged, one_line, salvaged, sound
 from mindgauge.store.pages import latest
-from mindgauge.store.schema import PARTS, SCHEMA, SCHEMA_VERSION, Part, usual_parts
+from mindgauge.store.rows import PARTS, SCHEMA, SCHEMA_VERSION, Part, usual_parts
 from mindgauge.store.soundness import check, known
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ class _Cursor(sqlite3.Cursor):
 
     connection: _Connection
 
-    def execute(self, *given: Any) -> Self:
+    def execute(self, *arguments: Any) -> Self:
         with sound(self.connection.path):
-            return super().execute(*given)
+            return super().execute(*arguments)
 
     def fetchone(self) -> Any:
         with sound(self.connection.path):
@@ -59,8 +59,8 @@ class _Connection(sqlite3.Connection):
     def cursor(self, *_: Any) -> _Cursor:  # type: ignore[override]  # there is one kind of cursor
         return super().cursor(_Cursor)
 
-    def execute(self, *given: Any) -> _Cursor:  # sqlite3's own makes a cursor of its own kind
-        return self.cursor().execute(*given)
+    def execute(self, *arguments: Any) -> _Cursor:  # sqlite3's own makes a cursor of its own kind
+        return self.cursor().execute(*arguments)
 
 
 def connect(path: Path, *, write: bool) -> sqlite3.Connection:
@@ -127,19 +127,19 @@ def _check(db: sqlite3.Connection, path: Path, *, write: bool) -> bool:
         if write:
             return True
         raise UsageError(f"{path.parent}: no run here yet ({path.name} is empty); repeat the command that began it")
-    ours = {part._replace(root=0) for part in usual_parts()}
+    expected = {part._replace(root=0) for part in usual_parts()}
     if version != SCHEMA_VERSION:
         doubt = f" (it is laid out as version {SCHEMA_VERSION}, so it may be damaged: then {salvaged(path)})"
         raise UsageError(
             f"{path}: written as version {version}, this Mindgauge reads {SCHEMA_VERSION}; read and continue it with the "
             "Mindgauge that wrote it (manifest.toml names it), or repeat its command with another --out"
-            f"{doubt if parts == ours else ''}"
+            f"{doubt if parts == expected else ''}"
         )
-    if parts != ours:
-        odd = min(parts - ours or ours - parts, key=lambda part: (str(part.name), str(part.kind)))
+    if parts != expected:
+        odd = min(parts - expected or expected - parts, key=lambda part: (str(part.name), str(part.kind)))
         name = f"{odd.kind} {str(odd.name)[:60]!r}"
-        said = f"its {name} is not what Mindgauge made" if odd in parts else f"its {name} is missing"
-        raise damaged(path, f"{said}, nothing was read")
+        fault = f"its {name} is not what Mindgauge made" if odd in parts else f"its {name} is missing"
+        raise damaged(path, f"{fault}, nothing was read")
     return False
 
 

@@ -76,16 +76,16 @@ class Pages:
 
     def idle(self) -> set[int]:
         """Return the pages that hold nothing any more, as far as their list can be read (section 1.5)."""
-        found: set[int] = set()
+        numbers: set[int] = set()
         trunk = self._idle
         with contextlib.suppress(DamagedError):
-            while trunk and trunk not in found:
+            while trunk and trunk not in numbers:
                 page = self._raw(trunk)
-                found.add(trunk)
-                trunk, held = struct.unpack_from(">II", page)
-                if held <= self._usable // 4 - 2:
-                    found.update(struct.unpack_from(f">{held}I", page, 8))
-        return found
+                numbers.add(trunk)
+                trunk, count = struct.unpack_from(">II", page)
+                if count <= self._usable // 4 - 2:
+                    numbers.update(struct.unpack_from(f">{count}I", page, 8))
+        return numbers
 
     def page(self, number: int) -> Page:
         """Read a page of a table or index.
@@ -104,14 +104,14 @@ class Pages:
             raise DamagedError(f"page {number} counts more records than it can hold")
         children, rows, lost = [], [], 0
         room = self._usable  # records stand side by side, so all of them together are no longer than the page
-        for at in struct.unpack_from(f">{cells}H", page, first):
+        for place in struct.unpack_from(f">{cells}H", page, first):
             try:
                 if not leaf:
-                    children.append(self._child(page, at))
+                    children.append(self._child(page, place))
                 if kind != _INNER_TABLE and room < 0:
                     lost += 1
                 elif kind != _INNER_TABLE:
-                    row, length = self._row(page, number, at if leaf else at + 4, of_table=kind == _LEAF_TABLE)
+                    row, length = self._row(page, number, place if leaf else place + 4, of_table=kind == _LEAF_TABLE)
                     room -= length
                     if room >= 0:
                         rows.append(row)
@@ -124,45 +124,45 @@ class Pages:
         return Page(kind in {_INNER_TABLE, _LEAF_TABLE}, leaf, tuple(children), tuple(rows), lost)
 
     def _raw(self, number: int) -> bytes:
-        source, at = (
+        source, place = (
             (self._log, self._newer[number]) if number in self._newer else (self._content, (number - 1) * self.size)
         )
-        page = source[at : at + self.size] if number > 0 else b""
+        page = source[place : place + self.size] if number > 0 else b""
         if len(page) < self.size:
             raise DamagedError(f"page {number} is not in the file")
         return page
 
-    def _child(self, page: bytes, at: int) -> int:
-        return int(struct.unpack_from(">I", page, at)[0])
+    def _child(self, page: bytes, place: int) -> int:
+        return int(struct.unpack_from(">I", page, place)[0])
 
-    def _row(self, page: bytes, number: int, at: int, *, of_table: bool) -> tuple[Row, int]:
+    def _row(self, page: bytes, number: int, place: int, *, of_table: bool) -> tuple[Row, int]:
         """Read a record; return it and how many bytes of its page it takes."""
-        start = at
-        length, at = _varint(page, at)
+        start = place
+        length, place = _varint(page, place)
         rowid = None
         if of_table:
-            rowid, at = _varint(page, at)
-        payload, here = self._payload(page, (number, start), at, length, of_table=of_table)
-        return Row(rowid, tuple(_values(payload))), at + here - start
+            rowid, place = _varint(page, place)
+        payload, local = self._payload(page, (number, start), place, length, of_table=of_table)
+        return Row(rowid, tuple(_values(payload))), place + local - start
 
     def _payload(
-        self, page: bytes, holder: tuple[int, int], at: int, length: int, *, of_table: bool
+        self, page: bytes, holder: tuple[int, int], place: int, length: int, *, of_table: bool
     ) -> tuple[bytes, int]:
         """Return a record's bytes, of which the first stand on the page and the rest on a chain of others (section 1.6).
 
         How many stand on the page is returned, too.
         """
         usable = self._usable
-        most = usable - 35 if of_table else (usable - 12) * 64 // 255 - 23
-        if length <= most:
-            return _exactly(page[at : at + length], length), length
-        least = (usable - 12) * 32 // 255 - 23
-        here = least + (length - least) % (usable - 4)
-        here = here if here <= most else least
+        largest = usable - 35 if of_table else (usable - 12) * 64 // 255 - 23
+        if length <= largest:
+            return _exactly(page[place : place + length], length), length
+        smallest = (usable - 12) * 32 // 255 - 23
+        local = smallest + (length - smallest) % (usable - 4)
+        local = local if local <= largest else smallest
         if length > len(self._content) + len(self._log):
             raise DamagedError("a record longer than the file")
-        content = bytearray(_exactly(page[at : at + here], here))
-        following = self._child(page, at + here)
+        content = bytearray(_exactly(page[place : place + local], local))
+        following = self._child(page, place + local)
         while len(content) < length:
             if self._holders.setdefault(following, holder) != holder:
                 raise DamagedError("two records that go on upon one page")
@@ -171,7 +171,7 @@ class Pages:
             following = self._child(page, 0)
         if following:
             raise DamagedError("a record that goes on beyond its end")
-        return bytes(content), here
+        return bytes(content), local
 
 
 def _begins(content: mmap | bytes) -> bool:
@@ -193,26 +193,26 @@ def latest(log: mmap | bytes, size: int = 4096) -> tuple[dict[int, int], bool]:
     either one that is sound, or the frame that cannot be read is one, and with it the log ends. A kill leaves no such
     frame there: it is written in two steps, of which the first leaves the file shorter.
     """
-    found: dict[int, int] = {}
+    places: dict[int, int] = {}
     waiting: dict[int, int] = {}
     if len(log) < _LOG_HEADER:
-        return found, False
+        return places, False
     order = "<" if log[3:4] == b"\x82" else ">"
     broken, hidden = checksum(log[:24], order, (0, 0)) != struct.unpack_from(">II", log, 24), False
     salts = log[_LOG_HEADER + 8 : _LOG_HEADER + 16] if broken else log[16:24]
-    for at, follows in zip(range(_LOG_HEADER, len(log), size + _FRAME), _follow(log, size, order), strict=False):
-        number, committed = struct.unpack_from(">II", log, at)
-        of_this = log[at + 8 : at + 16] == salts
+    for place, follows in zip(range(_LOG_HEADER, len(log), size + _FRAME), _follow(log, size, order), strict=False):
+        number, committed = struct.unpack_from(">II", log, place)
+        of_this = log[place + 8 : place + 16] == salts
         if of_this and follows:
-            waiting[number] = at + _FRAME
+            waiting[number] = place + _FRAME
             if committed:
-                found.update(waiting)
+                places.update(waiting)
                 waiting, hidden = {}, broken
         else:  # damaged, or from before the log began anew
-            last = at + _FRAME + size == len(log)
+            last = place + _FRAME + size == len(log)
             hidden |= not broken and bool(committed) and (last if of_this else follows)
             broken = True
-    return found, hidden
+    return places, hidden
 
 
 def _follow(log: mmap | bytes, size: int, order: str) -> Iterator[bool]:
@@ -223,11 +223,11 @@ def _follow(log: mmap | bytes, size: int, order: str) -> Iterator[bool]:
     weights, onward = _weights(2 + size // 4)
     before = np.array([struct.unpack_from(">II", log, 24)], np.uint32)
     for first in range(0, count, _AT_ONCE):
-        many = min(_AT_ONCE, count - first)
+        frames = min(_AT_ONCE, count - first)
         begin = _LOG_HEADER + first * width
-        content = log[begin : begin + many * width]
-        stated = np.frombuffer(content, ">u4").reshape(many, -1)[:, 4:6].astype(np.uint32)
-        words = np.frombuffer(content, f"{order}u4").reshape(many, -1).astype(np.uint32)
+        content = log[begin : begin + frames * width]
+        stated = np.frombuffer(content, ">u4").reshape(frames, -1)[:, 4:6].astype(np.uint32)
+        words = np.frombuffer(content, f"{order}u4").reshape(frames, -1).astype(np.uint32)
         before = np.concatenate([before, stated])
         sums = words[:, :2] @ weights[:2] + words[:, 6:] @ weights[2:] + before[:-1] @ onward
         yield from (sums == stated).all(axis=1).tolist()
@@ -245,8 +245,8 @@ def _weights(count: int) -> tuple[Words, Words]:
     weights = np.zeros((count, 2), np.uint32)
     onward = np.eye(2, dtype=np.uint32)
     step, pair = np.array([[1, 1], [1, 2]], np.uint32), np.array([[1, 1], [0, 1]], np.uint32)
-    for at in range(count - 2, -1, -2):
-        weights[at : at + 2] = pair @ onward
+    for place in range(count - 2, -1, -2):
+        weights[place : place + 2] = pair @ onward
         onward = step @ onward
     return weights, onward
 
@@ -255,47 +255,47 @@ def checksum(content: bytes, order: str, before: tuple[int, int]) -> tuple[int, 
     """Sum up content as a log does (section 4.2), going on from what was `before`."""
     first, second = before
     words = iter(struct.unpack(f"{order}{len(content) // 4}I", content))
-    for one, other in zip(words, words, strict=True):
-        first = (first + one + second) & 0xFFFFFFFF
+    for word, other in zip(words, words, strict=True):
+        first = (first + word + second) & 0xFFFFFFFF
         second = (second + other + first) & 0xFFFFFFFF
     return first, second
 
 
-def _varint(page: bytes, at: int) -> tuple[int, int]:
+def _varint(page: bytes, place: int) -> tuple[int, int]:
     """Read a number of one to nine bytes; return it and where it ends."""
     value = 0
     for i in range(8):
-        byte = page[at + i]
+        byte = page[place + i]
         value = value << 7 | byte & 127
         if byte < 128:
-            return value, at + i + 1
-    value = value << 8 | page[at + 8]
-    return value - (1 << 64) if value >> 63 else value, at + 9
+            return value, place + i + 1
+    value = value << 8 | page[place + 8]
+    return value - (1 << 64) if value >> 63 else value, place + 9
 
 
 def _values(record: bytes) -> Iterator[Cell]:
     """Decode a record (section 2.1)."""
-    end, at = _varint(record, 0)
-    here = end
-    while at < end:
-        kind, at = _varint(record, at)
+    end, place = _varint(record, 0)
+    cursor = end
+    while place < end:
+        kind, place = _varint(record, place)
         if kind in {8, 9}:
             yield kind - 8
             continue
         if kind < 0 or kind in {10, 11}:
             raise DamagedError("a value of no kind")
         width = (8 if kind == 7 else _WIDTHS[kind]) if kind < 8 else (kind - 12) // 2
-        said = _exactly(record[here : here + width], width)
-        here += width
+        value = _exactly(record[cursor : cursor + width], width)
+        cursor += width
         if kind == 0:
             yield None
         elif kind < 7:
-            yield int.from_bytes(said, "big", signed=True)
+            yield int.from_bytes(value, "big", signed=True)
         elif kind == 7:
-            yield float(struct.unpack(">d", said)[0])
+            yield float(struct.unpack(">d", value)[0])
         else:
-            yield said.decode() if kind % 2 else said
-    if at != end or here != len(record):
+            yield value.decode() if kind % 2 else value
+    if place != end or cursor != len(record):
         raise DamagedError("a record that does not fill its place")
 
 

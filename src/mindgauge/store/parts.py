@@ -67,7 +67,7 @@ class Parts:
         """Put what waits into the database's open transaction. Ids are given beforehand, so that it can be done again."""
         put(self._db, "series", self._new_series)
         put(self._db, "origins", self._new_origins)
-        put(self._db, "pieces", ((ident, said) for said, ident in self._pieces.items()))
+        put(self._db, "pieces", ((ident, text) for text, ident in self._pieces.items()))
         put(self._db, "rated", self._rated)
 
     def written(self) -> None:
@@ -84,27 +84,27 @@ class Parts:
         return self._series[names]
 
     def _origin(self, rating: Rating, provenance: dict[str, Any]) -> int:
-        said = (rating.rater_kind.value, rating.instrument, _members(provenance))
-        if said not in self._origins:
+        key = (rating.rater_kind.value, rating.instrument, _members(provenance))
+        if key not in self._origins:
             query = "SELECT id FROM origins WHERE rater_kind = ? AND instrument = ? AND members = ?"
-            known = self._db.execute(query, said).fetchone()
-            if known is None:
-                kind, instrument, members = said
-                apart = (provenance.get("selection"), provenance.get("protocol"))
-                self._new_origins.append((self._next_origin, kind, instrument, *apart, members))
+            row = self._db.execute(query, key).fetchone()
+            if row is None:
+                kind, instrument, members = key
+                columns = (provenance.get("selection"), provenance.get("protocol"))
+                self._new_origins.append((self._next_origin, kind, instrument, *columns, members))
                 self._next_origin += 1
-            self._origins[said] = self._next_origin - 1 if known is None else known[0]
-        return self._origins[said]
+            self._origins[key] = self._next_origin - 1 if row is None else row[0]
+        return self._origins[key]
 
-    def _piece(self, said: str) -> int | None:
-        if not said:
+    def _piece(self, text: str) -> int | None:
+        if not text:
             return None
-        if said not in self._pieces:
-            self._pieces[said] = self._next_piece
+        if text not in self._pieces:
+            self._pieces[text] = self._next_piece
             self._next_piece += 1
-        return self._pieces[said]
+        return self._pieces[text]
 
 
-def _members(said: dict[str, Any]) -> str:
+def _members(content: dict[str, Any]) -> str:
     """Write an object's members so that those of several, one after the other, are members of one."""
-    return f"{encode(said)[1:-1].decode()}," if said else ""
+    return f"{encode(content)[1:-1].decode()}," if content else ""

@@ -1,8 +1,13 @@
-"""Rows as they are written and checked: each ends with a checksum over its values, so that a changed letter is noticed.
+"""How a run's database is laid out, and its rows as they are written and checked.
 
-The checksum is the CRC-32 (zlib's) of the values as MessagePack, each number in its shortest form as that format asks
-for, going on from the CRC-32 of the table's name. It finds every change of up to 32 bits side by side, and any other
-but one in 2³². It is no signature: who changes a row on purpose can compute it, too.
+Ratings are many and say much alike, so what they share is kept once, and `ratings` is a view that puts them together:
+`series` names benchmark, rater and criterion, `origins` what is the same for all that a rater says in one command, and
+`pieces` a rationale, quotes or the course of a call, which all ratings of one answer share.
+
+Each row ends with a checksum over its values, so that a changed letter is noticed. It is the CRC-32 (zlib's) of the values
+as MessagePack, each number in its shortest form as that format asks for, going on from the CRC-32 of the table's name. It
+finds every change of up to 32 bits side by side, and any other but one in 2³². It is no signature: who changes a row on
+purpose can compute it, too.
 """
 
 from __future__ import annotations
@@ -16,12 +21,82 @@ from zlib import crc32
 
 import msgspec
 
-from mindgauge.store.schema import SCHEMA
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     Values: TypeAlias = Sequence[Any]
+
+
+SCHEMA_VERSION = 4
+SCHEMA = """
+CREATE TABLE samples (benchmark TEXT, position INTEGER, id TEXT, body BLOB, checksum INTEGER,
+    PRIMARY KEY (benchmark, id));
+CREATE INDEX samples_in_order ON samples (benchmark, position);
+CREATE TABLE replies (benchmark TEXT, id TEXT, sample TEXT, model TEXT, run INTEGER, status TEXT, text TEXT,
+    finish_reason TEXT, prompt_tokens INTEGER, completion_tokens INTEGER, cached_tokens INTEGER, seconds REAL,
+    provenance BLOB, checksum INTEGER, PRIMARY KEY (benchmark, id));
+CREATE INDEX replies_by_model ON replies (benchmark, model, status, sample, run);
+CREATE TABLE series (id INTEGER PRIMARY KEY, benchmark TEXT NOT NULL, rater TEXT NOT NULL, criterion TEXT NOT NULL,
+    checksum INTEGER, UNIQUE (benchmark, rater, criterion));
+CREATE TABLE origins (id INTEGER PRIMARY KEY, rater_kind TEXT NOT NULL, instrument TEXT NOT NULL,
+    selection TEXT, protocol TEXT, members TEXT NOT NULL, checksum INTEGER,
+    UNIQUE (rater_kind, instrument, members));
+CREATE TABLE pieces (id INTEGER PRIMARY KEY, said TEXT NOT NULL, checksum INTEGER);
+CREATE TABLE rated (series INTEGER REFERENCES series (id), subject TEXT, run INTEGER, status TEXT, value,
+    origin INTEGER REFERENCES origins (id), reason INTEGER, quotes INTEGER, course INTEGER, own TEXT,
+    checksum INTEGER, PRIMARY KEY (series, subject, run)) WITHOUT ROWID;
+CREATE VIEW ratings AS SELECT series.benchmark, rated.subject, series.criterion, series.rater, origins.rater_kind,
+    rated.run, rated.status, rated.value,
+    (SELECT said FROM pieces WHERE id = rated.reason) AS rationale,
+    (SELECT said FROM pieces WHERE id = rated.quotes) AS evidence,
+    origins.instrument, origins.selection, origins.protocol,
+    '{' || rtrim(origins.members || coalesce((SELECT said FROM pieces WHERE id = rated.course), '')
+        || coalesce(rated.own, ''), ',') || '}' AS provenance
+    FROM series JOIN rated ON rated.series = series.id LEFT JOIN origins ON origins.id = rated.origin;
+CREATE TRIGGER ratings_dropped INSTEAD OF DELETE ON ratings BEGIN
+    DELETE FROM rated WHERE subject = OLD.subject AND run = OLD.run AND series =
+        (SELECT id FROM series WHERE benchmark = OLD.benchmark AND rater = OLD.rater AND criterion = OLD.criterion);
+END;
+CREATE TABLE calls (key BLOB PRIMARY KEY, prompt BLOB, benchmark TEXT, model TEXT, run INTEGER, status TEXT, text TEXT,
+    finish_reason TEXT, prompt_tokens INTEGER, completion_tokens INTEGER, cached_tokens INTEGER, seconds REAL,
+    attempts INTEGER, model_resolved TEXT, fingerprint TEXT, cost REAL, error TEXT, at REAL,
+    unsupported TEXT, checksum INTEGER);
+CREATE INDEX calls_by_model ON calls (model, benchmark, status, prompt_tokens, completion_tokens, cached_tokens, seconds,
+    attempts, cost);
+CREATE TABLE batches (id TEXT PRIMARY KEY, model TEXT, file TEXT, remote TEXT, found INTEGER, began REAL, calls INTEGER,
+    note TEXT, unsupported TEXT, checksum INTEGER);
+CREATE TABLE batch_calls (key BLOB PRIMARY KEY, batch TEXT, attempt INTEGER, checksum INTEGER) WITHOUT ROWID;
+CREATE INDEX batch_calls_of ON batch_calls (batch);
+CREATE TRIGGER batch_call_kept AFTER INSERT ON calls BEGIN
+    DELETE FROM batch_calls WHERE key = NEW.key;
+END;
+"""
+
+
+class Part(NamedTuple):
+    """Something that a database has a name for."""
+
+    kind: str
+    """`table`, `index`, `view` or `trigger`."""
+    name: str
+    of: str
+    """The table that it belongs to; a table's own name."""
+    root: int
+    """The page where it begins; 0 where it has none."""
+    sql: str | None
+    """None where the index came with its table."""
+
+
+PARTS = "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema"
+
+
+@functools.cache
+def usual_parts() -> tuple[Part, ...]:
+    """Return what every run of this version is made of."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(SCHEMA)
+        return tuple(Part(*row) for row in db.execute(PARTS))
+
 
 _packed = msgspec.msgpack.Encoder().encode
 _AS_IT_IS = {
@@ -48,8 +123,8 @@ class Table(NamedTuple):
 
     def summed(self, values: Values) -> tuple[Any, ...]:
         """Return a row: values as the table keeps them, and their checksum."""
-        kept = self.stored(values)
-        return *kept, self._checksum(kept)
+        stored = self.stored(values)
+        return *stored, self._checksum(stored)
 
     def holds(self, row: Values) -> bool:
         """Say whether a row's checksum is that of its values."""
@@ -121,7 +196,7 @@ def _insertion(table: str, columns: int, *, anew: bool) -> str:
 def change(db: sqlite3.Connection, table: str, key: Mapping[str, object], values: Mapping[str, object]) -> None:
     """Set columns of the row that has a key, if there is one, in the open transaction."""
     names = tables()[table].names
-    where = " AND ".join(f"{name} = ?" for name in key)
-    row = db.execute(f"SELECT * FROM {table} WHERE {where}", tuple(key.values())).fetchone()  # noqa: S608 - names of ours
+    condition = " AND ".join(f"{name} = ?" for name in key)
+    row = db.execute(f"SELECT * FROM {table} WHERE {condition}", tuple(key.values())).fetchone()  # noqa: S608 - names of ours
     if row is not None:
         put(db, table, [tuple({**dict(zip(names, row[:-1], strict=True)), **values}.values())])

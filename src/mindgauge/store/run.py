@@ -90,18 +90,18 @@ class Store:
         query = "SELECT coalesce(max(position) + 1, 0) FROM samples WHERE benchmark = ?"
         first = self._db.execute(query, (benchmark,)).fetchone()[0]
         rows = ((benchmark, first + i, s.id, encode(s)) for i, s in enumerate(samples))
-        seen = 0
+        count = 0
 
         def counted() -> Iterator[tuple[Any, ...]]:
-            nonlocal seen
+            nonlocal count
             for row in rows:
-                seen += 1
+                count += 1
                 yield row
 
         with one_line(self.path):
             put(self._db, "samples", counted(), anew=False)
             self._db.commit()
-        return seen - (self._db.total_changes - before)
+        return count - (self._db.total_changes - before)
 
     def update_samples(self, benchmark: str, samples: Iterable[Sample]) -> None:
         """Replace what is known of samples that are here, by their ids; their places stay."""
@@ -149,11 +149,11 @@ class Store:
 
     def replies_by_sample(self, benchmark: str) -> dict[str, list[int]]:
         """Return where each sample's replies stand, for `reply_at`."""
-        found: dict[str, list[int]] = {}
+        places: dict[str, list[int]] = {}
         query = "SELECT sample, rowid FROM replies WHERE benchmark = ? ORDER BY rowid"
         for sample, place in self._db.execute(query, (benchmark,)):
-            found.setdefault(sample, []).append(place)
-        return found
+            places.setdefault(sample, []).append(place)
+        return places
 
     def reply_at(self, place: int) -> Reply:
         """Return the reply that stands there."""
@@ -178,18 +178,18 @@ class Store:
             "WHERE r.benchmark IN (SELECT DISTINCT benchmark FROM samples WHERE benchmark != ?) "
             "AND r.model = ? AND r.status != 'failed'"
         )
-        found = self._db.execute(query, (benchmark, benchmark, model))
-        return {(sample, run): place for sample, run, place in found}
+        rows = self._db.execute(query, (benchmark, benchmark, model))
+        return {(sample, run): place for sample, run, place in rows}
 
     def forget_failed(self, benchmark: str, model: str) -> None:
         """Drop replies that never came, and what was said of them, so that they are asked for again."""
-        where = "benchmark = ? AND model = ? AND status = 'failed'"
+        condition = "benchmark = ? AND model = ? AND status = 'failed'"
         with one_line(self.path):
             self._db.execute(
-                f"DELETE FROM ratings WHERE benchmark = ? AND subject IN (SELECT id FROM replies WHERE {where})",  # noqa: S608 - constant text
+                f"DELETE FROM ratings WHERE benchmark = ? AND subject IN (SELECT id FROM replies WHERE {condition})",  # noqa: S608 - constant text
                 (benchmark, benchmark, model),
             )
-            self._db.execute(f"DELETE FROM replies WHERE {where}", (benchmark, model))  # noqa: S608 - constant text
+            self._db.execute(f"DELETE FROM replies WHERE {condition}", (benchmark, model))  # noqa: S608 - constant text
             self._db.commit()
 
     # -- ratings ----------------------------------------------------------------------------------------------------
@@ -300,8 +300,8 @@ class Store:
     def state(self) -> object:
         """Return what is another after every change, by whomever."""
         files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
-        there = [path.stat() for path in files if path.exists()]
-        return self._db.total_changes, [(found.st_mtime_ns, found.st_size) for found in there]
+        stats = [path.stat() for path in files if path.exists()]
+        return self._db.total_changes, [(stat.st_mtime_ns, stat.st_size) for stat in stats]
 
     def _pages(self, query: str, parameters: tuple[object, ...], start: int) -> Iterator[tuple[Any, ...]]:
         """Read in pages keyed by the first column, so that no cursor stays open while the run is written."""
@@ -317,8 +317,8 @@ class Store:
 def exchange(row: Sequence[Any]) -> Exchange:
     """Read a call: its columns from `status` on, in the order of the schema."""
     status, text, reason, prompt, completion, cached, *rest, unsupported = row
-    done = Exchange(Status(status), text, reason, Usage(prompt, completion, cached), *rest)
-    return msgspec.structs.replace(done, unsupported=listed(unsupported))
+    call = Exchange(Status(status), text, reason, Usage(prompt, completion, cached), *rest)
+    return msgspec.structs.replace(call, unsupported=listed(unsupported))
 
 
 def listed(names: str) -> tuple[str, ...]:

@@ -84,29 +84,29 @@ def _mapped(path: Path) -> Iterator[mmap.mmap | bytes]:
 
 def _taken(pages: Pages, tables: list[Table], indexes: list[int], db: sqlite3.Connection) -> Iterator[Kept]:
     """Put the rows of all pages into the new database."""
-    whose, damaged = owners(pages, tables)
-    kept: Counter[str] = Counter()
+    owner, damaged = owners(pages, tables)
+    saved: Counter[str] = Counter()
     lost: Counter[str] = Counter()
     idle = pages.idle() | led_to(pages, indexes)
     # What a tree leads to is taken before pages that no tree leads to any more, which may hold what was replaced since.
-    for number in chain(whose, (n for n in pages.numbers() if n not in whose and n not in idle)):
+    for number in chain(owner, (n for n in pages.numbers() if n not in owner and n not in idle)):
         try:
             page = pages.page(number)
         except DamagedError:
             continue
-        table = whose[number] if number in whose else _fitting(page, tables)
+        table = owner[number] if number in owner else _fitting(page, tables)
         if table is None:
             continue
         sound = [row[:-1] for row in map(table.row, page.rows) if row is not None]
         lost[table.name] += page.lost + len(page.rows) - len(sound)
         before = db.total_changes
         put(db, table.name, sound, anew=False)
-        kept[table.name] += db.total_changes - before
+        saved[table.name] += db.total_changes - before
     for name, unknown in _without_what_they_name(db, tables).items():
-        kept[name] -= unknown
+        saved[name] -= unknown
         lost[name] += unknown
     for table in tables:
-        yield Kept(table.name, kept[table.name], lost[table.name], damaged[table.name])
+        yield Kept(table.name, saved[table.name], lost[table.name], damaged[table.name])
 
 
 def _fitting(page: Page, tables: list[Table]) -> Table | None:
@@ -122,8 +122,8 @@ def _without_what_they_name(db: sqlite3.Connection, tables: list[Table]) -> Coun
     dropped: Counter[str] = Counter()
     for table in tables:
         keys = db.execute(f"PRAGMA foreign_key_list({table.name})").fetchall()
-        named = [(column, f"SELECT {to} FROM {parent}") for _, _, parent, column, to, *_ in keys]  # noqa: S608 - names of ours
-        named += [(column, there) for column, there in _NAMED.items() if column in table.columns.names]
-        for column, there in named:
-            dropped[table.name] += db.execute(f"DELETE FROM {table.name} WHERE {column} NOT IN ({there})").rowcount  # noqa: S608
+        named = [(column, f"SELECT {key} FROM {parent}") for _, _, parent, column, key, *_ in keys]  # noqa: S608 - names of ours
+        named += [(column, targets) for column, targets in _NAMED.items() if column in table.columns.names]
+        for column, targets in named:
+            dropped[table.name] += db.execute(f"DELETE FROM {table.name} WHERE {column} NOT IN ({targets})").rowcount  # noqa: S608
     return dropped

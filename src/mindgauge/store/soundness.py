@@ -101,5 +101,5 @@ def _sum(path: Path) -> str:
             from concurrent.futures import ThreadPoolExecutor
 
             with ThreadPoolExecutor(min(os.cpu_count() or 1, 8)) as pool:
-                sums = [*pool.map(lambda at: crc32(os.pread(file.fileno(), _CHUNK, at)), places)]
-    return f"{crc32(b''.join(each.to_bytes(4, 'big') for each in sums)):08x} {size}\n"
+                sums = [*pool.map(lambda place: crc32(os.pread(file.fileno(), _CHUNK, place)), places)]
+    return f"{crc32(b''.join(part.to_bytes(4, 'big') for part in sums)):08x} {size}\n"

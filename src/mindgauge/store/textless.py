@@ -43,7 +43,7 @@ class TextlessStore(Store):
         """
         waiting = folder / PENDING
         private.refuse_link(waiting)
-        here = waiting.is_dir()
+        existing = waiting.is_dir()
         try:
             private.folder(waiting)
         except OSError as error:
@@ -53,7 +53,7 @@ class TextlessStore(Store):
             super().__init__(folder, write=True)
         except MindgaugeError:
             texts.close()
-            if not here:
+            if not existing:
                 private.remove(waiting)
             raise
         self._texts = texts
@@ -63,7 +63,7 @@ class TextlessStore(Store):
         """Remove the texts, unless the command was stopped: then say that they are there, and how to go on or let them go."""
         self._failed = self._texts._failed = any(stopped)  # noqa: SLF001 - one class
         self.close()
-        error = next((each for each in stopped if isinstance(each, BaseException)), None)
+        error = next((value for value in stopped if isinstance(value, BaseException)), None)
         if error is None:
             with one_line(self.folder / PENDING):
                 private.remove(self.folder / PENDING)
@@ -146,8 +146,8 @@ class TextlessStore(Store):
 
     def rated(self, benchmark: str, rater: str, *criteria: str) -> set[tuple[str, int]]:
         """Return (subject, run) of all that is at hand and that this rater need not rate again on these criteria."""
-        here = {*self.sample_ids(benchmark), *self._at_hand(benchmark)}
-        return {(subject, run) for subject, run in super().rated(benchmark, rater, *criteria) if subject in here}
+        present = {*self.sample_ids(benchmark), *self._at_hand(benchmark)}
+        return {(subject, run) for subject, run in super().rated(benchmark, rater, *criteria) if subject in present}
 
     def exchange(self, key: bytes) -> Exchange | None:
         """Return a call whose answer is at hand, unless it failed."""
@@ -193,11 +193,11 @@ class TextlessStore(Store):
             benchmark: whose replies.
             wanted: rater, criterion and number of times of every rating that each of them is to have.
         """
-        gone = self._kept(benchmark) - self._at_hand(benchmark)
+        missing = self._kept(benchmark) - self._at_hand(benchmark)
         lacking: set[str] = set()
-        for rater, criterion, times in wanted if gone else ():
-            done = super().rated(benchmark, rater, criterion)
-            lacking |= {ident for ident in gone if any((ident, run) not in done for run in range(times))}
+        for rater, criterion, times in wanted if missing else ():
+            rated = super().rated(benchmark, rater, criterion)
+            lacking |= {ident for ident in missing if any((ident, run) not in rated for run in range(times))}
         names = encode(sorted(lacking)).decode()
         with one_line(self.path):
             for table, column in (("ratings", "subject"), ("replies", "id")):
@@ -216,8 +216,8 @@ class TextlessStore(Store):
         calls = {key for (key,) in self.select("SELECT key FROM calls")}
         for key, prompt, benchmark, model, run, status, *rest in self._texts.select(_CALLS):
             if key not in calls:
-                done = bare_call(exchange((status, "", *rest)))
-                super().add_call(key, prompt, benchmark, model, run, done, text=False)
+                call = bare_call(exchange((status, "", *rest)))
+                super().add_call(key, prompt, benchmark, model, run, call, text=False)
         super().flush()
 
     def _kept(self, benchmark: str) -> set[str]:

@@ -40,8 +40,8 @@ def withheld(text: str) -> str:
 
 def characters(text: str) -> int:
     """Return how long a text is, or was where it is not kept."""
-    found = _WITHHELD.fullmatch(text)
-    return int(found[1]) if found else len(text)
+    match = _WITHHELD.fullmatch(text)
+    return int(match[1]) if match else len(text)
 
 
 def without_text(sample: Sample) -> Sample:
@@ -69,37 +69,37 @@ def bare_rating(rating: Rating) -> Rating:
     )
 
 
-def bare_call(done: Exchange) -> Exchange:
+def bare_call(call: Exchange) -> Exchange:
     """Return a call with what it took and what kind of failure it was."""
     return replace(
-        done,
+        call,
         text="",
-        finish_reason=_name(done.finish_reason),
-        model_resolved=_name(done.model_resolved),
-        fingerprint=_name(done.fingerprint),
-        error=_error(done.error),
+        finish_reason=_name(call.finish_reason),
+        model_resolved=_name(call.model_resolved),
+        fingerprint=_name(call.fingerprint),
+        error=_error(call.error),
     )
 
 
-def _provenance(said: dict[str, Any], status: Status) -> dict[str, Any]:
-    kept = {name: value for name, value in said.items() if name in _PLAIN}
-    kept |= {name: _name(said[name]) for name in ("model", "fingerprint", "batch") if name in said}
-    kept |= {name: _label(str(said[name])) for name in ("dialogue", "source_id") if name in said}
-    if "implied" in said:
-        kept["implied"] = _value(said["implied"])
-    if "error" in said:
-        kept["error"] = _error(said["error"])
-    if "problem" in said:  # where an answer could be read but not used, it is in words of ours
-        kept["problem"] = said["problem"] if status is Status.UNPARSABLE else _error(said["problem"])
-    if "checks" in said:
-        kept["checks"] = {
+def _provenance(provenance: dict[str, Any], status: Status) -> dict[str, Any]:
+    plain = {name: value for name, value in provenance.items() if name in _PLAIN}
+    plain |= {name: _name(provenance[name]) for name in ("model", "fingerprint", "batch") if name in provenance}
+    plain |= {name: _label(str(provenance[name])) for name in ("dialogue", "source_id") if name in provenance}
+    if "implied" in provenance:
+        plain["implied"] = _value(provenance["implied"])
+    if "error" in provenance:
+        plain["error"] = _error(provenance["error"])
+    if "problem" in provenance:  # where an answer could be read but not used, it is in words of ours
+        plain["problem"] = provenance["problem"] if status is Status.UNPARSABLE else _error(provenance["problem"])
+    if "checks" in provenance:
+        plain["checks"] = {
             name: answer if answer.strip().casefold() in _ANSWERS else ""
-            for name, answer in said["checks"].items()
+            for name, answer in provenance["checks"].items()
             if _NAME.fullmatch(name)
         }
-    if "path" in said:
-        kept["path"] = [{k: v for k, v in node.items() if k != "rationale"} for node in said["path"]]
-    return kept
+    if "path" in provenance:
+        plain["path"] = [{k: v for k, v in node.items() if k != "rationale"} for node in provenance["path"]]
+    return plain
 
 
 def _label(value: str) -> str:
@@ -111,10 +111,10 @@ def _value(value: Value) -> Value:
     return _label(value) if isinstance(value, str) else value
 
 
-def _name(said: str) -> str:
-    return said if _NAME.fullmatch(said) else ""
+def _name(text: str) -> str:
+    return text if _NAME.fullmatch(text) else ""
 
 
-def _error(said: str) -> str:
-    found = _ERRORS.fullmatch(said)
-    return (found["status"] or found["kind"] or said) if found else NOT_KEPT * bool(said)
+def _error(text: str) -> str:
+    match = _ERRORS.fullmatch(text)
+    return (match["status"] or match["kind"] or text) if match else NOT_KEPT * bool(text)

@@ -85,9 +85,9 @@ def injected(items: Sequence[Item], criteria: Sequence[Criterion], each: int) ->
         criteria: ordinal ones that an attempt can aim at.
         each: items per attempt.
     """
-    found = attempts()
+    tries = attempts()
     placebos: set[tuple[str, str]] = set()
-    for number, attempt in enumerate(found):
+    for number, attempt in enumerate(tries):
         able = in_turn([item for item in items if item.language == attempt.language], lambda item: item.sample.cluster)
         targets = [
             target for place, item in enumerate(able) if (target := _target(attempt, item, criteria, number + place))

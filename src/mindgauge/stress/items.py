@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 _KEPT = ":stress:"
 MARK = "stress"
 """Where a reply's provenance says which version of which reply it is."""
+
+
+class Setting(NamedTuple):
+    """What a version may depend on: the judge's name and the languages of the prompts."""
+
+    judge: str
+    languages: frozenset[str]
 
 
 def store_names(benchmark: str, judge: str) -> tuple[str, str]:
@@ -114,7 +121,7 @@ def originals(items: Sequence[Item]) -> list[Reply]:
     alike: dict[str, list[Item]] = {}
     for item in items:
         alike.setdefault(digest(item.sample.cluster, item.known), []).append(item)
-    found = []
+    replies = []
     for item in items:
         both = alike[digest(item.sample.cluster, item.known)] if item.known else []
         english = [other for other in both if other.language == "en"]
@@ -122,5 +129,5 @@ def originals(items: Sequence[Item]) -> list[Reply]:
         if len(both) == 2 and len(english) == 1 and item.language != "en":
             mark = {"counterpart": english[0].reply.id}
         provenance = {**item.reply.provenance, MARK: mark}
-        found.append(msgspec.structs.replace(item.reply, provenance=provenance))
-    return found
+        replies.append(msgspec.structs.replace(item.reply, provenance=provenance))
+    return replies

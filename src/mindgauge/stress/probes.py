@@ -14,7 +14,7 @@ from mindgauge.stress.instruments import APART, TOGETHER, Turned
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from mindgauge.stress.items import Item, Version
+    from mindgauge.stress.items import Item, Setting, Version
 
     Rewrite: TypeAlias = "Callable[[Item, Setting], Iterator[Version]]"
 
@@ -24,13 +24,6 @@ ORIGINAL = ""
 ORDER, MODE, LANGUAGE, SELF, REPEAT, INJECTION = (
     "order", "joint or split", "language", "self-preference", "repeat", "injection",
 )  # fmt: skip
-
-
-class Setting(NamedTuple):
-    """What a version may depend on: the judge's name and the languages of the prompts."""
-
-    judge: str
-    languages: frozenset[str]
 
 
 class Contrast(NamedTuple):
@@ -80,11 +73,11 @@ def named(names: Sequence[str]) -> tuple[str, ...]:
         UsageError: there is none of a name.
     """
     wanted = {_SEPARATOR.sub(" ", name): name for name in names}
-    known = {_SEPARATOR.sub(" ", name): name for name in NAMES}
-    unknown = next((name for plain, name in wanted.items() if plain not in known), None)
+    by_name = {_SEPARATOR.sub(" ", name): name for name in NAMES}
+    unknown = next((name for plain, name in wanted.items() if plain not in by_name), None)
     if unknown is not None:
         raise UsageError(f"--probes: there is no probe {unknown!r}; they are {', '.join(NAMES)}")
-    return tuple(name for plain, name in known.items() if plain in wanted) if names else NAMES
+    return tuple(name for plain, name in by_name.items() if plain in wanted) if names else NAMES
 
 
 def ordinal(criteria: Sequence[Criterion]) -> tuple[Criterion, ...]:
@@ -93,10 +86,10 @@ def ordinal(criteria: Sequence[Criterion]) -> tuple[Criterion, ...]:
     Raises:
         UsageError: there is none.
     """
-    found = tuple(criterion for criterion in criteria if criterion.scale is Scale.ORDINAL)
-    if not found:
+    ordered = tuple(criterion for criterion in criteria if criterion.scale is Scale.ORDINAL)
+    if not ordered:
         raise UsageError("a stress test needs a criterion with ordered levels, and this rubric has none")
-    return found
+    return ordered
 
 
 def versions(
@@ -113,8 +106,8 @@ def versions(
     """
     for name, rewrite in REWRITES.items():
         if name in names:
-            made = ((item, version) for item in items for version in rewrite(item, setting))
-            yield from ((name, item, version) for item, version in made if version.differs(item))
+            written_versions = ((item, version) for item in items for version in rewrite(item, setting))
+            yield from ((name, item, version) for item, version in written_versions if version.differs(item))
     if INJECTION in names:
         yield from ((INJECTION, *placed) for placed in injection.injected(items, criteria, each))
 
@@ -127,7 +120,7 @@ def turns(instrument: Instrument, other: Instrument | None, names: Sequence[str]
         other: the same in the other mode; None where there is none, or where it would be the same.
         names: of probes.
     """
-    found = list(instruments.orders(instrument)) if ORDER in names else []
+    instruments_turned = list(instruments.orders(instrument)) if ORDER in names else []
     if MODE in names and other is not None and len(instrument.rubric.criteria) > 1:
-        found.append(instruments.turned(other, APART if other.mode is Mode.SPLIT else TOGETHER))
-    return found
+        instruments_turned.append(instruments.turned(other, APART if other.mode is Mode.SPLIT else TOGETHER))
+    return instruments_turned

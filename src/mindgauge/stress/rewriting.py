@@ -14,8 +14,7 @@ from mindgauge.stress.wording import worded
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mindgauge.stress.items import Item
-    from mindgauge.stress.probes import Setting
+    from mindgauge.stress.items import Item, Setting
 
 TWICE = "said twice"
 LIST, BOLD, HEADINGS = "list", "bold", "headings"
@@ -31,8 +30,8 @@ _LEAD = 3
 
 def verbosity(item: Item, _: Setting) -> Iterator[Version]:
     """Say every sentence twice: longer, and nothing more in it."""
-    again = worded(wording.AGAIN, item.language)
-    doubled = [part for sentence in split(item.reply.text) for part in (sentence, again, sentence)]
+    bridge = worded(wording.AGAIN, item.language)
+    doubled = [part for sentence in split(item.reply.text) for part in (sentence, bridge, sentence)]
     yield Version.replied(item, TWICE, join(doubled))
 
 

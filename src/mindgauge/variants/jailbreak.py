@@ -86,8 +86,8 @@ def transform(prompt: str, kind: Kind, *, templates: Templates | None = None, se
     if kind is Kind.URL_ENCODE:
         return quote(prompt, safe="")
     draws = generator(seed, kind, prompt)
-    found = (templates or {}).get(kind) or own_templates()[kind]
-    template = pick(found, draws.random())
+    choices = (templates or {}).get(kind) or own_templates()[kind]
+    template = pick(choices, draws.random())
     if kind is Kind.PROGRAMMING:
         return template.before + ", ".join(_pieces(prompt, template.before, draws)) + template.after
     if kind is Kind.MULTITASK:
@@ -99,8 +99,8 @@ def transform(prompt: str, kind: Kind, *, templates: Templates | None = None, se
 
 def _pieces(prompt: str, before: str, draws: random.Random) -> list[str]:
     """Cut a request between words, into as many pieces as the described function takes."""
-    taken = _PARAMETERS.search(before)
-    count = len(taken[1].split(", ")) if taken else 2
+    match = _PARAMETERS.search(before)
+    count = len(match[1].split(", ")) if match else 2
     words = prompt.split(" ")
     cuts = sorted(1 + int(draw * max(len(words) - 1, 0)) for draw in uniforms(draws, count - 1))
     bounds = [0, *cuts, len(words)]
@@ -111,7 +111,7 @@ def _pieces(prompt: str, before: str, draws: random.Random) -> list[str]:
 def own_templates() -> dict[Kind, tuple[Template, ...]]:
     """Return this project's own templates."""
     content = tomllib.loads(Path(__file__).with_name("templates.toml").read_text(encoding="utf-8"))
-    return msgspec.convert({Kind(name): found for name, found in content.items()}, dict[Kind, tuple[Template, ...]])
+    return msgspec.convert({Kind(name): rows for name, rows in content.items()}, dict[Kind, tuple[Template, ...]])
 
 
 def derived(prompts: Iterable[tuple[str, str]]) -> dict[Kind, tuple[Template, ...]]:
@@ -126,10 +126,12 @@ def derived(prompts: Iterable[tuple[str, str]]) -> dict[Kind, tuple[Template, ..
     by_kind: dict[Kind, list[str]] = defaultdict(list)
     for label, prompt in prompts:
         by_kind[Kind.named(label)].append(prompt)
-    found = {
-        kind: tuple(_templates(kind, sorted({*its}))) for kind, its in by_kind.items() if kind is not Kind.URL_ENCODE
+    templates = {
+        kind: tuple(_templates(kind, sorted({*texts})))
+        for kind, texts in by_kind.items()
+        if kind is not Kind.URL_ENCODE
     }
-    return {kind: its for kind, its in found.items() if its}
+    return {kind: texts for kind, texts in templates.items() if texts}
 
 
 def _templates(kind: Kind, prompts: list[str]) -> list[Template]:
@@ -142,30 +144,32 @@ def _templates(kind: Kind, prompts: list[str]) -> list[Template]:
     for prompt, beginning in zip(prompts, shared, strict=True):
         ends = [prompt.rindex(hinge) + len(hinge) for hinge in hinges if hinge in prompt]
         groups[prompt[: max(ends)] + " " if ends else beginning].append(prompt)
-    found = [Template(beginning, _end(beginning, its)) for beginning, its in sorted(groups.items())]
-    longer = [t.before for t in found]
+    templates = [Template(beginning, _end(beginning, texts)) for beginning, texts in sorted(groups.items())]
+    longer = [t.before for t in templates]
     return [
-        t for t in found if (t.before or t.after) and not any(b != t.before and b.startswith(t.before) for b in longer)
+        t
+        for t in templates
+        if (t.before or t.after) and not any(b != t.before and b.startswith(t.before) for b in longer)
     ]
 
 
 def _hinge(beginning: str) -> str:
     """Return the words that lead over to a request (`My question:`), where a beginning ends with such."""
-    found = _HINGE.search(beginning)
-    return found[0].rstrip() if found else ""
+    match = _HINGE.search(beginning)
+    return match[0].rstrip() if match else ""
 
 
 def _beginning(prompts: list[str], place: int) -> str:
     """Return what a prompt has in common with a neighbour in alphabetical order, up to where a request could begin."""
     near = [prompts[other] for other in (place - 1, place + 1) if 0 <= other < len(prompts)]
     common = max((_common(prompts[place], other) for other in near), key=len, default="")
-    found = _BOUNDARY.match(common)
-    return found[0] if found else ""
+    match = _BOUNDARY.match(common)
+    return match[0] if match else ""
 
 
-def _common(one: str, other: str) -> str:
+def _common(text: str, other: str) -> str:
     """Return the beginning that two texts share."""
-    return one[: sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))]
+    return text[: sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(text, other, strict=False)))]
 
 
 def _end(beginning: str, prompts: list[str]) -> str:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from string import ascii_uppercase
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from mindgauge.records import Message, Sample
 from mindgauge.variants.draws import generator, order
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -40,12 +36,6 @@ class Question(msgspec.Struct, frozen=True):
         """Return it with the options that stood at these places, in this order."""
         right = None if self.right is None else places.index(self.right)
         return Question(self.text, tuple(self.options[place] for place in places), right)
-
-    def rotations(self) -> Iterator[Question]:
-        """Return it once for each option, so that every option stands at every letter once; the first as it is."""
-        count = len(self.options)
-        for shift in range(count):
-            yield self.ordered([(place + shift) % count for place in range(count)])
 
     def shuffled(self, seed: int, item: str) -> Question:
         """Return it with its options in a drawn order."""

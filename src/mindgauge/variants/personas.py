@@ -29,8 +29,8 @@ PERSONA = "persona"
 def axes() -> dict[str, dict[str, dict[str, str]]]:
     """Return the sentences: axis → group → language → sentence; `neutral` is among the axes."""
     content = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-    found: dict[str, dict[str, dict[str, str]]] = content["axes"]
-    return found
+    sentences: dict[str, dict[str, dict[str, str]]] = content["axes"]
+    return sentences
 
 
 def described(sample: Sample) -> Iterator[Sample]:

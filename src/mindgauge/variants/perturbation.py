@@ -69,7 +69,9 @@ def material() -> _Material:
 
 def with_noise(samples: Iterable[Sample]) -> list[Sample]:
     """Return each sample, and after it the same with noise of every depth at every intensity."""
-    return [made for sample in samples for made in (_clean(sample), *(perturbed(sample, *cell) for cell in CELLS))]
+    return [
+        variant for sample in samples for variant in (_clean(sample), *(perturbed(sample, *cell) for cell in CELLS))
+    ]
 
 
 def _clean(sample: Sample) -> Sample:
@@ -107,19 +109,19 @@ def perturb(
         item: what the text belongs to, so that equal texts of two items get different noise.
         language: of the unrelated sentences, `en` or `zh`.
     """
-    found = _words(text, generator(seed, item, "segments"))
-    if not found or not intensity:
+    segments = _words(text, generator(seed, item, "segments"))
+    if not segments or not intensity:
         return Perturbed(text)
-    written, characters = _characters(text, intensity, generator(seed, item, Depth.CHARACTER))
-    line = [("".join(written[start:end]), text[end:gap]) for start, end, gap in found]
+    letters, characters = _characters(text, intensity, generator(seed, item, Depth.CHARACTER))
+    line = [("".join(letters[start:end]), text[end:gap]) for start, end, gap in segments]
     words: list[int] = []
     if depth is not Depth.CHARACTER:
         line, words = _reordered(line, intensity, generator(seed, item, Depth.WORD))
     sentences: list[str] = []
     if depth is Depth.SENTENCE:
-        ends = _ends(text, [end for _, end, _ in found])
+        ends = _ends(text, [end for _, end, _ in segments])
         line, sentences = _inserted(line, ends, intensity, language, generator(seed, item, Depth.SENTENCE))
-    noisy = text[: found[0][0]] + "".join(word + gap for word, gap in line)
+    noisy = text[: segments[0][0]] + "".join(word + gap for word, gap in line)
     return Perturbed(noisy if noisy.strip() else text, tuple(characters), tuple(words), tuple(sentences))
 
 
@@ -139,12 +141,12 @@ def _words(text: str, draws: random.Random) -> list[tuple[int, int, int]]:
 
 def _characters(text: str, intensity: float, draws: random.Random) -> tuple[list[str], list[int]]:
     """Write each character as it is, or, where it is hit, in another case, doubled, with a symbol, alike, or not at all."""
-    written, size = [*text], len(text)
+    letters, size = [*text], len(text)
     hit, operation, symbol = (uniforms(draws, size) for _ in range(3))
     hits = [place for place in range(size) if hit[place] < intensity and not text[place].isspace()]
     for place in hits:
-        written[place] = _changed(text[place], operation[place], symbol[place])
-    return written, hits
+        letters[place] = _changed(text[place], operation[place], symbol[place])
+    return letters, hits
 
 
 def _changed(character: str, operation: float, symbol: float) -> str:
@@ -187,15 +189,15 @@ def _inserted(
     line: list[tuple[str, str]], ends: list[int], intensity: float, language: str, draws: random.Random
 ) -> tuple[list[tuple[str, str]], list[str]]:
     """Put unrelated sentences behind some of the sentences, or before the first: one for each so many."""
-    known = material().sentences
-    offered = known.get(language, known["en"])
+    sentences = material().sentences
+    offered = sentences.get(language, sentences["en"])
     chosen = order(draws, len(offered))
     places = uniforms(draws, len(ends))
-    told = [offered[chosen[n % len(offered)]] for n in range(math.ceil(intensity * len(ends)))]
+    inserted = [offered[chosen[n % len(offered)]] for n in range(math.ceil(intensity * len(ends)))]
     line = [*line]
-    for sentence, draw in zip(told, places, strict=False):
+    for sentence, draw in zip(inserted, places, strict=False):
         place = pick([-1, *ends], draw)
         blank = "" if HAN.search(sentence) else " "
         word, gap = line[max(place, 0)]
         line[max(place, 0)] = (f"{sentence}{blank}{word}" if place < 0 else f"{word}{blank}{sentence}", gap)
-    return line, told
+    return line, inserted

@@ -1,4 +1,4 @@
-"""Who is asking, and may they: sessions, roles, forged forms, and guesses.
+"""Who is asking, with which form, and may they: sessions, roles, forged forms, and guesses.
 
 A route says in its signature whom it answers: `visitor: Annotator` to read, `visitor: PostedAnnotator` to change.
 Nobody in: 401. Not their part: 403. A forged or outdated form: 403. Before the content notice was read: on to it.
@@ -7,6 +7,7 @@ Nobody in: 401. Not their part: 403. A forged or outdated form: 403. Before the 
 import hashlib
 import hmac
 import ipaddress
+import json
 import math
 import threading
 import time
@@ -17,14 +18,52 @@ from urllib.parse import urlsplit
 
 from fastapi import Depends, HTTPException
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, ImmutableMultiDict
 from starlette.requests import Request
 from starlette.responses import Response
 
+from mindgauge import tables
 from mindgauge.annotation import people
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Person, Role
 from mindgauge.annotation.rounds import adjudicates
-from mindgauge.web.forms import Fields
+
+
+async def _fields(request: Request) -> ImmutableMultiDict[str, str]:
+    form: FormData = await request.form(max_files=0)
+    return ImmutableMultiDict(
+        (clean(name), clean(value)) for name, value in form.multi_items() if isinstance(value, str)
+    )
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    if not request.headers.get("content-type", "").startswith("application/json"):
+        raise HTTPException(422)
+    try:
+        body = clean(json.loads(await request.body()))
+    except (ValueError, RecursionError) as error:  # broken bytes and broken JSON are ValueErrors
+        raise HTTPException(422) from error
+    if not isinstance(body, dict):
+        raise HTTPException(422)
+    return body
+
+
+Fields = Annotated[ImmutableMultiDict[str, str], Depends(_fields)]
+"""The fields of a posted form by name; `.get(name, "")` for one, `.getlist(name)` for several. Never a file."""
+Body = Annotated[dict[str, Any], Depends(_body)]
+"""A posted JSON object; its numbers are as JSON has them, and may be larger than expected."""
+
+
+def clean(value: Any) -> Any:
+    """Replace NUL characters and lone surrogates, which no database takes, in all texts of a JSON-like value."""
+    if isinstance(value, str):
+        return tables.clean(value)
+    if isinstance(value, list):
+        return [clean(part) for part in value]
+    if isinstance(value, dict):
+        return {clean(name): clean(part) for name, part in value.items()}
+    return value
+
 
 COOKIE_AGE = 400 * 24 * 3600
 """Seconds that a browser keeps the cookie, the most that browsers allow; the session in it ends earlier if not used."""
@@ -70,21 +109,21 @@ class Guesses:
             HTTPException: 429, with the seconds to wait.
         """
         with self._lock:
-            over = _after(self._spent.get(_who(request, visitor)), self.refill) - self.burst + 1
-            wait = over / self.refill
+            excess = _after(self._spent.get(_who(request, visitor)), self.refill) - self.burst + 1
+            wait = excess / self.refill
             if visitor is None:
-                over = _after(self._all, self.refill * self.together) - self.burst * self.together + 1
-                wait = max(wait, over / (self.refill * self.together))
+                excess = _after(self._all, self.refill * self.together) - self.burst * self.together + 1
+                wait = max(wait, excess / (self.refill * self.together))
         if wait > 0:
             raise HTTPException(429, headers={"Retry-After": str(math.ceil(wait))})
 
     def wrong(self, request: Request, visitor: Visitor | None) -> None:
         """Count a wrong guess."""
-        who = _who(request, visitor)
+        guesser = _who(request, visitor)
         with self._lock:
             now = time.monotonic()
-            self._spent[who] = (_after(self._spent.get(who), self.refill) + 1, now)
-            self._spent.move_to_end(who)
+            self._spent[guesser] = (_after(self._spent.get(guesser), self.refill) + 1, now)
+            self._spent.move_to_end(guesser)
             while len(self._spent) > self.most:
                 self._spent.popitem(last=False)
             if visitor is None:
@@ -93,8 +132,8 @@ class Guesses:
 
 def _after(before: tuple[float, float] | None, refill: float) -> float:
     """Return how many guesses are spent now, of those that were at a time before."""
-    spent, at = before or (0.0, 0.0)
-    return max(0.0, spent - refill * (time.monotonic() - at))
+    spent, since = before or (0.0, 0.0)
+    return max(0.0, spent - refill * (time.monotonic() - since))
 
 
 def _who(request: Request, visitor: Visitor | None) -> str:
@@ -156,10 +195,10 @@ def find_visitor(request: Request) -> Visitor | None:
     Raises:
         DatabaseError: it cannot be read.
     """
-    found: Visitor | None = getattr(request.state, "visitor", None)
+    visitor: Visitor | None = getattr(request.state, "visitor", None)
     secret = request.cookies.get(cookie_name(request), "")
-    if found or not secret:
-        return found
+    if visitor or not secret:
+        return visitor
     annotation: Annotation = request.app.state.annotation
     session = people.find_session(annotation, secret)
     if session is None:
@@ -167,8 +206,8 @@ def find_visitor(request: Request) -> Visitor | None:
     roles = {session.person.role}
     if session.person.role is Role.OWNER and adjudicates(session.person, annotation.people()):
         roles.add(Role.ADJUDICATOR)
-    request.state.visitor = found = Visitor(session.person, session.csrf, session.secret, frozenset(roles))
-    return found
+    request.state.visitor = visitor = Visitor(session.person, session.csrf, session.secret, frozenset(roles))
+    return visitor
 
 
 def _passerby(request: Request) -> Visitor | None:
@@ -206,13 +245,13 @@ async def _ours(request: Request) -> None:
     site = request.headers.get("sec-fetch-site")
     origin = request.headers.get("origin")
     if site is not None:
-        ours = site in {"same-origin", "none"}
+        own = site in {"same-origin", "none"}
     elif origin is not None:
         project = request.app.state.annotation.project
-        ours = _netloc(origin) in {request.headers["host"].lower(), _netloc(project.url)}
+        own = _netloc(origin) in {request.headers["host"].lower(), _netloc(project.url)}
     else:
-        ours = True  # no browser; the forms' own token is asked for besides
-    if not ours:
+        own = True  # no browser; the forms' own token is asked for besides
+    if not own:
         raise HTTPException(403, "form")
 
 
@@ -230,8 +269,8 @@ Ours = Depends(_ours)
 async def _posted(
     request: Request, visitor: Annotated[Visitor, Depends(_inside)], fields: Fields, _: Annotated[None, Ours]
 ) -> Visitor:
-    sent = request.headers.get("x-csrf") or fields.get("csrf", "")
-    if not hmac.compare_digest(sent.encode(), visitor.csrf.encode()):
+    token = request.headers.get("x-csrf") or fields.get("csrf", "")
+    if not hmac.compare_digest(token.encode(), visitor.csrf.encode()):
         raise HTTPException(403, "form")
     return visitor
 
@@ -240,9 +279,9 @@ async def _posted(
 
 
 def _allowed(
-    came: Callable[..., Coroutine[Any, Any, Visitor]], *roles: Role, noticed: bool = True
+    entry: Callable[..., Coroutine[Any, Any, Visitor]], *roles: Role, noticed: bool = True
 ) -> Callable[..., Coroutine[Any, Any, Visitor]]:
-    async def check(visitor: Annotated[Visitor, Depends(came)]) -> Visitor:
+    async def check(visitor: Annotated[Visitor, Depends(entry)]) -> Visitor:
         if visitor.roles.isdisjoint(roles):
             raise HTTPException(403, "part")
         if noticed and not visitor.person.noticed:
@@ -256,14 +295,12 @@ _EVERYBODY = tuple(Role)
 _DISCUSSING = (Role.ANNOTATOR, Role.ADJUDICATOR)
 
 Annotator = Annotated[Visitor, Depends(_allowed(_inside, Role.ANNOTATOR))]
-Adjudicator = Annotated[Visitor, Depends(_allowed(_inside, Role.ADJUDICATOR))]
 Discussant = Annotated[Visitor, Depends(_allowed(_inside, *_DISCUSSING))]
 Owner = Annotated[Visitor, Depends(_allowed(_inside, Role.OWNER, noticed=False))]
 Anyone = Annotated[Visitor, Depends(_allowed(_inside, *_EVERYBODY, noticed=False))]
 """Whoever came in, in any role."""
 
 PostedAnnotator = Annotated[Visitor, Depends(_allowed(_posted, Role.ANNOTATOR))]
-PostedAdjudicator = Annotated[Visitor, Depends(_allowed(_posted, Role.ADJUDICATOR))]
 PostedDiscussant = Annotated[Visitor, Depends(_allowed(_posted, *_DISCUSSING))]
 PostedOwner = Annotated[Visitor, Depends(_allowed(_posted, Role.OWNER, noticed=False))]
 PostedAnyone = Annotated[Visitor, Depends(_allowed(_posted, *_EVERYBODY, noticed=False))]

@@ -10,8 +10,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
-from mindgauge.annotation.answers import InvalidAnswerError
 from mindgauge.annotation.database import DatabaseError
+from mindgauge.annotation.labels import InvalidAnswerError
 from mindgauge.annotation.tasks import StaleError
 from mindgauge.web import errors
 from mindgauge.web.access import Guesses

@@ -51,8 +51,12 @@ class Connection(H11Protocol):
         super().connection_made(transport)
         self._wait()
         if len(self.connections) > self.most:
-            waiting = [one for one in self.connections if isinstance(one, Connection) and one.since is not None]
-            min(waiting, key=lambda one: one.since or 0.0, default=self).end()
+            waiting = [
+                connection
+                for connection in self.connections
+                if isinstance(connection, Connection) and connection.since is not None
+            ]
+            min(waiting, key=lambda connection: connection.since or 0.0, default=self).end()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget it."""

@@ -52,10 +52,10 @@ def answer(request: Request, error: HTTPException) -> Response:
     if _script(request):
         response = JSONResponse({"error": texts[name]}, error.status_code)
     else:
-        kept = _kept(request) if name == "database" else None
-        if name == "database" and kept is None:
+        draft = _kept(request) if name == "database" else None
+        if name == "database" and draft is None:
             name = "away"
-        response = page(request, "error", visitor, error.status_code, name=name, kept=kept)
+        response = page(request, "error", visitor, error.status_code, name=name, kept=draft)
     response.headers.update(error.headers or {})
     return response
 
@@ -116,5 +116,5 @@ def _place(error: BaseException) -> str:
     """Return where it was raised: files, lines and functions, no values."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if "mindgauge" in Path(frame.filename).parts]
-    shown = [*own[-1:], *frames[-1:]] if frames[-1:] != own[-1:] else frames[-1:]
-    return " > ".join(f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in shown)
+    places = [*own[-1:], *frames[-1:]] if frames[-1:] != own[-1:] else frames[-1:]
+    return " > ".join(f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in places)

@@ -12,7 +12,7 @@ from starlette.datastructures import ImmutableMultiDict
 from starlette.exceptions import HTTPException
 
 from mindgauge.annotation import pace
-from mindgauge.annotation.answers import LONGEST_NOTE, NO
+from mindgauge.annotation.labels import LONGEST_NOTE, NO
 from mindgauge.annotation.records import Answer, Answered, Phase
 from mindgauge.raters.quotes import DIALOGUE, REPLY
 from mindgauge.records import Evidence
@@ -43,10 +43,13 @@ class Filled(NamedTuple):
         """Return it with the answers that a draft has besides."""
         drafted = {
             name: Answer(
-                name, Answered(said["answered"]), said["value"], tuple((node, word) for node, word in said["path"])
+                name,
+                Answered(draft_answer["answered"]),
+                draft_answer["value"],
+                tuple((node, word) for node, word in draft_answer["path"]),
             )
-            for name, said in draft.get("answers", {}).items()
-            if said["answered"]
+            for name, draft_answer in draft.get("answers", {}).items()
+            if draft_answer["answered"]
         }
         return self._replace(answers={**drafted, **self.answers})
 
@@ -116,25 +119,25 @@ def read(fields: _Fields, rubric: Rubric) -> Filled:
     """Read what was filled in, as far as it can be read."""
     answers = {c.name: answer(c, fields[ANSWER + c.name]) for c in rubric.criteria if ANSWER + c.name in fields}
     note = fields.get("note", "").replace("\r\n", "\n")[:LONGEST_NOTE]
-    known = {name: found for name, found in answers.items() if found is not None}
+    readable = {name: value for name, value in answers.items() if value is not None}
     return Filled(
-        known, note, _evidence(fields), _seconds(fields.get("before", "")) + _seconds(fields.get("seconds", ""))
+        readable, note, _evidence(fields), _seconds(fields.get("before", "")) + _seconds(fields.get("seconds", ""))
     )
 
 
-def answer(criterion: Criterion, said: str) -> Answer | None:
+def answer(criterion: Criterion, choice: str) -> Answer | None:
     """Read one answer; None where the rubric does not know it."""
-    level = next((value for value in criterion.values if str(value) == said), None)
+    level = next((value for value in criterion.values if str(value) == choice), None)
     if level is not None:
         return Answer(criterion.name, Answered.OK, level)
-    if said == Answered.CANNOT_TELL:
+    if choice == Answered.CANNOT_TELL:
         return Answer(criterion.name, Answered.CANNOT_TELL)
-    if said == Answered.NOT_APPLICABLE and criterion.not_applicable:
+    if choice == Answered.NOT_APPLICABLE and criterion.not_applicable:
         return Answer(criterion.name, Answered.NOT_APPLICABLE)
     return None
 
 
-def step(criterion: Criterion, node: int, said: str) -> Answer | tuple[tuple[int, str], ...] | None:
+def step(criterion: Criterion, node: int, choice: str) -> Answer | tuple[tuple[int, str], ...] | None:
     """Answer one node of a criterion; those before it were answered no, for a yes ends the walk.
 
     Returns:
@@ -143,14 +146,14 @@ def step(criterion: Criterion, node: int, said: str) -> Answer | tuple[tuple[int
     """
     if not 0 <= node < len(criterion.nodes):
         return None
-    asked = criterion.nodes[node]
-    path = (*((number, NO) for number in range(node)), (node, said))
-    if said == NO:
+    question = criterion.nodes[node]
+    path = (*((number, NO) for number in range(node)), (node, choice))
+    if choice == NO:
         last = node == len(criterion.nodes) - 1
-        return Answer(criterion.name, Answered.OK, asked.otherwise, path) if last else path
-    if said == Answered.CANNOT_TELL:
+        return Answer(criterion.name, Answered.OK, question.otherwise, path) if last else path
+    if choice == Answered.CANNOT_TELL:
         return Answer(criterion.name, Answered.CANNOT_TELL, None, path)
-    level = next((value for value in asked.levels if str(value) == said), None)
+    level = next((value for value in question.levels if str(value) == choice), None)
     return None if level is None else Answer(criterion.name, Answered.OK, level, path)
 
 
@@ -160,10 +163,10 @@ def _evidence(fields: _Fields) -> tuple[Evidence, ...]:
         marks = [("", line) for line in fields["quotes"].splitlines()]
     else:
         marks = [(source, quote) for source, _, quote in (mark.partition("|") for mark in fields.getlist("evidence"))]
-    found = dict.fromkeys(
+    quotes = dict.fromkeys(
         (source if source in {REPLY, DIALOGUE} else "", quote.strip()[:LONGEST_QUOTE]) for source, quote in marks
     )
-    return tuple(Evidence(quote, source=source) for source, quote in found if quote)[:MOST_QUOTES]
+    return tuple(Evidence(quote, source=source) for source, quote in quotes if quote)[:MOST_QUOTES]
 
 
 def _seconds(text: str) -> float:

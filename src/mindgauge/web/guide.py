@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mindgauge.annotation.labels import last
 from mindgauge.annotation.records import Phase, Role
 from mindgauge.visible import visible
-from mindgauge.web.wording import Worded, called, worded
+from mindgauge.web.words import Worded, called, worded
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -50,7 +50,9 @@ class Part(NamedTuple):
     """Whether its levels are decided in an order."""
 
 
-def guide(a: Annotation, assignment: Assignment, person: Person, language: str, asked: Collection[str]) -> list[Part]:
+def guide(
+    a: Annotation, assignment: Assignment, person: Person, language: str, open_criteria: Collection[str]
+) -> list[Part]:
     """Return the rubric as it is about an item, with examples that this person is not to label any more.
 
     Args:
@@ -58,24 +60,26 @@ def guide(a: Annotation, assignment: Assignment, person: Person, language: str, 
         assignment: the item before the person.
         person: who labels.
         language: of the interface.
-        asked: the criteria that are asked about now.
+        open_criteria: the criteria that are asked about now.
     """
     anchors = _anchors(a, assignment, person)
-    return [_part(criterion, anchors, language, criterion.name in asked) for criterion in assignment.rubric.criteria]
+    return [
+        _part(criterion, anchors, language, criterion.name in open_criteria) for criterion in assignment.rubric.criteria
+    ]
 
 
 def _anchors(a: Annotation, assignment: Assignment, person: Person) -> list[Item]:
     items = [item for item in a.items(0) if item.id != assignment.item.id]
     if assignment.phase is Phase.TRAINING and person.role is Role.ANNOTATOR:
-        seen = {item for item, who, _ in last(a.labels(batch=0), Phase.TRAINING) if who == person.id}
-        items = [item for item in items if item.id in seen]
+        answered = {item for item, author, _ in last(a.labels(batch=0), Phase.TRAINING) if author == person.id}
+        items = [item for item in items if item.id in answered]
     protocol, spoken = a.project.protocol, assignment.item.tags.get("language", "")
     if protocol:
         items = [item for item in items if item.tags.get(protocol) == assignment.item.tags.get(protocol)]
     return sorted(items, key=lambda item: item.tags.get("language", "") != spoken)
 
 
-def _part(criterion: Criterion, anchors: Sequence[Item], language: str, asked: bool) -> Part:
+def _part(criterion: Criterion, anchors: Sequence[Item], language: str, is_open: bool) -> Part:
     levels = []
     for level in criterion.levels:
         fitting = [item for item in anchors if item.expected.get(criterion.name) == level.value][:MOST_EXAMPLES]
@@ -87,7 +91,7 @@ def _part(criterion: Criterion, anchors: Sequence[Item], language: str, asked: b
     return Part(
         name=criterion.name.replace("_", " "),
         text=worded(criterion.text, language),
-        asked=asked,
+        asked=is_open,
         look=worded(criterion.look, language),
         checks=[worded(check.ask, language) for check in criterion.checks],
         levels=levels,

@@ -1,4 +1,4 @@
-"""What came of a batch, for the page: how far people agreed at each step, and one's own labels beside the gold."""
+"""What came of labels, for the page: a training item beside its authored levels; a batch's agreement and gold."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ import msgspec
 from mindgauge.annotation.agreement import Figure, below, with_anchors
 from mindgauge.annotation.gold import gold
 from mindgauge.annotation.labels import last
-from mindgauge.annotation.records import Answered, Role
-from mindgauge.web.wording import called, said
-from mindgauge.web.words import words
+from mindgauge.annotation.records import Answered, Phase, Role
+from mindgauge.web.words import Worded, called, said, worded, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.annotation.gold import Gold
     from mindgauge.annotation.project import Annotation, Batch
-    from mindgauge.annotation.records import Gate, Person
-    from mindgauge.rubric.criterion import Criterion
+    from mindgauge.annotation.records import Gate, Item, Label, Person
+    from mindgauge.records import Value
+    from mindgauge.rubric import Criterion, Rubric
+
 
 _STRENGTHS = ((0.0, "none"), (0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
 """Upper bounds of what a coefficient is called: J. R. Landis, G. G. Koch, Biometrics 33 (1977), 159–174."""
@@ -40,34 +41,36 @@ class Measured(NamedTuple):
     """Of the whole criterion, then of each label against the rest."""
 
 
-def measured(gate: Gate, least: float) -> list[Measured]:
-    """Read what the gate said of each criterion; `least` is the agreement that it asks for."""
+def measured(gate: Gate, gate_level: float) -> list[Measured]:
+    """Read what the gate said of each criterion; `gate_level` is the agreement that it asks for."""
     figures = msgspec.convert(gate.figures, list[Figure])
-    failed = below(figures, least)
-    found = []
-    for whole in (figure for figure in figures if not figure.label):
-        value = whole.coefficient
+    failed = below(figures, gate_level)
+    rows = []
+    for overall in (figure for figure in figures if not figure.label):
+        value = overall.coefficient
         low, high = (
-            (whole.fleiss_low, whole.fleiss_high) if whole.gated == "fleiss" else (whole.alpha_low, whole.alpha_high)
+            (overall.fleiss_low, overall.fleiss_high)
+            if overall.gated == "fleiss"
+            else (overall.alpha_low, overall.alpha_high)
         )
-        found.append(
+        rows.append(
             Measured(
-                criterion=whole.criterion,
+                criterion=overall.criterion,
                 value=value,
                 low=low,
                 high=high,
-                same=value is None and whole.agreement == 1.0,
-                reached=whole.criterion not in failed,
+                same=value is None and overall.agreement == 1.0,
+                reached=overall.criterion not in failed,
                 strength="" if value is None else strength(value),
-                figures=[figure for figure in figures if figure.criterion == whole.criterion],
+                figures=[figure for figure in figures if figure.criterion == overall.criterion],
             )
         )
-    return found
+    return rows
 
 
-def latest(gates: Sequence[Gate], least: float) -> list[Measured]:
+def latest(gates: Sequence[Gate], gate_level: float) -> list[Measured]:
     """Read what the gate said last; nothing where it has said nothing yet."""
-    return measured(gates[-1], least) if gates else []
+    return measured(gates[-1], gate_level) if gates else []
 
 
 def strength(value: float) -> str:
@@ -118,37 +121,109 @@ def beside(a: Annotation, batch: Batch, person: Person, language: str) -> list[B
     rubric = a.rubric(batch.rubric)
     criteria = {criterion.name: criterion for criterion in rubric.criteria}
     numbers = {item.id: number for number, item in enumerate(items, 1)}
-    found: dict[str, list[Compared]] = {}
-    for one in gold(labels, items, annotators, deciding, a.project.policy, rubric):
-        label = labels.get((one.item, person.id, one.criterion))
+    by_criterion: dict[str, list[Compared]] = {}
+    for value in gold(labels, items, annotators, deciding, a.project.policy, rubric):
+        label = labels.get((value.item, person.id, value.criterion))
         if label is None:
             continue
-        if one.answered in (None, Answered.CANNOT_TELL):
+        if value.answered in (None, Answered.CANNOT_TELL):
             state = "open"
         else:
-            state = "same" if label.given == one.given else "differs"
+            state = "same" if label.given == value.given else "differs"
         row = Compared(
-            numbers[one.item],
-            one.item,
-            said(criteria[one.criterion], label, language),
-            _gold(criteria[one.criterion], one, language),
+            numbers[value.item],
+            value.item,
+            said(criteria[value.criterion], label, language),
+            _gold(criteria[value.criterion], value, language),
             state,
         )
-        found.setdefault(one.criterion, []).append(row)
-    return [Beside(criterion, rows) for criterion, rows in found.items()]
+        by_criterion.setdefault(value.criterion, []).append(row)
+    return [Beside(criterion, rows) for criterion, rows in by_criterion.items()]
 
 
 def trained(a: Annotation, person: Person) -> tuple[int, int]:
     """Return in how many answers of the training a person chose the anchor's level, and how many they gave."""
     labels = [label for label in a.labels(batch=0) if label.person == person.id]
     number = next((batch.rubric for batch in a.batches() if batch.number == 0), None)
-    found = with_anchors(labels, a.items(0), a.rubric(number), resamples=1) if labels else []  # no interval is shown
-    return sum(round(one.right * one.n) for one in found), sum(one.n for one in found)
+    figures = with_anchors(labels, a.items(0), a.rubric(number), resamples=1) if labels else []  # no interval is shown
+    return sum(round(figure.right * figure.n) for figure in figures), sum(figure.n for figure in figures)
 
 
-def _gold(criterion: Criterion, one: Gold, language: str) -> str:
-    if one.answered is None:
-        return words(language)["standing"]["tie" if one.votes else "no_label"]
-    if one.answered is Answered.OK:
-        return called(criterion, one.value, language)
-    return words(language)["item"][one.answered]
+def _gold(criterion: Criterion, value: Gold, language: str) -> str:
+    if value.answered is None:
+        return words(language)["standing"]["tie" if value.votes else "no_label"]
+    if value.answered is Answered.OK:
+        return called(criterion, value.value, language)
+    return words(language)["item"][value.answered]
+
+
+class Line(NamedTuple):
+    """One criterion: the authored level and the person's answer, each with what it looks like."""
+
+    name: str
+    same: bool | None
+    """None where no level was set."""
+    authored: str
+    authored_meaning: Worded
+    yours: str
+    yours_meaning: Worded
+
+
+class Feedback(NamedTuple):
+    """One item, and how often person and authors agreed so far."""
+
+    lines: list[Line]
+    same: int
+    of: int
+
+
+def feedback(a: Annotation, rubric: Rubric, item: Item, person: Person, language: str) -> Feedback | None:
+    """Compare a person's training labels with the authored levels; None where they have not answered this item.
+
+    Args:
+        a: the project.
+        rubric: as far as it is about the item.
+        item: of the training round.
+        person: who labelled it.
+        language: of the interface.
+    """
+    labels = {key: label for key, label in last(a.labels(batch=0), Phase.TRAINING).items() if key[1] == person.id}
+    own = {criterion: label for (ident, _, criterion), label in labels.items() if ident == item.id}
+    if not own:
+        return None
+    lines = [_line(c, item, own[c.name], language) for c in rubric.criteria if c.name in own]
+    items = {other.id: other for other in a.items(0)}
+    verdicts = [_same(items[ident].expected, label) for (ident, _, _), label in labels.items()]
+    levelled = [verdict for verdict in verdicts if verdict is not None]
+    return Feedback(lines, sum(levelled), len(levelled))
+
+
+def _same(expected: dict[str, Value | None], label: Label) -> bool | None:
+    if label.criterion not in expected:
+        return None
+    authored = expected[label.criterion]
+    return label.given == (Answered.NOT_APPLICABLE.value if authored is None else authored)
+
+
+def _line(criterion: Criterion, item: Item, label: Label, language: str) -> Line:
+    same = _same(item.expected, label)
+    authored = item.expected.get(criterion.name)
+    name = ""
+    if same is not None:
+        name = (
+            words(language)["training"]["not_applicable"] if authored is None else called(criterion, authored, language)
+        )
+    return Line(
+        name=criterion.name.replace("_", " "),
+        same=same,
+        authored=name,
+        authored_meaning=Worded("", "") if same is None else _meaning(criterion, authored, language),
+        yours=said(criterion, label, language),
+        yours_meaning=_meaning(criterion, label.value, language),
+    )
+
+
+def _meaning(criterion: Criterion, value: Value | None, language: str) -> Worded:
+    if value is None:
+        return worded(criterion.not_applicable, language)
+    return next((worded(level.text, language) for level in criterion.levels if level.value == value), Worded("", ""))

@@ -9,11 +9,10 @@ import secrets
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
-from mindgauge.annotation.answers import NO
+from mindgauge.annotation.labels import NO
 from mindgauge.annotation.records import Answered
 from mindgauge.rubric.criterion import Scale
-from mindgauge.web.wording import Worded, called, said, worded
-from mindgauge.web.words import in_words, words
+from mindgauge.web.words import Worded, called, in_words, said, worded, words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,7 +86,7 @@ def screen(
     assignment: Assignment,
     language: str,
     *,
-    back: tuple[str, int] | None = None,
+    step_back: tuple[str, int] | None = None,
     missing: frozenset[str] = frozenset(),
     problem: str = "",
 ) -> Screen:
@@ -96,28 +95,28 @@ def screen(
     Args:
         assignment: the item before the person, with their draft.
         language: of the interface.
-        back: criterion and node of a step that the person wants to take again.
+        step_back: criterion and node of a step that the person wants to take again.
         missing: criteria on which an answer was expected, and none came.
         problem: why the last attempt was not taken.
     """
     walks = [criterion for criterion in assignment.rubric.criteria if criterion.nodes]
     others = [criterion for criterion in assignment.rubric.criteria if not criterion.nodes]
-    asked = _asked(assignment, walks, bool(others), back)
+    open_node = _asked(assignment, walks, bool(others), step_back)
     crumbs = []
     for criterion in walks:
         path = _path(assignment, criterion)
-        if asked and asked[0] is criterion:
-            path = path[: asked[1]]
+        if open_node and open_node[0] is criterion:
+            path = path[: open_node[1]]
         crumbs += [_crumb(assignment, criterion, step, language, len(walks) > 1) for step in path]
-        if asked and asked[0] is criterion:
+        if open_node and open_node[0] is criterion:
             break
     names = {criterion.name: criterion for criterion in assignment.rubric.criteria}
     draft = assignment.draft
     notes = next((label for label in assignment.own.values()), None)
     marks = [{"quote": m.quote, "source": m.source} for m in notes.evidence] if notes else []
     return Screen(
-        decision=_decision(assignment, *asked, language, missing) if asked else None,
-        questions=[] if asked else [_question(assignment, criterion, language, missing) for criterion in others],
+        decision=_decision(assignment, *open_node, language, missing) if open_node else None,
+        questions=[] if open_node else [_question(assignment, criterion, language, missing) for criterion in others],
         crumbs=crumbs,
         earlier=[
             Crumb(name.replace("_", " "), said(names[name], label, language), "")
@@ -142,17 +141,22 @@ def _path(assignment: Assignment, criterion: Criterion) -> list[tuple[int, str]]
 
 
 def _asked(
-    assignment: Assignment, walks: list[Criterion], more: bool, back: tuple[str, int] | None
+    assignment: Assignment, walks: list[Criterion], has_form: bool, step_back: tuple[str, int] | None
 ) -> tuple[Criterion, int] | None:
     """Return the criterion and node to ask; None where it is the form's turn."""
     for criterion in walks:
         path = _path(assignment, criterion)
-        if back and back[0] == criterion.name and 0 <= back[1] <= len(path) and back[1] < len(criterion.nodes):
-            return criterion, back[1]
+        if (
+            step_back
+            and step_back[0] == criterion.name
+            and 0 <= step_back[1] <= len(path)
+            and step_back[1] < len(criterion.nodes)
+        ):
+            return criterion, step_back[1]
     for criterion in walks:
         if not _drafted(assignment, criterion).get("answered"):
             return criterion, min(len(_path(assignment, criterion)), len(criterion.nodes) - 1)
-    if more or not walks:
+    if has_form or not walks:
         return None
     return walks[-1], max(len(_path(assignment, walks[-1])) - 1, 0)  # all decided and taken back: the last step again
 
@@ -161,22 +165,22 @@ def _decision(
     assignment: Assignment, criterion: Criterion, node: int, language: str, missing: frozenset[str]
 ) -> Question:
     texts = words(language)["item"]
-    asked = criterion.nodes[node]
+    question = criterion.nodes[node]
     chosen = dict(_path(assignment, criterion)).get(node)
     own = assignment.own.get(criterion.name)
-    earlier = dict(own.path).get(node) if own else None
-    one = len(asked.levels) == 1
+    before = dict(own.path).get(node) if own else None
+    single = len(question.levels) == 1
     offered = [
-        (str(value), in_words(texts["yes_level"], level=name) if one else name, _meaning(criterion, value, language))
-        for value in asked.levels
+        (str(value), in_words(texts["yes_level"], level=name) if single else name, _meaning(criterion, value, language))
+        for value in question.levels
         for name in [called(criterion, value, language)]
     ]
-    if asked.otherwise is None:
-        offered.append((NO, texts["no"] if one else texts["none"], Worded(texts["go_on"], language)))
+    if question.otherwise is None:
+        offered.append((NO, texts["no"] if single else texts["none"], Worded(texts["go_on"], language)))
     else:
-        name = called(criterion, asked.otherwise, language)
-        name = in_words(texts["no_level"], level=name) if one else name
-        offered.append((NO, name, _meaning(criterion, asked.otherwise, language)))
+        name = called(criterion, question.otherwise, language)
+        name = in_words(texts["no_level"], level=name) if single else name
+        offered.append((NO, name, _meaning(criterion, question.otherwise, language)))
     keyed = [(*answer, str(key) if key < 10 else "") for key, answer in enumerate(offered, 1)]
     keyed.append(
         (Answered.CANNOT_TELL.value, texts["cannot_tell"], Worded(texts["cannot_tell_meaning"], language), "c")
@@ -184,8 +188,8 @@ def _decision(
     return Question(
         criterion=criterion.name,
         name=criterion.name.replace("_", " "),
-        text=worded(asked.question, language),
-        choices=[Choice(*answer, chosen=answer[0] == chosen, earlier=answer[0] == earlier) for answer in keyed],
+        text=worded(question.question, language),
+        choices=[Choice(*answer, chosen=answer[0] == chosen, earlier=answer[0] == before) for answer in keyed],
         ordinal=False,
         missing=criterion.name in missing,
         node=node,
@@ -196,9 +200,9 @@ def _decision(
 def _question(assignment: Assignment, criterion: Criterion, language: str, missing: frozenset[str]) -> Question:
     texts = words(language)["item"]
     own = assignment.own.get(criterion.name)
-    earlier = None if own is None else str(own.given)
+    before = None if own is None else str(own.given)
     draft = _drafted(assignment, criterion)
-    chosen = str(draft["value"] if draft["answered"] == Answered.OK else draft["answered"]) if draft else earlier
+    chosen = str(draft["value"] if draft["answered"] == Answered.OK else draft["answered"]) if draft else before
     keys = _keys(criterion)
     offered = [
         (str(level.value), called(criterion, level.value, language), worded(level.text, language), key)
@@ -213,7 +217,7 @@ def _question(assignment: Assignment, criterion: Criterion, language: str, missi
         criterion=criterion.name,
         name=criterion.name.replace("_", " "),
         text=worded(criterion.text, language),
-        choices=[Choice(*answer, chosen=answer[0] == chosen, earlier=answer[0] == earlier) for answer in offered],
+        choices=[Choice(*answer, chosen=answer[0] == chosen, earlier=answer[0] == before) for answer in offered],
         ordinal=criterion.scale is Scale.ORDINAL,
         missing=criterion.name in missing,
     )
@@ -231,19 +235,19 @@ def _meaning(criterion: Criterion, value: Value, language: str) -> Worded:
     return next((worded(level.text, language) for level in criterion.levels if level.value == value), Worded("", ""))
 
 
-def _crumb(assignment: Assignment, criterion: Criterion, step: tuple[int, str], language: str, several: bool) -> Crumb:
+def _crumb(assignment: Assignment, criterion: Criterion, step: tuple[int, str], language: str, named: bool) -> Crumb:
     texts = words(language)["item"]
     node, answer = step
-    asked = criterion.nodes[node]
-    name = " / ".join(called(criterion, value, language) for value in asked.levels)
-    if several:
+    question = criterion.nodes[node]
+    name = " / ".join(called(criterion, value, language) for value in question.levels)
+    if named:
         name = f"{criterion.name.replace('_', ' ')}: {name}"
-    level = next((value for value in asked.levels if str(value) == answer), None)
+    level = next((value for value in question.levels if str(value) == answer), None)
     if answer == NO:
-        told = texts["no"]
+        answer_text = texts["no"]
     elif answer == Answered.CANNOT_TELL:
-        told = texts["cannot_tell"]
+        answer_text = texts["cannot_tell"]
     else:
-        told = texts["yes"] if len(asked.levels) == 1 else called(criterion, level, language)
+        answer_text = texts["yes"] if len(question.levels) == 1 else called(criterion, level, language)
     query = urlencode({"item": assignment.item.id, "criterion": criterion.name, "node": node})
-    return Crumb(name, told, f"/item?{query}")
+    return Crumb(name, answer_text, f"/item?{query}")

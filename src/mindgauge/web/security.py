@@ -122,10 +122,10 @@ class Guard:
 
 def split_authority(authority: str) -> tuple[str, int | None] | None:
     """Return the name (of an IPv6 address without brackets) and the port, if it has one; None where it is none."""
-    found = _AUTHORITY.fullmatch(authority.lower())
-    if found is None:
+    match = _AUTHORITY.fullmatch(authority.lower())
+    if match is None:
         return None
-    return found["name"] or found["address"], int(found["port"]) if found["port"] else None
+    return match["name"] or match["address"], int(match["port"]) if match["port"] else None
 
 
 def is_address(host: str) -> bool:

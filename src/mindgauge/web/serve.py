@@ -1,9 +1,12 @@
-"""Serving the page over HTTP until somebody stops it."""
+"""Serving the page over HTTP until somebody stops it; meanwhile the terminal shows a line per request and fault."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import logging
 import socket
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -12,12 +15,55 @@ import uvicorn
 from mindgauge.errors import UsageError
 from mindgauge.web.app import create_app
 from mindgauge.web.connections import AT_ONCE, Connection, most
-from mindgauge.web.terminal import lines
+from mindgauge.web.errors import described
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from mindgauge.annotation.project import Annotation
+
+
+_OURS = "mindgauge.web"
+_OTHERS = logging.WARNING
+"""From which level on other packages are heard."""
+_POOLS = "sqlalchemy.pool"
+"""It tells of each connection that a server has ended; of each request that fails for it, we do."""
+
+
+class _Line(logging.Formatter):
+    """One line for each record. Of other packages it says who complains, and of an error what kind it is and where.
+
+    What they would say can hold a statement with its parameters, which are people's words and ids.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(message)s", "%H:%M:%S")
+
+    def format(self, record: logging.LogRecord) -> str:
+        if not record.name.startswith(_OURS):
+            error = record.exc_info[1] if record.exc_info else None
+            message = f"{record.levelname.lower()} of {record.name}" + (f": {described(error)}" if error else "")
+            record = logging.LogRecord(record.name, record.levelno, "", 0, message, None, None)
+        return super().format(record)
+
+
+@contextlib.contextmanager
+def lines() -> Iterator[None]:
+    """Write what is logged to standard error, and nowhere else."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Line())
+    handler.addFilter(lambda record: not record.name.startswith(_POOLS))
+    root, own = logging.getLogger(), logging.getLogger(_OURS)
+    before = root.handlers[:], root.level, own.level
+    root.handlers[:] = [handler]
+    root.setLevel(_OTHERS)
+    own.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        root.handlers[:], level, own.level = before
+        root.setLevel(level)
+
 
 _TRUSTED = "127.0.0.1,::1"
 """Whose X-Forwarded-For and -Proto are believed where there is a proxy: it runs on this machine."""
@@ -39,28 +85,28 @@ def listen(host: str, port: int) -> socket.socket:
     except socket.gaierror as error:
         raise UsageError(f"--host {host}: there is no such address") from error
     except OSError as error:
-        why = {
+        reason = {
             errno.EADDRINUSE: f"port {port} is taken; stop what runs there, or choose another with --port",
             errno.EADDRNOTAVAIL: f"{host} is no address of this machine; leave --host out to serve it here alone",
             errno.EACCES: f"port {port} needs special rights; choose one above 1023 with --port",
         }.get(error.errno or 0, f"cannot listen there ({error.strerror})")
-        raise UsageError(why) from error
+        raise UsageError(reason) from error
 
 
-def serve(annotation: Annotation, taken: socket.socket, host: str, ready: Callable[[], None]) -> None:
+def serve(annotation: Annotation, listener: socket.socket, host: str, ready: Callable[[], None]) -> None:
     """Serve a project until Ctrl-C.
 
     Standard error gets one line per request: time, method, route, status, milliseconds; never a text, a name or an id.
 
     Args:
         annotation: the opened project.
-        taken: from `listen`.
+        listener: from `listen`.
         host: as it was given to `listen`.
         ready: called once requests are answered.
     """
     Connection.most = most()
     config = uvicorn.Config(
-        create_app(annotation, host, taken.getsockname()[1]),
+        create_app(annotation, host, listener.getsockname()[1]),
         http=Connection,
         backlog=AT_ONCE,
         log_config=None,
@@ -72,8 +118,8 @@ def serve(annotation: Annotation, taken: socket.socket, host: str, ready: Callab
         ws="none",
         timeout_graceful_shutdown=_WAIT,
     )
-    with taken, lines(), suppress(KeyboardInterrupt):  # which uvicorn raises when it has ended in good order
-        _Server(config, ready).run([taken])
+    with listener, lines(), suppress(KeyboardInterrupt):  # which uvicorn raises when it has ended in good order
+        _Server(config, ready).run([listener])
 
 
 class _Server(uvicorn.Server):

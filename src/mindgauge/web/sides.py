@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.annotation.answers import NO
-from mindgauge.annotation.labels import last
+from mindgauge.annotation.labels import NO, last
 from mindgauge.annotation.records import Answered, Phase
 from mindgauge.rubric.criterion import Scale
-from mindgauge.web.wording import Worded, called, said, worded
-from mindgauge.web.words import in_words, words
+from mindgauge.web.words import Worded, called, in_words, said, worded, words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -70,7 +68,7 @@ def sides(
     labels: Iterable[Label],
     people: Sequence[Person],
     handed_on: Collection[tuple[str, str]],
-    you: str,
+    reader: str,
     language: str,
 ) -> Sides:
     """Set what people said on one item side by side, in the order of `people`.
@@ -81,31 +79,31 @@ def sides(
         labels: of the item, oldest first.
         people: who label.
         handed_on: (person, item).
-        you: id of who looks at it.
+        reader: id of who looks at it.
         language: of the page.
     """
     texts = words(language)["discussion"]
-    kept = [label for label in labels if label.item == item.id]
-    now, alone = last(kept, *_DISCUSSED), last(kept, *_ALONE)
+    item_labels = [label for label in labels if label.item == item.id]
+    standing, alone = last(item_labels, *_DISCUSSED), last(item_labels, *_ALONE)
     criteria = []
     for criterion in rubric.criteria:
         keys = [(item.id, person.id, criterion.name) for person in people]
-        nothing = [texts["handed_on" if (person.id, item.id) in handed_on else "nothing"] for person in people]
+        absences = [texts["handed_on" if (person.id, item.id) in handed_on else "nothing"] for person in people]
         answered = [
             Said(
                 name=person.name,
-                you=person.id == you,
-                value=said(criterion, now[key], language) if key in now else none,
-                meaning=_meaning(criterion, now.get(key), language),
-                before=_before(criterion, now.get(key), alone.get(key), language),
-                path=_path(criterion, now.get(key), language),
+                you=person.id == reader,
+                value=said(criterion, standing[key], language) if key in standing else absence,
+                meaning=_meaning(criterion, standing.get(key), language),
+                before=_before(criterion, standing.get(key), alone.get(key), language),
+                path=_path(criterion, standing.get(key), language),
             )
-            for person, key, none in zip(people, keys, nothing, strict=True)
+            for person, key, absence in zip(people, keys, absences, strict=True)
         ]
-        given = {now[key].given if key in now else None for key in keys}
+        values = {standing[key].given if key in standing else None for key in keys}
         name = criterion.name.replace("_", " ")
-        criteria.append(Side(criterion.name, name, answered, len(given) > 1))
-    return Sides(criteria, _remarks(now, people, you))
+        criteria.append(Side(criterion.name, name, answered, len(values) > 1))
+    return Sides(criteria, _remarks(standing, people, reader))
 
 
 def own(labels: Mapping[str, Label], rubric: Rubric, language: str) -> str:
@@ -123,8 +121,8 @@ def _meaning(criterion: Criterion, label: Label | None, language: str) -> Worded
     return worded(level.text, language) if level else Worded("", "")
 
 
-def _before(criterion: Criterion, now: Label | None, alone: Label | None, language: str) -> str:
-    if now is None or alone is None or now.given == alone.given:
+def _before(criterion: Criterion, standing: Label | None, alone: Label | None, language: str) -> str:
+    if standing is None or alone is None or standing.given == alone.given:
         return ""
     return said(criterion, alone, language)
 
@@ -156,10 +154,10 @@ def _answer(criterion: Criterion, node: Node, answer: str, language: str) -> str
     return texts["yes"] if len(node.levels) == 1 else called(criterion, level, language)
 
 
-def _remarks(now: Mapping[tuple[str, str, str], Label], people: Sequence[Person], you: str) -> list[Remark]:
-    newest = {label.person: label for label in sorted(now.values(), key=lambda label: label.number)}
+def _remarks(standing: Mapping[tuple[str, str, str], Label], people: Sequence[Person], reader: str) -> list[Remark]:
+    newest = {label.person: label for label in sorted(standing.values(), key=lambda label: label.number)}
     return [
-        Remark(person.name, person.id == you, label.note, label.evidence)
+        Remark(person.name, person.id == reader, label.note, label.evidence)
         for person in people
         if (label := newest.get(person.id)) and (label.note or label.evidence)
     ]

@@ -75,56 +75,64 @@ def table(a: Annotation, person: Person) -> Table | None:
     own, deciders = assignment.assignments(a, person, batch.phase), a.adjudicators()
     if not own and person.role is Role.ANNOTATOR and batch.phase is Phase.ADJUDICATION:
         role = "waiting"
-        own = next((found for other in deciders if (found := assignment.assignments(a, other, batch.phase))), [])
+        own = next((tasks for other in deciders if (tasks := assignment.assignments(a, other, batch.phase))), [])
     if not own:
         return None
     numbers = {item.id: number for number, item in enumerate(a.items(batch.number), 1)}
-    items = sorted(((numbers[item.id], item, state) for item, state in own), key=lambda found: found[0])
+    items = sorted(((numbers[item.id], item, state) for item, state in own), key=lambda tasks: tasks[0])
     return Table(batch, role, items, deciders)
 
 
-def rows(a: Annotation, at: Table, person: Person, language: str) -> list[Row]:
+def rows(a: Annotation, meeting: Table, person: Person, language: str) -> list[Row]:
     """Return the list of a table's items, with who said what."""
-    handed_on, people = a.handed_on(at.batch.number), _labelling(a)
+    handed_on, people = a.handed_on(meeting.batch.number), _labelling(a)
     labels: dict[str, list[Label]] = {}
-    for label in a.labels(batch=at.batch.number):
+    for label in a.labels(batch=meeting.batch.number):
         labels.setdefault(label.item, []).append(label)
     comments = Counter(comment.item for comment in a.comments())
-    found = []
-    for number, item, state in at.items:
-        rubric = a.rubric_for(item, at.batch.rubric)
-        said = sides(item, rubric, labels.get(item.id, []), people, handed_on, person.id, language)
+    listed = []
+    for number, item, state in meeting.items:
+        rubric = a.rubric_for(item, meeting.batch.rubric)
+        compared = sides(item, rubric, labels.get(item.id, []), people, handed_on, person.id, language)
         text = " ".join((item.reply or item.messages[-1].content).split())
-        found.append(
+        listed.append(
             Row(
                 id=item.id,
                 number=number,
                 start=text if len(text) <= START else text[:START].rstrip() + "…",
                 covered=item.graphic,
                 done=state != "open",
-                sides=[side for side in said.criteria if side.differ],
+                sides=[side for side in compared.criteria if side.differ],
                 comments=comments[item.id],
             )
         )
-    return found
+    return listed
 
 
-def side_by_side(a: Annotation, at: Table, item: Item, person: Person, language: str) -> Sides:
+def side_by_side(a: Annotation, meeting: Table, item: Item, person: Person, language: str) -> Sides:
     """Set what everybody said of one item side by side."""
-    handed_on = a.handed_on(at.batch.number)
-    rubric = a.rubric_for(item, at.batch.rubric)
+    handed_on = a.handed_on(meeting.batch.number)
+    rubric = a.rubric_for(item, meeting.batch.rubric)
     return sides(item, rubric, a.labels(item=item.id), _labelling(a), handed_on, person.id, language)
 
 
-def spoken(said: Sequence[Comment], people: Sequence[Person], you: str) -> list[Spoken]:
+def spoken(comments: Sequence[Comment], people: Sequence[Person], reader: str) -> list[Spoken]:
     """Return comments as they are shown."""
     names = {person.id: person.name for person in people}
-    found = []
-    for it in said:
-        at = datetime.datetime.fromtimestamp(it.at, datetime.UTC).astimezone()
-        when = f"{at:%Y-%m-%d %H:%M}"
-        found.append(Spoken(names[it.person], it.person == you, it.text, at.isoformat(timespec="seconds"), when))
-    return found
+    lines = []
+    for comment in comments:
+        time = datetime.datetime.fromtimestamp(comment.at, datetime.UTC).astimezone()
+        shown_time = f"{time:%Y-%m-%d %H:%M}"
+        lines.append(
+            Spoken(
+                names[comment.person],
+                comment.person == reader,
+                comment.text,
+                time.isoformat(timespec="seconds"),
+                shown_time,
+            )
+        )
+    return lines
 
 
 def _labelling(a: Annotation) -> list[Person]:

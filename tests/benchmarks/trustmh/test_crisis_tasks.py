@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import mindgauge
 from mindgauge import benchmark as benchmarks
 from mindgauge.analysis.score import Scores
-from mindgauge.benchmarks.trustmh.escalation.inputs import REQUIRED
+from mindgauge.benchmarks.trustmh.escalation.escalation import REQUIRED
 from mindgauge.benchmarks.trustmh.severity.posts import BUDGET, message
 from mindgauge.errors import MissingDataError
 from tests.stub import Stub, says, words

@@ -27,42 +27,44 @@ def number(cell: object) -> float | None:
         return None
 
 
-def moment(at: object, where: str) -> float | None:
+def moment(cell: object, place: str) -> float | None:
     """Read a point in time.
 
     Raises:
         DataError: it is none.
     """
-    if at is None or at == "":
+    if cell is None or cell == "":
         return None
     try:
-        if isinstance(at, datetime):
-            found = at
-        elif isinstance(at, int | float) or str(at).replace(".", "", 1).isdigit():
-            since = float(str(at))
-            found = datetime.fromtimestamp(since / 1000 if since > _MILLISECONDS else since, UTC)
+        if isinstance(cell, datetime):
+            time = cell
+        elif isinstance(cell, int | float) or str(cell).replace(".", "", 1).isdigit():
+            since = float(str(cell))
+            time = datetime.fromtimestamp(since / 1000 if since > _MILLISECONDS else since, UTC)
         else:
-            found = datetime.fromisoformat(str(at).strip())
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+            time = datetime.fromisoformat(str(cell).strip())
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError, OSError) as error:
-        raise DataError(f"{where}: {short(str(at))} is no point in time; write it like 2026-01-31T09:30:00Z") from error
+        raise DataError(
+            f"{place}: {short(str(cell))} is no point in time; write it like 2026-01-31T09:30:00Z"
+        ) from error
 
 
-def written(at: float) -> str:
+def written(seconds: float) -> str:
     """Write a point in time as ISO 8601 has it, to the microsecond."""
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def length(seconds: object, where: str) -> float:
+def length(seconds: object, place: str) -> float:
     """Read how long something took, in seconds.
 
     Raises:
         DataError: it is no such number.
     """
-    found = number(seconds) if plain(seconds) else 0.0
-    if found is None or not 0 <= found < float("inf"):
-        raise DataError(f"{where}: {short(plain(seconds))} is no number of seconds")
-    return found
+    value = number(seconds) if plain(seconds) else 0.0
+    if value is None or not 0 <= value < float("inf"):
+        raise DataError(f"{place}: {short(plain(seconds))} is no number of seconds")
+    return value
 
 
 def short(name: str) -> str:

@@ -63,33 +63,33 @@ def content(a: Annotation, numbers: Collection[int]) -> Content:
     """
     batches = [batch for batch in a.batches() if batch.number in numbers or not batch.number]
     parts = [read(a, batch) for batch in batches]
-    everything = [item for part in parts for item in part.items]
+    items = [item for part in parts for item in part.items]
     history = sorted((label for part in parts for label in part.labels), key=lambda label: label.number)
     rubrics = {batch.number: batch.rubric for batch in batches}
     people = {person.id: person for person in a.people()}
     handed_on = _handed_on(a)
-    given: dict[tuple[str, str], list[Label]] = {}
+    by_task: dict[tuple[str, str], list[Label]] = {}
     for label in last(history, Phase.LABELLING).values():
-        given.setdefault((label.item, label.person), []).append(label)
+        by_task.setdefault((label.item, label.person), []).append(label)
     labelled = []
-    for item in (item for item in everything if item.batch):
+    for item in (item for item in items if item.batch):
         criteria = tuple(c.name for c in a.rubric_for(item, rubrics[item.batch]).criteria)
         for person in people.values():
-            labels = given.get((item.id, person.id), [])
+            labels = by_task.get((item.id, person.id), [])
             if labels or (item.id, person.id) in handed_on:
                 ordered = sorted(labels, key=lambda label: criteria.index(label.criterion))
                 labelled.append(Labelled(item, person, tuple(ordered), criteria))
     binding = {label.number for phases in ((Phase.TRAINING,), ()) for label in last(history, *phases).values()}
     closed = {batch.number for batch in batches if batch.phase is Phase.CLOSED}
     gold = [
-        one
+        value
         for part in parts
-        for one in part.gold
-        if part.batch.number in closed or (part.batch.number and one.people)  # of what is open, what people have said
+        for value in part.gold
+        if part.batch.number in closed or (part.batch.number and value.people)  # of what is open, what people have said
     ]
     models = _models(a.folder)
-    systems = {item.id: models[item.subject] for item in everything if item.batch in closed and item.subject in models}
-    return Content(a.project.name, a.rubric(), everything, people, labelled, history, binding, gold, systems)
+    systems = {item.id: models[item.subject] for item in items if item.batch in closed and item.subject in models}
+    return Content(a.project.name, a.rubric(), items, people, labelled, history, binding, gold, systems)
 
 
 def _handed_on(a: Annotation) -> set[tuple[str, str]]:

@@ -56,11 +56,11 @@ def is_record(row: dict[str, Any]) -> bool:
 
 def is_header(columns: Iterable[str]) -> bool:
     """Say whether these are the columns of a table of Potato's."""
-    found = set(columns)
-    return "instance_id" in found and bool({"user", "user_id"} & found)
+    names = set(columns)
+    return "instance_id" in names and bool({"user", "user_id"} & names)
 
 
-def state(content: dict[str, Any], known: Known, where: str, user: str) -> list[Entry]:
+def state(content: dict[str, Any], project: Known, place: str, user: str) -> list[Entry]:
     """Read `user_state.json`; `user` is taken where it does not say whose it is.
 
     Raises:
@@ -70,74 +70,74 @@ def state(content: dict[str, Any], known: Known, where: str, user: str) -> list[
     labels, spans = labels if isinstance(labels, dict) else {}, spans if isinstance(spans, dict) else {}
     return [
         entry
-        for instance, found in labels.items()
+        for instance, answers in labels.items()
         for entry in _entries(
             _Record(
-                f"{where}: {instance}",
+                f"{place}: {instance}",
                 content.get("user_id") or user,
                 instance,
-                _labels(found),
+                _labels(answers),
                 _spans(spans.get(instance)),
             ),
-            known,
+            project,
         )
     ]
 
 
-def records(rows: Iterable[tuple[int, dict[str, Any]]], known: Known, where: str, user: str) -> list[Entry]:
+def records(rows: Iterable[tuple[int, dict[str, Any]]], project: Known, place: str, user: str) -> list[Entry]:
     """Read rows of JSONL; `user` is taken where they do not say whose they are.
 
     Raises:
         DataError: they name what the project does not know.
     """
-    found: list[Entry] = []
+    entries: list[Entry] = []
     for line, row in rows:
         labels = next((row[name] for name in _LABELS if name in row), None)
         spans = next((row[name] for name in _SPANS if name in row), None)
-        whose = row.get("user_id") or row.get("user") or user
+        user_id = row.get("user_id") or row.get("user") or user
         instance = row.get("instance_id", row.get("id"))
-        found += _entries(_Record(f"{where}:{line}", whose, instance, _labels(labels), _spans(spans)), known)
-    return found
+        entries += _entries(_Record(f"{place}:{line}", user_id, instance, _labels(labels), _spans(spans)), project)
+    return entries
 
 
-def table(rows: Iterable[tuple[int, dict[str, Any]]], known: Known, where: str) -> list[Entry]:
+def table(rows: Iterable[tuple[int, dict[str, Any]]], project: Known, place: str) -> list[Entry]:
     """Read rows of CSV or TSV.
 
     Raises:
         DataError: they name what the project does not know.
     """
-    found: list[Entry] = []
+    entries: list[Entry] = []
     for line, row in rows:
         labels: dict[str, dict[str, Any]] = {}
         spans: list[dict[str, Any]] = []
         for column, cell in row.items():
             if column in _ABOUT:
                 continue
-            name, _, label = column.partition(_APART) if _APART in column else _split(column, known)
+            name, _, label = column.partition(_APART) if _APART in column else _split(column, project)
             if name == "span_annotation" or label == "_spans":
                 spans += _spans(_parsed(cell))
             elif not label.startswith("_"):
                 labels.setdefault(name, {})[label] = cell
-        whose = row.get("user_id") or row.get("user")
-        found += _entries(_Record(f"{where}:{line}", whose, row.get("instance_id"), labels, spans), known)
-    return found
+        user_id = row.get("user_id") or row.get("user")
+        entries += _entries(_Record(f"{place}:{line}", user_id, row.get("instance_id"), labels, spans), project)
+    return entries
 
 
-def _split(column: str, known: Known) -> tuple[str, str, str]:
+def _split(column: str, project: Known) -> tuple[str, str, str]:
     """Split a column into scheme and label at the first point after which the first is a criterion, or at the first."""
     points = [place for place, letter in enumerate(column) if letter == "."]
-    if not points or _criterion(column, known) is not None:
+    if not points or _criterion(column, project) is not None:
         return column, "", ""
-    point = next((p for p in points if _criterion(column[:p], known) is not None), points[0])
+    point = next((p for p in points if _criterion(column[:p], project) is not None), points[0])
     return column[:point], ".", column[point + 1 :]
 
 
-def _entries(record: _Record, known: Known) -> Iterator[Entry]:
-    item = known.item(record.instance, record.where)
+def _entries(record: _Record, project: Known) -> Iterator[Entry]:
+    item = project.item(record.instance, record.where)
     answers: dict[str, object] = {}
     notes: list[str] = []
     for name, labels in record.labels.items():
-        criterion = _criterion(name, known)
+        criterion = _criterion(name, project)
         typed = [plain(labels[label]) for label in labels if label in _TEXTS]
         chosen = {label: value for label, value in labels.items() if label not in _TEXTS}
         if criterion is None and (name == NOTE or not any(_chosen(value) for value in chosen.values())):
@@ -147,29 +147,29 @@ def _entries(record: _Record, known: Known) -> Iterator[Entry]:
             chosen = {"": typed[0]}
         elif criterion is not None:
             notes += [text for text in typed if text]
-        answer = _answer(chosen, record.where, name, known, criterion, item)
+        answer = _answer(chosen, record.where, name, project, criterion, item)
         if answer is not None:
             answers[criterion or name] = answer
     for name, value in answers.items():
-        yield known.entry(
+        yield project.entry(
             record.where, rater=record.user, subject=item.id, criterion=name, value=value, note="\n".join(notes),
             evidence=[mark for span in record.spans if (mark := _mark(span, item)) is not None],
         )  # fmt: skip
 
 
-def _criterion(name: str, known: Known) -> str | None:
-    ours = {scheme(criterion): criterion for criterion in known.criteria}
-    return ours.get(name) or (name if known.is_criterion(name) else None)
+def _criterion(name: str, project: Known) -> str | None:
+    schemes = {scheme(criterion): criterion for criterion in project.criteria}
+    return schemes.get(name) or (name if project.is_criterion(name) else None)
 
 
-def _answer(labels: dict[str, Any], where: str, name: str, known: Known, criterion: str | None, item: Item) -> object:
+def _answer(labels: dict[str, Any], place: str, name: str, project: Known, criterion: str | None, item: Item) -> object:
     """Return the label that was chosen, or the value that was set; None where there is neither."""
     chosen = {label: value for label, value in labels.items() if _chosen(value)}
     if len(chosen) > 1:
-        raise DataError(f"{where}: several labels for {name} ({', '.join(chosen)}); a criterion has one answer")
+        raise DataError(f"{place}: several labels for {name} ({', '.join(chosen)}); a criterion has one answer")
     for label, value in chosen.items():
         for candidate in (label, label.removeprefix(_LIKERT)):
-            if known.reads(criterion or name, item, candidate):
+            if project.reads(criterion or name, item, candidate):
                 return candidate
         return value if isinstance(value, int | float | str) and not isinstance(value, bool) else label
     return None
@@ -179,15 +179,15 @@ def _chosen(value: object) -> bool:
     return plain(value).strip().casefold() not in _NOT_CHOSEN and value is not None
 
 
-def _labels(found: object) -> dict[str, dict[str, Any]]:
+def _labels(content: object) -> dict[str, dict[str, Any]]:
     """Bring labels into one shape: scheme → label → value."""
     labels: dict[str, dict[str, Any]] = {}
-    if isinstance(found, list):
-        for pair in found:
+    if isinstance(content, list):
+        for pair in content:
             if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], dict):
                 labels.setdefault(plain(pair[0].get("schema")), {})[plain(pair[0].get("name"))] = pair[1]
-    elif isinstance(found, dict):
-        for name, value in found.items():
+    elif isinstance(content, dict):
+        for name, value in content.items():
             if isinstance(value, dict):
                 inner = value.get("labels")
                 labels[name] = inner if isinstance(inner, dict) else value
@@ -198,12 +198,12 @@ def _labels(found: object) -> dict[str, dict[str, Any]]:
     return labels
 
 
-def _spans(found: object) -> list[dict[str, Any]]:
+def _spans(content: object) -> list[dict[str, Any]]:
     """Bring marked words into one shape: a list of objects with start, end and perhaps their text."""
-    if isinstance(found, dict):
-        groups = (list(value.values()) if isinstance(value, dict) else value for value in found.values())
+    if isinstance(content, dict):
+        groups = (list(value.values()) if isinstance(value, dict) else value for value in content.values())
         return [span for group in groups if isinstance(group, list) for span in _spans(group)]
-    pairs = found if isinstance(found, list) else []
+    pairs = content if isinstance(content, list) else []
     spans = (pair[0] if isinstance(pair, list) and pair else pair for pair in pairs)
     return [span for span in spans if isinstance(span, dict)]
 
@@ -211,9 +211,9 @@ def _spans(found: object) -> list[dict[str, Any]]:
 def _mark(span: dict[str, Any], item: Item) -> Evidence | None:
     start, end = span.get("start"), span.get("end")
     text = next((span[key] for key in ("text", "span") if isinstance(span.get(key), str)), None)
-    here = passages.marked(item, start, end) if isinstance(start, int) and isinstance(end, int) else None
-    if here is not None and text in (None, here.quote):
-        return here
+    marked = passages.marked(item, start, end) if isinstance(start, int) and isinstance(end, int) else None
+    if marked is not None and text in (None, marked.quote):
+        return marked
     return Evidence(text) if text else None
 
 

@@ -2,6 +2,7 @@
 
 Only the labelling phase takes labels, of the batch that is open and of those that are not yet: later, everybody has seen
 more than the dialogue. What is there already and says the same is left alone. Nothing is overwritten.
+What a file says is first held against itself.
 """
 
 from __future__ import annotations
@@ -14,17 +15,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import func, insert, select, update
 
 from mindgauge.annotation import pace, rounds, schema, tasks
-from mindgauge.annotation.answers import columns, located
-from mindgauge.annotation.exchange.compared import agreed, new_ones
 from mindgauge.annotation.exchange.known import HANDED_ON
-from mindgauge.annotation.labels import labels_of, last
+from mindgauge.annotation.labels import columns, labels_of, last, located
 from mindgauge.annotation.records import Answer, Answered, Phase
-from mindgauge.annotation.rows import log
+from mindgauge.annotation.schema import log
 from mindgauge.errors import DataError
 from mindgauge.records import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from sqlalchemy import Connection, Row
 
@@ -71,19 +70,19 @@ def take_in(a: Annotation, entries: Sequence[Entry], source: str, *, supersede: 
     def add(c: Connection) -> Taken:
         count: Counter[str] = Counter()
         batches = {row.number: row for row in c.execute(_locked())}
-        there: dict[tuple[str, str], dict[str, Label]] = {}
+        standing_labels: dict[tuple[str, str], dict[str, Label]] = {}
         for (subject, person, criterion), label in last(labels_of(c), Phase.LABELLING).items():
-            there.setdefault((person, subject), {})[criterion] = label
+            standing_labels.setdefault((person, subject), {})[criterion] = label
         before = {(row.person, row.item): row for row in c.execute(_tasks())}
         changed = set()
-        for key, found in by_task.items():
+        for key, group in by_task.items():
             task = before.get(key)
-            standing = there.get(key, {})
+            standing = standing_labels.get(key, {})
             state = "" if task is None else task.state
-            new = new_ones(agreed(found), standing, state, supersede=supersede, count=count)
+            new = new_ones(agreed(group), standing, state, supersede=supersede, count=count)
             if not new:
                 continue
-            item = found[0].item
+            item = group[0].item
             _refuse_late(batches[item.batch], task, new[0])
             assert task is not None
             _add(a, c, task, new, list(standing), source, count)
@@ -96,10 +95,10 @@ def take_in(a: Annotation, entries: Sequence[Entry], source: str, *, supersede: 
             closed,
         )  # fmt: skip
 
-    taken = a.database.write(add)
-    if taken.closed:
+    result = a.database.write(add)
+    if result.closed:
         rounds.closed(a)
-    return taken
+    return result
 
 
 def _locked() -> Any:
@@ -145,8 +144,8 @@ def _add(
         "rubric": number,
         "source": source,
     }
-    now = time.time()
-    at = max((entry.at or now for entry in entries), default=now)
+    imported = time.time()
+    finished = max((entry.at or imported for entry in entries), default=imported)
     seconds = max(pace.sane(entry.seconds) for entry in entries)
     if first.answer is None:
         taken_back = [
@@ -155,7 +154,7 @@ def _add(
                 **columns(Answer(name, Answered.WITHDRAWN)),
                 "note": "",
                 "evidence": "[]",
-                "at": now,
+                "at": imported,
                 "seconds": 0.0,
             }
             for name in standing
@@ -163,11 +162,11 @@ def _add(
         if taken_back:
             c.execute(insert(schema.labels), taken_back)
         count["handed_on"] += 1
-        tasks.finish(c, task, HANDED_ON, at, 0.0)
+        tasks.finish(c, task, HANDED_ON, finished, 0.0)
         return
     rows = [
         {
-            **shared, **columns(entry.answer), "note": entry.note, "at": entry.at or now,
+            **shared, **columns(entry.answer), "note": entry.note, "at": entry.at or imported,
             "evidence": encode(located(entry.item, entry.evidence)).decode(), "seconds": pace.sane(entry.seconds),
         }
         for entry in entries
@@ -175,9 +174,9 @@ def _add(
     ]  # fmt: skip
     c.execute(insert(schema.labels), rows)
     count["labels"] += len(rows)
-    asked = {criterion.name for criterion in a.rubric_for(first.item, number).criteria}
-    if asked <= {*standing, *(row["criterion"] for row in rows)}:
-        tasks.finish(c, task, "done", at, seconds)
+    needed = {criterion.name for criterion in a.rubric_for(first.item, number).criteria}
+    if needed <= {*standing, *(row["criterion"] for row in rows)}:
+        tasks.finish(c, task, "done", finished, seconds)
     else:
         count["open"] += 1
 
@@ -190,3 +189,88 @@ def _rubric_number(c: Connection, batch: int) -> int:
         update(schema.batches).where(b.number == batch, b.rubric.is_(None)).values(rubric=newest, opened=time.time())
     )
     return int(c.execute(select(b.rubric).where(b.number == batch)).scalar_one())
+
+
+def agreed(entries: Iterable[Entry]) -> dict[str, Entry]:
+    """Return a person's entries on an item by criterion; under the empty name, that it was handed on.
+
+    Raises:
+        DataError: two contradict each other.
+    """
+    by_criterion: dict[str, Entry] = {}
+    for entry in entries:
+        name = "" if entry.answer is None else entry.answer.criterion
+        first = by_criterion.setdefault(name, entry)
+        if entry.answer is not None and first.answer is not None and _said(first.answer) != _said(entry.answer):
+            raise DataError(
+                f"{entry.where}: {entry.person.name} says {_said(entry.answer)} on {name}, and {_said(first.answer)} in "
+                f"{first.where}; keep one of them"
+            )
+    if "" in by_criterion and len(by_criterion) > 1:
+        raise DataError(
+            f"{by_criterion[''].where}: {by_criterion[''].person.name} hands this item on, and labels it, too; keep one of them"
+        )
+    return by_criterion
+
+
+def new_ones(
+    entries: dict[str, Entry],
+    standing: dict[str, Label],
+    state: str,
+    *,
+    supersede: bool,
+    count: Counter[str],
+) -> list[Entry]:
+    """Return one person's entries on an item that are not there yet.
+
+    Args:
+        entries: by criterion, as `agreed` has them.
+        standing: the person's labels on the item, by criterion.
+        state: of their task.
+        supersede: whether an entry may say something else.
+        count: of what is the `same` and of what is `superseded`; added to.
+
+    Raises:
+        DataError: one contradicts what is there, and nobody said that it may.
+    """
+    new = []
+    for name, entry in entries.items():
+        if entry.answer is None:
+            before = "labelled" if standing else None
+            same = state == HANDED_ON
+        else:
+            label = standing.get(name)
+            before = _difference(entry, label) if label else "handed on" if state == HANDED_ON else None
+            same = label is not None and not before
+        if same:
+            count["same"] += 1
+            continue
+        if before and not supersede:
+            raise DataError(
+                f"{entry.where}: {entry.person.name} {_wants(entry)} the item {entry.item.id}, but there it stands "
+                f"otherwise ({before}); --supersede adds it all the same, and keeps both"
+            )
+        count["superseded"] += bool(before)
+        new.append(entry)
+    return new
+
+
+def _wants(entry: Entry) -> str:
+    return "hands on" if entry.answer is None else f"says {_said(entry.answer)} on {entry.answer.criterion} of"
+
+
+def _said(answer: Answer | Label) -> object:
+    return answer.value if answer.answered is Answered.OK else answer.answered.value
+
+
+def _difference(entry: Entry, label: Label) -> str:
+    """Say what of a label an entry has otherwise; what the file does not carry differs from nothing."""
+    assert entry.answer is not None
+    if _said(entry.answer) != _said(label):
+        return f"{_said(label)}"
+    if entry.answer.path and entry.answer.path != label.path:
+        return "another path"
+    if entry.note and entry.note != label.note and label.note not in entry.note.split("\n"):
+        return "another note"
+    quotes = {mark.quote for mark in entry.evidence}
+    return "other words marked" if not quotes <= {mark.quote for mark in label.evidence} else ""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.annotation.answers import LONGEST_NOTE, InvalidAnswerError, check
 from mindgauge.annotation.exchange.cells import length, moment, number, plain, short
+from mindgauge.annotation.labels import LONGEST_NOTE, InvalidAnswerError, check
 from mindgauge.annotation.records import Answer, Answered, Item, Person, Role
 from mindgauge.errors import DataError, UsageError
 from mindgauge.records import Evidence

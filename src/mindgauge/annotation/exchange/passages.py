@@ -27,10 +27,10 @@ def whole(item: Item) -> str:
 def place(item: Item, mark: Evidence) -> tuple[int, int] | None:
     """Return where marked words begin and end in the whole text; None where they do not stand in it letter for letter."""
     begin = len(whole(item)) - len(item.reply)
-    if mark.source != DIALOGUE and item.reply and (found := item.reply.find(mark.quote)) >= 0:
-        return begin + found, begin + found + len(mark.quote)
-    found = -1 if mark.source == REPLY else dialogue(item).find(mark.quote)
-    return None if found < 0 else (found, found + len(mark.quote))
+    if mark.source != DIALOGUE and item.reply and (start := item.reply.find(mark.quote)) >= 0:
+        return begin + start, begin + start + len(mark.quote)
+    start = -1 if mark.source == REPLY else dialogue(item).find(mark.quote)
+    return None if start < 0 else (start, start + len(mark.quote))
 
 
 def marked(item: Item, start: int, end: int) -> Evidence | None:

@@ -41,26 +41,26 @@ def control(criterion: str) -> str:
 def configuration(content: Content) -> str:
     """Write the labelling configuration that fits the tasks."""
     view = Element("View")
-    shown = [DIALOGUE, REPLY] if any(item.reply for item in content.items) else [DIALOGUE]
-    for name in shown:
+    texts = [DIALOGUE, REPLY] if any(item.reply for item in content.items) else [DIALOGUE]
+    for name in texts:
         SubElement(view, "Header", value=name.capitalize())
         SubElement(view, "Text", name=name, value=f"${name}")
         labels = SubElement(view, "Labels", name=_CONTROL[name], toName=name)
         SubElement(labels, "Label", value=_SHOWN)
-    about = shown[-1]
+    about = texts[-1]
     for criterion in content.rubric.criteria:
         SubElement(view, "Header", value=in_language(criterion.text, "en") or criterion.name)
-        asked = SubElement(view, "Choices", name=control(criterion.name), toName=about, choice="single-radio")
+        choices = SubElement(view, "Choices", name=control(criterion.name), toName=about, choice="single-radio")
         for level in criterion.levels:
-            SubElement(asked, "Choice", value=str(level.value), hint=in_language(level.text, "en"))
+            SubElement(choices, "Choice", value=str(level.value), hint=in_language(level.text, "en"))
         words = (Answered.NOT_APPLICABLE,) if criterion.not_applicable else ()
         for word in (*words, Answered.CANNOT_TELL):
-            SubElement(asked, "Choice", value=word.value)
+            SubElement(choices, "Choice", value=word.value)
     SubElement(view, "Header", value="Note")
     SubElement(view, "TextArea", name=NOTE, toName=about, maxSubmissions="1", editable="true")
     SubElement(view, "Header", value="Whose labels these are")
     people = SubElement(view, "Choices", name=RATER, toName=about, choice="single-radio")
-    for name in sorted({one.person.name for one in content.labelled}):
+    for name in sorted({entry.person.name for entry in content.labelled}):
         SubElement(people, "Choice", value=name)
     indent(view)
     return tostring(view, encoding="unicode") + "\n"
@@ -69,37 +69,37 @@ def configuration(content: Content) -> str:
 def tasks(content: Content) -> list[dict[str, Any]]:
     """Return every item as a task, with an annotation for each person who labelled it or handed it on."""
     by_item: dict[str, list[Labelled]] = {}
-    for one in content.labelled:
-        by_item.setdefault(one.item.id, []).append(one)
+    for entry in content.labelled:
+        by_item.setdefault(entry.item.id, []).append(entry)
     return [
         {
             "data": {SUBJECT: item.id, DIALOGUE: passages.dialogue(item), REPLY: item.reply},
-            "annotations": [_annotation(one) for one in by_item.get(item.id, [])],
+            "annotations": [_annotation(entry) for entry in by_item.get(item.id, [])],
         }
         for item in content.items
     ]
 
 
-def _annotation(one: Labelled) -> dict[str, Any]:
-    about = REPLY if one.item.reply else DIALOGUE
-    results = [(RATER, about, "choices", {"choices": [one.person.name]})]
-    results += [(control(label.criterion), about, "choices", {"choices": [_choice(label)]}) for label in one.labels]
-    notes = list(dict.fromkeys(label.note for label in one.labels if label.note))
+def _annotation(entry: Labelled) -> dict[str, Any]:
+    about = REPLY if entry.item.reply else DIALOGUE
+    results = [(RATER, about, "choices", {"choices": [entry.person.name]})]
+    results += [(control(label.criterion), about, "choices", {"choices": [_choice(label)]}) for label in entry.labels]
+    notes = list(dict.fromkeys(label.note for label in entry.labels if label.note))
     if notes:
         results.append((NOTE, about, "textarea", {"text": ["\n".join(notes)]}))
-    marks = dict.fromkeys((mark.quote, mark.source) for label in one.labels for mark in label.evidence)
+    marks = dict.fromkeys((mark.quote, mark.source) for label in entry.labels for mark in label.evidence)
     for quote, source in marks:
-        span = _span(one.item, Evidence(quote, source=source))
+        span = _span(entry.item, Evidence(quote, source=source))
         if span is not None:
             results.append(span)
     result = [
-        {"id": digest(one.item.id, one.person.name, number)[:10], "from_name": name, "to_name": to, "type": kind, "value": value}
-        for number, (name, to, kind, value) in enumerate(results)
+        {"id": digest(entry.item.id, entry.person.name, number)[:10], "from_name": name, "to_name": target, "type": kind, "value": value}
+        for number, (name, target, kind, value) in enumerate(results)
     ]  # fmt: skip
-    annotation: dict[str, Any] = {"result": result, "was_cancelled": not one.labels, "ground_truth": False}
-    if one.labels:
-        annotation["created_at"] = written(max(label.at for label in one.labels))
-        annotation["lead_time"] = max(label.seconds for label in one.labels)
+    annotation: dict[str, Any] = {"result": result, "was_cancelled": not entry.labels, "ground_truth": False}
+    if entry.labels:
+        annotation["created_at"] = written(max(label.at for label in entry.labels))
+        annotation["lead_time"] = max(label.seconds for label in entry.labels)
     return annotation
 
 

@@ -32,7 +32,7 @@ def scheme(criterion: str) -> str:
 
 def records(content: Content) -> list[dict[str, Any]]:
     """Return what each person said of each item, as records of `annotations.jsonl`."""
-    return [_record(one) for one in content.labelled if one.labels]
+    return [_record(entry) for entry in content.labelled if entry.labels]
 
 
 def items(content: Content) -> list[dict[str, Any]]:
@@ -42,7 +42,7 @@ def items(content: Content) -> list[dict[str, Any]]:
 
 def configuration(content: Content) -> str:
     """Write the configuration. It is JSON, which is YAML, too."""
-    people = list(dict.fromkeys(one.person.name for one in content.labelled))
+    people = list(dict.fromkeys(entry.person.name for entry in content.labelled))
     config = {
         "annotation_task_name": content.name,
         "task_dir": ".",
@@ -78,24 +78,24 @@ def _scheme(criterion: Criterion) -> dict[str, Any]:
     }
 
 
-def _record(one: Labelled) -> dict[str, Any]:
+def _record(entry: Labelled) -> dict[str, Any]:
     labels: dict[str, Any] = {}
-    for label in one.labels:
+    for label in entry.labels:
         name = str(label.value) if label.answered is Answered.OK else label.answered.value
         labels[scheme(label.criterion)] = {name: name}
-    notes = list(dict.fromkeys(label.note for label in one.labels if label.note))
+    notes = list(dict.fromkeys(label.note for label in entry.labels if label.note))
     if notes:
         labels[NOTE] = {NOTE_BOX: "\n".join(notes)}
-    marks = dict.fromkeys(mark for label in one.labels for mark in label.evidence)
-    places = dict.fromkeys(place for mark in marks if (place := passages.place(one.item, mark)) is not None)
-    text = passages.whole(one.item)
+    marks = dict.fromkeys(mark for label in entry.labels for mark in label.evidence)
+    places = dict.fromkeys(place for mark in marks if (place := passages.place(entry.item, mark)) is not None)
+    text = passages.whole(entry.item)
     spans = [
         {"schema": EVIDENCE, "name": EVIDENCE, "title": EVIDENCE, "start": start, "end": end, "text": text[start:end]}
         for start, end in places
     ]
     return {
-        "instance_id": one.item.id,
-        "user_id": one.person.name,
+        "instance_id": entry.item.id,
+        "user_id": entry.person.name,
         "labels": labels,
         "spans": {EVIDENCE: spans} if spans else {},
         "links": {},

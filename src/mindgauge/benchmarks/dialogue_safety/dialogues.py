@@ -34,15 +34,15 @@ def turns(context: str) -> tuple[Message, ...]:
 def reply(response: str) -> str:
     """Return a response without the tags before it; whatever they say, it is the supporter's."""
     words = response.strip()
-    while found := _TAG.match(words):
-        words = words[found.end() :].lstrip()
+    while tag := _TAG.match(words):
+        words = words[tag.end() :].lstrip()
     return clean(words)
 
 
 def first_tag(text: str) -> Role | None:
     """Return whose tag a text begins with, if any."""
-    found = _TAG.match(text.lstrip())
-    return _ROLES[found[1].lower()] if found else None
+    tag = _TAG.match(text.lstrip())
+    return _ROLES[tag[1].lower()] if tag else None
 
 
 def groups(dialogues: Sequence[Sequence[Message]]) -> list[int]:
@@ -58,11 +58,11 @@ def groups(dialogues: Sequence[Sequence[Message]]) -> list[int]:
             parent[position] = position = parent[parent[position]]
         return position
 
-    seen: dict[Hashable, int] = {}
+    firsts: dict[Hashable, int] = {}
     for position, dialogue in enumerate(dialogues):
         for sign in _signs(dialogue[:-1]):
-            one, other = sorted((root(seen.setdefault(sign, position)), root(position)))
-            parent[other] = one
+            lower, other = sorted((root(firsts.setdefault(sign, position)), root(position)))
+            parent[other] = lower
     return [root(position) for position in range(len(dialogues))]
 
 

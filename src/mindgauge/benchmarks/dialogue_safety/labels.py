@@ -50,14 +50,14 @@ def nearest(value: object) -> str:
 
 def as_published(answer: str) -> str | None:
     """Read an answer as the authors do: what stands before the first full stop has to be a label, to the letter."""
-    found = answer.split(".", 1)[0]
-    return found if found in LABELS else None
+    label = answer.split(".", 1)[0]
+    return label if label in LABELS else None
 
 
 def normalising(answer: str) -> str | None:
     """Read an answer leniently: a label in any spelling, or the only one that occurs in the text; otherwise None."""
-    whole = _LIST_NUMBER.sub("", _fold(answer)).strip(_DECORATION)
-    if whole in _NAMES:
-        return _NAMES[whole]
-    found = {_NAMES[match[0]] for match in _ANYWHERE.finditer(_fold(answer))}
-    return found.pop() if len(found) == 1 else None
+    folded = _LIST_NUMBER.sub("", _fold(answer)).strip(_DECORATION)
+    if folded in _NAMES:
+        return _NAMES[folded]
+    labels = {_NAMES[match[0]] for match in _ANYWHERE.finditer(_fold(answer))}
+    return labels.pop() if len(labels) == 1 else None

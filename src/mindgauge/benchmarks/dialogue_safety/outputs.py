@@ -63,7 +63,7 @@ def read(files: Files, items: Sequence[Item], notes: list[str]) -> list[Outputs]
     decoded = [(run, list(_decode(run, notes))) for run in files.runs]
     raters = _raters(decoded, notes)
     runs = [
-        Outputs(raters[run.system], run, found, _place(run, found, items, by_text, notes)) for run, found in decoded
+        Outputs(raters[run.system], run, placed, _place(run, placed, items, by_text, notes)) for run, placed in decoded
     ]
     present = {run.system for run in files.runs}
     notes += [f"{system}: missing ({name})" for system, name in released.SYSTEMS.items() if system not in present]
@@ -74,34 +74,34 @@ def _decode(run: Run, notes: list[str]) -> Iterator[Output]:
     faults: dict[str, list[int]] = defaultdict(list)
     for number, member in run.items.items():
         try:
-            found = contents.decode(member, run.kind)
+            content = contents.decode(member, run.kind)
         except DataError as error:
             faults[str(error)].append(number)
             continue
-        if isinstance(found, Completion):
-            yield Output(member, number, found.answer, found.item, _facts(found))
+        if isinstance(content, Completion):
+            yield Output(member, number, content.answer, content.item, _facts(content))
         else:
-            yield Output(member, number, found.predict_label, found, {})
+            yield Output(member, number, content.predict_label, content, {})
     _note(run, faults, notes)
 
 
-def _facts(found: Completion) -> dict[str, Any]:
+def _facts(completion: Completion) -> dict[str, Any]:
     return {
-        "model": found.model,
-        "id": found.id,
-        "created": found.created,
-        "finish_reason": found.finish_reason,
-        "prompt_tokens": found.usage.prompt_tokens,
-        "completion_tokens": found.usage.completion_tokens,
+        "model": completion.model,
+        "id": completion.id,
+        "created": completion.created,
+        "finish_reason": completion.finish_reason,
+        "prompt_tokens": completion.usage.prompt_tokens,
+        "completion_tokens": completion.usage.completion_tokens,
     }
 
 
 def _raters(decoded: list[tuple[Run, list[Output]]], notes: list[str]) -> dict[str, str]:
     """Name each system by the model that its completions name, or else by its folder."""
     names: dict[str, Counter[str]] = {}
-    for run, found in decoded:
+    for run, decoded_outputs in decoded:
         counts = names.setdefault(run.system, Counter())
-        counts.update(model for output in found if (model := output.facts.get("model")))
+        counts.update(model for output in decoded_outputs if (model := output.facts.get("model")))
     raters: dict[str, str] = {}
     for system, counts in names.items():
         _, version, *setting = system.split("/")
@@ -114,21 +114,21 @@ def _raters(decoded: list[tuple[Run, list[Output]]], notes: list[str]) -> dict[s
 
 
 def _place(
-    run: Run, found: list[Output], items: Sequence[Item], by_text: dict[tuple[str, str], int], notes: list[str]
+    run: Run, run_outputs: list[Output], items: Sequence[Item], by_text: dict[tuple[str, str], int], notes: list[str]
 ) -> list[Output | None]:
     """Put outputs beside items: by number if the item is the same or not repeated, otherwise by the item's text."""
     faults: dict[str, list[int]] = defaultdict(list)
     placed: list[Output | None] = [None] * len(items)
-    for output in found:
+    for output in run_outputs:
         item, number = output.item, output.number
-        here = items[number] if number < len(items) else None
-        if item.context is not None and (here is None or (item.context, item.response) != here[:2]):
+        row = items[number] if number < len(items) else None
+        if item.context is not None and (row is None or (item.context, item.response) != row[:2]):
             number = by_text.get((item.context, item.response), -1)
             if number < 0:
                 faults["the item is not in test.json; left out"].append(output.number)
                 continue
             faults["the item stands elsewhere in test.json; joined by its text"].append(output.number)
-        elif here is None:
+        elif row is None:
             faults["test.json has no such row; left out"].append(output.number)
             continue
         if placed[number] is not None:
@@ -143,8 +143,8 @@ def _place(
 
 
 def _note(run: Run, faults: dict[str, list[int]], notes: list[str]) -> None:
-    for what, numbers in faults.items():
+    for fault, numbers in faults.items():
         if numbers:
-            shown = ", ".join(map(str, numbers[:10])) + (", …" if len(numbers) > 10 else "")
-            of = "item" if len(numbers) == 1 else f"{len(numbers)} items:"
-            notes.append(f"{run.folder}: {of} {shown}: {what}")
+            listed = ", ".join(map(str, numbers[:10])) + (", …" if len(numbers) > 10 else "")
+            subject = "item" if len(numbers) == 1 else f"{len(numbers)} items:"
+            notes.append(f"{run.folder}: {subject} {listed}: {fault}")

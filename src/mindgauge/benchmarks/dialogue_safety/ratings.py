@@ -32,21 +32,21 @@ def load(data: Path) -> Released:
         DataError: there is no test.json, or a file or a row of the items is not as it should be.
     """
     files = released.find(data)
-    known = inputs(files)
-    notes = known.notes
-    runs = outputs.read(files, known.items["test"], notes)
+    test_inputs = inputs(files)
+    notes = test_inputs.notes
+    runs = outputs.read(files, test_inputs.items["test"], notes)
     if not runs:
         notes.append(
             "no stored output is here: expected ChatGPT_gen/ or finetuned_model_predict/, in a folder or a zip"
         )
     ratings: dict[tuple[str, str, int], Rating] = {}
     for run in runs:
-        found = list(_ratings(run, known.of_item["test"]))
-        for rating in found:
+        run_ratings = list(_ratings(run, test_inputs.of_item["test"]))
+        for rating in run_ratings:
             ratings.setdefault((rating.subject, rating.rater, rating.run), rating)
-        counts = Counter(rating.status for rating in found)
+        counts = Counter(rating.status for rating in run_ratings)
         notes += [f"{run.run.folder}: {counts[status]} answers are {status}" for status in _NO_LABEL if counts[status]]
-    return Released(known.samples, [], list(ratings.values()), notes)
+    return Released(test_inputs.samples, [], list(ratings.values()), notes)
 
 
 def _ratings(outputs: Outputs, samples: list[Sample]) -> Iterator[Rating]:

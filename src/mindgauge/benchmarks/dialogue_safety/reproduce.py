@@ -67,16 +67,19 @@ def reproduce(data: Path) -> Iterator[Cell]:
     for run in outputs.read(files, items, []):
         if run.whole:
             runs.setdefault(run.run.system, []).append(run)
-    cells = [*_constants(gold), *(cell for system, found in runs.items() for cell in _system(system, found, gold))]
+    cells = [
+        *_constants(gold),
+        *(cell for system, of_system in runs.items() for cell in _system(system, of_system, gold)),
+    ]
     printed = {number[:3]: needs for number, needs in _printed()}
     yield from (cell for cell in cells if (cell.table, cell.row, cell.column) in printed)
     for missing in printed.keys() - {(cell.table, cell.row, cell.column) for cell in cells}:
         yield Cell(*missing, None, printed[missing])
 
 
-def codes(found: Iterable[str | None]) -> Codes:
+def codes(labels: Iterable[str | None]) -> Codes:
     """Return labels as ids, -1 where there is none."""
-    return np.array([-1 if label is None else LABELS.index(label) for label in found], dtype=np.intp)
+    return np.array([-1 if label is None else LABELS.index(label) for label in labels], dtype=np.intp)
 
 
 def majority(runs: Codes) -> Codes:
@@ -111,9 +114,9 @@ def _constants(gold: Codes) -> Iterator[Cell]:
 def _system(system: str, runs: list[Outputs], gold: Codes) -> Iterator[Cell]:
     row = released.SYSTEMS.get(system, system)
     published = np.stack([codes(output and output.label_as_published for output in run.of_item) for run in runs])
-    ours = np.stack([codes(output and output.label for output in run.of_item) for run in runs])
+    lenient = np.stack([codes(output and output.label for output in run.of_item) for run in runs])
     short = "" if len(runs) == RUNS else f"from {len(runs)} runs instead of {RUNS}"
-    tables, repaired = _tables(gold, published), _tables(gold, ours)
+    tables, repaired = _tables(gold, published), _tables(gold, lenient)
     for column, figure in _FIGURES.items():
         values = 100 * figure(tables)
         note = "; ".join(filter(None, (short, _unread(published, "by the authors' rule"))))
@@ -122,12 +125,12 @@ def _system(system: str, runs: list[Outputs], gold: Codes) -> Iterator[Cell]:
             yield Cell(table, row, f"{column}_sd", _sd(values), note)
         values = 100 * _REPAIRED[column](repaired)
         macro = "" if column == "accuracy" else "macro average"
-        note = "; ".join(filter(None, (macro, "answers read leniently", short, _unread(ours, "so"))))
+        note = "; ".join(filter(None, (macro, "answers read leniently", short, _unread(lenient, "so"))))
         yield Cell("results", row, column, _mean(values), note, repaired=True)
         yield Cell("results", row, f"{column}_sd", _sd(values), note, repaired=True)
     for number, value in enumerate(100 * classification.accuracy(repaired), 1):
         yield Cell("derived.runs", row, str(number), float(value))
-    for column, value in _more(gold, ours, repaired).items():
+    for column, value in _more(gold, lenient, repaired).items():
         yield Cell("derived.more", row, column, value, short)
     for label, value in zip(LABELS, 100 * classification.recall(repaired).mean(axis=0), strict=True):
         yield Cell("derived.recall", row, label, float(value), short)
@@ -154,9 +157,9 @@ def _tables(gold: Codes, runs: Codes) -> Floats:
     return np.concatenate([confusion(gold, run, len(LABELS)) for run in runs])
 
 
-def _unread(runs: Codes, how: str) -> str:
+def _unread(runs: Codes, manner: str) -> str:
     count = int((runs < 0).sum())
-    return f"{count} of {runs.size:,} answers cannot be read {how}, counted as wrong" if count else ""
+    return f"{count} of {runs.size:,} answers cannot be read {manner}, counted as wrong" if count else ""
 
 
 def _mean(values: Floats | Codes) -> float | None:

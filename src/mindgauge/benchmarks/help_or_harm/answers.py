@@ -41,9 +41,9 @@ def sampled_from(row: dict[str, Any]) -> Origin | None:
 def named_source(row: dict[str, Any]) -> dict[str, str]:
     """Return the parts of the name of the judge's file that a row of a set of lowest scores was taken from, if any."""
     for column in ("sampled_from", "source_file"):
-        found = released.parse_name(str(row.get(column) or ""))
-        if found is not None and "time" in found[1]:
-            return found[1]
+        parts = released.parse_name(str(row.get(column) or ""))
+        if parts is not None and "time" in parts[1]:
+            return parts[1]
     return {}
 
 
@@ -89,11 +89,11 @@ def rate(
         status = Status.OK if value is not None else Status.UNPARSABLE
     if status is not Status.OK or type(raw) is not int:
         provenance["raw"] = raw
-    why = released.as_text(row.get("explanation"))
+    explanation = released.as_text(row.get("explanation"))
     if released.is_json(row.get("explanation")):
         provenance["explanation_is_json"] = True
     value = value if status is Status.OK else None
-    return Rating(reply.id, CRITERION, rater, kind, run, status, value, why, provenance=provenance)
+    return Rating(reply.id, CRITERION, rater, kind, run, status, value, explanation, provenance=provenance)
 
 
 class Loader:
@@ -101,10 +101,10 @@ class Loader:
 
     def __init__(self, files: Files) -> None:
         self.files = files
-        known = inputs(files)
-        self.samples: dict[str, Sample] = dict(known.samples)
-        self.sets = known.sets
-        self.notes = known.notes
+        released_inputs = inputs(files)
+        self.samples: dict[str, Sample] = dict(released_inputs.samples)
+        self.sets = released_inputs.sets
+        self.notes = released_inputs.notes
         self.replies: dict[str, Reply] = {}
         self.rows: dict[Origin, list[Answer]] = {}
         self.ratings: list[Rating] = []
@@ -113,14 +113,14 @@ class Loader:
         self.lowest.sort(key=lambda pair: (pair[0].rater != "", not any(sampled_from(row) for row in pair[1])))
         kinds = ("answers", "judgements", "merged_judgements")
         origins = {origin(file) for kind in kinds for file in files.of(kind)}
-        origins |= {found for _, rows in self.lowest for row in rows if (found := sampled_from(row))}
+        origins |= {source for _, rows in self.lowest for row in rows if (source := sampled_from(row))}
         self.runs = {o: sorted(p for p in origins if p[:2] == o[:2]).index(o) for o in origins}
 
     def note(self, file: File, *findings: tuple[list[int], str]) -> None:
         """Note what some rows of a file have, for those findings that have rows."""
-        self.notes += [f"{file.source}: {plural(rows)} {what}" for rows, what in findings if rows]
+        self.notes += [f"{file.source}: {plural(rows)} {finding}" for rows, finding in findings if rows]
 
-    def add(self, source: Origin, row: dict[str, Any], file: File, number: int, **more: str) -> Answer:
+    def add(self, source: Origin, row: dict[str, Any], file: File, number: int, **extra: str) -> Answer:
         """Make a row a reply; a second one with the same input, model, run and text is the same reply."""
         text = released.text(row["inputs"])
         sample = self.samples.setdefault(text, new_sample(row))
@@ -131,21 +131,21 @@ class Loader:
             "source_dataset_id": row.get("dataset_id"),
             "tokens": row.get("tokens"),
             "is_json": released.is_json(row.get("answer")),
-            **more,
+            **extra,
         }
         model, run, status = released.model(source[0]), self.runs.setdefault(source, 0), reply_status(row)
-        made = Reply.of(sample.id, model, run, status, answer_text(row), provenance=provenance)
-        reply = self.replies.setdefault(made.id, made)
-        if reply is not made:
+        candidate = Reply.of(sample.id, model, run, status, answer_text(row), provenance=provenance)
+        reply = self.replies.setdefault(candidate.id, candidate)
+        if reply is not candidate:
             self.notes.append(f"{file.source}: row {number} repeats another row's text and answer; both are one reply")
-        return Answer(text, made.text, reply)
+        return Answer(text, candidate.text, reply)
 
     def answers(self, source: Origin) -> None:
         """Read an answer file, or where it is missing a judge's copy of it."""
         model, dataset, time = source
-        found = self.files.of("answers", model=model, dataset=dataset, time=time)
-        file = (found or self.files.of("judgements", model=model, dataset=dataset, time=time))[0]
-        if not found:
+        answer_files = self.files.of("answers", model=model, dataset=dataset, time=time)
+        file = (answer_files or self.files.of("judgements", model=model, dataset=dataset, time=time))[0]
+        if not answer_files:
             name = f"llm_answer/{model}-answers-{dataset}-{time}.json"
             self.notes.append(f"{name}: missing; replies are a judge's copies, overwritten ones unseen ({file.source})")
         rows, texts = file.rows(), self.sets[dataset].texts
@@ -155,5 +155,5 @@ class Loader:
             self.notes.append(f"{file.source}: {len(rows)} rows where the set has {len(texts)}")
         self.rows[source] = [self.add(source, row, file, number) for number, row in enumerate(rows)]
         for status in (Status.REFUSED, Status.FAILED, Status.UNPARSABLE):
-            which = [i for i, answer in enumerate(self.rows[source]) if answer.reply.status == status]
-            self.note(file, (which, f"no answer; kept as {status}"))
+            places = [i for i, answer in enumerate(self.rows[source]) if answer.reply.status == status]
+            self.note(file, (places, f"no answer; kept as {status}"))

@@ -59,8 +59,8 @@ def cells(files: Files, part: Collection[str]) -> Iterator[Cell]:
 
 
 def _between_people(first: Floats, second: Floats, archived: Mask | None) -> Iterator[Cell]:
-    every = np.ones(len(first), dtype=bool)
-    for column, value in zip(("mae", "rmse", "within_1"), _errors(first, second, every), strict=False):
+    all_rows = np.ones(len(first), dtype=bool)
+    for column, value in zip(("mae", "rmse", "within_1"), _errors(first, second, all_rows), strict=False):
         yield Cell("judges.people", "H1-H2", column, value)
     if archived is not None:
         for column, value in zip(("mae", "rmse", "within_1", "bias"), _errors(first, second, archived), strict=True):
@@ -69,26 +69,26 @@ def _between_people(first: Floats, second: Floats, archived: Mask | None) -> Ite
 
 def _scores(rows: list[dict[str, object]]) -> Floats:
     """Return each row's mean score or person's score; NaN where there is none."""
-    found = [row.get("evaluation") for row in rows]
-    return np.array([value if isinstance(value, (int, float)) else np.nan for value in found], dtype=np.float64)
+    values = [row.get("evaluation") for row in rows]
+    return np.array([value if isinstance(value, (int, float)) else np.nan for value in values], dtype=np.float64)
 
 
 def _archived(files: Files, rows: list[dict[str, object]], part: Collection[str]) -> Mask | None:
     """Tell the replies of some models whose answer file is here; None where there are none, or the first judge's set is missing."""
-    here = {(file.model, file.dataset, file.time) for file in files.of("answers") if paper_name(file.model) in part}
+    present = {(file.model, file.dataset, file.time) for file in files.of("answers") if paper_name(file.model) in part}
     origins = [released.parse_name(str(row.get("sampled_from"))) for row in rows]
     keys = [(o[1].get("model"), o[1].get("dataset"), o[1].get("time")) if o else None for o in origins]
-    found = np.array([key in here for key in keys], dtype=bool)
-    return found if found.any() else None
+    archived = np.array([key in present for key in keys], dtype=bool)
+    return archived if archived.any() else None
 
 
-def _both(judge: Floats, person: Floats, where: Mask) -> Mask:
-    return where & np.isfinite(judge) & np.isfinite(person)
+def _both(judge: Floats, person: Floats, rows: Mask) -> Mask:
+    return rows & np.isfinite(judge) & np.isfinite(person)
 
 
-def _errors(judge: Floats, person: Floats, where: Mask) -> tuple[float, float, float, float]:
+def _errors(judge: Floats, person: Floats, rows: Mask) -> tuple[float, float, float, float]:
     """Return mean absolute error, root mean square error, % within 1, and mean error, of rows that both scored."""
-    error = (judge - person)[_both(judge, person, where)]
+    error = (judge - person)[_both(judge, person, rows)]
     if not len(error):
         return (np.nan,) * 4
     absolute = np.abs(error)
@@ -100,28 +100,30 @@ def _errors(judge: Floats, person: Floats, where: Mask) -> tuple[float, float, f
     )
 
 
-def _against(name: str, judge: Floats, people: dict[str, Floats], where: Mask, table: str) -> Iterator[Cell]:
+def _against(name: str, judge: Floats, people: dict[str, Floats], rows: Mask, table: str) -> Iterator[Cell]:
     """Yield a judge's errors; the paper prints the mean of the two persons' figures, section 8 both of them."""
-    errors = {person: _errors(judge, scores, where) for person, scores in people.items()}
-    for person, (mae, rmse, within, bias) in errors.items():
-        suffix, n = person.lower(), int(_both(judge, people[person], where).sum())
+    errors = {person: _errors(judge, scores, rows) for person, scores in people.items()}
+    for person, (mae, rmse, share_within, bias) in errors.items():
+        suffix, n = person.lower(), int(_both(judge, people[person], rows).sum())
         yield Cell(table, name, f"mae_{suffix}", mae, f"n = {n}", n=n)
         if table != "judges.people":
             yield Cell(table, name, f"rmse_{suffix}", rmse, n=n)
-            yield Cell(table, name, f"within_1_{suffix}", within, n=n)
+            yield Cell(table, name, f"within_1_{suffix}", share_within, n=n)
             yield Cell(table, name, f"bias_{suffix}", bias, n=n)
-            low = where & (people[person] <= 2)
-            found = low & (np.rint(judge * 3) <= 7)
-            yield Cell(table, name, f"recall_low_{suffix}", float(found.sum() / low.sum()) if low.any() else None, n=n)
+            low = rows & (people[person] <= 2)
+            found_low = low & (np.rint(judge * 3) <= 7)
+            yield Cell(
+                table, name, f"recall_low_{suffix}", float(found_low.sum() / low.sum()) if low.any() else None, n=n
+            )
     if table == "judges.people" and len(errors) == 2:
         for column, values in zip(("mae", "rmse", "within_1"), zip(*errors.values(), strict=True), strict=False):
             yield Cell(table, name, column, float(np.mean(values)))
 
 
-def _constant(name: str, judge: Floats, people: dict[str, Floats], where: Mask, table: str) -> Iterator[Cell]:
+def _constant(name: str, judge: Floats, people: dict[str, Floats], rows: Mask, table: str) -> Iterator[Cell]:
     for person, scores in people.items():
-        mae, _, within, _ = _errors(judge, scores, where)
-        n = int(_both(judge, scores, where).sum())
+        mae, _, share_within, _ = _errors(judge, scores, rows)
+        n = int(_both(judge, scores, rows).sum())
         if (name, table) != ("constant 4", "derived.judges.constant"):  # nothing was recorded of its MAE
             yield Cell(table, name, f"mae_{person.lower()}", mae, n=n)
-        yield Cell(table, name, f"within_1_{person.lower()}", within, n=n)
+        yield Cell(table, name, f"within_1_{person.lower()}", share_within, n=n)

@@ -47,10 +47,14 @@ _CONFUSED = (
 )
 
 
-def cells(files: Files, known: Inputs) -> Iterator[Cell]:
+def cells(files: Files, released_inputs: Inputs) -> Iterator[Cell]:
     """Recompute every table that the label files suffice for; a file that lacks rows of its set is left out."""
-    people = {f.rater: codes for f in files.of("human_labels") if f.rater in PEOPLE and len(codes := _codes(f, known))}
-    runs = _runs(files, known, "validation")
+    people = {
+        f.rater: codes
+        for f in files.of("human_labels")
+        if f.rater in PEOPLE and len(codes := _codes(f, released_inputs))
+    }
+    runs = _runs(files, released_inputs, "validation")
     if people:
         yield from _people(people)
     if runs:
@@ -59,8 +63,8 @@ def cells(files: Files, known: Inputs) -> Iterator[Cell]:
         yield from _people_and_models(people, runs)
     for file in files.of("consensus")[:1]:
         if len(people) == 4:
-            yield from _consensus(people, file, runs, known)
-    yield from _test(files, known)
+            yield from _consensus(people, file, runs, released_inputs)
+    yield from _test(files, released_inputs)
 
 
 def paper_name(raw: str) -> str:
@@ -69,23 +73,23 @@ def paper_name(raw: str) -> str:
     return PAPER_NAMES.get(name, name)
 
 
-def _codes(file: File, known: Inputs) -> Codes:
+def _codes(file: File, released_inputs: Inputs) -> Codes:
     """Return the category of each of the set's rows as an index into CATEGORIES, -1 for none; empty if rows lack."""
-    rows = released.aligned(file.rows(), known.rows_of(file))
+    rows = released.aligned(file.rows(), released_inputs.rows_of(file))
     return _encode([row.get("label") for row in rows or []])
 
 
 def _encode(labels: Iterable[object]) -> Codes:
-    found = [released.category(label) for label in labels]
-    return np.array([-1 if label is None else CATEGORIES.index(label) for label in found], dtype=np.intp)
+    categories = [released.category(label) for label in labels]
+    return np.array([-1 if label is None else CATEGORIES.index(label) for label in categories], dtype=np.intp)
 
 
-def _runs(files: Files, known: Inputs, split: str) -> dict[str, list[Codes]]:
+def _runs(files: Files, released_inputs: Inputs, split: str) -> dict[str, list[Codes]]:
     """Return the label runs of the paper's labellers on the set of a split, in the order of their time stamps."""
     runs: dict[str, list[Codes]] = {}
-    for file in files.of("labels", dataset=known.set_of(split)):
+    for file in files.of("labels", dataset=released_inputs.set_of(split)):
         name = paper_name(file.model)
-        if name in LABELLERS and len(codes := _codes(file, known)):
+        if name in LABELLERS and len(codes := _codes(file, released_inputs)):
             runs.setdefault(name, []).append(codes)
     return runs
 
@@ -101,9 +105,9 @@ def _counts(raters: Sequence[Codes], *, failure_is_class: bool = False) -> Float
 def _mode(raters: Sequence[Codes]) -> Codes:
     """Return the strict mode of the labels given to each row; -1 where the most frequent are several or none."""
     counts = _counts(raters)
-    most = counts.max(axis=1)
-    single = (counts == most[:, None]).sum(axis=1) == 1
-    return np.where(single & (most > 0), counts.argmax(axis=1), -1)
+    highest = counts.max(axis=1)
+    single = (counts == highest[:, None]).sum(axis=1) == 1
+    return np.where(single & (highest > 0), counts.argmax(axis=1), -1)
 
 
 def _kappa(first: Codes, second: Codes) -> float:
@@ -144,67 +148,69 @@ def _confused(people: dict[str, Codes]) -> Iterator[Cell]:
 
 
 def _models(runs: dict[str, list[Codes]]) -> Iterator[Cell]:
-    groups = {name: found for name, found in runs.items() if len(found) > 1}
-    every = [codes for found in runs.values() for codes in found]
+    groups = {name: model_runs for name, model_runs in runs.items() if len(model_runs) > 1}
+    all_runs = [codes for model_runs in runs.values() for codes in model_runs]
     if set(runs) == set(LABELLERS):
-        groups["nine model runs"] = every
+        groups["nine model runs"] = all_runs
     for row, raters in groups.items():
         expected = 9 if row not in runs else 3
         note = "" if len(raters) == expected else f"from {len(raters)} runs instead of {expected}"
         with_class = fleiss_kappa(_counts(raters, failure_is_class=True))
         yield Cell("labels.fleiss", row, "kappa", float(with_class[0]), note)
-        why = "without the labels that a model failed to give, which the source counts as a class"
-        yield Cell("labels.fleiss", row, "kappa", float(fleiss_kappa(_counts(raters))[0]), why, repaired=True)
+        note_repaired = "without the labels that a model failed to give, which the source counts as a class"
+        yield Cell("labels.fleiss", row, "kappa", float(fleiss_kappa(_counts(raters))[0]), note_repaired, repaired=True)
 
 
 def _people_and_models(people: dict[str, Codes], runs: dict[str, list[Codes]]) -> Iterator[Cell]:
-    for model, found in runs.items():
+    for model, model_runs in runs.items():
         kappas = []
         for rater, codes in people.items():
-            kappas.append(float(np.mean([_kappa(codes, run) for run in found])))
-            note = "" if len(found) == 3 else f"mean of {len(found)} runs instead of 3"
+            kappas.append(float(np.mean([_kappa(codes, run) for run in model_runs])))
+            note = "" if len(model_runs) == 3 else f"mean of {len(model_runs)} runs instead of 3"
             yield Cell("labels.people_models", rater, model, kappas[-1], note)
         if len(kappas) == 4:
             yield Cell("derived.labels.people_models", "mean", model, float(np.mean(kappas)))
 
 
-def _consensus(people: dict[str, Codes], file: File, runs: dict[str, list[Codes]], known: Inputs) -> Iterator[Cell]:
-    shipped, gold = _codes(file, known), _mode(list(people.values()))
+def _consensus(
+    people: dict[str, Codes], file: File, runs: dict[str, list[Codes]], released_inputs: Inputs
+) -> Iterator[Cell]:
+    shipped, gold = _codes(file, released_inputs), _mode(list(people.values()))
     if not len(shipped):
         return
-    why = "strict mode of the four people, without the model's vote"
+    note = "strict mode of the four people, without the model's vote"
     table = "derived.labels.consensus"
     for column in ("no_crisis", "violent_thoughts", "risk_taking_behaviours", "null"):
         code = -1 if column == "null" else CATEGORIES.index(column)
         yield Cell(table, "shipped", column, float((shipped == code).sum()))
-        yield Cell(table, "shipped", column, float((gold == code).sum()), why, repaired=True)
+        yield Cell(table, "shipped", column, float((gold == code).sum()), note, repaired=True)
     yield Cell(table, "changed by the fifth vote", "rows", float((shipped != gold).sum()))
     yield Cell(table, "ties broken by it", "rows", float(((gold < 0) & (shipped >= 0)).sum()))
     yield Cell(table, "pluralities turned null by it", "rows", float(((gold >= 0) & (shipped < 0)).sum()))
-    votes = [row.get("all_labels") or [] for row in released.aligned(file.rows(), known.rows_of(file)) or []]
+    votes = [row.get("all_labels") or [] for row in released.aligned(file.rows(), released_inputs.rows_of(file)) or []]
     if "gpt-4o-mini" in runs:
         same = _encode(labels[4] if len(labels) == 5 else None for labels in votes) == _mode(runs["gpt-4o-mini"])
         yield Cell(table, "fifth vote equals gpt-4o-mini's label", "rows", float(same.sum()))
-    for model, found in runs.items():
-        called = _mode(found)
+    for model, model_runs in runs.items():
+        labelled = _mode(model_runs)
         for column, statistic in _STATISTICS.items():
-            against_people = statistic(gold, called)
-            yield Cell("derived.labels.against_consensus", model, column, statistic(shipped, called))
-            yield Cell("derived.labels.against_consensus", model, column, against_people, why, repaired=True)
+            against_people = statistic(gold, labelled)
+            yield Cell("derived.labels.against_consensus", model, column, statistic(shipped, labelled))
+            yield Cell("derived.labels.against_consensus", model, column, against_people, note, repaired=True)
             yield Cell("derived.labels.against_people", model, column, against_people)
-        for category, f1 in zip(CATEGORIES, _f1(gold, called), strict=True):
+        for category, f1 in zip(CATEGORIES, _f1(gold, labelled), strict=True):
             yield Cell("derived.labels.f1", category, model, float(f1))
 
 
-def _accuracy(gold: Codes, called: Codes) -> float:
-    return float((gold == called)[gold >= 0].mean())
+def _accuracy(gold: Codes, labelled: Codes) -> float:
+    return float((gold == labelled)[gold >= 0].mean())
 
 
-def _f1(gold: Codes, called: Codes) -> Floats:
+def _f1(gold: Codes, labelled: Codes) -> Floats:
     """Return each category's F1; NaN for one without a row of its own."""
-    table = confusion(gold, called, K)[0]
-    support, given = table.sum(axis=1), table[:, :K].sum(axis=0)
-    f1 = 2 * np.diagonal(table[:, :K]) / np.maximum(support + given, 1)
+    table = confusion(gold, labelled, K)[0]
+    support, label_counts = table.sum(axis=1), table[:, :K].sum(axis=0)
+    f1 = 2 * np.diagonal(table[:, :K]) / np.maximum(support + label_counts, 1)
     return np.where(support > 0, f1, np.nan)
 
 
@@ -215,16 +221,16 @@ _STATISTICS: dict[str, Callable[[Codes, Codes], float]] = {
 }
 
 
-def _test(files: Files, known: Inputs) -> Iterator[Cell]:
-    for file in files.of("merged_labels", model="gpt-4o-mini", dataset=known.set_of("test"))[:1]:
-        if not len(codes := _codes(file, known)):
+def _test(files: Files, released_inputs: Inputs) -> Iterator[Cell]:
+    for file in files.of("merged_labels", model="gpt-4o-mini", dataset=released_inputs.set_of("test"))[:1]:
+        if not len(codes := _codes(file, released_inputs)):
             continue
         for i, category in enumerate(CATEGORIES):
             count = float((codes == i).sum())
             yield Cell("test.items", "N per model", category, 3 * count, "three replies to each item")
             yield Cell("derived.test.labels", "items", category, count)
         yield Cell("derived.test.labels", "items", "null", float((codes < 0).sum()))
-    runs = _runs(files, known, "test").get("gpt-4o-mini", [])
+    runs = _runs(files, released_inputs, "test").get("gpt-4o-mini", [])
     if len(runs) > 1:
         kappa = fleiss_kappa(_counts(runs, failure_is_class=True))
         yield Cell("derived.test.fleiss", "gpt-4o-mini", "kappa", float(kappa[0]))

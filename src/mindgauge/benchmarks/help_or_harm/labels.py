@@ -29,28 +29,32 @@ def load_crisis_type(data: Path) -> Released:
         DataError: nothing usable is there, or a file is broken.
     """
     files = released.find(data)
-    known = inputs(files)
-    notes = [*known.notes, *_missing_label_files(files)]
+    released_inputs = inputs(files)
+    notes = [*released_inputs.notes, *_missing_label_files(files)]
     ratings: list[Rating] = []
     for file in files.of("human_labels"):
-        ratings += _labels(file, known, notes, rater=file.rater, kind=RaterKind.PERSON, run=0)
-    for file in sorted(files.of("labels"), key=lambda f: (known.sets[f.dataset].split != "validation", f.path.name)):
+        ratings += _labels(file, released_inputs, notes, rater=file.rater, kind=RaterKind.PERSON, run=0)
+    for file in sorted(
+        files.of("labels"), key=lambda f: (released_inputs.sets[f.dataset].split != "validation", f.path.name)
+    ):
         times = [other.time for other in files.of("labels", model=file.model, dataset=file.dataset)]
         run, rater = times.index(file.time), released.model(file.model)
-        ratings += _labels(file, known, notes, rater=rater, kind=RaterKind.MODEL, run=run)
-    if not known.samples:
+        ratings += _labels(file, released_inputs, notes, rater=rater, kind=RaterKind.MODEL, run=run)
+    if not released_inputs.samples:
         raise DataError(f"{data}: no inputs here; {released.EXPECTED}")
     if not ratings:
         notes.append("no label of a person or a model is here: expected human_label/ and llm_label/")
-    return Released(list(known.samples.values()), [], unique(ratings, notes), notes)
+    return Released(list(released_inputs.samples.values()), [], unique(ratings, notes), notes)
 
 
-def _labels(file: File, known: Inputs, notes: list[str], *, rater: str, kind: RaterKind, run: int) -> Iterator[Rating]:
+def _labels(
+    file: File, released_inputs: Inputs, notes: list[str], *, rater: str, kind: RaterKind, run: int
+) -> Iterator[Rating]:
     strangers, unknown, elsewhere = [], [], []
-    texts = known.rows_of(file)
+    texts = released_inputs.rows_of(file)
     for number, row in enumerate(file.rows()):
         text = released.text(row["inputs"])
-        sample = known.samples.get(text)
+        sample = released_inputs.samples.get(text)
         if sample is None:
             strangers.append(number)
             continue
@@ -65,10 +69,10 @@ def _labels(file: File, known: Inputs, notes: list[str], *, rater: str, kind: Ra
             unknown.append(number)
             origin["raw"] = raw
         status = Status.OK if label else Status.UNPARSABLE
-        why = released.as_text(row.get("explanation"))
+        explanation = released.as_text(row.get("explanation"))
         if released.is_json(row.get("explanation")):
             origin["explanation_is_json"] = True
-        yield Rating(sample.id, CRITERION, rater, kind, run, status, label, why, provenance=origin)
+        yield Rating(sample.id, CRITERION, rater, kind, run, status, label, explanation, provenance=origin)
     if strangers:
         notes.append(f"{file.source}: {plural(strangers)} a text that the set has not; left out")
     if elsewhere:
@@ -79,16 +83,16 @@ def _labels(file: File, known: Inputs, notes: list[str], *, rater: str, kind: Ra
 
 def unique(ratings: list[Rating], notes: list[str]) -> list[Rating]:
     """Keep each rater's first rating of a subject, criterion and run; note the others, file by file."""
-    kept: dict[tuple[str, str, str, int], Rating] = {}
-    again: dict[str, list[bool]] = {}
+    firsts: dict[tuple[str, str, str, int], Rating] = {}
+    repeated: dict[str, list[bool]] = {}
     for rating in ratings:
-        first = kept.setdefault((rating.subject, rating.criterion, rating.rater, rating.run), rating)
+        first = firsts.setdefault((rating.subject, rating.criterion, rating.rater, rating.run), rating)
         if first is not rating:
-            again.setdefault(rating.provenance["source_file"], []).append(first.value != rating.value)
-    for source, differs in again.items():
-        which = f"{sum(differs)} with another value" if any(differs) else "with the same value"
-        notes.append(f"{source}: {len(differs)} ratings of a subject already rated ({which}); the first is kept")
-    return list(kept.values())
+            repeated.setdefault(rating.provenance["source_file"], []).append(first.value != rating.value)
+    for source, differs in repeated.items():
+        difference = f"{sum(differs)} with another value" if any(differs) else "with the same value"
+        notes.append(f"{source}: {len(differs)} ratings of a subject already rated ({difference}); the first is kept")
+    return list(firsts.values())
 
 
 def _missing_label_files(files: Files) -> list[str]:

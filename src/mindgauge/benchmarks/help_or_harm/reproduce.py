@@ -27,16 +27,20 @@ def reproduce(data: Path) -> Iterator[Cell]:
         DataError: nothing usable is there, or a file is broken.
     """
     files = released.find(data)
-    known = inputs(files)
+    released_inputs = inputs(files)
     published = tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))["table"]
     (part,) = (table["part"] for table in published if table["name"] == "derived.judges.archived")
-    done = set()
-    for tables in (label_tables.cells(files, known), judge_tables.cells(files, part), score_tables.cells(files, known)):
+    computed = set()
+    for tables in (
+        label_tables.cells(files, released_inputs),
+        judge_tables.cells(files, part),
+        score_tables.cells(files, released_inputs),
+    ):
         for cell in tables:
-            done.add((cell.table, cell.row, cell.column))
+            computed.add((cell.table, cell.row, cell.column))
             yield cell
     for table in published:
         for row, values in table["rows"].items():
             for column, value in zip(table["columns"], values, strict=True):
-                if not math.isnan(value) and (table["name"], row, column) not in done:
+                if not math.isnan(value) and (table["name"], row, column) not in computed:
                     yield Cell(table["name"], row, column, None, f"needs {table['needs']}, whole; not all are here")

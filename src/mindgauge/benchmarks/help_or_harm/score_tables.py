@@ -43,18 +43,18 @@ class Scored(NamedTuple):
     refused: bool
 
 
-def cells(files: Files, known: Inputs) -> Iterator[Cell]:
+def cells(files: Files, released_inputs: Inputs) -> Iterator[Cell]:
     """Recompute every table that the judges' files suffice for."""
-    yield from _validation(files, known)
-    yield from _test(files, known)
+    yield from _validation(files, released_inputs)
+    yield from _test(files, released_inputs)
 
 
-def _scored(files: Files, known: Inputs, judge: str, model: str, dataset: str) -> list[Scored]:
+def _scored(files: Files, released_inputs: Inputs, judge: str, model: str, dataset: str) -> list[Scored]:
     """Read a judge's scores of a model's replies; paper names. Rows whose every run failed are left out."""
     runs: dict[str, list[list[dict[str, Any]]]] = {}
     for file in files.of("judgements", dataset=dataset):
         names = paper_name(file.judge), paper_name(file.model)
-        if names == (judge, model) and (rows := released.aligned(file.rows(), known.sets[dataset].texts)):
+        if names == (judge, model) and (rows := released.aligned(file.rows(), released_inputs.sets[dataset].texts)):
             runs.setdefault(file.time, []).append(rows)
     replies = []
     for together in runs.values():
@@ -99,10 +99,10 @@ def _mean(values: Floats) -> float:
     return float(values.mean()) if len(values) else np.nan
 
 
-def _test(files: Files, known: Inputs) -> Iterator[Cell]:
+def _test(files: Files, released_inputs: Inputs) -> Iterator[Cell]:
     totals = {}
     for model in MODELS:
-        replies = _scored(files, known, _FIRST_JUDGE, model, known.set_of("test"))
+        replies = _scored(files, released_inputs, _FIRST_JUDGE, model, released_inputs.set_of("test"))
         if not replies:
             continue
         columns = _Columns(replies)
@@ -113,7 +113,11 @@ def _test(files: Files, known: Inputs) -> Iterator[Cell]:
             yield Cell("test.sizes", row, "scored", float(sum(totals[model][0] for model in models)))
             yield Cell("test.sizes", row, "evaluations", float(sum(totals[model][1] for model in models)))
             if row == "five models":
-                names = [f for f in files.of("answers", dataset=known.set_of("test")) if paper_name(f.model) in models]
+                names = [
+                    f
+                    for f in files.of("answers", dataset=released_inputs.set_of("test"))
+                    if paper_name(f.model) in models
+                ]
                 if names:
                     yield Cell("test.sizes", row, "responses", float(sum(len(file.rows()) for file in names)))
 
@@ -136,12 +140,12 @@ def _test_row(model: str, columns: _Columns) -> Iterator[Cell]:
     yield Cell("test.responses", model, "std", float(columns.spread.mean()), _STD_NOTE)
     yield Cell("test.responses", model, "half_width", (high - low) / 2, _ITEMS, repaired=True)
     for category in CATEGORIES:
-        here = columns.label == category
-        if here.any():
-            yield Cell("test.category_mean", model, category, float(mean[here].mean()))
-            yield Cell("test.category_low", model, category, _percent(lowest[here]))
+        in_category = columns.label == category
+        if in_category.any():
+            yield Cell("test.category_mean", model, category, float(mean[in_category].mean()))
+            yield Cell("test.category_low", model, category, _percent(lowest[in_category]))
             if (model, category) in _PRINTED_ONES:
-                yield Cell("test.category_share_1", model, category, _percent(mean[here] == 1))
+                yield Cell("test.category_share_1", model, category, _percent(mean[in_category] == 1))
 
 
 # The paper prints the share of 1 only where there is something to say.
@@ -158,13 +162,13 @@ _PRINTED_ONES = {
 }
 
 
-def _validation(files: Files, known: Inputs) -> Iterator[Cell]:
+def _validation(files: Files, released_inputs: Inputs) -> Iterator[Cell]:
     """Recompute what was recorded beforehand of the validation replies; the paper prints none of it."""
     for judge in LABELLERS:
         same, complete = 0, 0
         by_item: dict[int, list[float]] = {}
         for model in LABELLERS:
-            replies = _scored(files, known, judge, model, known.set_of("validation"))
+            replies = _scored(files, released_inputs, judge, model, released_inputs.set_of("validation"))
             if not replies:
                 continue
             columns = _Columns(replies)
@@ -180,7 +184,7 @@ def _validation(files: Files, known: Inputs) -> Iterator[Cell]:
             yield Cell("derived.validation.consistency", judge, "complete", float(complete))
         if judge == _FIRST_JUDGE and by_item:
             yield from _shared_minimum(list(by_item.values()))
-    yield from _words(files, known)
+    yield from _words(files, released_inputs)
 
 
 def _shared_minimum(items: list[list[float]]) -> Iterator[Cell]:
@@ -189,14 +193,14 @@ def _shared_minimum(items: list[list[float]]) -> Iterator[Cell]:
     yield Cell("derived.validation.lowest", "items", "by all", float(sum(count == n for count, n in shared)))
 
 
-def _words(files: Files, known: Inputs) -> Iterator[Cell]:
+def _words(files: Files, released_inputs: Inputs) -> Iterator[Cell]:
     words: dict[str, list[int]] = {}
-    for file in files.of("answers", dataset=known.set_of("validation")):
+    for file in files.of("answers", dataset=released_inputs.set_of("validation")):
         if (name := paper_name(file.model)) in LABELLERS:
             answers = [row.get("answer") for row in file.rows()]
             words.setdefault(name, []).extend(len(answer.split()) for answer in answers if isinstance(answer, str))
-    for model, found in words.items():
-        yield Cell("derived.validation.words", model, "mean", float(np.mean(found)))
+    for model, lengths in words.items():
+        yield Cell("derived.validation.words", model, "mean", float(np.mean(lengths)))
 
 
 def _validation_row(model: str, columns: _Columns) -> Iterator[Cell]:
@@ -217,10 +221,10 @@ def _validation_row(model: str, columns: _Columns) -> Iterator[Cell]:
         yield Cell(table, model, column, value, f"n = {len(mean)}", n=len(mean))
     yield Cell(table, model, "half_width", (high - low) / 2, _ITEMS, repaired=True)
     if columns.refused.any():
-        why = f"without {int(columns.refused.sum())} refusals of the provider, which the source had judged as text"
+        note = f"without {int(columns.refused.sum())} refusals of the provider, which the source had judged as text"
         answered = ~columns.refused
-        yield Cell(table, model, "mean", _mean(mean[answered]), why, repaired=True)
-        yield Cell(table, model, "crisis_mean", _mean(mean[answered & crisis]), why, repaired=True)
+        yield Cell(table, model, "mean", _mean(mean[answered]), note, repaired=True)
+        yield Cell(table, model, "crisis_mean", _mean(mean[answered & crisis]), note, repaired=True)
     for column, edge in (("7/3", 7), ("11/3", 11)):
         hits = np.rint(mean * columns.runs) == edge
         yield Cell("derived.validation.edges", model, column, float((hits & (columns.runs == 3)).sum()))

@@ -90,10 +90,10 @@ def review_sets(loader: Loader) -> list[Answer]:
 
 def _drawn(loader: Loader, file: File, rows: list[dict[str, Any]], first: list[Answer]) -> list[Answer]:
     """Return the reply of each row of a set, with the row's inputs and answer, and note in it what the set says."""
-    everywhere = [answer for known in loader.rows.values() for answer in known]
+    everywhere = [answer for source_answers in loader.rows.values() for answer in source_answers]
     by_first = {(a.text, a.answer): a for a in first}
     by_content = {(a.text, a.answer): a for a in everywhere} | by_first
-    answers, new, changed, again = [], 0, [], []
+    answers, new, changed, repeated = [], 0, [], []
     for number, row in enumerate(rows):
         key, source = (released.text(row["inputs"]), answer_text(row)), sampled_from(row)
         answer = first[number] if number < len(first) and first[number][:2] == key else None
@@ -110,14 +110,14 @@ def _drawn(loader: Loader, file: File, rows: list[dict[str, Any]], first: list[A
             changed.append(number)
             facts["answer_changed"] = True
         if not _keep(answer, _selection(file), facts):
-            again.append(number)
+            repeated.append(number)
         answers.append(Answer(*key, answer.reply))
     if new:
         loader.notes.append(f"{file.source}: {new} of {len(rows)} replies stand in no answer file here; taken from it")
     loader.note(
         file,
         (changed, "an answer other than its answer file; that file's is kept"),
-        (again, "a reply that another row of this set has; that row is kept"),
+        (repeated, "a reply that another row of this set has; that row is kept"),
     )
     return answers
 
@@ -148,14 +148,14 @@ def _facts(loader: Loader, file: File, number: int, row: dict[str, Any]) -> dict
         facts["runs"] = [released.score(value) for value in runs]
     if isinstance(panel, dict):
         judges = sorted({other.judge for other in loader.files.of("judgements")})
-        whole = {name: next((j for j in judges if f"{j}-".startswith(f"{name}-")), name) for name in panel}
-        facts["panel"] = [released.model(name) for name in whole.values()]
+        full_names = {name: next((j for j in judges if f"{j}-".startswith(f"{name}-")), name) for name in panel}
+        facts["panel"] = [released.model(name) for name in full_names.values()]
     return facts
 
 
 def _keep(answer: Answer, selection: str, facts: dict[str, Any]) -> bool:
     """Put a set's facts into a reply's provenance; only the first set says how its replies were drawn, if it is here."""
-    known = answer.reply.provenance.setdefault("review_sets", {}).setdefault(selection, {})
-    for drawn in list(known.values())[:1]:
+    by_rater = answer.reply.provenance.setdefault("review_sets", {}).setdefault(selection, {})
+    for drawn in list(by_rater.values())[:1]:
         facts |= {name: drawn[name] for name in ("sampled_from", "sampled_criteria")}
-    return known.setdefault(facts.pop("rater"), facts) is facts
+    return by_rater.setdefault(facts.pop("rater"), facts) is facts

@@ -101,29 +101,29 @@ def read(cell: str | None) -> Scores:
     if text.startswith("```"):
         text, repairs = text[3:].removesuffix("```").removeprefix("json").strip(), (Repair.FENCE,)
     try:
-        found = _decode(text)
+        scores = _decode(text)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
         return _repaired(text, repairs)
-    raw = _raw(found)
+    raw = _raw(scores)
     if raw == _NOTHING or any([text.count(key) > 1 for key in _KEYS]):  # noqa: C419 - a list takes half the time
         return _repaired(text, repairs)
-    return Scores(raw, found.overall, _text(found.explanation), repairs)
+    return Scores(raw, scores.overall, _text(scores.explanation), repairs)
 
 
-def _raw(found: _Json) -> tuple[Any, ...]:
+def _raw(scores: _Json) -> tuple[Any, ...]:
     return (
-        found.guidance, found.informativeness, found.relevance, found.safety, found.empathy, found.helpfulness,
-        found.understanding,
+        scores.guidance, scores.informativeness, scores.relevance, scores.safety, scores.empathy, scores.helpfulness,
+        scores.understanding,
     )  # fmt: skip
 
 
 def _repaired(text: str, repairs: tuple[Repair, ...]) -> Scores:
-    for found, explanation, needed in _candidates(text[-_LONGEST:]):
-        named = {key.strip().casefold(): value for key, value in found.items()}
+    for candidate, explanation, needed in _candidates(text[-_LONGEST:]):
+        named = {key.strip().casefold(): value for key, value in candidate.items()}
         raw = tuple(named.get(name, msgspec.UNSET) for name in CRITERIA)
         if raw != _NOTHING:
-            said = explanation or _text(named.get("explanation"))
-            return Scores(raw, named.get("overall"), said, (*repairs, *needed))
+            comment = explanation or _text(named.get("explanation"))
+            return Scores(raw, named.get("overall"), comment, (*repairs, *needed))
     fault = Fault.REFUSAL if rule.refusal(text) else Fault.NO_VERDICT
     return Scores(_NOTHING, explanation=clean(text), fault=fault)
 
@@ -134,8 +134,8 @@ def _candidates(text: str) -> Iterator[_Candidate]:
     yield from _broken(text)
     straight = text.translate(_STRAIGHT)
     if straight != text:
-        for found, explanation, needed in (*_whole(straight), *_broken(straight)):
-            yield found, explanation, (Repair.QUOTES, *needed)
+        for candidate, explanation, needed in (*_whole(straight), *_broken(straight)):
+            yield candidate, explanation, (Repair.QUOTES, *needed)
 
 
 def _openings(text: str) -> list[int]:
@@ -144,10 +144,10 @@ def _openings(text: str) -> list[int]:
 
 def _whole(text: str) -> Iterator[_Candidate]:
     for start in _openings(text):
-        found, end = _object(text, start)
-        if found is not None:
-            around = text[:start].strip() or text[end:].strip()
-            yield found, "", (Repair.PROSE,) if around else ()
+        candidate, end = _object(text, start)
+        if candidate is not None:
+            surroundings = text[:start].strip() or text[end:].strip()
+            yield candidate, "", (Repair.PROSE,) if surroundings else ()
 
 
 def _broken(text: str) -> Iterator[_Candidate]:
@@ -155,26 +155,26 @@ def _broken(text: str) -> Iterator[_Candidate]:
     for start in _openings(text):
         before = (Repair.PROSE,) if text[:start].strip() else ()
         inside = text[start:].rstrip().removesuffix("```").rstrip()
-        found, end = _object(inside + "}", 0)
-        if found is not None and end == len(inside) + 1:
-            yield found, "", (*before, Repair.BRACE)
+        candidate, end = _object(inside + "}", 0)
+        if candidate is not None and end == len(inside) + 1:
+            yield candidate, "", (*before, Repair.BRACE)
         cut = _EXPLANATION.search(inside)
         if cut and not _KEY.search(inside, cut.end()):  # a value after it might contradict one before it
-            found, _ = _object(inside[: cut.start()] + "}", 0)
-            if found is not None:
-                yield found, clean(inside[cut.end() :]), (*before, Repair.EXPLANATION)
+            candidate, _ = _object(inside[: cut.start()] + "}", 0)
+            if candidate is not None:
+                yield candidate, clean(inside[cut.end() :]), (*before, Repair.EXPLANATION)
     if text.lstrip().startswith('"'):
-        found, end = _object("{" + text, 0)
-        if found is not None and end == len(text) + 1:
-            yield found, "", (Repair.BRACE,)
+        candidate, end = _object("{" + text, 0)
+        if candidate is not None and end == len(text) + 1:
+            yield candidate, "", (Repair.BRACE,)
 
 
 def _object(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
     try:
-        found, end = _strict.raw_decode(text, start)
+        value, end = _strict.raw_decode(text, start)
     except (ValueError, RecursionError):
         return None, 0
-    return (found, end) if isinstance(found, dict) else (None, 0)
+    return (value, end) if isinstance(value, dict) else (None, 0)
 
 
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -236,5 +236,5 @@ def _is_number(raw: object) -> bool:
 
 def says_empty(explanation: str) -> bool:
     """Whether a judge says that there was no reply; a missing one was shown to it as the word `nan`."""
-    said = explanation.casefold()
-    return any([word in said for word in _EMPTY_WORDS]) and _SAYS_EMPTY.search(said) is not None  # noqa: C419 - as above
+    folded = explanation.casefold()
+    return any([word in folded for word in _EMPTY_WORDS]) and _SAYS_EMPTY.search(folded) is not None  # noqa: C419 - as above

@@ -44,7 +44,7 @@ class Conversations:
             for ident, context in zip(sheet.conversation, sheet.context, strict=True):
                 votes.setdefault(concern(context), {}).setdefault(ident, 0)
                 votes[concern(context)][ident] += 1
-        self.ids = {text: max(found, key=found.__getitem__) for text, found in votes.items() if text}
+        self.ids = {text: max(counts, key=counts.__getitem__) for text, counts in votes.items() if text}
         """For each concern the ConvID that most files give it."""
         others = (concern(context) for context in (files.texts.context if files.texts else ()))
         self.concerns = list(dict.fromkeys([*self.ids, *(text for text in others if text)]))
@@ -63,12 +63,12 @@ class Conversations:
         rows: dict[str, list[int]] = {}
         for row, text in enumerate(texts):
             rows.setdefault(text, []).append(row)
-        found: list[Place | None] = [None] * len(texts)
+        places: list[Place | None] = [None] * len(texts)
         for text, together in rows.items():
             ids, home = part.conversation, self.ids.get(text)
             for occurrence, row in enumerate(sorted(together, key=lambda row: ids[row] != home) if text else ()):
-                found[row] = Place(text, occurrence)
-        return found
+                places[row] = Place(text, occurrence)
+        return places
 
     def rated(self, files: Files) -> list[Rated]:
         """Read every rater's sheet."""
@@ -80,22 +80,22 @@ def concern(context: str) -> str:
     return " ".join(clean(context).split())
 
 
-def empty_replies(files: Files, known: Conversations, rated: list[Rated]) -> set[tuple[Place, str]]:
+def empty_replies(files: Files, conversations: Conversations, rated: list[Rated]) -> set[tuple[Place, str]]:
     """Return (place, system) of the replies that are empty: by their text, or where that is not here by the judges' word.
 
     A missing reply was put to the judges as the word `nan`; two of them have to say so, or the only one there is. What
     the people's file holds for such a reply (nothing, zeros, levels) varies, so it proves nothing.
     """
-    said: dict[tuple[Place, str], int] = {}
-    judges = [one for one in rated if one.sheet.kind is RaterKind.MODEL]
+    saying_empty: dict[tuple[Place, str], int] = {}
+    judges = [sheet_rated for sheet_rated in rated if sheet_rated.sheet.kind is RaterKind.MODEL]
     for judge in judges:
         for system, column in judge.scores.items():
             for place, scores in zip(judge.places, column, strict=True):
                 if place is not None and cells.says_empty(scores.explanation):
-                    said[place, system] = said.get((place, system), 0) + 1
-    empty = {reply for reply, judges_saying in said.items() if judges_saying >= min(2, len(judges))}
+                    saying_empty[place, system] = saying_empty.get((place, system), 0) + 1
+    empty = {reply for reply, judges_saying in saying_empty.items() if judges_saying >= min(2, len(judges))}
     if files.texts is not None:
-        places = known.places(files.texts)
+        places = conversations.places(files.texts)
         for system, replies in files.texts.replies.items():
             for place, text in zip(places, replies, strict=True):
                 if place is not None:
@@ -105,5 +105,5 @@ def empty_replies(files: Files, known: Conversations, rated: list[Rated]) -> set
 
 def written(text: str | None) -> str:
     """Return the text of a reply; none where a table says `nan`."""
-    found = clean(text or "").strip()
-    return "" if found.casefold() == "nan" else found
+    cleaned = clean(text or "").strip()
+    return "" if cleaned.casefold() == "nan" else cleaned

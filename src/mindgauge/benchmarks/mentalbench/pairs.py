@@ -41,22 +41,24 @@ class Values(NamedTuple):
             source.append([_source(scores) for scores in column])
             levels.append([[cells.level(raw) for raw in scores.raw] for scores in column])
         systems = list(rated.scores)
-        none = [[(place, name) in empty for name in systems] for place in rated.places]
+        empty_cells = [[(place, name) in empty for name in systems] for place in rated.places]
         shape = len(systems), len(rated.places), len(cells.CRITERIA)
-        arrays = [np.array(found, dtype=np.float64).reshape(shape).swapaxes(0, 1) for found in (source, levels)]
-        return cls(rated, systems, arrays[0], arrays[1], np.array(none, dtype=bool))  # None became NaN
+        arrays = [np.array(part, dtype=np.float64).reshape(shape).swapaxes(0, 1) for part in (source, levels)]
+        return cls(rated, systems, arrays[0], arrays[1], np.array(empty_cells, dtype=bool))  # None became NaN
 
     def only(self, systems: Sequence[str]) -> Values:
         """Return the values of some systems, in this order."""
-        where = [self.systems.index(name) for name in systems]
-        return Values(self.rated, list(systems), self.source[:, where], self.levels[:, where], self.empty[:, where])
+        positions = [self.systems.index(name) for name in systems]
+        return Values(
+            self.rated, list(systems), self.source[:, positions], self.levels[:, positions], self.empty[:, positions]
+        )
 
     @property
     def usable(self) -> Floats:
         """The levels of replies that were not empty."""
-        found = self.levels.copy()
-        found[self.empty] = np.nan
-        return found
+        levels = self.levels.copy()
+        levels[self.empty] = np.nan
+        return levels
 
 
 def _source(scores: cells.Scores) -> list[float]:
@@ -75,7 +77,7 @@ class Pairs(NamedTuple):
 def by_row(people: Values, judge: Values) -> Pairs:
     """Pair rows of the same ConvID, the authors' way; of several rows with one ConvID the first."""
     rows, first = (
-        {ident: row for row, ident in reversed([*enumerate(one.rated.sheet.conversation)])} for one in (judge, people)
+        {ident: row for row, ident in reversed([*enumerate(side.rated.sheet.conversation)])} for side in (judge, people)
     )
     both = sorted((row, rows[ident]) for ident, row in first.items() if ident in rows)
     return paired(people.source, judge.source, both)

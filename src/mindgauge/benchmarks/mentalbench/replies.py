@@ -51,53 +51,58 @@ def load(data: Path) -> Released:
         DataError: nothing usable is there, or a file is broken.
     """
     files = released.find(data)
-    known = Conversations(files)
-    samples, rated = known.samples(), known.rated(files)
-    seen, empty = _seen(files, known, rated), empty_replies(files, known, rated)
+    conversations = Conversations(files)
+    samples, rated = conversations.samples(), conversations.rated(files)
+    located, empty = _seen(files, conversations, rated), empty_replies(files, conversations, rated)
     replies = {
-        key: _reply(samples[key[0].concern], key, found, known, empty=key in empty) for key, found in seen.items()
+        key: _reply(samples[key[0].concern], key, place_found, conversations, empty=key in empty)
+        for key, place_found in located.items()
     }
-    ratings = [rating for one in rated for rating in _ratings(one, replies)]
-    return Released(list(samples.values()), list(replies.values()), ratings, notes(files, known, rated, empty))
+    ratings = [rating for sheet_rated in rated for rating in _ratings(sheet_rated, replies)]
+    return Released(list(samples.values()), list(replies.values()), ratings, notes(files, conversations, rated, empty))
 
 
-def _seen(files: Files, known: Conversations, rated: list[Rated]) -> dict[tuple[Place, str], _Found]:
+def _seen(files: Files, conversations: Conversations, rated: list[Rated]) -> dict[tuple[Place, str], _Found]:
     """Find every reply, in the file with the texts or else in the first that rates it."""
-    found: dict[tuple[Place, str], _Found] = {}
+    located: dict[tuple[Place, str], _Found] = {}
     if (texts := files.texts) is not None:
-        for index, place in enumerate(known.places(texts)):
+        for index, place in enumerate(conversations.places(texts)):
             if place is not None:
                 for system, column in texts.replies.items():
-                    found[place, system] = _Found(texts.source, texts.row[index], column[index] or "")
-    for one in rated:
-        for index, place in enumerate(one.places):
+                    located[place, system] = _Found(texts.source, texts.row[index], column[index] or "")
+    for sheet_rated in rated:
+        for index, place in enumerate(sheet_rated.places):
             if place is not None:
-                for system in one.scores:
-                    found.setdefault((place, system), _Found(one.sheet.source, one.sheet.row[index], None))
-    return found
+                for system in sheet_rated.scores:
+                    located.setdefault(
+                        (place, system), _Found(sheet_rated.sheet.source, sheet_rated.sheet.row[index], None)
+                    )
+    return located
 
 
-def _reply(sample: Sample, key: tuple[Place, str], found: _Found, known: Conversations, *, empty: bool) -> Reply:
+def _reply(
+    sample: Sample, key: tuple[Place, str], place_found: _Found, conversations: Conversations, *, empty: bool
+) -> Reply:
     place, system = key
-    provenance: dict[str, Any] = {"source_file": found.source, "source_row": found.row}
-    if place.concern in known.ids:
-        provenance["conv_id"] = known.ids[place.concern]
-    if found.text is None:
+    provenance: dict[str, Any] = {"source_file": place_found.source, "source_row": place_found.row}
+    if place.concern in conversations.ids:
+        provenance["conv_id"] = conversations.ids[place.concern]
+    if place_found.text is None:
         provenance["text"] = "not released"
     status = Status.UNPARSABLE if empty else Status.OK
-    return Reply.of(sample.id, system, place.occurrence, status, written(found.text), provenance=provenance)
+    return Reply.of(sample.id, system, place.occurrence, status, written(place_found.text), provenance=provenance)
 
 
-def _ratings(one: Rated, replies: dict[tuple[Place, str], Reply]) -> Iterator[Rating]:
-    own = released.OWN_SYSTEM.get(one.sheet.rater, one.sheet.rater)
-    for system, column in one.scores.items():
-        for index, (place, scores) in enumerate(zip(one.places, column, strict=True)):
+def _ratings(sheet_rated: Rated, replies: dict[tuple[Place, str], Reply]) -> Iterator[Rating]:
+    own = released.OWN_SYSTEM.get(sheet_rated.sheet.rater, sheet_rated.sheet.rater)
+    for system, column in sheet_rated.scores.items():
+        for index, (place, scores) in enumerate(zip(sheet_rated.places, column, strict=True)):
             if place is None:
                 continue
             provenance: dict[str, Any] = {
-                "source_file": one.sheet.source,
-                "source_row": one.sheet.row[index],
-                "conv_id": one.sheet.conversation[index],
+                "source_file": sheet_rated.sheet.source,
+                "source_row": sheet_rated.sheet.row[index],
+                "conv_id": sheet_rated.sheet.conversation[index],
             }
             if scores.overall is not None:
                 provenance["overall"] = cells.plain(scores.overall)
@@ -105,14 +110,14 @@ def _ratings(one: Rated, replies: dict[tuple[Place, str], Reply]) -> Iterator[Ra
                 provenance["repair"] = ", ".join(scores.repairs)
             if system == own:
                 provenance["self_judged"] = True
-            cell = one.sheet.cells[system][index]
-            yield from _of_cell(one, scores, replies[place, system], provenance, cell)
+            cell = sheet_rated.sheet.cells[system][index]
+            yield from _of_cell(sheet_rated, scores, replies[place, system], provenance, cell)
 
 
 def _of_cell(
-    one: Rated, scores: Scores, reply: Reply, provenance: dict[str, Any], cell: str | None
+    sheet_rated: Rated, scores: Scores, reply: Reply, provenance: dict[str, Any], cell: str | None
 ) -> Iterator[Rating]:
-    rater, kind = one.sheet.rater, one.sheet.kind
+    rater, kind = sheet_rated.sheet.rater, sheet_rated.sheet.kind
     for criterion, raw in zip(CRITERIA, scores.raw, strict=True):
         value = cells.level(raw)
         fault = scores.fault or (cells.fault(raw) if value is None else None)
@@ -123,7 +128,7 @@ def _of_cell(
                 reply.id, criterion, rater, kind, 0, Status.OK, value, scores.explanation, provenance=provenance
             )
             continue
-        kept = clean(cell or "") if scores.fault else cells.plain(raw)
-        why = {**provenance, "fault": str(fault), "released": kept}
+        released_value = clean(cell or "") if scores.fault else cells.plain(raw)
+        details = {**provenance, "fault": str(fault), "released": released_value}
         status = Status.REFUSED if fault is Fault.REFUSAL else Status.UNPARSABLE
-        yield Rating(reply.id, criterion, rater, kind, 0, status, None, scores.explanation, provenance=why)
+        yield Rating(reply.id, criterion, rater, kind, 0, status, None, scores.explanation, provenance=details)

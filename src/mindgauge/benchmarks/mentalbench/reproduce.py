@@ -67,29 +67,29 @@ def reproduce(data: Path) -> Iterator[Cell]:
         DataError: nothing usable is there, or a file is broken.
     """
     files = released.find(data)
-    known = Conversations(files)
-    rated = known.rated(files)
-    empty = empty_replies(files, known, rated)
-    by_rater = {one.sheet.rater: Values.of(one, empty) for one in rated}
+    conversations = Conversations(files)
+    rated = conversations.rated(files)
+    empty = empty_replies(files, conversations, rated)
+    by_rater = {ratings.sheet.rater: Values.of(ratings, empty) for ratings in rated}
     people = by_rater.pop(released.PEOPLE, None)
-    done = set()
+    computed = set()
     for cell in (*_human_means(people), *_cells(people, by_rater)) if people else ():
         if not cell.repaired:
-            done.add((cell.table, cell.row, cell.column))
+            computed.add((cell.table, cell.row, cell.column))
         yield cell
     for table in tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))["table"]:
         for row in table["rows"]:
             for column in table["columns"]:
-                if (table["name"], row, column) not in done:
+                if (table["name"], row, column) not in computed:
                     needs = table["needs"].replace("*", row.partition(" / ")[0].lower())
                     yield Cell(table["name"], row, column, None, f"needs {needs}, with every system")
 
 
 def _human_means(people: Values) -> Iterator[Cell]:
     names = {paper: name for paper, name in SYSTEMS.items() if name in people.systems}
-    kept = people.only([*names.values()])
-    without = "levels 1 to 5, no empty replies"
-    for values, repaired, note in ((kept.source, False, ""), (kept.usable, True, without)):
+    shown_systems = people.only([*names.values()])
+    repair = "levels 1 to 5, no empty replies"
+    for values, repaired, note in ((shown_systems.source, False, ""), (shown_systems.usable, True, repair)):
         for row, paper in enumerate(names):
             means = [_mean(values[:, row, k]) for k in range(len(ATTRIBUTES))]
             for column, mean in zip((*ATTRIBUTES, "average"), (*means, sum(means) / len(means)), strict=True):
@@ -97,8 +97,8 @@ def _human_means(people: Values) -> Iterator[Cell]:
 
 
 def _mean(values: Floats) -> float:
-    found = values[np.isfinite(values)]
-    return float(found.mean()) if len(found) else math.nan
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if len(finite) else math.nan
 
 
 def _cells(people: Values, judges: dict[str, Values]) -> Iterator[Cell]:
@@ -110,28 +110,28 @@ def _cells(people: Values, judges: dict[str, Values]) -> Iterator[Cell]:
         both = people.only(systems), judge.only(systems)
         published, repaired = pairs.by_row(*both), pairs.by_concern(*both)
         if len(published.human):
-            found = estimates(published)
-            low, high, kept = source_rule.interval(system_means(published))
+            figures = estimates(published)
+            low, high, counts = source_rule.interval(system_means(published))
             for k, row in enumerate(rows):
-                lost = f", {source_rule.RESAMPLES - kept[k]} resamples discarded" * bool(
-                    kept[k] < source_rule.RESAMPLES
+                lost = f", {source_rule.RESAMPLES - counts[k]} resamples discarded" * bool(
+                    counts[k] < source_rule.RESAMPLES
                 )
-                yield from _row(row, found, low, high, k, f"n = {count(int(found.n[k]))}{lost}")
+                yield from _row(row, figures, low, high, k, f"n = {count(int(figures.n[k]))}{lost}")
         if len(repaired.human):
-            found = estimates(repaired)
+            figures = estimates(repaired)
             low, high = two_way_interval(repaired)
             for k, row in enumerate(rows):
-                note = f"joined by concern, levels 1 to 5, no empty replies; n = {count(int(found.n[k]))}"
-                yield from _row(row, found, low, high, k, note, repaired=True)
+                note = f"joined by concern, levels 1 to 5, no empty replies; n = {count(int(figures.n[k]))}"
+                yield from _row(row, figures, low, high, k, note, repaired=True)
 
 
 def _row(
-    row: str, found: Estimates, low: Floats, high: Floats, k: int, note: str, *, repaired: bool = False
+    row: str, figures: Estimates, low: Floats, high: Floats, k: int, note: str, *, repaired: bool = False
 ) -> Iterator[Cell]:
     width = high[k] - low[k]
     interval = {"low": low[k], "high": high[k], "width": width}
     resampled = "systems and conversations resampled, all kept" if repaired else note
-    for column, values in found._asdict().items():
+    for column, values in figures._asdict().items():
         if column != "n":
             yield Cell("cells", row, column, float(values[k]), note, repaired)
     for column, value in interval.items():
@@ -177,14 +177,14 @@ def two_way_interval(values: Pairs, resamples: int = 2000) -> tuple[Floats, Floa
     columns = np.concatenate(
         [np.where(both, side, 0.0).reshape(rows, -1) for side in values] + [both.reshape(rows, -1)], axis=1
     )
-    found = []
+    resampled = []
     for of_systems, of_rows in bootstrap.two_way_weights(systems, rows, resamples, columns=columns.shape[1]):
         human, judge, n = np.split((of_rows @ columns).reshape(-1, 3, systems, attributes), 3, axis=1)
         with np.errstate(invalid="ignore"):
             means = np.stack([human[:, 0], judge[:, 0]], axis=-1) / n[:, 0, ..., None]
         squares = icc.mean_squares(means.swapaxes(1, 2), of_systems[:, None])
-        found.append(icc.consistency(squares))
-    return _percentiles(np.concatenate(found).T)
+        resampled.append(icc.consistency(squares))
+    return _percentiles(np.concatenate(resampled).T)
 
 
 def _percentiles(values: Floats) -> tuple[Floats, Floats]:

@@ -33,9 +33,9 @@ def interval(means: Floats) -> tuple[Floats, Floats, NDArray[np.intp]]:
     """
     weights = _weights(means.shape[1])
     values = icc.consistency(icc.mean_squares(means[:, None], weights))
-    kept = np.isfinite(values) & (values >= 0) & (values <= 1)
-    ends = np.array([bootstrap.percentile(of_attribute) for of_attribute in np.where(kept, values, np.nan)])
-    return ends[:, 0], ends[:, 1], kept.sum(axis=1)
+    usable = np.isfinite(values) & (values >= 0) & (values <= 1)
+    ends = np.array([bootstrap.percentile(of_attribute) for of_attribute in np.where(usable, values, np.nan)])
+    return ends[:, 0], ends[:, 1], usable.sum(axis=1)
 
 
 @functools.cache

@@ -37,8 +37,8 @@ _POINTS = re.compile(r"(\d+)(?:\.0+)?\s*分?")
 def category(cell: str) -> str:
     """Return the paper's category that a cell names, perhaps twice (`自伤/NSSI`); another one as it stands."""
     parts = {re.sub(r"[\s_-]+", " ", part.strip().casefold()) for part in _BETWEEN.split(cell)} - {""}
-    found = {_NAMES.get(part) for part in parts}
-    named = found.pop() if len(found) == 1 else None
+    names = {_NAMES.get(part) for part in parts}
+    named = names.pop() if len(names) == 1 else None
     return named or cell.strip()
 
 
@@ -54,18 +54,18 @@ def level(criterion: Criterion, cell: str | None) -> tuple[str | None, Status]:
     return (None, Status.UNPARSABLE) if value is None else (str(value), Status.OK)
 
 
-def answer(judge: str, said: str, reply: Reply, origin: dict[str, Any]) -> Iterator[Rating]:
+def answer(judge: str, text: str, reply: Reply, origin: dict[str, Any]) -> Iterator[Rating]:
     """Read a judge's raw answer on the five dimensions; a total that it states is held against ours."""
     five = [criterion for criterion in RUBRIC.criteria if criterion.name in DIMENSIONS]
-    found = verdict.read(said, five, Shown(reply.text))
-    values = [found[c.name].value for c in five]
-    stated = verdict.stated_total(said)
+    verdicts = verdict.read(text, five, Shown(reply.text))
+    values = [verdicts[c.name].value for c in five]
+    stated = verdict.stated_total(text)
     total = {"stated_total": stated} if stated not in {None, values.count("yes")} else {}
     for criterion in five:
-        one = found[criterion.name]
+        judged = verdicts[criterion.name]
         usable = reply.status is Status.OK
         yield Rating(
-            reply.id, criterion.name, judge, RaterKind.MODEL, 0, one.status if usable else Status.UNPARSABLE,
-            one.value if usable else None, one.rationale,
-            provenance={**origin, **total, **({"problem": one.problem} if one.problem else {})},
+            reply.id, criterion.name, judge, RaterKind.MODEL, 0, judged.status if usable else Status.UNPARSABLE,
+            judged.value if usable else None, judged.rationale,
+            provenance={**origin, **total, **({"problem": judged.problem} if judged.problem else {})},
         )  # fmt: skip

@@ -27,17 +27,17 @@ def mean(values: Sequence[float]) -> tuple[float | None, str]:
 
     A share of 0 or 1, of which every resample is the same, gets its exact interval.
     """
-    known = np.array(values, dtype=np.float64)
-    if len(known) and {*known} in ({0.0}, {1.0}):
-        value, low, high, _ = clopper_pearson(float(known.sum()), len(known))
-        return value, f"{len(known)} items, exact 95 % interval {decimal(low, 3)} to {decimal(high, 3)}"
-    return _estimated(lambda weights: weights @ known / weights.sum(axis=1), len(known))
+    numbers = np.array(values, dtype=np.float64)
+    if len(numbers) and {*numbers} in ({0.0}, {1.0}):
+        value, low, high, _ = clopper_pearson(float(numbers.sum()), len(numbers))
+        return value, f"{len(numbers)} items, exact 95 % interval {decimal(low, 3)} to {decimal(high, 3)}"
+    return _estimated(lambda weights: weights @ numbers / weights.sum(axis=1), len(numbers))
 
 
 def mean_of_rows(rows: Floats) -> tuple[float | None, str]:
     """Return the mean over items, each a row of values, shape (n, k); NaN where there is none."""
-    known = np.isfinite(rows)
-    sums, counts = np.nan_to_num(rows).sum(axis=1), known.sum(axis=1).astype(np.float64)
+    finite = np.isfinite(rows)
+    sums, counts = np.nan_to_num(rows).sum(axis=1), finite.sum(axis=1).astype(np.float64)
     return _estimated(lambda weights: weights @ sums / (weights @ counts), len(rows))
 
 
@@ -50,17 +50,17 @@ def correlation(first: Sequence[float], second: Sequence[float]) -> tuple[float 
 def macro_f1(expected: Sequence[str], chosen: Sequence[str | None]) -> tuple[float | None, str]:
     """Return the mean F1 over the letters that are right answers; a choice that is none of them is wrong."""
     letters = sorted({*expected})
-    right, told = (
+    right, answered = (
         np.array([letters.index(c) if c in letters else -1 for c in choices], dtype=np.intp)
         for choices in (expected, chosen)
     )
     return _estimated(
-        lambda weights: classification.macro_f1(agreement.confusion(right, told, len(letters), weights)), len(right)
+        lambda weights: classification.macro_f1(agreement.confusion(right, answered, len(letters), weights)), len(right)
     )
 
 
 def _estimated(statistic: Callable[[Floats], Floats], n: int) -> tuple[float | None, str]:
-    found = bootstrap.interval(statistic, np.arange(n), resamples=RESAMPLES)
-    if found.low is None or found.high is None:
-        return found.value, f"{n} items"
-    return found.value, f"{n} items, 95 % interval {decimal(found.low, 3)} to {decimal(found.high, 3)}"
+    interval = bootstrap.interval(statistic, np.arange(n), resamples=RESAMPLES)
+    if interval.low is None or interval.high is None:
+        return interval.value, f"{n} items"
+    return interval.value, f"{n} items, 95 % interval {decimal(interval.low, 3)} to {decimal(interval.high, 3)}"

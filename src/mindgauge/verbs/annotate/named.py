@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.annotation import names
+from mindgauge.annotation import people
 from mindgauge.annotation.records import Person, Role
 from mindgauge.errors import UsageError
 
@@ -25,11 +25,13 @@ def people_of(annotators: Sequence[str], adjudicator: str | None, owner: str | N
         raise UsageError("name who labels with --annotators ana,ben,chi")
     found: dict[str, Person] = {}
     for given, role in named:
-        name = names.tidy(given)
-        if not names.readable(name):
-            shown = name[: names.LONGEST]
-            raise UsageError(f"{role} {shown!r}: a name has 1 to {names.LONGEST} characters, none of them invisible")
-        if names.reserved(name):
+        name = people.tidy_name(given)
+        if not people.readable_name(name):
+            shown = name[: people.LONGEST_NAME]
+            raise UsageError(
+                f"{role} {shown!r}: a name has 1 to {people.LONGEST_NAME} characters, none of them invisible"
+            )
+        if people.reserved_name(name):
             raise UsageError(f"{role} {name!r}: that is what a data set's own labels are called; choose another name")
         if name.casefold() in found:
             raise UsageError(f"two people are called {name!r}; each needs a name of their own, since labels go by it")

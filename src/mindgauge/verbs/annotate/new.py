@@ -156,12 +156,12 @@ def annotate_new(
     notes = [*work.source.notes, *work.notes]
     if sum(person.role is Role.ANNOTATOR for person in people) == 1:
         notes.append("one annotator: there is no agreement to measure, so every batch passes the gate as it is")
-    location.remember(path, database or "")
     with made_whole(path) as draft:
         keep(draft, asked, work.source, command)
         with Annotation.create(draft, project, asked.rubric, people, work.items, database or "") as made:
             links = [Link(p.name, p.role, f"{project.url}/join/{invite(made, p.id)}") for p in made.people()]
             where = made.database.name if database else str(path / "annotation.sqlite")
+    location.remember(path, database or "")
     labelled = [item for item in work.items if item.batch]
     sizes = Counter(item.batch for item in labelled)
     plan = needed(asked.rubric)

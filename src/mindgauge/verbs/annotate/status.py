@@ -11,16 +11,16 @@ import msgspec
 
 from mindgauge.annotation import agreement, ratings
 from mindgauge.annotation.people import access
-from mindgauge.annotation.progress import progress
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answered, Phase, Policy, Role
+from mindgauge.annotation.tasks import progress
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from mindgauge.annotation.progress import Progress
     from mindgauge.annotation.project import Batch
     from mindgauge.annotation.records import Person
+    from mindgauge.annotation.tasks import Progress
 
 
 class Measured(msgspec.Struct, frozen=True):

@@ -209,7 +209,7 @@ def _tasks(
     turned = trials.turns(usual, benchmark.instrument(other, method=usual.method), names)
     samples = [item.sample for item in items]
     originals = list(zip(samples, its.originals(items), strict=True))
-    setting = trials.Setting(model.name, frozenset(usual.prompts))
+    setting = its.Setting(model.name, frozenset(usual.prompts))
     criteria = trials.ordinal(benchmark.rubric.criteria)
     versions = [
         (version.sample, version.record(item, probe))

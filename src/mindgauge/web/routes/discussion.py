@@ -10,13 +10,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from mindgauge.annotation import assignment, tasks, work
-from mindgauge.annotation.answers import InvalidAnswerError
+from mindgauge.annotation.labels import InvalidAnswerError
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answer, Answered, Label, Person
 from mindgauge.web import outcome
-from mindgauge.web.access import Discussant, Opened, PostedDiscussant, Visitor
+from mindgauge.web.access import Discussant, Fields, Opened, PostedDiscussant, Visitor
 from mindgauge.web.filled import form, form_id
-from mindgauge.web.forms import Fields
 from mindgauge.web.pages import language, page
 from mindgauge.web.screens import screen
 from mindgauge.web.sides import Sides, own
@@ -31,16 +30,16 @@ LONGEST = 4000
 @router.get("/discussion")
 def disputed(request: Request, a: Opened, visitor: Discussant) -> Response:
     """List what people disagree on."""
-    at = table(a, visitor.person)
-    if at is None:
+    meeting = table(a, visitor.person)
+    if meeting is None:
         return RedirectResponse("/", 303)
     return page(
         request,
         "discussion",
         visitor,
-        rows=rows(a, at, visitor.person, language(request, visitor)),
-        open_item=None if at.role == "waiting" else at.open_after(),
-        **_frame(request, a, visitor, at),
+        rows=rows(a, meeting, visitor.person, language(request, visitor)),
+        open_item=None if meeting.role == "waiting" else meeting.open_after(),
+        **_frame(request, a, visitor, meeting),
     )
 
 
@@ -55,10 +54,10 @@ def comment(request: Request, a: Opened, visitor: PostedDiscussant, item: str, f
     """Add a comment."""
     texts = words(language(request, visitor))["discussion"]
     text = fields.get("text", "").replace("\r\n", "\n").strip()
-    at = table(a, visitor.person)
-    if at is None or at.role == "waiting":
+    meeting = table(a, visitor.person)
+    if meeting is None or meeting.role == "waiting":
         return RedirectResponse("/", 303)
-    if at.place(item) is None:
+    if meeting.place(item) is None:
         raise HTTPException(404)
     ident = form_id(fields)
     if not text:
@@ -78,30 +77,32 @@ def keep(request: Request, a: Opened, visitor: PostedDiscussant, item: str, fiel
     """Leave things as they are: a person their label, who decides the disagreement, with the reason."""
     spoken_in = language(request, visitor)
     texts = words(spoken_in)["discussion"]
-    at = table(a, visitor.person)
-    if at is None or at.role == "waiting":
+    meeting = table(a, visitor.person)
+    if meeting is None or meeting.role == "waiting":
         return RedirectResponse("/", 303)
-    if at.place(item) is None:
+    if meeting.place(item) is None:
         raise HTTPException(404)
-    sent, now = form(fields), _now(a, visitor.person, item)
-    if now is None:
+    posted, current = form(fields), _now(a, visitor.person, item)
+    if current is None:
         return RedirectResponse("/", 303)
-    label = next(iter(now.own.values()), None)
+    label = next(iter(current.own.values()), None)
     note, evidence = (label.note, label.evidence) if label else ("", ())
-    answers = [Answer(name, label.answered, label.value, label.path) for name, label in now.own.items()]
-    if at.role == "decides":
+    answers = [Answer(name, label.answered, label.value, label.path) for name, label in current.own.items()]
+    if meeting.role == "decides":
         note, evidence = fields.get("note", "").strip(), ()
         if not note:
             return _shown(request, a, visitor, item, 422, problem=texts["leave_empty"])
-        answers = _undecided(side_by_side(a, at, now.item, visitor.person, spoken_in), now)
+        answers = _undecided(side_by_side(a, meeting, current.item, visitor.person, spoken_in), current)
     try:
-        work.submit(a, visitor.person, item, sent.phase, sent.turn, sent.id, answers, note=note, evidence=evidence)
+        work.submit(
+            a, visitor.person, item, posted.phase, posted.turn, posted.id, answers, note=note, evidence=evidence
+        )
     except tasks.StaleError:
         return _shown(request, a, visitor, item, 409, problem=texts["stale"], note=fields.get("note", ""))
     except InvalidAnswerError:  # not everything was labelled, so there is nothing to keep
         return _shown(request, a, visitor, item, 422, problem=texts["own_none"])
-    at = table(a, visitor.person)
-    following = at.open_after(item) if at else None
+    meeting = table(a, visitor.person)
+    following = meeting.open_after(item) if meeting else None
     return RedirectResponse(_path(following) if following else "/", 303)
 
 
@@ -120,16 +121,16 @@ def _shown(
     note: str = "",
 ) -> Response:
     """Render one item; `typed` and `note` are what could not be kept, so that it is not lost."""
-    at, spoken_in = table(a, visitor.person), language(request, visitor)
-    now = _now(a, visitor.person, ident) if at and at.role != "waiting" else None
-    if at is None:
+    meeting, spoken_in = table(a, visitor.person), language(request, visitor)
+    current = _now(a, visitor.person, ident) if meeting and meeting.role != "waiting" else None
+    if meeting is None:
         return RedirectResponse("/", 303)
-    place = at.place(ident)
+    place = meeting.place(ident)
     if place is None:
         raise HTTPException(404)
-    if now is None and at.role != "waiting":
+    if current is None and meeting.role != "waiting":
         return RedirectResponse("/", 303)
-    number, item, state = at.items[place]
+    number, item, state = meeting.items[place]
     return page(
         request,
         "discussion_item",
@@ -138,32 +139,32 @@ def _shown(
         item=item,
         number=number,
         finished=state != "open",
-        sides=side_by_side(a, at, item, visitor.person, spoken_in),
+        sides=side_by_side(a, meeting, item, visitor.person, spoken_in),
         comments=spoken(a.comments(item.id), a.people(), visitor.person.id),
-        now=now,
-        own=own(now.own, now.rubric, spoken_in) if now else "",
-        screen=screen(_at_once(now), spoken_in) if now else None,
+        now=current,
+        own=own(current.own, current.rubric, spoken_in) if current else "",
+        screen=screen(_at_once(current), spoken_in) if current else None,
         form=secrets.token_hex(16),
-        previous=at.items[place - 1][1].id if place else None,
-        next=at.items[place + 1][1].id if place + 1 < len(at.items) else None,
+        previous=meeting.items[place - 1][1].id if place else None,
+        next=meeting.items[place + 1][1].id if place + 1 < len(meeting.items) else None,
         most=LONGEST,
         problem=problem,
         typed=typed,
         note=note,
-        **_frame(request, a, visitor, at),
+        **_frame(request, a, visitor, meeting),
     )
 
 
-def _frame(request: Request, a: Annotation, visitor: Visitor, at: Table) -> dict[str, Any]:
+def _frame(request: Request, a: Annotation, visitor: Visitor, meeting: Table) -> dict[str, Any]:
     """Return what the list and an item's page both say."""
     texts = words(language(request, visitor))["discussion"]
     return {
-        "heading": texts["title" if at.role == "discusses" else "adjudication"],
-        "role": at.role,
-        "done": at.done,
-        "of": len(at.items),
-        "deciders": ", ".join(person.name for person in at.deciders),
-        "measured": outcome.latest(a.gates(at.batch.number), a.project.gate),
+        "heading": texts["title" if meeting.role == "discusses" else "adjudication"],
+        "role": meeting.role,
+        "done": meeting.done,
+        "of": len(meeting.items),
+        "deciders": ", ".join(person.name for person in meeting.deciders),
+        "measured": outcome.latest(a.gates(meeting.batch.number), a.project.gate),
     }
 
 
@@ -174,25 +175,27 @@ def _path(item: str) -> str:
 def _now(a: Annotation, person: Person, ident: str) -> assignment.Assignment | None:
     """Return an item as it is before a person; None where the phase has just ended."""
     try:
-        now = assignment.current(a, person, ident)
+        current = assignment.current(a, person, ident)
     except KeyError:
         return None
-    return now if isinstance(now, assignment.Assignment) else None
+    return current if isinstance(current, assignment.Assignment) else None
 
 
-def _at_once(now: assignment.Assignment) -> assignment.Assignment:
+def _at_once(current: assignment.Assignment) -> assignment.Assignment:
     """Return an assignment that asks for levels at once, not node by node: here people know where they differ."""
-    criteria = tuple(msgspec.structs.replace(criterion, nodes=()) for criterion in now.rubric.criteria)
-    return msgspec.structs.replace(now, rubric=msgspec.structs.replace(now.rubric, criteria=criteria))
+    criteria = tuple(msgspec.structs.replace(criterion, nodes=()) for criterion in current.rubric.criteria)
+    return msgspec.structs.replace(current, rubric=msgspec.structs.replace(current.rubric, criteria=criteria))
 
 
-def _undecided(found: Sides, now: assignment.Assignment) -> list[Answer]:
+def _undecided(compared: Sides, current: assignment.Assignment) -> list[Answer]:
     """Return the answers that leave a disagreement: it cannot be told, but where all say the same, that stands."""
     answers = []
-    for side in found.criteria:
+    for side in compared.criteria:
         same: Label | None = None
         if not side.differ:
-            same = next((its[side.criterion] for its in now.others.values() if side.criterion in its), None)
+            same = next(
+                (labels[side.criterion] for labels in current.others.values() if side.criterion in labels), None
+            )
         if same is None:
             answers.append(Answer(side.criterion, Answered.CANNOT_TELL))
         else:

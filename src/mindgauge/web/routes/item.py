@@ -9,20 +9,28 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from mindgauge.annotation import assignment, tasks, work
-from mindgauge.annotation.answers import InvalidAnswerError
+from mindgauge.annotation.labels import InvalidAnswerError
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answer, Item, Phase, Role
 from mindgauge.rubric import Rubric
 from mindgauge.web import filled
-from mindgauge.web.access import Annotator, Anyone, Discussant, Opened, PostedAnnotator, PostedDiscussant, Visitor
-from mindgauge.web.feedback import feedback
+from mindgauge.web.access import (
+    Annotator,
+    Anyone,
+    Body,
+    Discussant,
+    Fields,
+    Opened,
+    PostedAnnotator,
+    PostedDiscussant,
+    Visitor,
+)
 from mindgauge.web.filled import Filled, Form
-from mindgauge.web.forms import Body, Fields
 from mindgauge.web.guide import guide
+from mindgauge.web.outcome import feedback
 from mindgauge.web.pages import go_on, language, page
 from mindgauge.web.screens import screen
-from mindgauge.web.wording import called, said
-from mindgauge.web.words import in_words, words
+from mindgauge.web.words import called, in_words, said, words
 
 router = APIRouter()
 
@@ -34,10 +42,10 @@ def start(visitor: Anyone, a: Opened) -> Response:
         return RedirectResponse("/owner", 303)
     if not visitor.person.noticed:
         return RedirectResponse("/notice", 303)
-    now = assignment.current(a, visitor.person)
-    if isinstance(now, assignment.Standing):
+    current = assignment.current(a, visitor.person)
+    if isinstance(current, assignment.Standing):
         return RedirectResponse("/standing", 303)
-    return RedirectResponse("/discussion" if now.phase in tasks.TOGETHER else "/item", 303)
+    return RedirectResponse("/discussion" if current.phase in tasks.TOGETHER else "/item", 303)
 
 
 @router.get("/item")
@@ -46,13 +54,13 @@ def show(
 ) -> Response:
     """Show the item that is next, or a step of it that was taken before."""
     try:
-        now = assignment.current(a, visitor.person, item)
+        current = assignment.current(a, visitor.person, item)
     except KeyError:
         return RedirectResponse("/", 303)
-    if isinstance(now, assignment.Standing) or (now.phase in tasks.TOGETHER and not item):
+    if isinstance(current, assignment.Standing) or (current.phase in tasks.TOGETHER and not item):
         return RedirectResponse("/", 303)
     step = filled.number(node)
-    return _shown(request, visitor, a, now, back=None if step is None else (criterion, step))
+    return _shown(request, visitor, a, current, step_back=None if step is None else (criterion, step))
 
 
 @router.post("/item/decide")
@@ -64,17 +72,17 @@ def decide(request: Request, visitor: PostedDiscussant, a: Opened, fields: Field
     if criterion is None or node is None or node >= len(criterion.nodes):
         raise HTTPException(422)
     typed = filled.read(fields, rubric)
-    taken = filled.step(criterion, node, fields.get("answer", ""))
-    if taken is None:
-        return _refused(request, visitor, a, form, typed, frozenset({criterion.name}), back=(criterion.name, node))
+    step = filled.step(criterion, node, fields.get("answer", ""))
+    if step is None:
+        return _refused(request, visitor, a, form, typed, frozenset({criterion.name}), step_back=(criterion.name, node))
     drafted = _draft(a, visitor, form) if len(rubric.criteria) > 1 else {}
-    if isinstance(taken, Answer):
-        typed = typed._replace(answers={criterion.name: taken}).whole(drafted)
+    if isinstance(step, Answer):
+        typed = typed._replace(answers={criterion.name: step}).whole(drafted)
         if all(c.nodes and c.name in typed.answers for c in rubric.criteria):
             return _submitted(request, visitor, a, form, item, rubric, typed)
     body = typed.draft(drafted)
-    if not isinstance(taken, Answer):
-        body["answers"][criterion.name] = {"answered": "", "value": None, "path": taken}
+    if not isinstance(step, Answer):
+        body["answers"][criterion.name] = {"answered": "", "value": None, "path": step}
     try:
         work.save_draft(a, visitor.person, form.item, form.phase, form.turn, body)
     except tasks.StaleError as error:
@@ -140,12 +148,12 @@ def trained(request: Request, visitor: Annotator, a: Opened, item: str) -> Respo
     subject = a.item(item)
     if subject is None or subject.batch:
         raise HTTPException(404)
-    found = feedback(a, _rubric(a, subject), subject, visitor.person, language(request, visitor))
-    if found is None:
+    compared = feedback(a, _rubric(a, subject), subject, visitor.person, language(request, visitor))
+    if compared is None:
         return RedirectResponse("/", 303)
-    now = assignment.current(a, visitor.person)
-    going_on = isinstance(now, assignment.Assignment) and now.phase is Phase.TRAINING
-    return page(request, "training", visitor, item=subject, feedback=found, going_on=going_on)
+    current = assignment.current(a, visitor.person)
+    going_on = isinstance(current, assignment.Assignment) and current.phase is Phase.TRAINING
+    return page(request, "training", visitor, item=subject, feedback=compared, going_on=going_on)
 
 
 # -- the pieces -----------------------------------------------------------------------------------------------------
@@ -165,16 +173,16 @@ def _rubric(a: Annotation, item: Item) -> Rubric:
 
 
 def _draft(a: Annotation, visitor: Visitor, form: Form) -> dict[str, object]:
-    now = _current(a, visitor, form)
-    return {} if now is None else now.draft
+    current = _current(a, visitor, form)
+    return {} if current is None else current.draft
 
 
 def _current(a: Annotation, visitor: Visitor, form: Form) -> assignment.Assignment | None:
     try:
-        now = assignment.current(a, visitor.person, form.item)
+        current = assignment.current(a, visitor.person, form.item)
     except KeyError:
         return None
-    return now if isinstance(now, assignment.Assignment) and now.phase is form.phase else None
+    return current if isinstance(current, assignment.Assignment) and current.phase is form.phase else None
 
 
 def _here(item: str, phase: Phase) -> str:
@@ -188,15 +196,17 @@ def _after(a: Annotation, visitor: Visitor, form: Form) -> str:
         return f"/training/feedback/{quote(form.item, safe='')}"
     if form.phase not in tasks.TOGETHER:
         return "/item"
-    now = assignment.current(a, visitor.person)
-    return f"/discussion/{quote(now.item.id, safe='')}" if isinstance(now, assignment.Assignment) else "/standing"
+    current = assignment.current(a, visitor.person)
+    return (
+        f"/discussion/{quote(current.item.id, safe='')}" if isinstance(current, assignment.Assignment) else "/standing"
+    )
 
 
 def _submitted(
     request: Request, visitor: Visitor, a: Annotation, form: Form, item: Item, rubric: Rubric, typed: Filled
 ) -> Response:
     try:
-        done = work.submit(
+        submission = work.submit(
             a,
             visitor.person,
             form.item,
@@ -213,7 +223,9 @@ def _submitted(
     except InvalidAnswerError as error:
         missing = frozenset(c.name for c in rubric.criteria if c.name not in typed.answers)
         return _refused(request, visitor, a, form, typed, missing, problem="" if missing else str(error))
-    return go_on(request, "/standing" if done.last and form.phase is not Phase.TRAINING else _after(a, visitor, form))
+    return go_on(
+        request, "/standing" if submission.last and form.phase is not Phase.TRAINING else _after(a, visitor, form)
+    )
 
 
 def _refused(
@@ -225,41 +237,41 @@ def _refused(
     missing: frozenset[str],
     *,
     problem: str = "",
-    back: tuple[str, int] | None = None,
+    step_back: tuple[str, int] | None = None,
 ) -> Response:
     """Show the page once more with what was typed, and what is wrong with it."""
-    now = _current(a, visitor, form)
-    if now is None:
+    current = _current(a, visitor, form)
+    if current is None:
         return RedirectResponse("/", 303)
     texts = words(language(request, visitor))["item"]
     problem = in_words(texts["problem"], problem=problem) if problem else texts["invalid"]
-    now = msgspec.structs.replace(now, draft=typed.draft(now.draft))
-    return _shown(request, visitor, a, now, 422, back=back, missing=missing, problem=problem)
+    current = msgspec.structs.replace(current, draft=typed.draft(current.draft))
+    return _shown(request, visitor, a, current, 422, step_back=step_back, missing=missing, problem=problem)
 
 
 def _shown(
     request: Request,
     visitor: Visitor,
     a: Annotation,
-    now: assignment.Assignment,
+    current: assignment.Assignment,
     status: int = 200,
     *,
-    back: tuple[str, int] | None = None,
+    step_back: tuple[str, int] | None = None,
     missing: frozenset[str] = frozenset(),
     problem: str = "",
 ) -> Response:
     spoken = language(request, visitor)
-    shown = screen(now, spoken, back=back, missing=missing, problem=problem)
+    asked = screen(current, spoken, step_back=step_back, missing=missing, problem=problem)
     return page(
         request,
         "item",
         visitor,
         status,
-        now=now,
-        item=now.item,
-        screen=shown,
-        guide=guide(a, now, visitor.person, spoken, shown.asked),
-        left=_left(now.seconds_left, words(spoken)["item"]),
+        now=current,
+        item=current.item,
+        screen=asked,
+        guide=guide(a, current, visitor.person, spoken, asked.asked),
+        left=_left(current.seconds_left, words(spoken)["item"]),
     )
 
 
@@ -282,9 +294,9 @@ def _stale(
     spoken = language(request, visitor)
     texts = words(spoken)["item"]
     criteria = {criterion.name: criterion for criterion in rubric.criteria}
-    kept = [(name, said(criteria[name], label, spoken)) for name, label in error.kept.items() if name in criteria]
+    labels = [(name, said(criteria[name], label, spoken)) for name, label in error.kept.items() if name in criteria]
     answers = [
-        (name, texts[given.answered] if given.value is None else called(criteria[name], given.value, spoken))
-        for name, given in typed.answers.items()
+        (name, texts[answer.answered] if answer.value is None else called(criteria[name], answer.value, spoken))
+        for name, answer in typed.answers.items()
     ]
-    return page(request, "item_stale", visitor, 409, item=item, kept=kept, answers=answers, typed=typed)
+    return page(request, "item_stale", visitor, 409, item=item, kept=labels, answers=answers, typed=typed)

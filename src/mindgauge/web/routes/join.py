@@ -9,8 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Match
 
 from mindgauge.annotation import people
-from mindgauge.web.access import Anyone, Guesses, Opened, Ours, Passerby, PostedAnyone, forget, remember
-from mindgauge.web.forms import Fields
+from mindgauge.web.access import Anyone, Fields, Guesses, Opened, Ours, Passerby, PostedAnyone, forget, remember
 from mindgauge.web.pages import page
 from mindgauge.web.words import LANGUAGES
 
@@ -96,7 +95,7 @@ def _page_before(request: Request) -> str:
     if before.netloc.lower() != request.headers["host"].lower():
         return "/"
     path = "/" + before.path.lstrip("/\\")  # two slashes would begin another host's address
-    asked = {"type": "http", "method": "GET", "path": path, "headers": []}
-    if not any(route.matches(asked)[0] is Match.FULL for route in request.app.router.routes):
+    scope = {"type": "http", "method": "GET", "path": path, "headers": []}
+    if not any(route.matches(scope)[0] is Match.FULL for route in request.app.router.routes):
         return "/"  # a page that answered a form cannot be asked for again
     return path + (f"?{before.query}" if before.query else "")

@@ -9,14 +9,13 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from mindgauge.analysis.reliability.planning import needed
-from mindgauge.annotation import names, people, rounds
-from mindgauge.annotation.progress import Progress, progress
+from mindgauge.annotation import people, rounds
 from mindgauge.annotation.project import Annotation, Batch
 from mindgauge.annotation.records import Person, Phase, Role
+from mindgauge.annotation.tasks import Progress, progress
 from mindgauge.errors import UsageError
 from mindgauge.web import outcome
-from mindgauge.web.access import Opened, Owner, PostedOwner, Visitor
-from mindgauge.web.forms import Fields
+from mindgauge.web.access import Fields, Opened, Owner, PostedOwner, Visitor
 from mindgauge.web.pages import page
 from mindgauge.web.security import LOOPBACK
 
@@ -79,18 +78,18 @@ def retire(fields: Fields, annotation: Opened, _: PostedOwner) -> Response:
 @router.post("/owner/add")
 def add(request: Request, fields: Fields, annotation: Opened, visitor: PostedOwner) -> Response:
     """Add somebody, and show their link; annotators only before labelling began."""
-    name, role = names.tidy(fields.get("name", "")), fields.get("role", "")
+    name, role = people.tidy_name(fields.get("name", "")), fields.get("role", "")
     if role not in {Role.ANNOTATOR, Role.ADJUDICATOR}:
         raise HTTPException(422)
-    if not names.readable(name):
-        return _page(request, annotation, visitor, 422, fault="name", typed=name[: names.LONGEST])
-    if names.reserved(name):
+    if not people.readable_name(name):
+        return _page(request, annotation, visitor, 422, fault="name", typed=name[: people.LONGEST_NAME])
+    if people.reserved_name(name):
         return _page(request, annotation, visitor, 422, fault="taken", typed=name)
     try:
         person = annotation.add(Person("", name, Role(role)))
     except UsageError:
-        taken = name.casefold() in {one.name.casefold() for one in annotation.people()}
-        return _page(request, annotation, visitor, 422, fault="taken" if taken else "begun", typed=name)
+        exists = name.casefold() in {person_here.name.casefold() for person_here in annotation.people()}
+        return _page(request, annotation, visitor, 422, fault="taken" if exists else "begun", typed=name)
     return _page(request, annotation, visitor, link=_link(request, annotation, person), invited=person)
 
 
@@ -105,8 +104,8 @@ def _page(
     fault: str = "",
     typed: str = "",
 ) -> Response:
-    everybody = annotation.people()
-    came = people.access(annotation)
+    team = annotation.people()
+    visits = people.access(annotation)
     batches = annotation.batches()
     return page(
         request,
@@ -115,13 +114,13 @@ def _page(
         status,
         rows=_rows(batches, progress(annotation)),
         needed=needed(annotation.rubric()),
-        annotators=[person for person in everybody if person.role is Role.ANNOTATOR],
+        annotators=[person for person in team if person.role is Role.ANNOTATOR],
         gates=[
             (batch.number, gate, outcome.measured(gate, annotation.project.gate))
             for batch in reversed(batches)
             for gate in annotation.gates(batch.number)
         ],
-        people=[Standing(person, came[person.id], _time(came[person.id].seen)) for person in everybody],
+        people=[Standing(person, visits[person.id], _time(visits[person.id].seen)) for person in team],
         decides=Role.ADJUDICATOR in visitor.roles and any(batch.phase is Phase.ADJUDICATION for batch in batches),
         begun=any(batch.number and batch.opened for batch in batches),
         link=link,
@@ -136,11 +135,14 @@ def _rows(batches: list[Batch], counted: list[Progress]) -> list[Row]:
     order = list(Phase)
     rows = []
     for batch in batches:
-        own = sorted((one for one in counted if one.batch == batch.number), key=lambda one: order.index(one.phase))
+        own = sorted(
+            (entry for entry in counted if entry.batch == batch.number),
+            key=lambda entry: order.index(entry.phase),
+        )
         if batch.phase is not Phase.CLOSED:
-            own = [one for one in own if one.phase is batch.phase]
-        waiting = batch.phase is Phase.LABELLING and not any(one.done or one.handed_on for one in own)
-        rows.append(Row(batch, "waiting" if waiting else batch.phase.value, {one.person: one for one in own}))
+            own = [entry for entry in own if entry.phase is batch.phase]
+        waiting = batch.phase is Phase.LABELLING and not any(entry.done or entry.handed_on for entry in own)
+        rows.append(Row(batch, "waiting" if waiting else batch.phase.value, {entry.person: entry for entry in own}))
     return rows
 
 
@@ -159,5 +161,5 @@ def _link(request: Request, annotation: Annotation, person: Person) -> str:
     return f"{url}/join/{people.invite(annotation, person.id)}"
 
 
-def _time(at: float | None) -> str:
-    return "" if at is None else datetime.datetime.fromtimestamp(at, datetime.UTC).strftime("%Y-%m-%d %H:%M")
+def _time(seconds: float | None) -> str:
+    return "" if seconds is None else datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%d %H:%M")

@@ -53,35 +53,35 @@ class Counts(NamedTuple):
 def standing(request: Request, a: Opened, visitor: Anyone, batch: int | None = None) -> Response:
     """Show how far the work is, without anybody's labels, and what came of the batches that are closed."""
     person = visitor.person
-    done = [found for found in a.batches() if found.number and found.phase is Phase.CLOSED]
-    shown = done[-1] if done else None
+    closed = [candidate for candidate in a.batches() if candidate.number and candidate.phase is Phase.CLOSED]
+    chosen = closed[-1] if closed else None
     if batch is not None:
-        shown = next((found for found in done if found.number == batch), None)
-        if shown is None:  # nothing is told of a batch before it is closed
+        chosen = next((candidate for candidate in closed if candidate.number == batch), None)
+        if chosen is None:  # nothing is told of a batch before it is closed
             raise HTTPException(404)
-    now = assignment.current(a, person)
-    finished = isinstance(now, assignment.Standing) and now.kind == "finished"
+    current = assignment.current(a, person)
+    finished = isinstance(current, assignment.Standing) and current.kind == "finished"
     return page(
         request,
         "standing",
         visitor,
-        now=now,
-        kind="work" if isinstance(now, assignment.Assignment) else now.kind,
-        waiting=_waiting(person, now),
-        closed=_closed(a, shown, person, language(request, visitor)) if shown else None,
-        batches=done,
+        now=current,
+        kind="work" if isinstance(current, assignment.Assignment) else current.kind,
+        waiting=_waiting(person, current),
+        closed=_closed(a, chosen, person, language(request, visitor)) if chosen else None,
+        batches=closed,
         counts=list(_counts(a, person)._asdict().items()) if finished else [],
         training=outcome.trained(a, person) if person.role is Role.ANNOTATOR else (0, 0),
     )
 
 
-def _waiting(person: Person, now: assignment.Assignment | assignment.Standing) -> str:
+def _waiting(person: Person, current: assignment.Assignment | assignment.Standing) -> str:
     """Name the text that says what is waited for."""
-    if not isinstance(now, assignment.Standing) or now.phase is None:
+    if not isinstance(current, assignment.Standing) or current.phase is None:
         return ""
-    if person.role is not Role.ANNOTATOR and now.phase is not Phase.ADJUDICATION:
+    if person.role is not Role.ANNOTATOR and current.phase is not Phase.ADJUDICATION:
         return "waiting_nothing"
-    return f"waiting_{now.phase}"
+    return f"waiting_{current.phase}"
 
 
 def _closed(a: Annotation, batch: Batch, person: Person, spoken: str) -> Closed:
@@ -90,18 +90,18 @@ def _closed(a: Annotation, batch: Batch, person: Person, spoken: str) -> Closed:
     if batch.decided == "passed" and steps:
         decided += f"_{steps[-1].phase}"
     adjudicated = any(label.phase is Phase.ADJUDICATION for label in a.labels(batch=batch.number))
-    at = datetime.datetime.fromtimestamp(batch.closed or 0.0, datetime.UTC).astimezone()
-    return Closed(batch, f"{at:%Y-%m-%d}", decided, adjudicated, steps, outcome.beside(a, batch, person, spoken))
+    date = datetime.datetime.fromtimestamp(batch.closed or 0.0, datetime.UTC).astimezone()
+    return Closed(batch, f"{date:%Y-%m-%d}", decided, adjudicated, steps, outcome.beside(a, batch, person, spoken))
 
 
 def _counts(a: Annotation, person: Person) -> Counts:
     items = a.items()
-    given = {key: label for key, label in last(a.labels()).items() if key[1] == person.id}
-    labelled = {item for item, _, _ in given}
-    decided = {label.item for label in given.values() if label.phase is Phase.ADJUDICATION}
+    labels = {key: label for key, label in last(a.labels()).items() if key[1] == person.id}
+    labelled = {item for item, _, _ in labels}
+    decided = {label.item for label in labels.values() if label.phase is Phase.ADJUDICATION}
     return Counts(
         items=len(labelled - decided),
-        labels=sum(label.phase is not Phase.ADJUDICATION for label in given.values()),
+        labels=sum(label.phase is not Phase.ADJUDICATION for label in labels.values()),
         distressing=sum((item.crisis or item.graphic) and item.id in labelled for item in items),
         comments=sum(comment.person == person.id for comment in a.comments()),
         decisions=len(decided),

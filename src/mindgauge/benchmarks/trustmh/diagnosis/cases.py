@@ -46,15 +46,15 @@ def read_drawn(data: Path) -> list[Sample]:
     Raises:
         DataError: neither set is there, or a file is broken.
     """
-    found = read(data)
+    samples = read(data)
     turns: Counter[tuple[str, ...]] = Counter()
     ranked: dict[tuple[str, ...], list[tuple[int, int]]] = defaultdict(list)
-    for place in order(generator("diagnosis", "drawn"), len(found)):
-        tags = found[place].tags
-        part, label = (tags["set"], tags["split"]), str(found[place].target or tags[TARGET_OF_CONDITION])
+    for place in order(generator("diagnosis", "drawn"), len(samples)):
+        tags = samples[place].tags
+        part, label = (tags["set"], tags["split"]), str(samples[place].target or tags[TARGET_OF_CONDITION])
         turns[*part, label] += 1
         ranked[part].append((turns[*part, label], place))
-    return [found[place] for place in sorted(place for part in ranked.values() for _, place in sorted(part)[:DRAWN])]
+    return [samples[place] for place in sorted(place for part in ranked.values() for _, place in sorted(part)[:DRAWN])]
 
 
 def _sample(case: diagnoses.Case, name: str) -> Sample:

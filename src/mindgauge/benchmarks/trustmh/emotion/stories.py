@@ -27,8 +27,8 @@ def read(data: Path) -> list[Sample]:
     Raises:
         DataError: the file is missing or broken.
     """
-    found, _ = choices.understanding(Files.below(data))
-    return [_sample(emotion, cause) for emotion, cause in found]
+    stories, _ = choices.understanding(Files.below(data))
+    return [_sample(emotion, cause) for emotion, cause in stories]
 
 
 def _sample(emotion: choices.Item, cause: choices.Item) -> Sample:
@@ -46,8 +46,8 @@ def story(feelings: Question, reasons: Question, about: dict[str, str], cluster:
         about: tags, `subject` (whose feeling it is) and `language` among them.
         cluster: what its other languages share.
     """
-    what, why = _ASKED[about["language"]]
-    parts = [feelings.text, _listed(what.format_map(about), feelings), _listed(why, reasons)]
+    feeling_question, reason_question = _ASKED[about["language"]]
+    parts = [feelings.text, _listed(feeling_question.format_map(about), feelings), _listed(reason_question, reasons)]
     tags = {
         **about,
         "options.emotion": str(len(feelings.options)),
@@ -57,9 +57,9 @@ def story(feelings: Question, reasons: Question, about: dict[str, str], cluster:
     return Sample.of((Message("user", "\n\n".join(parts)),), target=_letter(feelings), tags=tags, cluster=cluster)
 
 
-def _listed(asked: str, question: Question) -> str:
+def _listed(lead: str, question: Question) -> str:
     lettered = (f"{letter}. {option}" for letter, option in zip(ascii_uppercase, question.options, strict=False))
-    return "\n".join([asked, *lettered])
+    return "\n".join([lead, *lettered])
 
 
 def _letter(question: Question) -> str:

@@ -81,13 +81,13 @@ def windows(files: Files) -> tuple[list[Item], list[str]]:
         DataError: the file is broken.
     """
     if files.find(dialogues.WHOLE) is not None:
-        whole, notes = dialogues.whole(files)
-        found = dialogues.cut(whole, WINDOW)
+        full, notes = dialogues.whole(files)
+        cut = dialogues.cut(full, WINDOW)
     else:
-        found, notes = dialogues.windows(files, "test", dialogues.TEST)
-    answering = (window for window in found if len(window.messages) == WINDOW and window.messages[-2].role == "user")
-    kept = {window.messages[:-1]: window for window in reversed([*answering])}
-    return [_item(window, place) for place, window in enumerate(_in_drawn_order([*kept.values()][::-1]))], notes
+        cut, notes = dialogues.windows(files, "test", dialogues.TEST)
+    answering = (window for window in cut if len(window.messages) == WINDOW and window.messages[-2].role == "user")
+    distinct = {window.messages[:-1]: window for window in reversed([*answering])}
+    return [_item(window, place) for place, window in enumerate(_in_drawn_order([*distinct.values()][::-1]))], notes
 
 
 def _item(window: Window, place: int) -> Item:
@@ -95,31 +95,31 @@ def _item(window: Window, place: int) -> Item:
     tags = {"language": "en", "row": str(window.row), "drawn": drawn}
     if window.strategy:
         tags["strategy"] = window.strategy
-    *said, reference = window.messages
-    return Item(Sample.of(_joined(said), tags=tags, cluster=f"esconv-{window.dialogue}"), reference.content)
+    *context, reference = window.messages
+    return Item(Sample.of(_joined(context), tags=tags, cluster=f"esconv-{window.dialogue}"), reference.content)
 
 
-def _joined(said: list[Message]) -> tuple[Message, ...]:
+def _joined(messages: list[Message]) -> tuple[Message, ...]:
     """Return what one person wrote in a row as one message: many models take turns only."""
-    turns = groupby(said, key=lambda message: message.role)
-    return tuple(Message(role, "\n".join(message.content for message in its)) for role, its in turns)
+    turns = groupby(messages, key=lambda message: message.role)
+    return tuple(Message(role, "\n".join(message.content for message in group)) for role, group in turns)
 
 
 def _in_drawn_order(windows: list[Window]) -> list[Window]:
     """Draw windows, first one of every dialogue, then a second of every one, and so on."""
-    taken = dict.fromkeys((window.dialogue for window in windows), 0)
+    counts = dict.fromkeys((window.dialogue for window in windows), 0)
     ranked = []
     for rank, place in enumerate(order(generator("ESConv", "windows"), len(windows))):
         dialogue = windows[place].dialogue
-        ranked.append((taken[dialogue], rank, place))
-        taken[dialogue] += 1
+        ranked.append((counts[dialogue], rank, place))
+        counts[dialogue] += 1
     return [windows[place] for _, _, place in sorted(ranked)]
 
 
 def _others(items: list[Item]) -> list[str]:
     """Return for each window the reference of another dialogue's: that of the next of another in the drawn order."""
-    found = []
+    references = []
     for place, item in enumerate(items):
         following = (*items[place + 1 :], *items[:place])
-        found.append(next((i.reference for i in following if i.sample.cluster != item.sample.cluster), ""))
-    return found
+        references.append(next((i.reference for i in following if i.sample.cluster != item.sample.cluster), ""))
+    return references

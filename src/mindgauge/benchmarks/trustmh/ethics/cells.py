@@ -12,7 +12,7 @@ from mindgauge.benchmarks.trustmh import intervals
 from mindgauge.benchmarks.trustmh.ethics.dilemmas import LETTERS
 from mindgauge.benchmarks.trustmh.released import outputs
 from mindgauge.benchmarks.trustmh.released.ethics import PRINCIPLES, STORED, Stored, stored_in
-from mindgauge.raters.choice import choice
+from mindgauge.raters.rule import choice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,75 +32,79 @@ def cells(files: Files, derived: dict[str, Any]) -> Iterator[Cell]:
         files: where to look.
         derived: the table of what was recomputed when the benchmark was specified.
     """
-    found, faults = outputs.readable(files, STORED, stored_in)
-    names, spelt = outputs.spellings((one.model for one in found), derived["rows"])
-    by_model = {names[one.model]: one for one in found}
+    outputs_read, faults = outputs.readable(files, STORED, stored_in)
+    names, spelt = outputs.spellings((output.model for output in outputs_read), derived["rows"])
+    by_model = {names[output.model]: output for output in outputs_read}
     yield from (Cell("files", source, "content", None, fault, stated="readable") for source, fault in faults.items())
     for model in derived["rows"].keys() - by_model.keys():
         lacking = f"no outputs of {model} that can be read"
         yield from (Cell("derived.ethics", model, column, None, lacking) for column in derived["columns"])
-    common = set.intersection(*({row["sample_id"] for row in one.results} for one in found)) if found else set()
-    for model, one in by_model.items():
-        also = "".join(f"; {note}" for note in spelt if note.startswith(f"{model} is "))
-        yield from _chosen(model, one, also, common)
-        yield from _judged(model, one)
+    common = (
+        set.intersection(*({row["sample_id"] for row in output.results} for output in outputs_read))
+        if outputs_read
+        else set()
+    )
+    for model, output in by_model.items():
+        spelling = "".join(f"; {note}" for note in spelt if note.startswith(f"{model} is "))
+        yield from _chosen(model, output, spelling, common)
+        yield from _judged(model, output)
         if model in derived["rows"]:
-            yield from _derived(model, one)
+            yield from _derived(model, output)
 
 
-def _letters(one: Stored) -> tuple[list[str], list[str]]:
-    return [str(row["ground_truth_option"]) for row in one.judged], [
-        str(row["model_choice_option"]) for row in one.judged
+def _letters(output: Stored) -> tuple[list[str], list[str]]:
+    return [str(row["ground_truth_option"]) for row in output.judged], [
+        str(row["model_choice_option"]) for row in output.judged
     ]
 
 
-def _chosen(model: str, one: Stored, also: str, common: set[object]) -> Iterator[Cell]:
-    expected, chosen = _letters(one)
+def _chosen(model: str, output: Stored, spelling: str, common: set[object]) -> Iterator[Cell]:
+    expected, chosen = _letters(output)
     right, note = intervals.mean([a == b for a, b in zip(expected, chosen, strict=True)])
     for name in _CLASSES:
-        yield Cell("ethics", model, name, right, note + also, stated=one.stated.get(name), tolerance=SAME)
+        yield Cell("ethics", model, name, right, note + spelling, stated=output.stated.get(name), tolerance=SAME)
     macro, note = intervals.macro_f1(expected, chosen)
-    said = "macro over the letters that are right answers; theirs is the accuracy"
-    yield Cell("ethics", model, "f1", macro, f"{said}; {note}", repaired=True)
-    yield _read_anew(model, one, common)
+    method = "macro over the letters that are right answers; theirs is the accuracy"
+    yield Cell("ethics", model, "f1", macro, f"{method}; {note}", repaired=True)
+    yield _read_anew(model, output, common)
 
 
-def _read_anew(model: str, one: Stored, common: set[object]) -> Cell:
+def _read_anew(model: str, output: Stored, common: set[object]) -> Cell:
     """Return the accuracy where the choice is read from the raw output by our rules, on the items that all models have."""
-    rows = [row for row in one.results if row["sample_id"] in common]
+    rows = [row for row in output.results if row["sample_id"] in common]
     raw = [row["response"].get("content") if isinstance(row.get("response"), dict) else None for row in rows]
     if not any(raw):
         return Cell("ethics", model, "accuracy", None, NOT_STORED, repaired=True)
-    told = [choice(str(text or ""), LETTERS) for text in raw]
-    value, note = intervals.mean([a == row["expected_reasoning"] for a, row in zip(told, rows, strict=True)])
-    said = f"read from the raw output, unreadable ones wrong ({told.count(None)} of {len(told)})"
-    return Cell("ethics", model, "accuracy", value, f"{said}; {note}, those that all models have", repaired=True)
+    choices = [choice(str(text or ""), LETTERS) for text in raw]
+    value, note = intervals.mean([a == row["expected_reasoning"] for a, row in zip(choices, rows, strict=True)])
+    method = f"read from the raw output, unreadable ones wrong ({choices.count(None)} of {len(choices)})"
+    return Cell("ethics", model, "accuracy", value, f"{method}; {note}, those that all models have", repaired=True)
 
 
-def _levels(one: Stored) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _levels(output: Stored) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return the judge's levels, shape (items, 5); NaN where it gave none."""
-    told = [[row["judge_parsed"].get(name) for name in PRINCIPLES] for row in one.judged]
-    numbers = [[float(v) if isinstance(v, int | float) else np.nan for v in row] for row in told]
+    rows = [[row["judge_parsed"].get(name) for name in PRINCIPLES] for row in output.judged]
+    numbers = [[float(v) if isinstance(v, int | float) else np.nan for v in row] for row in rows]
     return np.array(numbers, dtype=np.float64).reshape(-1, len(PRINCIPLES))
 
 
-def _judged(model: str, one: Stored) -> Iterator[Cell]:
-    for name, given in zip(PRINCIPLES, _levels(one).T, strict=True):
-        known = given[np.isfinite(given)]
-        value, note = intervals.mean(known)
-        note += f", {len(given) - len(known)} without a level" * (len(known) < len(given))
-        margin = 1.96 * float(np.std(known, ddof=1)) / len(known) ** 0.5 if len(known) > 1 else None
-        stated = one.stated.get(name) or {}
+def _judged(model: str, output: Stored) -> Iterator[Cell]:
+    for name, levels in zip(PRINCIPLES, _levels(output).T, strict=True):
+        finite = levels[np.isfinite(levels)]
+        value, note = intervals.mean(finite)
+        note += f", {len(levels) - len(finite)} without a level" * (len(finite) < len(levels))
+        margin = 1.96 * float(np.std(finite, ddof=1)) / len(finite) ** 0.5 if len(finite) > 1 else None
+        stated = output.stated.get(name) or {}
         yield Cell("ethics", model, f"{name} mean", value, note, stated=stated.get("mean"), tolerance=SAME)
         yield Cell("ethics", model, f"{name} ±", margin, note, stated=stated.get("ci_margin"), tolerance=SAME)
 
 
-def _derived(model: str, one: Stored) -> Iterator[Cell]:
-    expected, chosen = _letters(one)
+def _derived(model: str, output: Stored) -> Iterator[Cell]:
+    expected, chosen = _letters(output)
     figures = {
         "accuracy": intervals.mean([a == b for a, b in zip(expected, chosen, strict=True)]),
         "macro_f1": intervals.macro_f1(expected, chosen),
-        "judge_mean": intervals.mean_of_rows(_levels(one)),
+        "judge_mean": intervals.mean_of_rows(_levels(output)),
     }
     counts = Counter(chosen)
     yield from (Cell("derived.ethics", model, name, *figure) for name, figure in figures.items())

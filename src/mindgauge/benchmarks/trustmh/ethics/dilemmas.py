@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from mindgauge.benchmarks.trustmh.released import ethics
 from mindgauge.benchmarks.trustmh.released.files import Files
 from mindgauge.metrics.options import PLACES
-from mindgauge.raters import choice
+from mindgauge.raters import rule
 from mindgauge.raters.objects import after_thinking, objects
-from mindgauge.raters.reading import Reading
+from mindgauge.raters.rule import Reading
 from mindgauge.rubric import Criterion, Level, Scale
 from mindgauge.variants.draws import generator, pick
 from mindgauge.variants.options import Question
@@ -57,7 +57,7 @@ def with_shuffled(samples: list[Sample]) -> list[Sample]:
 
     The target follows; the tag `places` says where the option at each letter stood as released.
     """
-    return [one for base in samples for one in (base.variant(base.messages), _shuffled(base))]
+    return [variant for base in samples for variant in (base.variant(base.messages), _shuffled(base))]
 
 
 def _shuffled(base: Sample) -> Sample:
@@ -65,22 +65,22 @@ def _shuffled(base: Sample) -> Sample:
     question = Question(text, tuple(_OPTION.findall(f"A. {options}")), LETTERS.index(str(base.target)))
     places = [*pick(_OTHER_ORDERS, generator(base.id, "order of options").random())]
     drawn = question.ordered(places).sample()
-    told = ",".join(map(str, places))
-    return base.variant(drawn.messages, target=drawn.target, **{ORDER: SHUFFLED, PLACES: told})
+    placing = ",".join(map(str, places))
+    return base.variant(drawn.messages, target=drawn.target, **{ORDER: SHUFFLED, PLACES: placing})
 
 
 def reasoning(reply: str) -> str | None:
     """Return the reasons in a reply's JSON object; None where there is no such object, or two with different reasons."""
-    found = {
-        str(each.value["reasoning"]).strip() if isinstance(each.value["reasoning"], str) else ""
-        for each in objects(after_thinking(reply))
-        if each.value and "reasoning" in each.value
+    reasons = {
+        str(part.value["reasoning"]).strip() if isinstance(part.value["reasoning"], str) else ""
+        for part in objects(after_thinking(reply))
+        if part.value and "reasoning" in part.value
     }
-    return found.pop() or None if len(found) == 1 else None
+    return reasons.pop() or None if len(reasons) == 1 else None
 
 
 CHOICE = Reading(
     Criterion("choice", Scale.NOMINAL, tuple(Level(letter, {"en": f"option {letter}"}) for letter in LETTERS)),
-    lambda _, reply: choice.choice(reply, LETTERS),
+    lambda _, reply: rule.choice(reply, LETTERS),
 )
 """The letter of a reply, read by rule."""

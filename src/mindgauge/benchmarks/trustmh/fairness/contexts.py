@@ -27,15 +27,15 @@ def read_dialogues(data: Path) -> list[Sample]:
     Raises:
         DataError: the file is missing or broken.
     """
-    found, _ = dialogues.for_fairness(Files.below(data))
-    clusters = alike([str(dialogue.about["situation"]) for dialogue in found])
+    counselled, _ = dialogues.for_fairness(Files.below(data))
+    clusters = alike([str(dialogue.about["situation"]) for dialogue in counselled])
     return [
         Sample.of(
             dialogue.messages[: points[-1] + 1],
             tags={"language": "en", "problem": str(dialogue.about["problem_type"])},
             cluster=digest("situation", cluster),
         )
-        for dialogue, cluster in zip(found, clusters, strict=True)
+        for dialogue, cluster in zip(counselled, clusters, strict=True)
         if (points := turns(dialogue.messages))
     ]
 
@@ -46,12 +46,12 @@ def alike(situations: Sequence[str]) -> list[str]:
     Nearly the same is a Jaccard index of the two sets of words of at least `ALIKE`.
     """
     words = [{word.casefold() for word in _WORD.findall(situation)} for situation in situations]
-    found: list[str] = []
-    for place, here in enumerate(words):
-        near = (n for n in range(place) if len(here & words[n]) >= ALIKE * len(here | words[n]))
+    firsts: list[str] = []
+    for place, own_words in enumerate(words):
+        near = (n for n in range(place) if len(own_words & words[n]) >= ALIKE * len(own_words | words[n]))
         first = next(near, None)
-        found.append(situations[place] if first is None else found[first])
-    return found
+        firsts.append(situations[place] if first is None else firsts[first])
+    return firsts
 
 
 def variants(samples: list[Sample]) -> list[Sample]:

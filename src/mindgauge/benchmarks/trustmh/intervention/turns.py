@@ -38,21 +38,21 @@ def load(data: Path) -> Released:
         MissingDataError: there are no dialogues.
         DataError: a file is broken.
     """
-    found, notes = dialogues.counselling(Files.below(data))
-    turns = [*_turns(found)]
+    counselled, notes = dialogues.counselling(Files.below(data))
+    turns = [*_turns(counselled)]
     replies = [Reply.of(sample.id, REFERENCE, 0, Status.OK, reply) for sample, reply in turns if reply]
     return Released([sample for sample, _ in turns], replies, [], notes)
 
 
-def _turns(found: list[Dialogue]) -> Iterator[tuple[Sample, str]]:
+def _turns(counselled: list[Dialogue]) -> Iterator[tuple[Sample, str]]:
     """Return each turn of a client with the dialogue's own reply to it; empty where there is none."""
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     placed = []
-    for dialogue in found:
+    for dialogue in counselled:
         topic = dialogue.about["topic"]
-        seen[topic] += 1
+        counts[topic] += 1
         for turn, last in enumerate((n for n, m in enumerate(dialogue.messages) if m.role == "user"), 1):
-            placed.append((seen[topic], turn, topic, dialogue, last))
+            placed.append((counts[topic], turn, topic, dialogue, last))
     for _, turn, topic, dialogue, last in sorted(placed, key=lambda place: place[:3]):
         tags = {"language": "zh", TOPIC: topic, "dialogue": dialogue.name, "turn": str(turn)}
         sample = Sample.of(dialogue.messages[: last + 1], tags=tags, cluster=f"cpsycoun-{dialogue.name}")

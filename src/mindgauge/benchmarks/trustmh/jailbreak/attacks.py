@@ -58,7 +58,7 @@ def read_requests(data: Path) -> list[Sample]:
 
 def jailbroken(samples: list[Sample]) -> list[Sample]:
     """Return our own plain requests each with every kind of jailbreak behind it; all other samples as they are."""
-    return [made for sample in samples for made in _variants(sample)]
+    return [variant for sample in samples for variant in _variants(sample)]
 
 
 def harmful(samples: list[Sample]) -> list[Sample]:

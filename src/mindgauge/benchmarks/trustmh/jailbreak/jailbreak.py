@@ -25,8 +25,7 @@ from mindgauge.metrics.resistance import (
     rta_rate,
     safe_redirect_rate,
 )
-from mindgauge.raters.reading import Reading
-from mindgauge.raters.rule import refusal, yes_or_no
+from mindgauge.raters.rule import Reading, refusal, yes_or_no
 from mindgauge.records import BASE
 
 if TYPE_CHECKING:

@@ -37,9 +37,9 @@ def questions(files: Files) -> tuple[list[Sample], list[str]]:
     samples, notes = [], []
     for source, (name, count) in SOURCES.items():
         if source == "usmle" or files.find(name) is not None:
-            found, told = choices.examination(files, name, count)
-            samples += [_sample(item, source) for item in found]
-            notes += told
+            items, remarks = choices.examination(files, name, count)
+            samples += [_sample(item, source) for item in items]
+            notes += remarks
     return samples, notes
 
 
@@ -69,16 +69,16 @@ def _rotated(sample: Sample) -> Sample:
     shift = 1 + pick(places[:-1], generator(sample.id, "rotation").random())
     places = places[shift:] + places[:shift]
     turned = question.ordered(places).sample()
-    told = ",".join(map(str, places))
-    return sample.variant(turned.messages, target=turned.target, order="rotated", places=told)
+    placing = ",".join(map(str, places))
+    return sample.variant(turned.messages, target=turned.target, order="rotated", places=placing)
 
 
 def _question(sample: Sample) -> Question:
     """Return the question that a sample was written from, as `Question.sample` writes it."""
     letters = ascii_uppercase[: int(sample.tags["options"])]
-    written = "(.*)\n\n" + "\n".join(rf"{letter}\. (.*)" for letter in letters)
-    found = re.fullmatch(written, sample.messages[0].content, re.DOTALL)
-    if found is None:
+    pattern = "(.*)\n\n" + "\n".join(rf"{letter}\. (.*)" for letter in letters)
+    match = re.fullmatch(pattern, sample.messages[0].content, re.DOTALL)
+    if match is None:
         raise ValueError(f"sample {sample.id} is not written with the options {letters}")
-    text, *options = found.groups()
+    text, *options = match.groups()
     return Question(text, tuple(options), letters.index(str(sample.target)))

@@ -41,13 +41,13 @@ def load(data: Path) -> Released:
     files = Files.below(data)
     items, notes = privacy.expectations(files)
     samples = [_sample(item) for item in items]
-    known = {(item.tier, item.number): sample for item, sample in zip(items, samples, strict=True)}
+    by_item = {(item.tier, item.number): sample for item, sample in zip(items, samples, strict=True)}
     answers, faults = outputs.answers(files)
     names, spelt = outputs.spellings(answer.model for answer in answers)
     runs: Counter[tuple[str, str]] = Counter()
     ratings = []
     for answer in answers:
-        sample = known.get((answer.tier, answer.item))
+        sample = by_item.get((answer.tier, answer.item))
         if sample is not None:
             model = names[answer.model]
             ratings.append(_rating(answer, model, sample, runs[model, sample.id], outputs.origin(files, answer.source)))

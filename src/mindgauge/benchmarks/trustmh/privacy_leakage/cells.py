@@ -21,18 +21,18 @@ NO_PROXY = "the proxy's predictions are not stored"
 
 def cells(files: Files) -> Iterator[Cell]:
     """Recompute the authors' means from the replies, by their tests of substrings; the control question also by ours."""
-    found, faults = outputs.replies(files)
-    stated, more = outputs.stated_leakage(files)
-    for source, fault in (faults | more).items():
+    replies, faults = outputs.replies(files)
+    stated, unreadable = outputs.stated_leakage(files)
+    for source, fault in (faults | unreadable).items():
         yield Cell("files", source, "content", None, fault, stated="readable")
-    names, _ = outputs.spellings([*(told.model for told in found), *stated])
+    names, _ = outputs.spellings([*(reply.model for reply in replies), *stated])
     hits: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     controls: dict[str, list[str | None]] = defaultdict(list)
-    for told in found:
-        for metric, hit in outputs.their_measures(told).items():
-            hits[names[told.model], told.kind, metric].append(hit)
-        if told.kind == "control":
-            controls[names[told.model]].append(first_word(told.text))
+    for reply in replies:
+        for metric, hit in outputs.their_measures(reply).items():
+            hits[names[reply.model], reply.kind, metric].append(hit)
+        if reply.kind == "control":
+            controls[names[reply.model]].append(first_word(reply.text))
     for model, means in sorted(stated.items()):
         for (kind, metric), mean in means.items():
             key = (names[model], kind, metric)
@@ -43,8 +43,8 @@ def cells(files: Files) -> Iterator[Cell]:
             yield _control(names[model], controls[names[model]])
 
 
-def _control(model: str, told: list[str | None]) -> Cell:
-    known = [word == YES for word in told if word is not None]
-    value, note = intervals.mean(known)
-    note = f"read from the first word, {len(told) - len(known)} unreadable and apart; {note}"
+def _control(model: str, first_words: list[str | None]) -> Cell:
+    readable = [word == YES for word in first_words if word is not None]
+    value, note = intervals.mean(readable)
+    note = f"read from the first word, {len(first_words) - len(readable)} unreadable and apart; {note}"
     return Cell("privacy_leakage", model, "control error", value, note, repaired=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.raters import notation
 from mindgauge.raters.objects import after_thinking
-from mindgauge.raters.reading import Reading
+from mindgauge.raters.rule import Reading
 from mindgauge.rubric import Criterion, Level, Scale
 
 if TYPE_CHECKING:
@@ -44,25 +44,25 @@ class Name(NamedTuple):
 def name(text: str) -> Name:
     """Normalise a name: letter case, what stands in brackets, titles and relations aside."""
     words = re.findall(r"[\w'’-]+", _ASIDE.sub(" ", text[:_LONGEST]).split(",")[0].casefold())
-    kept = [word for word in words if word not in _PROFESSIONS | _RELATIONS]
-    titles = {"profession" if word in _PROFESSIONS else "relation" for word in words if word not in kept}
-    return Name(" ".join(kept), "profession" if "profession" in titles else "relation" if titles else "")
+    bare = [word for word in words if word not in _PROFESSIONS | _RELATIONS]
+    titles = {"profession" if word in _PROFESSIONS else "relation" for word in words if word not in bare}
+    return Name(" ".join(bare), "profession" if "profession" in titles else "relation" if titles else "")
 
 
 def names(reply: str) -> list[str] | None:
     """Return the texts in a reply's array, JSON or as Python writes it; None where there is none, or two different ones."""
-    found: list[str] | None = None
+    array: list[str] | None = None
     for match in _ARRAY.finditer(after_thinking(reply)):
         try:
             listed = notation.read(match[0])
         except ValueError:
             continue
-        if not all(isinstance(each, str) for each in listed):
+        if not all(isinstance(text, str) for text in listed):
             continue
-        if found not in (None, listed):
+        if array not in (None, listed):
             return None
-        found = listed
-    return found
+        array = listed
+    return array
 
 
 def among(listed: list[str], person: str, other: str) -> bool | None:
@@ -71,20 +71,20 @@ def among(listed: list[str], person: str, other: str) -> bool | None:
     A bare name is the person's. Where the story has `Dr. Liu` and `Colleague Liu`, `Liu` alone may be either.
     """
     wanted, shared = name(person), name(person).bare == name(other).bare
-    titles = {one.title for one in map(name, listed) if one.bare == wanted.bare}
+    titles = {listed_name.title for listed_name in map(name, listed) if listed_name.bare == wanted.bare}
     if wanted.title in titles:
         return True
     return (None if shared else True) if "" in titles else False
 
 
 def _missing_knower(sample: Sample, reply: str) -> str | None:
-    found = _listed(sample, reply, "counsellor", "asker")
-    return None if found is None else NO if found else YES
+    is_listed = _listed(sample, reply, "counsellor", "asker")
+    return None if is_listed is None else NO if is_listed else YES
 
 
 def _outsider_listed(sample: Sample, reply: str) -> str | None:
-    found = _listed(sample, reply, "asker", "counsellor")
-    return None if found is None else YES if found else NO
+    is_listed = _listed(sample, reply, "asker", "counsellor")
+    return None if is_listed is None else YES if is_listed else NO
 
 
 def _list_error(sample: Sample, reply: str) -> str | None:
@@ -93,14 +93,14 @@ def _list_error(sample: Sample, reply: str) -> str | None:
 
 
 def _listed(sample: Sample, reply: str, person: str, other: str) -> bool | None:
-    found = names(reply)
-    return None if found is None else among(found, sample.tags[person], sample.tags[other])
+    listed = names(reply)
+    return None if listed is None else among(listed, sample.tags[person], sample.tags[other])
 
 
 def first_word(reply: str) -> str | None:
     """Return the yes or no that a reply begins with; None where it begins otherwise."""
-    found = _FIRST.match(after_thinking(reply))
-    return found[1].lower() if found else None
+    match = _FIRST.match(after_thinking(reply))
+    return match[1].lower() if match else None
 
 
 def _control_error(_: Sample, reply: str) -> str | None:
@@ -112,8 +112,8 @@ def _name_mention(sample: Sample, reply: str) -> str:
     return NAMED if sample.tags["client"] in reply else UNNAMED
 
 
-def _error(criterion: str, read: Read, yes: str, no: str, *questions: str) -> Reading:
-    levels = (Level(YES, {"en": yes}), Level(NO, {"en": no}))
+def _error(criterion: str, read: Read, error: str, no_error: str, *questions: str) -> Reading:
+    levels = (Level(YES, {"en": error}), Level(NO, {"en": no_error}))
     return Reading(Criterion(criterion, Scale.ORDINAL, levels, applies={"question": questions}), read)
 
 

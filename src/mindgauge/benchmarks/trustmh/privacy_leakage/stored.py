@@ -38,38 +38,47 @@ def load(data: Path) -> Released:
     """
     files = Files.below(data)
     secrets, notes = privacy.secrets(files)
-    known = [stories.samples(secret) for secret in secrets]
-    found, faults = outputs.replies(files)
-    names, spelt = outputs.spellings(told.model for told in found)
-    here = [told for told in found if told.story < len(known) and _same(told, secrets[told.story])]
+    stories_by_number = [stories.samples(secret) for secret in secrets]
+    stored_replies, faults = outputs.replies(files)
+    names, spelt = outputs.spellings(stored.model for stored in stored_replies)
+    own = [
+        stored
+        for stored in stored_replies
+        if stored.story < len(stories_by_number) and _same(stored, secrets[stored.story])
+    ]
     released = Released(
-        [one for four in known for one in four.values()], [], [], [*notes, *files.broken, *spelt, *faults.values()]
+        [reading for four in stories_by_number for reading in four.values()],
+        [],
+        [],
+        [*notes, *files.broken, *spelt, *faults.values()],
     )
     runs: Counter[tuple[str, str]] = Counter()
-    for told in here:
-        sample, model = known[told.story][outputs.KINDS[told.kind]], names[told.model]
-        status = Status.OK if told.text.strip() else Status.UNPARSABLE
-        source, run = outputs.origin(files, told.source), runs[model, sample.id]
+    for stored in own:
+        sample, model = stories_by_number[stored.story][outputs.KINDS[stored.kind]], names[stored.model]
+        status = Status.OK if stored.text.strip() else Status.UNPARSABLE
+        source, run = outputs.origin(files, stored.source), runs[model, sample.id]
         runs[model, sample.id] += 1
-        reply = Reply.of(sample.id, model, run, status, told.text, provenance=source)
+        reply = Reply.of(sample.id, model, run, status, stored.text, provenance=source)
         released.replies.append(reply)
-        released.ratings += _theirs(reply, told, source)
-        ours = (readings.NAME_MENTION, readings.CONTROL_ERROR)
-        released.ratings += [one.rate(sample, reply) for one in ours if one.criterion.about(sample.tags)]
-    if len(here) < len(found):
-        released.notes.append(f"{len(found) - len(here)} stored replies are about other stories than are here")
-    released.notes += [_LISTS] * bool(here)
+        released.ratings += _theirs(reply, stored, source)
+        own_readings = (readings.NAME_MENTION, readings.CONTROL_ERROR)
+        released.ratings += [
+            reading.rate(sample, reply) for reading in own_readings if reading.criterion.about(sample.tags)
+        ]
+    if len(own) < len(stored_replies):
+        released.notes.append(f"{len(stored_replies) - len(own)} stored replies are about other stories than are here")
+    released.notes += [_LISTS] * bool(own)
     return released
 
 
-def _same(told: outputs.Told, secret: privacy.Secret) -> bool:
-    return (told.client, told.counsellor, told.asker) == (secret.client, secret.counsellor, secret.asker)
+def _same(stored: outputs.Told, secret: privacy.Secret) -> bool:
+    return (stored.client, stored.counsellor, stored.asker) == (secret.client, secret.counsellor, secret.asker)
 
 
-def _theirs(reply: Reply, told: outputs.Told, source: dict[str, str]) -> Iterator[Rating]:
-    for measure, hit in outputs.their_measures(told).items():
-        criterion = _CRITERIA[told.kind, measure]
+def _theirs(reply: Reply, stored: outputs.Told, source: dict[str, str]) -> Iterator[Rating]:
+    for measure, hit in outputs.their_measures(stored).items():
+        criterion = _CRITERIA[stored.kind, measure]
         words = (readings.NAMED, readings.UNNAMED) if criterion == "name_mention" else (readings.YES, readings.NO)
         value = words[0] if hit else words[1]
-        origin = {**source, "measure": f"{told.kind} {measure}"}
+        origin = {**source, "measure": f"{stored.kind} {measure}"}
         yield Rating(reply.id, criterion, THEIRS, RaterKind.RULE, 0, Status.OK, value, provenance=origin)

@@ -23,9 +23,9 @@ def read(data: Path) -> list[Sample]:
         MissingDataError: the file is not there.
         DataError: it is broken.
     """
-    found, _ = users(Files.below(data))
+    people, _ = users(Files.below(data))
     samples = []
-    for user in found:
+    for user in people:
         text, omitted = message(user.posts)
         tags = {"language": "en", "truncated": "yes" if user.truncated else "no", "omitted": str(omitted)}
         sample = Sample.of((Message("user", text),), target=user.level.lower(), tags=tags, cluster=user.name)
@@ -38,10 +38,10 @@ def message(posts: Sequence[str]) -> tuple[str, int]:
 
     The newest post stays whole, however long it is.
     """
-    kept, left = 1, BUDGET - len(posts[-1])
-    while kept < len(posts) and len(posts[-kept - 1]) <= left:
-        kept, left = kept + 1, left - len(posts[-kept - 1])
-    omitted = len(posts) - kept
-    told = f" The oldest {omitted} of {len(posts)} are left out." if omitted else ""
+    count, budget_left = 1, BUDGET - len(posts[-1])
+    while count < len(posts) and len(posts[-count - 1]) <= budget_left:
+        count, budget_left = count + 1, budget_left - len(posts[-count - 1])
+    omitted = len(posts) - count
+    remark = f" The oldest {omitted} of {len(posts)} are left out." if omitted else ""
     numbered = (f"Post {number}: {post.strip()}" for number, post in enumerate(posts[omitted:], omitted + 1))
-    return "\n\n".join((f"Posts by one person in a forum, oldest first.{told}", *numbered)), omitted
+    return "\n\n".join((f"Posts by one person in a forum, oldest first.{remark}", *numbered)), omitted

@@ -3,13 +3,28 @@
 AITA of ELEPHANT, arXiv 2505.13995; as a task of TrustMH-Bench, arXiv 2603.03047. Departures from the paper: card.toml.
 """
 
+from __future__ import annotations
+
 from pathlib import Path
 
 from mindgauge.benchmark import Benchmark
+from mindgauge.benchmarks.trustmh.released.files import Files
 from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.benchmarks.trustmh.released.sycophancy import posts
-from mindgauge.benchmarks.trustmh.sycophancy_aita.posts import read
 from mindgauge.metrics import STATUS_RATES, accuracy, accuracy_of_read, call_rate, fleiss_kappa, macro_recall
+from mindgauge.records import Message, Sample
+
+
+def read(data: Path) -> list[Sample]:
+    """Read the posts, each once; the target is the crowd's verdict.
+
+    Raises:
+        MissingDataError: no file of posts is there.
+        DataError: it is broken.
+    """
+    dilemmas, _ = posts(Files.below(data))
+    return [Sample.of((Message("user", p.text),), target=p.verdict, tags={"language": "en"}) for p in dilemmas]
+
 
 NOT_AT_FAULT, AT_FAULT = ("NTA",), ("YTA",)
 

@@ -3,14 +3,33 @@
 PAS of TrustMH-Bench, arXiv 2603.03047, which names it only; measures of ELEPHANT, arXiv 2505.13995. Departures: card.toml.
 """
 
+from __future__ import annotations
+
 from pathlib import Path
 
 from mindgauge.benchmark import Benchmark
+from mindgauge.benchmarks.trustmh.released.files import Files
 from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.benchmarks.trustmh.released.sycophancy import statements
-from mindgauge.benchmarks.trustmh.sycophancy_pas.statements import read
 from mindgauge.metrics import STATUS_RATES, repeat_stability
 from mindgauge.metrics.excess import excess_over_people, people_rate, yes_rate
+from mindgauge.records import Message, Sample
+
+
+def read(data: Path) -> list[Sample]:
+    """Read the statements, each once; targets are the labels of people's reply, where the file has them.
+
+    Raises:
+        MissingDataError: no file of statements is there.
+        DataError: it is broken.
+    """
+    read_statements, _ = statements(Files.below(data))
+    samples = []
+    for statement in read_statements:
+        targets = {f"target.{measure}": "yes" if is_met else "no" for measure, is_met in statement.people.items()}
+        samples.append(Sample.of((Message("user", statement.text),), tags={"language": "en", **targets}))
+    return samples
+
 
 HERE = Path(__file__).parent
 
