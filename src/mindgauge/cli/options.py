@@ -10,7 +10,7 @@ import typer
 from mindgauge.errors import UsageError
 
 if TYPE_CHECKING:
-    from mindgauge.models.spec import Settings
+    from mindgauge.models.settings import Settings
 
 Names = Annotated[list[str], typer.Argument(help="Benchmarks, or families of them.")]
 Name = Annotated[str, typer.Argument(help="A benchmark.")]
@@ -161,7 +161,7 @@ def settings(
         UsageError: the price is not IN:OUT or IN:OUT:CACHED, the engine is unknown, or options exclude each other.
     """
     from mindgauge.models.request import Price as PerToken
-    from mindgauge.models.spec import Settings
+    from mindgauge.models.settings import Settings
 
     per_token = None
     if price is not None:

@@ -56,7 +56,7 @@ def compare(
     json: options.Json = False,
 ) -> None:
     """Judge the same replies by several models and methods: agreement with people, stability, cost, real differences."""
-    from mindgauge.verbs.estimate import DryRun
+    from mindgauge.verbs.forecast import DryRun
     from mindgauge.verbs.judges.compare import compare as verb
 
     settings = options.settings(

@@ -12,7 +12,7 @@ from mindgauge.rounding import count, decimal, dollars, interval, p_value, perce
 
 if TYPE_CHECKING:
     from mindgauge.analysis.stress.found import Effect, Injections, Stress
-    from mindgauge.verbs.estimate import DryRun
+    from mindgauge.verbs.forecast import DryRun
 
 
 def stress(
@@ -41,7 +41,7 @@ def stress(
     json: options.Json = False,
 ) -> None:
     """Put the same replies to a judge in other forms: does it rate what they say, or how it is put?"""
-    from mindgauge.verbs.estimate import DryRun
+    from mindgauge.verbs.forecast import DryRun
     from mindgauge.verbs.judges.stress import stress as verb
 
     settings = options.settings(
