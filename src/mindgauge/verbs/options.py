@@ -137,6 +137,12 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
         return self.protocol == RECOGNISED
 
 
+COMPARED = Judging(judge_runs=3, method=tuple(Method))
+"""How judges are compared, if nothing else is said."""
+STRESSED = Judging(judge_runs=2)
+"""How a judge is put under stress, if nothing else is said."""
+
+
 class QuestionOptions(TypedDict, total=False):
     """How a closed question is put, as keyword arguments: what of `Asking` holds where replies exist already."""
 

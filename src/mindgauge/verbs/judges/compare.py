@@ -16,14 +16,12 @@ from mindgauge.analysis.judging.compare import Options
 from mindgauge.engine import PlannedSubject
 from mindgauge.errors import UsageError
 from mindgauge.records import Status, digest
-from mindgauge.rubric import Method
 from mindgauge.verbs import directory, plan
 from mindgauge.verbs import own_family as kinship
 from mindgauge.verbs.entry_test import announce, entry_tests, remember, take
 from mindgauge.verbs.forecast import DryRun, foresee, warn_of_length
 from mindgauge.verbs.judges import labelled
-from mindgauge.verbs.options import JudgeOptions, RunConfig, listed
-from mindgauge.verbs.options import Judging as Usual
+from mindgauge.verbs.options import COMPARED, JudgeOptions, RunConfig, listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,9 +29,6 @@ if TYPE_CHECKING:
     from mindgauge.analysis.judging.result import Judging
     from mindgauge.models.request import Model
     from mindgauge.tables import Frame
-
-USUAL = Usual(judge_runs=3, method=tuple(Method))
-"""How judges are compared, if nothing else is said."""
 
 
 def compare(
@@ -90,7 +85,7 @@ def compare(
         EndpointError: a judge cannot be reached.
         BudgetError: the next call could pass `max_cost`.
     """
-    config = RunConfig.of(options, JudgeOptions, judging=USUAL, dry_run=dry_run)
+    config = RunConfig.of(options, JudgeOptions, judging=COMPARED, dry_run=dry_run)
     benchmark = benchmarks.asked_one(name)
     if benchmark.closed:
         raise UsageError(f"{name} is a closed question: there are no replies to judge; mindgauge compare compares ways")

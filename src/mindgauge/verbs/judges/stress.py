@@ -23,7 +23,7 @@ from mindgauge.stress import probes as trials
 from mindgauge.stress.items import Item
 from mindgauge.verbs import directory, plan
 from mindgauge.verbs.forecast import DryRun, foresee
-from mindgauge.verbs.options import CommandOptions, Judging, RunConfig, listed
+from mindgauge.verbs.options import STRESSED, CommandOptions, RunConfig, listed
 from mindgauge.verbs.replies import read_replies
 
 if TYPE_CHECKING:
@@ -46,12 +46,8 @@ class StressOptions(CommandOptions, total=False):
 
     judge_runs: int
     mode: str
-    method: str
+    method: str | Sequence[str]
     judge_temperature: float | None
-
-
-USUAL = Judging(judge_runs=2)
-"""How a judge is put under stress, if nothing else is said."""
 
 
 def stress(
@@ -98,7 +94,7 @@ def stress(
         EndpointError: the judge cannot be reached.
         BudgetError: the next call could pass `max_cost`.
     """
-    config = RunConfig.of(options, StressOptions, judging=USUAL, dry_run=dry_run)
+    config = RunConfig.of(options, StressOptions, judging=STRESSED, dry_run=dry_run)
     if len(config.judging.method) > 1:
         raise UsageError("--method is one of general, rule, chain: a judge is put under stress with one at a time")
     found = benchmarks.asked_one(benchmark)
