@@ -38,12 +38,13 @@ import aiohttp
 import msgspec
 
 from mindgauge.benchmark import Benchmark, registry
-from mindgauge.engine import Budget, Session, answer
+from mindgauge.engine import Budget, ReplyStep, Session
 from mindgauge.engine.steps import SHARING
 from mindgauge.folder import Card
 from mindgauge.metrics import mean_level
 from mindgauge.models.request import Request
-from mindgauge.models.spec import Settings, open_model
+from mindgauge.models.settings import Settings
+from mindgauge.models.spec import open_model
 from mindgauge.prompt import Prompt
 from mindgauge.raters.judge import Instrument, Judge, Mode
 from mindgauge.records import Message, Reply, Sample, Status
@@ -172,7 +173,8 @@ def ours(url: str, at_once: int, count: int) -> float:
         model = open_model(f"{url}#stub", Settings(concurrency=at_once))
         with Store(folder, write=True) as store:
             store.put_samples(benchmark.name, asked)
-            await answer(Session(store, concurrency=at_once, budget=Budget(None)), benchmark, model, runs=1)
+            session = Session(store, concurrency=at_once, budget=Budget(None))
+            await ReplyStep(benchmark=benchmark, model=model).work(session)
             assert store.count_replies(benchmark.name) == count
 
     with tempfile.TemporaryDirectory() as folder:

@@ -32,7 +32,7 @@ import numpy as np
 from mindgauge import benchmark as benchmarks
 from mindgauge.analysis.stress import reading
 from mindgauge.analysis.stress.alarms import alarms
-from mindgauge.engine import Budget, Session, rate
+from mindgauge.engine import Budget, RatingStep, Session
 from mindgauge.models.local import LocalModel
 from mindgauge.prompt import Nonces, fence, transcript
 from mindgauge.raters.judge import Instrument, Judge, Mode
@@ -175,7 +175,7 @@ async def _in_our_order(benchmark: Benchmark, asked: list[tuple[Sample, Reply]])
         store.flush()
         session = Session(store, concurrency=32, budget=Budget(None))
         judge = Judge(model.name, benchmark.instrument(Mode.SPLIT), {"temperature": 0}, {})
-        await rate(session, benchmark, judge, model, runs=1)
+        await RatingStep(benchmark=benchmark, model=model, judge=judge).work(session)
         calls = store.select("SELECT prompt_tokens - cached_tokens FROM calls").fetchall()
     assert len(calls) == len(asked) * len(judge.instrument.parts(None))
     return sum(read for (read,) in calls)

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.cli.render import duration
-from mindgauge.models.spec import Settings, open_model
+from mindgauge.models.settings import Settings
+from mindgauge.models.spec import open_model
 from mindgauge.verbs.forecast import CALL_BYTES, FIRST_TOKEN, PER_PROCESS, TOKEN_BYTES, WRITTEN, clock
 
 if TYPE_CHECKING:

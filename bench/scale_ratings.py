@@ -27,11 +27,13 @@ import numpy as np
 from mindgauge import benchmark as benchmarks
 from mindgauge import manifest
 from mindgauge.engine.steps import provenance
-from mindgauge.models.spec import Settings, open_model
+from mindgauge.models.settings import Settings
+from mindgauge.models.spec import open_model
 from mindgauge.records import Evidence, Exchange, Message, RaterKind, Rating, Reply, Sample, Status, Usage, digest
 from mindgauge.store import Store, soundness
 from mindgauge.store.opening import _check
-from mindgauge.verbs import directory, plan
+from mindgauge.verbs import directory
+from mindgauge.verbs.options import RunConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -197,8 +199,8 @@ class World:
 
 def build(folder: Path, world: World) -> int:
     """Write the run and its manifest; returns how many ratings it holds."""
-    asked = plan.Asked(settings=Settings())
-    whole = directory.whole_plan([world.benchmark], [world.samples], asked, models=list(MODELS), judges=list(JUDGES))
+    config = RunConfig()
+    whole = directory.plan_record([world.benchmark], [world.samples], config, models=list(MODELS), judges=list(JUDGES))
     origins = [provenance(open_model(name, Settings()), {}) for name in JUDGES]
     people = {"project": "wording study 2026-05-01", "batch": 1, "phase": "labelling", "source": "page"}
     count = 0

@@ -16,9 +16,10 @@ import time
 from pathlib import Path
 
 from engine import LATENCY, Figure, samples, synthetic
-from mindgauge.engine import Budget, Session, answer
-from mindgauge.models.spec import Settings, open_model
+from mindgauge.engine import Budget, ReplyStep, Session
+from mindgauge.models.settings import Settings
 from mindgauge.store import Store
+from mindgauge.verbs.plan import open_carried
 from stub import Stub
 
 AT_ONCE = 200
@@ -30,14 +31,14 @@ def once(url: str, count: int, settings: Settings) -> tuple[float, float]:
     benchmark, asked = synthetic(count), samples(count)
 
     async def loop(folder: Path) -> tuple[float, float]:
-        model = open_model(f"{url}#stub", settings)
+        model = open_carried(f"{url}#stub", settings)
         with Store(folder, write=True) as store:
             store.put_samples(benchmark.name, asked)
             session = Session(store, concurrency=AT_ONCE, budget=Budget(None))
             began = time.perf_counter()
             async with session.using(model):
                 opened = time.perf_counter()
-                await answer(session, benchmark, model, runs=1)
+                await ReplyStep(benchmark=benchmark, model=model).work(session)
                 done = time.perf_counter()
             assert store.count_replies(benchmark.name) == count
         return opened - began, done - opened

@@ -51,9 +51,10 @@ from mindgauge.benchmarks.trustmh.released import (
     sycophancy,
 )
 from mindgauge.benchmarks.trustmh.released.files import Files
-from mindgauge.engine import Budget, Session, answer, rate, read_replies
+from mindgauge.engine import Budget, RatingStep, ReadingStep, ReplyStep, Session
 from mindgauge.engine.steps import reply_request
-from mindgauge.models.spec import Settings, open_model
+from mindgauge.models.settings import Settings
+from mindgauge.models.spec import open_model
 from mindgauge.store import Store
 from mindgauge.variants.jailbreak import Kind, transform
 from mindgauge.verbs import plan
@@ -284,10 +285,12 @@ def ours(url: str, at_once: int, tasks: list[tuple[Benchmark, list[Sample]]]) ->
                 for benchmark, its in tasks:
                     store.put_samples(benchmark.name, its)
                     if benchmark.closed:
-                        await rate(session, benchmark, judge_of(benchmark, model), model, runs=1)
+                        await RatingStep(benchmark=benchmark, model=model, judge=judge_of(benchmark, model)).work(
+                            session
+                        )
                     else:
-                        await answer(session, benchmark, model, runs=1)
-                        read_replies(store, benchmark)
+                        await ReplyStep(benchmark=benchmark, model=model).work(session)
+                        ReadingStep(benchmark).work(store)
             (read,) = store.select("SELECT count(DISTINCT subject) FROM ratings WHERE status = 'ok'", ()).fetchone()
             assert read == sum(len(its) for _, its in tasks)
 

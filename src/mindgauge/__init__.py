@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mindgauge.errors import MindgaugeError
     from mindgauge.models.scripted import Scripted
-    from mindgauge.models.spec import Settings
+    from mindgauge.models.settings import Settings
     from mindgauge.records import Message, Rating, Reply, Sample, Status
     from mindgauge.verbs.annotate.export import annotate_export
     from mindgauge.verbs.annotate.import_ import annotate_import
@@ -78,7 +78,7 @@ _WHERE = {
     **dict.fromkeys(("Message", "Rating", "Reply", "Sample", "Status"), "mindgauge.records"),
     "MindgaugeError": "mindgauge.errors",
     "Scripted": "mindgauge.models.scripted",
-    "Settings": "mindgauge.models.spec",
+    "Settings": "mindgauge.models.settings",
 }
 __all__ = [
     "Message",

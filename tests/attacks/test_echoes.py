@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import mindgauge
 from mindgauge.models import completion
-from mindgauge.models.spec import Settings
+from mindgauge.models.settings import Settings
 from mindgauge.redaction import HIDDEN, in_use, redacted, without
 from mindgauge.redaction.echoes import _GAP, _without_gaps
 from tests.attacks.echoes import FORMS, KEY

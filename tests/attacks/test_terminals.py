@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import mindgauge
 from mindgauge.cli import main, terminal
-from mindgauge.models.spec import Settings
+from mindgauge.models.settings import Settings
 from tests.conftest import obliging
 from tests.stub import Stub, says
 

@@ -17,7 +17,8 @@ import pytest
 
 from mindgauge.errors import EndpointError
 from mindgauge.models.request import Price, Request
-from mindgauge.models.spec import Settings, open_model
+from mindgauge.models.settings import Settings
+from mindgauge.models.spec import open_model
 from mindgauge.records import Exchange, Message, Status, Usage
 from tests.attacks.wire import GOOD, Wire, serving
 

@@ -12,10 +12,11 @@ import pytest
 
 from mindgauge.errors import MindgaugeError
 from mindgauge.models.request import Price, Request
-from mindgauge.models.spec import Settings, open_model
+from mindgauge.models.settings import Settings
 from mindgauge.records import Exchange, Message, Status
 from mindgauge.store import Store
 from mindgauge.store.batches import Batches
+from mindgauge.verbs.plan import open_carried
 from tests.attacks.wire import Wire, serving
 from tests.stub import completion
 
@@ -290,7 +291,7 @@ async def _outcome(name: str, protocol: str, folder: Path) -> Outcome:
         wait = 0.02 if kind.line else None
         settings = Settings(batch=True, timeout=kind.timeout, tries=2, wait=wait, price=Price(1e-6, 2e-6))
         with Store(folder, write=True) as store:
-            model: Any = open_model(spec, settings)
+            model: Any = open_carried(spec, settings)
             model.keep(Batches(store), lambda *_: None)
             done, line = [], ""
             try:

@@ -17,7 +17,8 @@ import mindgauge
 from mindgauge.errors import EndpointError, MindgaugeError
 from mindgauge.exports.address import destination
 from mindgauge.models.batch.transport import Transport
-from mindgauge.models.spec import Settings, open_model
+from mindgauge.models.settings import Settings
+from mindgauge.models.spec import open_model
 from mindgauge.records import Exchange, Status
 from tests.attacks.test_wire import HEAD, HELLO, QUICK, model
 from tests.attacks.wire import GOOD, Wire, serving

@@ -18,7 +18,7 @@ from mindgauge.benchmark import registry
 from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.models import spec
 from mindgauge.models.scripted import Scripted
-from mindgauge.models.spec import Settings
+from mindgauge.models.settings import Settings
 from mindgauge.store import Store
 
 if TYPE_CHECKING:

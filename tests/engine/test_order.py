@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mindgauge import benchmark as benchmarks
-from mindgauge.engine import Budget, Session, rate
+from mindgauge.engine import Budget, RatingStep, Session
 from mindgauge.engine.steps import _beginnings_first
 from mindgauge.models.scripted import Scripted
 from mindgauge.raters.judge import Judge, Mode
@@ -58,7 +58,7 @@ def requests(folder: Path, mode: Mode, *, own_machine: bool) -> list[Request]:
         store.flush()
         session = Session(store, concurrency=8, budget=Budget(None))
         judge = Judge("j", benchmark.instrument(mode), {}, {})
-        asyncio.run(rate(session, benchmark, judge, model, runs=1))
+        asyncio.run(RatingStep(benchmark=benchmark, model=model, judge=judge).work(session))
     return seen
 
 

@@ -19,7 +19,7 @@ from mindgauge import manifest
 from mindgauge.analysis.score import Scores
 from mindgauge.errors import BudgetError, EndpointError, MindgaugeError, UsageError
 from mindgauge.models.request import Price
-from mindgauge.models.spec import Settings
+from mindgauge.models.settings import Settings
 from mindgauge.records import Status
 from mindgauge.store import Store
 from tests.conftest import obliging

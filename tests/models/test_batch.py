@@ -13,13 +13,14 @@ from aiohttp import web
 
 import mindgauge
 from mindgauge.analysis.score import Scores
-from mindgauge.engine.lanes import Interrupted
+from mindgauge.engine.session import Interrupted
 from mindgauge.errors import BudgetError, EndpointError, MindgaugeError, UsageError
 from mindgauge.models.batch.carrier import UnderWayError
 from mindgauge.models.request import Price
-from mindgauge.models.spec import Settings, open_model
+from mindgauge.models.settings import Settings
 from mindgauge.store import Store
 from mindgauge.store.batches import Batches
+from mindgauge.verbs.plan import open_carried
 from tests.batch_stub import Batch, BatchStub
 from tests.conftest import obliging
 from tests.stub import says, words
@@ -348,7 +349,7 @@ def test_models_without_a_batch_service_are_refused(spec: str, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.jsonl").write_text('{"user": "a", "reply": "b"}\n')
     with pytest.raises(UsageError, match="--batch"):
-        open_model(spec, SETTINGS)
+        open_carried(spec, SETTINGS)
 
 
 def test_a_server_without_a_batch_service_is_refused(tmp_path: Path) -> None:
@@ -366,15 +367,15 @@ def test_nobody_there(tmp_path: Path) -> None:
 
 def test_batches_are_half_price_where_the_provider_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    full, half = (open_model("openai/gpt-4o", Settings(batch=batch)).price for batch in (False, True))
+    full, half = (open_carried("openai/gpt-4o", Settings(batch=batch)).price for batch in (False, True))
     assert full is not None
     assert half is not None
     assert (half.prompt, half.completion) == (full.prompt / 2, full.completion / 2)
     own = Price(1.0, 2.0)
-    assert open_model("openai/gpt-4o", Settings(batch=True, price=own)).price == own
+    assert open_carried("openai/gpt-4o", Settings(batch=True, price=own)).price == own
 
 
 def test_local_only_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     with pytest.raises(MindgaugeError, match="--local-only"):
-        open_model("openai/gpt-4o", Settings(batch=True, local_only=True))
+        open_carried("openai/gpt-4o", Settings(batch=True, local_only=True))

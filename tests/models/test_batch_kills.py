@@ -16,7 +16,7 @@ import pytest
 
 import mindgauge
 from mindgauge.analysis.score import Scores
-from mindgauge.models.spec import Settings
+from mindgauge.models.settings import Settings
 from mindgauge.store import Store
 from mindgauge.store.batches import Batches
 from tests.batch_stub import BatchStub

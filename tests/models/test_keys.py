@@ -13,8 +13,10 @@ from mindgauge.cli import app
 from mindgauge.errors import UsageError
 from mindgauge.models.keys import Keys, key_for, variable_of
 from mindgauge.models.ray.seat import _environment
-from mindgauge.models.spec import Settings, endpoints, keys
+from mindgauge.models.settings import Settings
+from mindgauge.models.spec import endpoints, keys
 from mindgauge.verbs import plan
+from mindgauge.verbs.options import RunConfig
 from tests.conftest import obliging
 from tests.stub import Stub
 
@@ -32,8 +34,8 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def opened(*specs: str) -> plan.Asked:
-    asked = plan.Asked(settings=Settings(sends=False))
+def opened(*specs: str) -> RunConfig:
+    asked = RunConfig(settings=Settings(sends=False))
     for spec in specs:
         plan.open_models([spec], asked)
     return asked

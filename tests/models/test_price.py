@@ -7,7 +7,8 @@ import pytest
 from mindgauge.cli import options
 from mindgauge.errors import UsageError
 from mindgauge.models.request import Price
-from mindgauge.models.spec import Settings, open_model
+from mindgauge.models.settings import Settings
+from mindgauge.models.spec import open_model
 
 
 def test_cached_tokens_cost_what_they_cost() -> None:

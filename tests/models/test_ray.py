@@ -12,7 +12,8 @@ import pytest
 
 from mindgauge.errors import EndpointError, MindgaugeError, UsageError
 from mindgauge.models.ray import on_ray
-from mindgauge.models.spec import Settings, open_model
+from mindgauge.models.settings import Settings
+from mindgauge.verbs.plan import open_carried
 from tests.faults.campaign import Work, account, command, finish, one_line, start
 from tests.faults.ray_nodes import descendants, wait_for_none
 from tests.faults.server import Server
@@ -24,7 +25,7 @@ ADDRESS = "http://127.0.0.1:9/v1#subject"
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mindgauge.models.ray.find_spec", lambda _: None)
     with pytest.raises(UsageError, match=r"pip install 'mindgauge\[ray\]'"):
-        open_model(ADDRESS, Settings(engine="ray"))
+        open_carried(ADDRESS, Settings(engine="ray"))
 
 
 def test_what_cannot_travel_or_sends_nothing_stays_here(tmp_path: Path) -> None:
@@ -32,16 +33,16 @@ def test_what_cannot_travel_or_sends_nothing_stays_here(tmp_path: Path) -> None:
     replies.write_text('{"user": "Long day.", "reply": "Tell me about it."}\n')
     spec = f"replay/{replies}"
     settings = Settings(engine="ray")
-    plain = open_model(spec, Settings())
+    plain = open_carried(spec, Settings())
     assert on_ray(plain, spec, settings) is plain
-    assert type(open_model(ADDRESS, Settings(engine="ray", sends=False))) is type(open_model(ADDRESS, Settings()))
+    assert type(open_carried(ADDRESS, Settings(engine="ray", sends=False))) is type(open_carried(ADDRESS, Settings()))
 
 
 @needs_ray
 @pytest.mark.parametrize("engine", ["ray://", "ray://head", "ray://:10001", "ray://head:port", "ray://head:70000"])
 def test_what_is_no_address_is_refused(engine: str) -> None:
     with pytest.raises(UsageError, match="is no address of a Ray cluster; write ray://HOST:PORT"):
-        open_model(ADDRESS, Settings(engine=engine))
+        open_carried(ADDRESS, Settings(engine=engine))
 
 
 @needs_ray
@@ -55,14 +56,17 @@ def test_local_only_refuses_a_cluster_elsewhere(
     if variable is not None:
         monkeypatch.setenv("RAY_ADDRESS", variable)
     with pytest.raises(UsageError, match=r"--local-only: .*only a cluster at a loopback address"):
-        open_model(ADDRESS, Settings(engine=engine, local_only=True))
+        open_carried(ADDRESS, Settings(engine=engine, local_only=True))
 
 
 @needs_ray
 @pytest.mark.parametrize("spec", [ADDRESS, "http://127.0.0.1:9/v1,http://127.0.0.1:10/v1#subject"])
 def test_a_model_on_ray_has_the_name_and_bounds_of_the_plain_one(spec: str) -> None:
     settings = Settings(max_tokens=77, context=500)
-    plain, carried = open_model(spec, settings), open_model(spec, Settings(max_tokens=77, context=500, engine="ray"))
+    plain, carried = (
+        open_carried(spec, settings),
+        open_carried(spec, Settings(max_tokens=77, context=500, engine="ray")),
+    )
     for name in ("name", "host", "price", "max_tokens", "context", "own_machine"):
         assert getattr(plain, name) == getattr(carried, name)
 
@@ -72,7 +76,7 @@ def test_where_no_cluster_is_the_wait_is_said(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("mindgauge.models.ray.cluster.WAIT", 0.5)
 
     async def enter() -> None:
-        async with open_model(ADDRESS, Settings(engine="ray://127.0.0.1:9")):
+        async with open_carried(ADDRESS, Settings(engine="ray://127.0.0.1:9")):
             pass
 
     with pytest.raises(MindgaugeError, match=r"no Ray cluster at ray://127.0.0.1:9: waited 0.5 s"):

@@ -14,7 +14,8 @@ from mindgauge.errors import DataError, UsageError
 from mindgauge.models import address
 from mindgauge.models.chat import ChatModel
 from mindgauge.models.request import Request
-from mindgauge.models.spec import PROVIDERS, Settings, open_model
+from mindgauge.models.settings import PROVIDERS, Settings
+from mindgauge.models.spec import open_model
 from mindgauge.records import Message, Sample, Status
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from aiohttp import web
 
 import mindgauge
 from mindgauge.analysis.score import Scores
-from mindgauge.models.spec import Settings
+from mindgauge.models.settings import Settings
 from mindgauge.records import RaterKind
 from mindgauge.reports.page import write
 from mindgauge.store import Store

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import mindgauge
 from mindgauge import benchmark
-from mindgauge.models.spec import Settings
+from mindgauge.models.settings import Settings
 from mindgauge.store import Store
 from tests.privacy.said import SPOKEN, found, willing
 from tests.stub import Stub

@@ -15,7 +15,8 @@ from aiohttp import web
 
 import mindgauge
 from mindgauge.errors import EndpointError, UsageError
-from mindgauge.models.spec import Settings, open_model
+from mindgauge.models.settings import Settings
+from mindgauge.models.spec import open_model
 from tests.conftest import obliging
 from tests.stub import Stub
 

@@ -13,7 +13,7 @@ from aiohttp import web
 import mindgauge
 from mindgauge import manifest
 from mindgauge.errors import EndpointError
-from mindgauge.models.spec import Settings
+from mindgauge.models.settings import Settings
 from mindgauge.redaction import redacted
 from tests.conftest import obliging
 from tests.stub import Stub, says

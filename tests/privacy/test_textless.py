@@ -13,7 +13,7 @@ from mindgauge import benchmark, manifest
 from mindgauge.analysis.score import Scores
 from mindgauge.errors import BudgetError, MindgaugeError, UsageError
 from mindgauge.models.request import Price
-from mindgauge.models.spec import Settings
+from mindgauge.models.settings import Settings
 from mindgauge.store import Store
 from mindgauge.store.withheld import characters
 from tests.privacy.said import REPLY, SPOKEN, found, speaking

@@ -14,7 +14,7 @@ from mindgauge import manifest
 from mindgauge.analysis.score import Scores
 from mindgauge.errors import DataError, MissingDataError
 from mindgauge.models.scripted import Scripted
-from mindgauge.verbs.at_hand import at_hand
+from mindgauge.verbs.inputs import at_hand
 from mindgauge.verbs.run import run
 from tests.benchmarks.trustmh import small_set
 

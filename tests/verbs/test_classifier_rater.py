@@ -24,7 +24,7 @@ from mindgauge.raters import classifier as rater
 from mindgauge.records import Exchange, RaterKind, Status, Usage
 from mindgauge.store import Store
 from mindgauge.verbs.compare import compare
-from mindgauge.verbs.estimate import DryRun
+from mindgauge.verbs.forecast import DryRun
 from mindgauge.verbs.train import train
 
 if TYPE_CHECKING:

@@ -177,6 +177,6 @@ def _third_breaks() -> Any:
 
 
 def _one_by_one() -> Any:
-    from mindgauge.models.spec import Settings
+    from mindgauge.models.settings import Settings
 
     return Settings(concurrency=1)

@@ -8,12 +8,11 @@ import pytest
 
 import mindgauge
 from mindgauge.cli.render import duration
+from mindgauge.engine.steps import PlannedStep
 from mindgauge.models.scripted import Scripted
-from mindgauge.models.spec import Settings
+from mindgauge.models.settings import Settings
 from mindgauge.verbs import forecast as model_of
-from mindgauge.verbs.ahead import Step
-from mindgauge.verbs.estimate import DryRun
-from mindgauge.verbs.forecast import forecast
+from mindgauge.verbs.forecast import DryRun, forecast
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,8 +27,8 @@ def heard(request: Request) -> str:
     return f"I hear you. ({len(request.messages)})"
 
 
-def step(calls: int, written: int = 150, read: int = 1_000) -> Step:
-    return Step("m", "judge", calls, calls, calls * read, calls * written, None)
+def step(calls: int, written: int = 150, read: int = 1_000) -> PlannedStep:
+    return PlannedStep("m", "judge", calls, calls, calls * read, calls * written, None)
 
 
 def test_a_call_waits_for_the_model_or_for_us(tmp_path: Path) -> None:
@@ -44,7 +43,7 @@ def test_a_call_waits_for_the_model_or_for_us(tmp_path: Path) -> None:
 
 def test_judging_waits_for_the_replies_but_models_do_not_wait_for_each_other(tmp_path: Path) -> None:
     a, b = Scripted("m", heard), Scripted("n", heard)
-    of_b = Step("n", "reply", 100, 100, 100_000, 15_000, None)
+    of_b = PlannedStep("n", "reply", 100, 100, 100_000, 15_000, None)
     one = forecast(tmp_path, [(step(100), False)], [a], Settings()).seconds or 0.0
     assert forecast(tmp_path, [(step(100), False), (of_b, False)], [a, b], Settings()).seconds == pytest.approx(one)
     assert forecast(tmp_path, [(step(100), False), (of_b, True)], [a, b], Settings()).seconds == pytest.approx(2 * one)

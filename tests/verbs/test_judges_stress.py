@@ -20,7 +20,7 @@ from mindgauge.records import Exchange, RaterKind, Rating, Status
 from mindgauge.reports.stress_page import PAGE
 from mindgauge.reports.stress_phrases import card_lines, line
 from mindgauge.store import Store
-from mindgauge.verbs.estimate import DryRun
+from mindgauge.verbs.forecast import DryRun
 from mindgauge.verbs.judges.stress import stress as judges_stress
 from tests.stress import planted
 from tests.stress.conftest import CONVERSATIONS, warmth

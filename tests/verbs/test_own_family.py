@@ -16,7 +16,7 @@ from mindgauge.errors import UsageError
 from mindgauge.models.scripted import Scripted
 from mindgauge.reports.page import write
 from mindgauge.store import Store
-from mindgauge.verbs.estimate import DryRun
+from mindgauge.verbs.forecast import DryRun
 from tests.conftest import obliging
 from tests.stub import Stub
 

@@ -19,7 +19,7 @@ from mindgauge.metrics import mean_level
 from mindgauge.models.scripted import Scripted
 from mindgauge.records import Exchange, Status
 from mindgauge.store import Store
-from mindgauge.verbs.estimate import DryRun
+from mindgauge.verbs.forecast import DryRun
 from tests.cards import CARD
 
 if TYPE_CHECKING:

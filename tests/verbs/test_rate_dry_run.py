@@ -16,7 +16,7 @@ from mindgauge.classifiers.saved import describe, open_classifier
 from mindgauge.errors import UsageError
 from mindgauge.models.scripted import Scripted
 from mindgauge.store import Store
-from mindgauge.verbs.estimate import DryRun
+from mindgauge.verbs.forecast import DryRun
 from mindgauge.verbs.train import train
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ def test_a_judge_that_finds_the_protocol_itself(replies: Path, tmp_path: Path) -
     given: dict[str, Any] = {"replies": replies, "out": tmp_path / "r", "protocol": "recognised"}
     assert calls(foreseen(OPEN, judge=judge, **given)) == {"judge": 3, "recognise": 3}
     mindgauge.rate(OPEN, judge=judge, **given)
+    assert len(judge.asked) == 6, "nothing is asked about a reply that is empty"
     again = foreseen(OPEN, judge=judge, **given)
     assert set(calls(again).values()) == {0}
 

@@ -14,7 +14,7 @@ from mindgauge.models.scripted import Scripted
 from mindgauge.raters.window import TOO_LONG
 from mindgauge.records import Rating, Reply, Sample, Status
 from mindgauge.store import Store
-from mindgauge.verbs.estimate import DryRun
+from mindgauge.verbs.forecast import DryRun
 from tests.verbs.test_compare import invoke
 
 if TYPE_CHECKING:

@@ -269,8 +269,13 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             UsageError: it has no prompt for them.
         """
-        judged = "judge" if method is Method.RULE else f"judge.{method}"
-        kinds = [WAYS[way][0]] if self.closed else [f"{judged}.split", judged] if mode is Mode.SPLIT else [judged]
+        kinds = (
+            [WAYS[way][0]]
+            if self.closed
+            else [f"{method.prompt}.split", method.prompt]
+            if mode is Mode.SPLIT
+            else [method.prompt]
+        )
         prompts = next((self.prompts[kind] for kind in kinds if kind in self.prompts), None)
         if prompts is None:
             raise UsageError(f"{self.name} has no {kinds[-1]}.md, so nothing can be asked")

@@ -1,10 +1,8 @@
-"""The judges' entry test: its options, and its table after the scores."""
+"""The judges' entry test: its table after the scores."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from mindgauge.cli import render
 from mindgauge.rounding import bounded, decimal, interval, percent
@@ -14,21 +12,6 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.qualify import AtLevel, Qualification
     from mindgauge.analysis.reliability.card import Bound
-
-Qualify = Annotated[
-    bool | None,
-    typer.Option(
-        "--qualify/--no-qualify",
-        help="Let judges first rate replies of ours whose level is known, once each; if not said, those that this machine has not seen pass do.",
-    ),
-]
-Anchors = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        help="At most so many of these per benchmark, spread over levels and protocols; all, or 40 where nobody asked.",
-    ),
-]
 
 
 def show(found: Sequence[Qualification]) -> None:

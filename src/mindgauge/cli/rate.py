@@ -6,8 +6,11 @@ from typing import Annotated
 import typer
 
 from mindgauge.cli import entry_test, labels, options, render
+from mindgauge.cli.calling import NONE, Chosen, takes_calls
+from mindgauge.verbs.options import RunConfig
 
 
+@takes_calls(RunConfig(), without=("runs", "temperature"))
 def rate(
     name: options.Name,
     judge: options.Judges,
@@ -26,32 +29,10 @@ def rate(
     map_: Annotated[
         list[str], typer.Option("--map", help="Other column names: reply=Antwort,user=Frage,target=Urteil.")
     ] = [],  # noqa: B006 - how typer spells an empty list
-    judge_runs: options.JudgeRuns = 1,
     limit: Annotated[int | None, typer.Option(min=1, help="At most this many replies of the file.")] = None,
-    mode: options.Mode = "joint",
-    method: options.Method = ["rule"],  # noqa: B006
-    protocol: options.Protocol = "gold",
-    judge_temperature: options.Temperature = 0.0,
-    ask: options.Ask = ["flat"],  # noqa: B006
-    shots: options.Shots = None,
-    shot_seed: options.ShotSeed = None,
-    concurrency: options.Concurrency = 32,
-    timeout: options.Timeout = 120.0,
-    tries: options.Tries = 5,
-    max_tokens: options.MaxTokens = None,
-    context: options.Context = None,
-    max_cost: options.MaxCost = None,
-    qualify: entry_test.Qualify = None,
-    anchors: entry_test.Anchors = None,
-    price: options.Price = None,
-    own_family: options.OwnFamily = False,
-    engine: options.Engine = "plain",
-    actors: options.Actors = None,
-    batch: options.Batch = False,
-    wait: options.Wait = None,
+    chosen: Chosen = NONE,
     no_text: options.NoText = False,
     dry_run: options.DryRun = False,
-    local_only: options.LocalOnly = False,
     json: options.Json = False,
 ) -> None:
     """Rate replies that exist already, on an open benchmark or by a closed question about replies (dialogue_safety).
@@ -61,25 +42,11 @@ def rate(
     from mindgauge.analysis.score import Scores
     from mindgauge.verbs.rate import rate as verb
 
-    settings = options.settings(
-        concurrency=concurrency,
-        timeout=timeout,
-        tries=tries,
-        max_tokens=max_tokens,
-        price=price,
-        local_only=local_only,
-        context=context,
-        engine=engine,
-        actors=actors,
-        batch=batch,
-        wait=wait,
-    )
     with render.progress() as progress:
         found = verb(
-            name, replies=replies, judge=judge, dialogues=dialogues, unit=unit, out=out, columns=options.pairs(map_, "--map"), judge_runs=judge_runs,
-            limit=limit, mode=mode, method=options.several(method), protocol=protocol, judge_temperature=judge_temperature, max_cost=max_cost,
-            ask=ask, shots=shots, shot_seed=shot_seed, own_family=own_family, qualify=qualify, anchors=anchors, settings=settings, text=not no_text,
-            dry_run=dry_run, progress=progress, notice=render.notice, command=render.command(),
+            name, replies=replies, judge=judge, dialogues=dialogues, unit=unit, out=out,
+            columns=options.pairs(map_, "--map"), limit=limit, text=not no_text, dry_run=dry_run, progress=progress,
+            notice=render.notice, command=render.command(), **chosen,
         )  # fmt: skip
     if json:
         render.as_json(found)

@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from mindgauge.analysis.score import Score, Scores
+    from mindgauge.engine.steps import PlannedStep
     from mindgauge.reports.standing import Standings
     from mindgauge.rounding import Kind
-    from mindgauge.verbs.ahead import Step
-    from mindgauge.verbs.estimate import DryRun
-    from mindgauge.verbs.forecast import Forecast
+    from mindgauge.verbs.forecast import DryRun, Forecast
 
 
 NO_SCORE = "no score"
@@ -251,7 +250,7 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"
 
 
-def _calls(step: Step) -> str:
+def _calls(step: PlannedStep) -> str:
     """Write how many calls a step takes; one that may stop early, at most and if every answer is right."""
     if step.calls == step.expected_calls:
         return str(step.calls)

@@ -1,21 +1,32 @@
-"""The engine asks models, within a budget, and keeps what they say: `answer` and `rate`."""
+"""The engine does the steps of a plan: it asks models, within a budget, and keeps what they say."""
 
 from mindgauge.engine.budget import Budget
-from mindgauge.engine.lanes import Step, in_lanes, run_async
-from mindgauge.engine.session import Progress, Session
-from mindgauge.engine.steps import answer, classify, put_gold, rate, rate_by_rule, read_replies
+from mindgauge.engine.session import Progress, Session, in_lanes, run_async
+from mindgauge.engine.steps import (
+    CallStep,
+    ClassifierStep,
+    PlannedSubject,
+    RatingStep,
+    ReadingStep,
+    ReplyStep,
+    RuleStep,
+    Step,
+    put_gold,
+)
 
 __all__ = [
     "Budget",
+    "CallStep",
+    "ClassifierStep",
+    "PlannedSubject",
     "Progress",
+    "RatingStep",
+    "ReadingStep",
+    "ReplyStep",
+    "RuleStep",
     "Session",
     "Step",
-    "answer",
-    "classify",
     "in_lanes",
     "put_gold",
-    "rate",
-    "rate_by_rule",
-    "read_replies",
     "run_async",
 ]

@@ -10,8 +10,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import signal
+import threading
 from collections import Counter
-from typing import TYPE_CHECKING, TypeAlias
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -23,14 +26,16 @@ from mindgauge.store.batches import Batches
 from mindgauge.tables import clean
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator
 
     from mindgauge.engine.budget import Budget
+    from mindgauge.engine.steps import CallStep
     from mindgauge.models.request import Model, Request
     from mindgauge.store import Store
     from mindgauge.store.batches import UnderWay
 
 
+T = TypeVar("T")
 Progress: TypeAlias = "Callable[[str, int, int], None]"
 """Told the stage, how many of its calls are done, and how many there are."""
 Job: TypeAlias = "Callable[[], Awaitable[None]]"
@@ -227,3 +232,84 @@ def _seldom_collected() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
+
+
+# -- several models side by side, stopped in good order, from a script or a notebook ---------------------------------------
+
+
+class Interrupted(MindgaugeError):  # noqa: N818 - it is no error
+    """The user stopped the run."""
+
+    exit_code = 130
+
+
+@contextlib.contextmanager
+def _stoppable(session: Session) -> Iterator[None]:
+    """On the first Ctrl-C finish what is under way and keep it; the second stops at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        loop.remove_signal_handler(signal.SIGINT)
+        session.halt(Interrupted("stopped; everything finished is kept, run the same command to go on"))
+
+    loop.add_signal_handler(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+
+
+async def in_lanes(session: Session, steps: Iterable[CallStep]) -> None:
+    """Do steps of different models side by side, those of one model, or of this machine, one after another."""
+    here = asyncio.Lock()
+    lanes: dict[str, list[CallStep]] = {}
+    for step in steps:
+        if not step.within:
+            lanes.setdefault(step.model.name, []).append(step)
+    with _stoppable(session):
+        async with asyncio.TaskGroup() as group:
+            for own_steps in lanes.values():
+                group.create_task(_lane(session, own_steps, here))
+    session.store.flush()
+    if session.stop is not None:
+        raise session.stop
+
+
+async def _lane(session: Session, steps: Iterable[CallStep], here: asyncio.Lock) -> None:
+    for _, in_a_row in groupby(steps, key=lambda step: id(step.model)):
+        row = [*in_a_row]
+        async with here if row[0].model.own_machine else contextlib.nullcontext(), session.holding(row[0].model):
+            for step in row:
+                if session.stop is not None:
+                    return
+                try:
+                    await step.work(session)
+                except MindgaugeError as error:
+                    # The other lanes see it and stop in good order; it is raised when all have.
+                    session.halt(error)
+
+
+def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end, also from a notebook, whose own loop is already running."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    result: list[T] = []
+    failure: list[BaseException] = []
+
+    def target() -> None:
+        try:
+            result.append(asyncio.run(coroutine))
+        except BaseException as error:  # noqa: BLE001 - carried to the caller's thread
+            failure.append(error)
+
+    thread = threading.Thread(target=target)
+    thread.start()
+    thread.join()
+    if failure:
+        raise failure[0]
+    return result[0]

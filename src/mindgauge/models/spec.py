@@ -9,83 +9,22 @@ from importlib.metadata import EntryPoints, entry_points
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
-import msgspec
-
 from mindgauge.errors import UsageError
 from mindgauge.models import address
 from mindgauge.models.keys import Key, key_for, readable
 from mindgauge.models.request import FREE, Price
+from mindgauge.models.settings import PROVIDERS, Provider
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mindgauge.models.chat import ChatModel
     from mindgauge.models.request import Model
-
-
-class Provider(msgspec.Struct, frozen=True):
-    """Where a provider listens, and where its key and its prices are found."""
-
-    url: str
-    key: str = ""
-    prices: str = ""
-    """The provider's id in the price list; empty where tokens cost nothing."""
-    max_tokens_field: str = "max_tokens"
-    elsewhere: str = ""
-    """The environment variable that names another base address, for proxies; read as the provider's own SDK does."""
-    version: str = ""
-    """What that SDK appends to it."""
+    from mindgauge.models.settings import Settings
 
 
 GROUP = "mindgauge.models"
 """The entry points of packages that bring models: `NAME = "package:make"`, where `make(spec, settings)` returns a `Model`."""
-PROVIDERS = {
-    "anthropic": Provider(
-        "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", "anthropic", elsewhere="ANTHROPIC_BASE_URL", version="/v1"
-    ),
-    "deepseek": Provider("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", "deepseek"),
-    "fireworks": Provider("https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY", "fireworks"),
-    "google": Provider("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", "google"),
-    "groq": Provider("https://api.groq.com/openai/v1", "GROQ_API_KEY", "groq"),
-    "mistral": Provider("https://api.mistral.ai/v1", "MISTRAL_API_KEY", "mistral"),
-    "moonshot": Provider("https://api.moonshot.cn/v1", "MOONSHOT_API_KEY", "moonshotai"),
-    "ollama": Provider("http://127.0.0.1:11434/v1"),
-    "openai": Provider(
-        "https://api.openai.com/v1", "OPENAI_API_KEY", "openai", "max_completion_tokens", elsewhere="OPENAI_BASE_URL"
-    ),
-    "openrouter": Provider("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "openrouter"),
-    "qwen": Provider("https://dashscope.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY", "dashscope"),
-    "together": Provider("https://api.together.xyz/v1", "TOGETHER_API_KEY", "together"),
-    "vllm": Provider("http://127.0.0.1:8000/v1"),
-    "xai": Provider("https://api.x.ai/v1", "XAI_API_KEY", "x-ai"),
-}
-
-
-class Settings(msgspec.Struct, frozen=True):
-    """How models are called; the same for all of a command."""
-
-    concurrency: int = 32
-    timeout: float = 120.0
-    tries: int = 5
-    max_tokens: int | None = None
-    price: Price | None = None
-    local_only: bool = False
-    context: int | None = None
-    sends: bool = True
-    """Whether anything will be sent; a dry run needs no key."""
-    engine: str = ""
-    """Where calls are made from: this process, or with `ray` or `ray://HOST:PORT` the actors of a cluster."""
-    actors: int | None = None
-    """How many actors share a model's calls; one for each node of a cluster if not given."""
-    batch: bool = False
-    """Whether calls go through the provider's batch service."""
-    wait: float | None = None
-    """Minutes to wait for batches; until they are done if not given."""
-
-    @classmethod
-    def of(cls, settings: Settings | None, *, dry_run: bool) -> Settings:
-        """Return a command's settings, or the usual ones."""
-        return msgspec.structs.replace(settings or cls(), sends=not dry_run)
 
 
 class Endpoint(NamedTuple):
@@ -151,25 +90,11 @@ def _urls(spec: str, environment: Mapping[str, str] = os.environ) -> tuple[list[
 
 
 def open_model(spec: str, settings: Settings) -> Model:
-    """Find the model that a specification names. Nothing is sent yet.
+    """Find the model that a specification names, which answers call by call, from this process. Nothing is sent yet.
 
     Raises:
         UsageError: the specification is unknown or incomplete, a key is missing, or `local_only` forbids it.
     """
-    model = _direct(spec, settings)
-    if settings.batch:
-        from mindgauge.models.batch import in_batches
-
-        return in_batches(model, spec, settings)
-    if settings.engine:
-        from mindgauge.models.ray import on_ray
-
-        return on_ray(model, spec, settings)
-    return model
-
-
-def _direct(spec: str, settings: Settings) -> Model:
-    """Find the model that answers call by call, from this process."""
     if address.is_listed(spec):
         return _served(spec, settings)
     kind, slash, name = spec.partition("/")

@@ -85,7 +85,7 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
 
     def rater(self, model: str) -> str:
         """Name the rater that a model is with this instrument: after a way or method other than the usual, too."""
-        unusual = [str(self.way)] * (self.way is not Way.FLAT) + [str(self.method)] * (self.method is not Method.RULE)
+        unusual = [str(self.way)] * (self.way is not Way.FLAT) + [str(self.method)] * (not self.method.usual)
         return f"{model} ({', '.join(unusual)})" if unusual else model
 
     @cached_property

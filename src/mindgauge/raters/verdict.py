@@ -85,7 +85,7 @@ def schema_for(criteria: Sequence[Criterion], method: Method = Method.RULE) -> d
     In a chain of reasoning each criterion has an object of its own: checks, quotes, reason, value.
     The lengths keep a small model from running on; an endpoint that does not take them drops them.
     """
-    if method is Method.CHAIN:
+    if method.reasons:
         return _object({criterion.name: _chain_schema(criterion) for criterion in criteria})
     return _object({**_REASONS, **{criterion.name: _choice(criterion) for criterion in criteria}})
 
@@ -107,7 +107,7 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 
 def form_for(criteria: Sequence[Criterion], method: Method = Method.RULE) -> str:
     """Write the verdict's form as an example of the JSON, for the prompt."""
-    if method is Method.CHAIN:
+    if method.reasons:
         blocks = [f'  "{criterion.name}": {{\n{_chain_form(criterion)}\n  }}' for criterion in criteria]
         return "{\n" + ",\n".join(blocks) + "\n}"
     lines = [f'  "{QUOTES}": ["…"]', f'  "{RATIONALE}": "…"']

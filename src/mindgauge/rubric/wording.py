@@ -29,14 +29,44 @@ class Method(StrEnum):
     CHAIN = "chain"
     """What to look at, checks to answer, the rule that leads from them to a level."""
 
+    @property
+    def usual(self) -> bool:
+        """Whether a judge has no name of its own with it."""
+        return self is Method.RULE
+
+    @property
+    def describes(self) -> bool:
+        """Whether a judge is shown what the levels look like."""
+        return self is not Method.GENERAL
+
+    @property
+    def reasons(self) -> bool:
+        """Whether a judge writes checks, evidence and a reason for each criterion before its level."""
+        return self is Method.CHAIN
+
+    @property
+    def prompt(self) -> str:
+        """The file of its prompt, without the ending."""
+        return "judge" if self.usual else f"judge.{self}"
+
+    @property
+    def token_limit(self) -> int:
+        """The longest answer for one criterion; 0 where the model's usual room will do."""
+        return 240 if self.reasons else 0
+
+    @property
+    def expected_tokens(self) -> int:
+        """The expected length of an answer for one criterion; 0 where all of them share one reason."""
+        return 120 if self.reasons else 0
+
 
 def render(criterion: Criterion, language: str, method: Method = Method.RULE) -> str:
     """Write one criterion as Markdown."""
     lines = [f"## {criterion.name}", "", in_language(criterion.text, language), ""]
-    if method is Method.GENERAL or criterion.options:
+    if not method.describes or criterion.options:
         lines.append(f"- {' | '.join(map(str, criterion.choices))}")
         return "\n".join(lines)
-    lines += _chain(criterion, language) if method is Method.CHAIN and criterion.checks else []
+    lines += _chain(criterion, language) if method.reasons and criterion.checks else []
     lines += [f"- {level.value}: {in_language(level.text, language)}" for level in criterion.levels]
     if criterion.not_applicable:
         lines.append(f"- {Status.NOT_APPLICABLE}: {in_language(criterion.not_applicable, language)}")

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge.raters.judge import Instrument, Mode
-from mindgauge.rubric import Criterion, Method, Rubric
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from mindgauge.rubric import Criterion, Rubric
 
 REVERSED, ROTATED, BEST_FIRST = "criteria reversed", "criteria rotated", "best level first"
 STRESS = "(stress: "
@@ -44,7 +45,7 @@ def orders(instrument: Instrument) -> Iterator[Turned]:
         half = (len(criteria) + 1) // 2
         if len(criteria) > 2:
             yield turned(instrument, ROTATED, rubric=_with(rubric, criteria[half:] + criteria[:half]))
-    if instrument.method is not Method.CHAIN:
+    if not instrument.method.reasons:
         yield turned(instrument, BEST_FIRST, rubric=_with(rubric, tuple(map(_best_first, criteria))))
 
 

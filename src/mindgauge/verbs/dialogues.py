@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mindgauge.benchmark import Benchmark
     from mindgauge.records import Message
     from mindgauge.tables import Frame
+    from mindgauge.verbs.options import RunConfig
 
 BOTH = "both"
 ONE_SOURCE = "name what is to be rated with --replies or with --dialogues, one of them"
@@ -66,11 +67,13 @@ def only_models_rate_whole(judges: plan.Raters, units: tuple[Unit, ...]) -> None
         raise UsageError(f"{others[0]} rates one reply, not a whole dialogue; use --unit turn")
 
 
-def plan_of(benchmark: Benchmark, units: tuple[Unit, ...], asked: plan.Asked) -> dict[str, Any]:
+def plan_of(benchmark: Benchmark, units: tuple[Unit, ...], config: RunConfig) -> dict[str, Any]:
     """Write down what decides how dialogues are rated, for the plan of a run."""
-    named: dict[str, Any] = {"units": [unit.value for unit in units], "context": asked.settings.context}
+    named: dict[str, Any] = {"units": [unit.value for unit in units], "context": config.settings.context}
     if Unit.DIALOGUE in units:
-        named["whole_with"] = [instrument.of_dialogues.name for instrument in plan.instruments(benchmark, asked)]
+        named["whole_with"] = [
+            instrument.of_dialogues.name for instrument in plan.instruments(benchmark, config.judging)
+        ]
     return named
 
 

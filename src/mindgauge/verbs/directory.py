@@ -1,89 +1,87 @@
-"""The directory of a run: the plan that it follows from, the samples that it holds, and whether it keeps their texts."""
+"""The directory of a run: the plan that it follows from, what is put into it, and whether it keeps texts."""
 
 from __future__ import annotations
 
 import contextlib
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mindgauge import benchmark as benchmarks
-from mindgauge import manifest, private
+from mindgauge import manifest, private, sealed
 from mindgauge.engine import put_gold
 from mindgauge.errors import UsageError
 from mindgauge.records import digest
-from mindgauge.rubric import Method
+from mindgauge.rubric import Method, Rubric
 from mindgauge.store import Store
 from mindgauge.store.failures import PENDING
 from mindgauge.store.textless import TextlessStore
 from mindgauge.verbs import plan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from mindgauge.benchmark import Benchmark
-    from mindgauge.records import Sample
-    from mindgauge.verbs.plan import Asked
+    from mindgauge.engine import ClassifierStep
+    from mindgauge.raters.classifier import ClassifierRater
+    from mindgauge.records import Rating, Reply, Sample
+    from mindgauge.verbs.options import Judging, RunConfig
+
+_ODD = re.compile(r"[^\w.-]+")
 
 
-def whole_plan(
+def plan_record(
     benchmarks: Sequence[Benchmark],
     samples: Sequence[Sequence[Sample]],
-    asked: Asked,
+    config: RunConfig,
     *,
     text: bool = True,
     **more: Any,
 ) -> dict[str, Any]:
     """Write down what decides whether a later command continues this run: everything that changes what is asked."""
+    asking, judging = config.asking, config.judging
     written = {
         "benchmarks": [b.name for b in benchmarks],
-        "instruments": [b.instrument(asked.mode).name for b in benchmarks],
-        "samples": [plan.samples_hash(found) for found in samples],
-        "runs": asked.runs,
-        "judge_runs": asked.judge_runs,
-        "mode": asked.mode.value,
-        "protocol": asked.protocol,
-        "temperature": asked.temperature,
-        "judge_temperature": asked.judge_temperature,
-        "max_tokens": asked.settings.max_tokens,
-        **_methods(benchmarks, asked),
+        "instruments": [b.instrument(judging.mode).name for b in benchmarks],
+        "samples": [plan.samples_hash(asked_about) for asked_about in samples],
+        "runs": asking.runs,
+        "judge_runs": judging.judge_runs,
+        "mode": judging.mode.value,
+        "protocol": judging.protocol,
+        "temperature": asking.temperature,
+        "judge_temperature": judging.judge_temperature,
+        "max_tokens": config.settings.max_tokens,
+        **_methods(benchmarks, judging),
         "text": None if text else False,
         **more,
     }
     return {key: value for key, value in written.items() if value is not None}
 
 
-def _methods(benchmarks: Sequence[Benchmark], asked: Asked) -> dict[str, Any]:
+def _methods(benchmarks: Sequence[Benchmark], judging: Judging) -> dict[str, Any]:
     """Write down by which methods replies are judged, where it is not the usual one alone."""
-    if asked.methods == (Method.RULE,):
+    if judging.method == (Method.RULE,):
         return {}
-    judged_with = [[instrument.name for instrument in plan.instruments(b, asked)] for b in benchmarks if not b.closed]
+    judged_with = [[instrument.name for instrument in plan.instruments(b, judging)] for b in benchmarks if not b.closed]
     if not judged_with:
         raise UsageError(f"--method is for judges of replies, and {benchmarks[0].name} is a closed question")
-    return {"methods": [str(method) for method in asked.methods], "judged_with": judged_with}
+    return {"methods": [str(method) for method in judging.method], "judged_with": judged_with}
 
 
-def folder_for(whole: dict[str, Any]) -> Path:
+def folder_for(record: dict[str, Any]) -> Path:
     """Return where a run goes if the user does not say: the same command always finds the same folder."""
-    name = "+".join(whole["benchmarks"]).replace("/", "-")
-    return Path("runs") / f"{name[:60]}-{digest(whole)[:8]}"
+    name = "+".join(record["benchmarks"]).replace("/", "-")
+    return Path("runs") / f"{name[:60]}-{digest(record)[:8]}"
 
 
-def begun(
-    folder: Path,
-    whole: dict[str, Any],
-    command: str,
-    *,
-    text: bool = True,
-    notice: Callable[[str], None] | None = None,
-) -> Store:
+def begun(folder: Path, record: dict[str, Any], config: RunConfig, *, text: bool = True) -> Store:
     """Open a run for its plan, new or to go on with.
 
     Args:
         folder: where it is, or will be.
-        whole: its plan.
-        command: what the user typed.
+        record: its plan.
+        config: what the user typed, and who is told where texts wait, if the run does not keep them.
         text: whether the run keeps what people and models said.
-        notice: told where texts wait, if it does not.
 
     Raises:
         UsageError: the folder holds a run with another plan, or the other of two runs with and without text.
@@ -98,12 +96,14 @@ def begun(
         private.folder(folder)  # what people said is nobody else's to read
     store = Store(folder, write=True) if text else TextlessStore(folder)
     try:
-        manifest.begin(folder, whole, command)
+        manifest.begin(folder, record, config.command)
     except UsageError:
         store.close()
         raise
-    if notice is not None and not text:
-        notice(f"texts that are still needed wait in {folder / PENDING}, which is removed when the command is done")
+    if not text:
+        config.notice(
+            f"texts that are still needed wait in {folder / PENDING}, which is removed when the command is done"
+        )
     return store
 
 
@@ -140,3 +140,70 @@ def keep_samples(store: Store, benchmark: Benchmark, samples: Sequence[Sample]) 
     if benchmark.closed:
         put_gold(store, benchmark)
     return doubled
+
+
+def put_known(
+    store: Store,
+    name: str,
+    samples: Iterable[Sample] = (),
+    replies: Iterable[Reply] = (),
+    ratings: Iterable[Rating] = (),
+) -> None:
+    """Put what is known into a run as far as it is not there: samples, replies, and what was said of them.
+
+    Args:
+        store: the run.
+        name: under which it stands there, a benchmark's or one made from it.
+        samples: what was asked.
+        replies: to them.
+        ratings: of the replies; one of the same rater, criterion, subject and run is replaced.
+    """
+    there = set(store.sample_ids(name))
+    store.put_samples(name, {sample.id: sample for sample in samples if sample.id not in there}.values())
+    written = {reply.id for reply in store.replies(name)}
+    for reply in replies:
+        if reply.id not in written:
+            store.add_reply(name, reply)
+    for rating in ratings:
+        store.add_rating(name, rating)
+    store.flush()
+
+
+def keep_classifiers(folder: Path, steps: Sequence[ClassifierStep]) -> None:
+    """Write down in a run's manifest which classifiers rate in it; a rubric of their own is kept beside it.
+
+    Raises:
+        UsageError: a classifier was trained again since it rated here, or its criterion means something else here.
+    """
+    if not steps:
+        return
+    content = manifest.read(folder)
+    known = content.setdefault("classifiers", {})
+    for step in steps:
+        rater = step.rater
+        there = known.get(rater.name)
+        if there is not None and there["instrument"] != rater.classifier.instrument:
+            raise UsageError(
+                f"{rater.name}: {folder} has ratings by its earlier weights or threshold ({there['instrument']}, now "
+                f"{rater.classifier.instrument}); keep each in a folder of its own, or choose another --out"
+            )
+        entry = there or {"instrument": rater.classifier.instrument}
+        if step.apart:
+            file = _keep_rubric(folder, rater)
+            entry["apart"] = {**entry.get("apart", {}), step.benchmark.name: file}
+        known[rater.name] = entry
+    manifest.write(folder, content)
+
+
+def _keep_rubric(folder: Path, rater: ClassifierRater) -> str:
+    file = f"rubrics/{_ODD.sub('-', rater.criterion.name)}.toml"
+    path = folder / file
+    if path.is_file() and Rubric.kept(path).hash != rater.classifier.rubric.hash:
+        raise UsageError(
+            f"{rater.name}: ratings on {rater.criterion.name} in {folder} are by another version of that rubric; "
+            "choose another --out"
+        )
+    private.refuse_link(path.parent)
+    private.folder(path.parent)
+    private.write(path, sealed.seal((rater.classifier.path / "rubric.toml").read_bytes()))
+    return file

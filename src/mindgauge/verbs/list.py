@@ -9,7 +9,7 @@ import polars as pl
 
 from mindgauge import benchmark as benchmarks
 from mindgauge.errors import DataError
-from mindgauge.verbs.plan import listed
+from mindgauge.verbs.options import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

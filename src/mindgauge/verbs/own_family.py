@@ -19,13 +19,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mindgauge.models.request import Model
+    from mindgauge.verbs.options import RunConfig
 
 _NAMED = 3
 
 
-def judged(
-    judges: Sequence[Model], written: Mapping[str, int], specs: Mapping[str, str], *, allowed: bool
-) -> dict[str, list[str]]:
+def judged(judges: Sequence[Model], written: Mapping[str, int], config: RunConfig) -> dict[str, list[str]]:
     """Return, for each judge, the models of its own family whose replies it is to rate.
 
     A replay is no judge in this sense: its verdicts exist already.
@@ -33,12 +32,13 @@ def judged(
     Args:
         judges: the models that are to rate.
         written: how many replies there are by each model.
-        specs: what the user typed for each model of this command, by name: a name has only the first of several servers.
-        allowed: whether a judge may rate its own family.
+        config: what the user typed for each model of this command (a name has only the first of several servers), and
+            whether a judge may rate its own family.
 
     Raises:
         UsageError: one would, and may not.
     """
+    specs = config.sending.specs
 
     def itself(judge: str, model: str) -> bool:
         return same_model(specs.get(judge, judge), specs.get(model, model), os.environ)
@@ -48,7 +48,7 @@ def judged(
         judge: sorted(model for model in written if same_maker(judge, model) or itself(judge, model)) for judge in asked
     }
     kin = {judge: models for judge, models in kin.items() if models}
-    if kin and not allowed:
+    if kin and not config.judging.own_family:
         judge, models = next(iter(kin.items()))
         count = sum(written[model] for model in models)
         names = ", ".join(models[:_NAMED]) + (f" and {len(models) - _NAMED} more" if len(models) > _NAMED else "")

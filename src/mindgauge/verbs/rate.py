@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from mindgauge import benchmark as benchmarks
 from mindgauge import manifest
 from mindgauge.analysis.score import Scores, score
 from mindgauge.errors import UsageError
-from mindgauge.models.spec import Settings
-from mindgauge.verbs import classifying, directory, given, length, plan, ways
 from mindgauge.verbs import dialogues as multi_turn
+from mindgauge.verbs import directory, inputs, plan, ways
 from mindgauge.verbs import own_family as kinship
 from mindgauge.verbs.entry_test import announce, entry_tests, remember, take
-from mindgauge.verbs.estimate import DryRun, foresee_judging
+from mindgauge.verbs.forecast import DryRun, foresee, warn_of_length
+from mindgauge.verbs.options import RateOptions, RunConfig, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from mindgauge.benchmark import Benchmark
-    from mindgauge.engine import Progress
     from mindgauge.models.request import Model
     from mindgauge.tables import Frame
 
@@ -34,25 +34,10 @@ def rate(
     unit: str | None = None,
     out: str | Path | None = None,
     columns: Mapping[str, str] | None = None,
-    judge_runs: int = 1,
     limit: int | None = None,
-    mode: str = "joint",
-    method: str | Sequence[str] = "rule",
-    protocol: str = plan.GOLD,
-    judge_temperature: float | None = 0.0,
-    ask: str | Sequence[str] = "flat",
-    shots: int | None = None,
-    shot_seed: int | None = None,
-    max_cost: float | None = None,
-    own_family: bool = False,
-    qualify: bool | None = None,
-    anchors: int | None = None,
-    settings: Settings | None = None,
     text: bool = True,
     dry_run: bool = False,
-    progress: Progress | None = None,
-    notice: Callable[[str], None] | None = None,
-    command: str = "",
+    **options: Unpack[RateOptions],
 ) -> Scores | DryRun:
     """Rate replies that exist already. The same call continues where an earlier one stopped.
 
@@ -68,37 +53,36 @@ def rate(
         unit: what of `dialogues` is rated at once: every `turn` of the assistant, the whole `dialogue`, or `both`.
         out: the run directory, where `replies` is a file.
         columns: our name → the file's name of a column.
-        judge_runs: judgements per reply and judge.
         limit: at most this many replies of the file.
-        mode: `joint` or `split`.
-        method: of judging: `general` (the criteria's names alone), `rule` (what each level looks like), `chain` (checks,
-            evidence, rule, verdict); every one but `rule` gives a rater of its own, `JUDGE (chain)`.
-        protocol: `gold` or `recognised`, see `run`.
-        judge_temperature: of the judges; None for their own default.
-        ask: how a closed question is put to models, see `run`.
-        shots: examples per label in the few-shot way, 1 if not given; they come from our own samples.
-        shot_seed: of the choice of examples, 0 if not given.
-        max_cost: US dollars.
-        own_family: let models judge replies by models of their own family, too; the report then says so.
-        qualify: whether judges first rate replies of ours whose level is known, as their entry test, see `run`.
-        anchors: at most this many of those, spread over levels and protocols, see `run`.
-        settings: how endpoints are called.
         text: whether the run keeps what people and models said, or only hashes of it and places in it.
         dry_run: only say what it would take.
-        progress: told stage, calls done and calls in all.
-        notice: told, before anything is sent, what will probably be too long for a model.
-        command: what the user typed, for the manifest.
+        options: how judges judge, and what it may cost:
+
+            judge_runs: judgements per reply and judge.
+            mode: `joint` or `split`.
+            method: of judging: `general` (the criteria's names alone), `rule` (what each level looks like), `chain` (checks,
+                evidence, rule, verdict); every one but `rule` gives a rater of its own, `JUDGE (chain)`.
+            protocol: `gold` or `recognised`, see `run`.
+            judge_temperature: of the judges; None for their own default.
+            ask: how a closed question is put to models, see `run`.
+            shots: examples per label in the few-shot way, 1 if not given; they come from our own samples.
+            shot_seed: of the choice of examples, 0 if not given.
+            max_cost: US dollars.
+            own_family: let models judge replies by models of their own family, too; the report then says so.
+            qualify: whether judges first rate replies of ours whose level is known, as their entry test, see `run`.
+            anchors: at most this many of those, spread over levels and protocols, see `run`.
+            settings: how endpoints are called.
+            progress: told stage, calls done and calls in all.
+            notice: told, before anything is sent, what will probably be too long for a model.
+            command: what the user typed, for the manifest.
 
     Raises:
+        TypeError: there is no such option.
         UsageError: a name, a file or the plan is wrong, or a model would judge its own family.
         DataError: the file, or an anchor, cannot be read.
         EndpointError: a judge cannot be reached.
     """
-    asked = plan.Asked(
-        judge_runs=judge_runs, mode=plan.mode_of(mode), methods=plan.methods_of(plan.listed(method)),
-        protocol=protocol, judge_temperature=judge_temperature, max_cost=max_cost,
-        ask=ways.ways_of(plan.listed(ask)), shots=shots, shot_seed=shot_seed, settings=Settings.of(settings, dry_run=dry_run),
-    )  # fmt: skip
+    config = RunConfig.of(options, RateOptions, dry_run=dry_run)
     benchmark = benchmarks.asked_one(name)
     if benchmark.closed and not benchmark.about_reply:
         raise UsageError(
@@ -107,40 +91,39 @@ def rate(
         )
     multi_turn.one_source(benchmark, replies, dialogues, unit)
     opened = plan.open_tested if benchmark.closed else plan.open_judges
-    judges = opened(plan.listed(judge), [benchmark], asked)
+    judges = opened(listed(judge), [benchmark], config)
     if not judges.names:
         raise UsageError("name a judge with --judge")
-    tests = entry_tests([benchmark], judges.models, asked, qualify=qualify, limit=anchors)
+    tests = entry_tests([benchmark], judges.models, config)
     if dialogues is not None:
-        found = given.several_turns(dialogues, benchmark, columns or {}, unit, limit, judges, asked)
+        given = inputs.several_turns(dialogues, benchmark, columns or {}, unit, limit, judges, config)
     else:
-        found = _replies(replies, benchmark, columns or {}, limit, out)
-    given.need_a_protocol(found, judges, asked)
-    kin = kinship.judged(judges.models, found.written(), asked.sending.specs, allowed=own_family)
-    its = ways.instruments(benchmark, None, asked, found.samples)
-    if found.run is not None and not text:
-        raise UsageError(f"--no-text is for a new run, and {found.run} keeps its texts")
-    if found.run is not None:
-        ways.same_examples(found.run, benchmark, judges.models, its)
-    more = ways.planned([benchmark], [found.samples], [its], asked)
-    whole = directory.whole_plan([benchmark], [found.samples], asked, text=text, **found.named, **more)
-    folder = found.run or (Path(out) if out is not None else directory.folder_for(whole))
-    if benchmark.closed:
-        length.asked_about(notice, benchmark, judges.models, its, found.samples)
-    else:
-        length.judged(notice, benchmark, judges.models, found.subjects(), asked)
-    announce(folder, tests, asked, notice)
+        given = _replies(replies, benchmark, columns or {}, limit, out)
+    inputs.need_a_protocol(given, judges, config)
+    kin = kinship.judged(judges.models, given.written(), config)
+    questions = ways.questions(benchmark, None, config, given.samples)
+    if given.run is not None and not text:
+        raise UsageError(f"--no-text is for a new run, and {given.run} keeps its texts")
+    if given.run is not None:
+        ways.same_examples(given.run, benchmark, judges.models, questions)
+    more = ways.planned([benchmark], [given.samples], [questions], config.asking)
+    record = directory.plan_record([benchmark], [given.samples], config, text=text, **given.named, **more)
+    folder = given.run or (Path(out) if out is not None else directory.folder_for(record))
+    steps = plan.rating(benchmark, given.planned, given.size, judges, config, questions)
+    warn_of_length(steps, config.notice)
+    announce(folder, tests, config)
     if dry_run:
-        return foresee_judging(folder, benchmark, found.samples, found.subjects(), its, judges, tests, asked)
-    with found.kept(folder, whole, command, text=text, notice=notice) as store:
-        classifying.keep(folder, judges.classifiers)
+        test_steps = chain.from_iterable(test.steps(folder, config) for test in tests)
+        return foresee(folder, [benchmark], [*steps, *test_steps], config)
+    with given.kept(folder, record, config, text=text) as store:
+        directory.keep_classifiers(folder, judges.classifiers)
         kinship.keep(folder, kin)
-        if found.run is not None:
-            _note(folder, judges, command)
-        take(store, tests, asked, progress)
-        plan.rate_all(store, [benchmark], judges, asked, progress, its or None)
+        if given.run is not None:
+            _note(folder, judges, config.command)
+        take(store, tests, config)
+        plan.perform(store, steps, config)
     scores = score(folder)
-    remember(tests, scores.qualifications, asked)
+    remember(tests, scores.qualifications, config)
     return scores
 
 
@@ -150,15 +133,15 @@ def _replies(
     columns: Mapping[str, str],
     limit: int | None,
     out: str | Path | None,
-) -> given.Given:
+) -> inputs.Given:
     """Take replies from a file or a run, or the dialogues that a closed question is about."""
     if source is None:
         raise UsageError(multi_turn.ONE_SOURCE)
     if isinstance(source, str | Path) and Path(source).is_dir():
         if limit is not None or out is not None:
             raise UsageError("--limit and --out go with a file of replies; a run is rated whole, where it is")
-        return given.run(Path(source), benchmark)
-    read = given.classified if benchmark.closed else given.replies
+        return inputs.run(Path(source), benchmark)
+    read = inputs.classified if benchmark.closed else inputs.replies
     return read(source, benchmark, columns, limit)
 
 

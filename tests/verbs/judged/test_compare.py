@@ -14,7 +14,7 @@ from mindgauge.errors import DataError, UsageError
 from mindgauge.models.request import Price
 from mindgauge.records import Exchange, Status, Usage
 from mindgauge.store import Store
-from mindgauge.verbs.estimate import DryRun
+from mindgauge.verbs.forecast import DryRun
 from tests.verbs.judged.conftest import chance, judge, method_of, replies_file, reply
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 import mindgauge
 from mindgauge.analysis.score import Scores
 from mindgauge.models.scripted import Scripted
-from mindgauge.models.spec import Settings
+from mindgauge.models.settings import Settings
 from mindgauge.raters.verdict import BROKEN, CUT, NO_OBJECT, TWICE
 from mindgauge.records import Exchange, Rating, Status
 from mindgauge.store import Store

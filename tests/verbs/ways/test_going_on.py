@@ -16,7 +16,7 @@ from mindgauge.cli.render import foreseen
 from mindgauge.engine.budget import tokens
 from mindgauge.models.request import Price
 from mindgauge.records import Exchange, Status
-from mindgauge.verbs.estimate import DryRun
+from mindgauge.verbs.forecast import DryRun
 from tests.stub import Stub, says
 from tests.verbs.ways.conftest import (
     WAYS,

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mindgauge.cli import entry_test, options, render
+from mindgauge.cli.calling import NONE, Chosen, takes_calls
 from mindgauge.cli.judges import measures
 from mindgauge.rounding import decimal, dollars, interval, p_value, percent
+from mindgauge.verbs.options import COMPARED, RunConfig
 
 if TYPE_CHECKING:
     from mindgauge.analysis.judging.result import Agreement, Difference, Judging
@@ -17,6 +19,10 @@ _SHOWN = ("accuracy", "f1", "f1_yes", "kappa", "kappa_quadratic", "pearson", "sp
 _SYSTEMS = ("system_pearson", "system_spearman", "system_kendall")
 
 
+@takes_calls(
+    RunConfig(judging=COMPARED),
+    without=("runs", "temperature", "ask", "shots", "shot_seed", "engine", "actors", "batch", "wait"),
+)
 def compare(
     name: options.Name,
     replies: Annotated[
@@ -26,8 +32,6 @@ def compare(
         ),
     ],
     judge: options.Judges,
-    method: options.Method = ["general,rule,chain"],  # noqa: B006 - how typer spells a list
-    judge_runs: options.JudgeRuns = 3,
     reference: Annotated[
         list[str], typer.Option(help="Raters of the run to compare with; people if not given. May be repeated.")
     ] = [],  # noqa: B006
@@ -36,44 +40,21 @@ def compare(
         list[str], typer.Option("--map", help="Other column names: reply=Antwort,label.safety=Sicherheit.")
     ] = [],  # noqa: B006
     limit: Annotated[int | None, typer.Option(min=1, help="At most this many replies, whole dialogues.")] = None,
-    mode: options.Mode = "joint",
-    protocol: options.Protocol = "gold",
-    judge_temperature: options.Temperature = 0.0,
-    concurrency: options.Concurrency = 32,
-    timeout: options.Timeout = 120.0,
-    tries: options.Tries = 5,
-    max_tokens: options.MaxTokens = None,
-    context: options.Context = None,
-    max_cost: options.MaxCost = None,
-    price: options.Price = None,
-    own_family: options.OwnFamily = False,
-    qualify: entry_test.Qualify = None,
-    anchors: entry_test.Anchors = None,
+    chosen: Chosen = NONE,
     dry_run: options.DryRun = False,
-    local_only: options.LocalOnly = False,
     resamples: Annotated[int, typer.Option(min=100, help="Of conversations.")] = 2000,
     seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
     json: options.Json = False,
 ) -> None:
     """Judge the same replies by several models and methods: agreement with people, stability, cost, real differences."""
-    from mindgauge.verbs.estimate import DryRun
+    from mindgauge.verbs.forecast import DryRun
     from mindgauge.verbs.judges.compare import compare as verb
 
-    settings = options.settings(
-        concurrency=concurrency,
-        timeout=timeout,
-        tries=tries,
-        max_tokens=max_tokens,
-        price=price,
-        local_only=local_only,
-        context=context,
-    )
     with render.progress() as progress:
         found = verb(
-            name, replies=replies, judge=judge, method=options.several(method), judge_runs=judge_runs,
-            reference=reference, out=out, columns=options.pairs(map_, "--map"), limit=limit, mode=mode, protocol=protocol,
-            judge_temperature=judge_temperature, max_cost=max_cost, own_family=own_family, qualify=qualify, anchors=anchors, settings=settings, dry_run=dry_run,
-            resamples=resamples, seed=seed, progress=progress, notice=render.notice, command=render.command(),
+            name, replies=replies, judge=judge, reference=reference, out=out, columns=options.pairs(map_, "--map"),
+            limit=limit, dry_run=dry_run, resamples=resamples, seed=seed, progress=progress, notice=render.notice,
+            command=render.command(), **chosen,
         )  # fmt: skip
     if json:
         render.as_json(found)

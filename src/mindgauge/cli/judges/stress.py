@@ -8,13 +8,34 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mindgauge.cli import options, render
+from mindgauge.cli.calling import NONE, Chosen, takes_calls
 from mindgauge.rounding import count, decimal, dollars, interval, p_value, percent
+from mindgauge.verbs.options import STRESSED, RunConfig
 
 if TYPE_CHECKING:
     from mindgauge.analysis.stress.found import Effect, Injections, Stress
-    from mindgauge.verbs.estimate import DryRun
+    from mindgauge.verbs.forecast import DryRun
 
 
+@takes_calls(
+    RunConfig(judging=STRESSED),
+    without=(
+        "runs",
+        "temperature",
+        "ask",
+        "shots",
+        "shot_seed",
+        "protocol",
+        "own_family",
+        "qualify",
+        "anchors",
+        "context",
+        "engine",
+        "actors",
+        "batch",
+        "wait",
+    ),
+)
 def stress(
     judge: Annotated[str, typer.Argument(help="The model to put under stress.")],
     benchmark: Annotated[str, typer.Option(help="An open benchmark, whose rubric and prompts it works with.")],
@@ -25,34 +46,20 @@ def stress(
     probes: Annotated[list[str], typer.Option(help="Which probes, separated by commas; all if not given.")] = [],  # noqa: B006
     limit: Annotated[int | None, typer.Option(min=1, help="At most this many replies.")] = None,
     each: Annotated[int, typer.Option(min=1, help="Replies that each injection is tried on.")] = 4,
-    judge_runs: options.JudgeRuns = 2,
-    mode: options.Mode = "joint",
-    method: Annotated[str, typer.Option(help="general, rule or chain.")] = "rule",
-    judge_temperature: options.Temperature = 0.0,
     out: options.Out = None,
-    concurrency: options.Concurrency = 32,
-    timeout: options.Timeout = 120.0,
-    tries: options.Tries = 5,
-    max_tokens: options.MaxTokens = None,
-    max_cost: options.MaxCost = None,
-    price: options.Price = None,
-    local_only: options.LocalOnly = False,
+    chosen: Chosen = NONE,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")] = False,
     json: options.Json = False,
 ) -> None:
     """Put the same replies to a judge in other forms: does it rate what they say, or how it is put?"""
-    from mindgauge.verbs.estimate import DryRun
+    from mindgauge.verbs.forecast import DryRun
     from mindgauge.verbs.judges.stress import stress as verb
 
-    settings = options.settings(
-        concurrency=concurrency, timeout=timeout, tries=tries, max_tokens=max_tokens, price=price, local_only=local_only
-    )
     with render.progress() as progress:
         found = verb(
             judge, benchmark=benchmark, replies=replies, columns=options.pairs(map_, "--map"),
-            probes=options.several(probes), limit=limit, each=each, judge_runs=judge_runs, mode=mode, method=method,
-            judge_temperature=judge_temperature, max_cost=max_cost, out=out, settings=settings, dry_run=dry_run,
-            progress=progress, command=render.command(),
+            probes=options.several(probes), limit=limit, each=each, out=out, dry_run=dry_run, progress=progress,
+            command=render.command(), **chosen,
         )  # fmt: skip
     if json:
         render.as_json(found)

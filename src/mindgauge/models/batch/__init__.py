@@ -10,7 +10,7 @@ from mindgauge.errors import UsageError
 
 if TYPE_CHECKING:
     from mindgauge.models.request import Model
-    from mindgauge.models.spec import Settings
+    from mindgauge.models.settings import Settings
 
 SPEAK_OPENAI = ("openai", "groq", "moonshot", "qwen")
 """Providers that document the OpenAI Batch protocol."""

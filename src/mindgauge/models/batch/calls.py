@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from mindgauge.models.batch.service import Service
     from mindgauge.models.request import Request
-    from mindgauge.models.spec import Settings
+    from mindgauge.models.settings import Settings
 
 CALLS = 10_000
 """Calls in one batch, at most; `MINDGAUGE_BATCH_CALLS` overrides it."""

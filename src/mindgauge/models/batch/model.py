@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mindgauge.models.batch.service import Service
     from mindgauge.models.chat import ChatModel
     from mindgauge.models.request import Price, Request
-    from mindgauge.models.spec import Settings
+    from mindgauge.models.settings import Settings
     from mindgauge.records import Exchange
     from mindgauge.store.batches import Batches
 

@@ -9,7 +9,7 @@ from mindgauge.errors import UsageError
 
 if TYPE_CHECKING:
     from mindgauge.models.request import Model
-    from mindgauge.models.spec import Settings
+    from mindgauge.models.settings import Settings
 
 
 def on_ray(model: Model, spec: str, settings: Settings) -> Model:

@@ -15,7 +15,8 @@ from mindgauge import errors
 from mindgauge.errors import MindgaugeError
 from mindgauge.manifest import software
 from mindgauge.models.request import Request
-from mindgauge.models.spec import Settings, open_model
+from mindgauge.models.settings import Settings
+from mindgauge.models.spec import open_model
 from mindgauge.records import Exchange
 
 if TYPE_CHECKING:

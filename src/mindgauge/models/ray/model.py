@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mindgauge.models.ray.actor import Outcome
     from mindgauge.models.ray.cluster import Cluster
     from mindgauge.models.request import Model, Request
-    from mindgauge.models.spec import Settings
+    from mindgauge.models.settings import Settings
 
 START_WITHIN = 60.0
 """Seconds that the first actor has to start, and a new one once the last is lost."""

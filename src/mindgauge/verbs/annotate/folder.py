@@ -15,6 +15,7 @@ from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.store import Store, locks
 from mindgauge.store.soundness import seal
 from mindgauge.verbs import directory, plan
+from mindgauge.verbs.options import RunConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +51,7 @@ def keep(folder: Path, asked: Benchmark, found: Source, command: str) -> None:
     if given.run is not None:
         _copy(given.run, folder)
     else:
-        given.kept(folder, _plan(asked, found), command).close()
+        given.kept(folder, _plan(asked, found), RunConfig(command=command)).close()
     about = {"rubric": asked.rubric.name, "items": given.source, "since": manifest.now()}
     told = about | ({"benchmark": asked.name} if asked.prompts else {})
     manifest.write(folder, {**manifest.read(folder), "annotation": told})
@@ -60,7 +61,7 @@ def _plan(asked: Benchmark, found: Source) -> dict[str, object]:
     """Return the plan with which `rate` goes on in this folder; a rubric alone is nothing that models are asked with."""
     given = found.given
     if asked.prompts:
-        return directory.whole_plan([asked], [given.samples], plan.Asked(), **given.named)
+        return directory.plan_record([asked], [given.samples], RunConfig(), **given.named)
     return {
         "benchmarks": [asked.name],
         "instruments": [asked.rubric.name],

@@ -11,7 +11,7 @@ from mindgauge.annotation.items import fault, item, text_key
 from mindgauge.errors import DataError
 from mindgauge.records import Status
 from mindgauge.store import Store
-from mindgauge.verbs import given
+from mindgauge.verbs import inputs
 from mindgauge.verbs.replies import read_samples, rows
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Source(NamedTuple):
     """What is labelled, and the samples and replies that it comes from (of a run, they stay in it)."""
 
     items: list[Item]
-    given: given.Given
+    given: inputs.Given
     names: dict[str, str]
     """What an item may be called in a queue → its subject."""
     left_out: dict[str, str]
@@ -64,13 +64,13 @@ def of_file(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[s
         raise DataError(f"{source}: no rows; each is a dialogue, and a reply where one is asked about")
     _every_row_once(found, with_reply=asks_for_reply)
     if benchmark.closed and benchmark.about_reply:
-        taken = given.classified(source, benchmark, columns, None)
+        taken = inputs.classified(source, benchmark, columns, None)
     elif "judge" in benchmark.prompts or asks_for_reply:
-        taken = given.replies(source, benchmark, columns, None)
+        taken = inputs.replies(source, benchmark, columns, None)
     else:
         samples = read_samples(source, benchmark, columns)
         note = "the column `reply` is not shown: the question is about the dialogue" if replied else ""
-        taken = given.Given(benchmark, samples, [], {"rate": True}, str(source), note)
+        taken = inputs.Given(benchmark, samples, [], {"rate": True}, str(source), note)
     subjects = list(taken.subjects()) if taken.replies else [(sample, None) for sample in taken.samples]
     items = []
     for (_, where), (sample, reply) in zip(found, subjects, strict=True):
@@ -90,7 +90,7 @@ def of_run(folder: Path, benchmark: Benchmark, language: str) -> Source:
         UsageError: there is no run.
         DataError: nothing in it can be labelled.
     """
-    taken = given.run(folder, benchmark)
+    taken = inputs.run(folder, benchmark)
     kept: dict[str, Item] = {}
     called: list[str] = []
     blind = Blind.known(folder)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
 from mindgauge import anchors, manifest
 from mindgauge import benchmark as benchmarks
 from mindgauge.analysis.stress import judged
-from mindgauge.engine import rate
-from mindgauge.engine.budget import tokens
+from mindgauge.engine import PlannedSubject, RatingStep
 from mindgauge.errors import DataError, UsageError
-from mindgauge.models.spec import Settings
 from mindgauge.raters.family import same_family
 from mindgauge.raters.judge import Mode
 from mindgauge.records import RaterKind, Status, digest
@@ -23,35 +21,33 @@ from mindgauge.store import Store
 from mindgauge.stress import items as its
 from mindgauge.stress import probes as trials
 from mindgauge.stress.items import Item
-from mindgauge.verbs import ahead, directory, plan
-from mindgauge.verbs.estimate import DryRun
-from mindgauge.verbs.forecast import forecast
+from mindgauge.verbs import directory, plan
+from mindgauge.verbs.forecast import DryRun, foresee
+from mindgauge.verbs.options import STRESSED, CommandOptions, RunConfig, listed
 from mindgauge.verbs.replies import read_replies
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from mindgauge.analysis.stress.found import Stress
     from mindgauge.anchors import Anchor
     from mindgauge.benchmark import Benchmark
-    from mindgauge.engine import Progress, Session
-    from mindgauge.engine import Step as Work
     from mindgauge.models.request import Model
-    from mindgauge.raters.judge import Judge
-    from mindgauge.records import Rating, Reply, Sample
+    from mindgauge.raters.judge import Instrument
+    from mindgauge.records import Rating
     from mindgauge.tables import Frame
 
 EACH = 4
 """Replies that each injection is tried on."""
 
 
-class _Task(NamedTuple):
-    """A judge with one instrument, and the replies it is to rate, under the name that a run keeps them by."""
+class StressOptions(CommandOptions, total=False):
+    """How the judge judges, as keyword arguments."""
 
-    benchmark: Benchmark
-    judge: Judge
-    replies: list[tuple[Sample, Reply]]
-    purpose: str
+    judge_runs: int
+    mode: str
+    method: str | Sequence[str]
+    judge_temperature: float | None
 
 
 def stress(
@@ -63,16 +59,9 @@ def stress(
     probes: str | Sequence[str] = (),
     limit: int | None = None,
     each: int = EACH,
-    judge_runs: int = 2,
-    mode: str = "joint",
-    method: str = "rule",
-    judge_temperature: float | None = 0.0,
-    max_cost: float | None = None,
     out: str | Path | None = None,
-    settings: Settings | None = None,
     dry_run: bool = False,
-    progress: Progress | None = None,
-    command: str = "",
+    **options: Unpack[StressOptions],
 ) -> Stress | DryRun:
     """Put the same replies to a judge in other forms, and say which forms move it. The same call continues where it stopped.
 
@@ -85,64 +74,71 @@ def stress(
         probes: which ones; all if not given.
         limit: at most this many replies; of the anchors, some of every language.
         each: replies that each injection is tried on.
-        judge_runs: verdicts on each version; two at least say how often the judge changes its mind by itself.
-        mode: `joint` or `split`; the other is one of the probes.
-        method: `general`, `rule` or `chain`.
-        judge_temperature: of the judge; None for its own default.
-        max_cost: US dollars.
         out: the run directory; one that holds a run of the benchmark gains the stress test, and its report a line.
-        settings: how endpoints are called.
         dry_run: only say what it would take.
-        progress: told stage, calls done and calls in all.
-        command: what the user typed, for the manifest.
+        options: how the judge judges, and what it may cost:
+
+            judge_runs: verdicts on each version; two at least say how often the judge changes its mind by itself.
+            mode: `joint` or `split`; the other is one of the probes.
+            method: `general`, `rule` or `chain`.
+            judge_temperature: of the judge; None for its own default.
+            max_cost: US dollars.
+            settings: how endpoints are called.
+            progress: told stage, calls done and calls in all.
+            command: what the user typed, for the manifest.
 
     Raises:
+        TypeError: there is no such option.
         UsageError: a name, a file or the plan is wrong.
         DataError: the replies or the anchors are missing or bad.
         EndpointError: the judge cannot be reached.
         BudgetError: the next call could pass `max_cost`.
     """
-    asked = plan.Asked(
-        judge_runs=judge_runs, mode=plan.mode_of(mode), methods=plan.methods_of([method]),
-        judge_temperature=judge_temperature, max_cost=max_cost, settings=Settings.of(settings, dry_run=dry_run),
-    )  # fmt: skip
+    config = RunConfig.of(options, StressOptions, judging=STRESSED, dry_run=dry_run)
+    if len(config.judging.method) > 1:
+        raise UsageError("--method is one of general, rule, chain: a judge is put under stress with one at a time")
     found = benchmarks.asked_one(benchmark)
     if found.closed:
         raise UsageError(f"{benchmark} is a closed question: it has no judge to put under stress")
     if each < 1:
         raise UsageError("--each must be at least 1")
-    judges = plan.open_judges([judge], [found], asked)
+    judges = plan.open_judges([judge], [found], config)
     if not judges.models:
         raise UsageError(f"{judges.names[0]} reads no instructions; name a model to put under stress")
     models = judges.models
-    names = trials.named(plan.listed(probes))
+    names = trials.named(listed(probes))
     items, known = _items(found, replies, columns or {}, limit, models[0].name)
-    tasks = _tasks(found, models[0], items, names, each, asked)
-    whole = directory.whole_plan(
-        [found], [[item.sample for item in items]], asked,
+    steps = _steps(found, models[0], items, names, each, config)
+    record = directory.plan_record(
+        [found], [[item.sample for item in items]], config,
         stress={"probes": list(names), "each": each, "replies": digest([item.reply.id for item in items])},
     )  # fmt: skip
-    path = Path(out) if out is not None else directory.folder_for({**whole, "benchmarks": [f"{found.name}-stress"]})
+    path = Path(out) if out is not None else directory.folder_for({**record, "benchmarks": [f"{found.name}-stress"]})
     if dry_run:
-        return _foreseen(path, found.name, models[0], tasks, asked)
+        return foresee(path, [found], steps, config)
     with Store(path, write=True) as store:
-        _begin(path, whole, models[0].name, command)
-        _keep(store, tasks, known)
-        plan.work(store, asked, progress, [lambda session: [_work(session, task, models[0], asked) for task in tasks]])
-        result = judged.stress(store, found, tasks[0].judge.rater)
+        _begin(path, record, models[0].name, config.command)
+        for name, subjects in {step.benchmark.name: step.subjects for step in steps}.items():
+            about = [*subjects()]
+            directory.put_known(
+                store, name, (each.sample for each in about), (each.reply for each in about if each.reply)
+            )
+        directory.put_known(store, steps[0].benchmark.name, ratings=known)
+        plan.perform(store, steps, config)
+        result = judged.stress(store, found, steps[0].judge.rater)
     stress_page.write(result, path)
     return result
 
 
-def _begin(path: Path, whole: dict[str, object], judge: str, command: str) -> None:
+def _begin(path: Path, record: dict[str, Any], judge: str, command: str) -> None:
     """Open a run for the test, or note it in a run of replies that is there."""
     content = manifest.read(path)
     if not content or "stress" in content.get("plan", {}):
-        manifest.begin(path, whole, command)
+        manifest.begin(path, record, command)
         return
-    if whole["benchmarks"] != [b for b in content.get("plan", {}).get("benchmarks", []) if b in whole["benchmarks"]]:  # type: ignore[operator]  # a list of names
+    if record["benchmarks"] != [b for b in content.get("plan", {}).get("benchmarks", []) if b in record["benchmarks"]]:
         raise UsageError(f"{path} holds a run of another benchmark; choose another --out")
-    noted = {"judge": judge, "at": manifest.now(), "command": command, "plan": whole["stress"]}
+    noted = {"judge": judge, "at": manifest.now(), "command": command, "plan": record["stress"]}
     manifest.write(path, {**content, "stressed": [*content.get("stressed", []), noted]})
 
 
@@ -198,92 +194,31 @@ def _anchors(benchmark: Benchmark, limit: int | None) -> list[Anchor]:
     return [anchor for all_, share in taken for anchor in anchors.spread(all_, share, benchmark.protocol)]
 
 
-def _tasks(
-    benchmark: Benchmark, model: Model, items: list[Item], names: Sequence[str], each: int, asked: plan.Asked
-) -> list[_Task]:
+def _steps(
+    benchmark: Benchmark, model: Model, items: list[Item], names: Sequence[str], each: int, config: RunConfig
+) -> list[RatingStep]:
     """Return what the judge is to rate: the items with every instrument, their versions with the usual one."""
-    (usual,) = plan.instruments(benchmark, asked)
-    rater = usual.rater(model.name)
-    kept, changed = its.store_names(benchmark.name, rater)
-    other = Mode.SPLIT if asked.mode is Mode.JOINT else Mode.JOINT
+    (usual,) = plan.instruments(benchmark, config.judging)
+    kept, changed = its.store_names(benchmark.name, usual.rater(model.name))
+    other = Mode.SPLIT if config.judging.mode is Mode.JOINT else Mode.JOINT
     turned = trials.turns(usual, benchmark.instrument(other, method=usual.method), names)
     samples = [item.sample for item in items]
-    originals = list(zip(samples, its.originals(items), strict=True))
+    originals = [*map(PlannedSubject, samples, its.originals(items))]
     setting = its.Setting(model.name, frozenset(usual.prompts))
     criteria = trials.ordinal(benchmark.rubric.criteria)
     versions = [
-        (version.sample, version.record(item, probe))
+        PlannedSubject(version.sample, version.record(item, probe))
         for probe, item, version in trials.versions(items, names, setting, criteria, each)
     ]
-    under = msgspec.structs.replace(benchmark, name=kept)
-    tasks = [_Task(under, plan.judging_by(model, usual, asked), originals, "originals")]
-    tasks += [_Task(under, plan.judging_by(model, turn, asked), originals, turn.version) for turn in turned]
-    rewritten = msgspec.structs.replace(benchmark, name=changed)
-    return [*tasks, _Task(rewritten, plan.judging_by(model, usual, asked), versions, "versions")]
 
+    def step(name: str, instrument: Instrument, subjects: list[PlannedSubject], purpose: str) -> RatingStep:
+        return RatingStep(
+            benchmark=msgspec.structs.replace(benchmark, name=name), model=model, repeats=config.judging.judge_runs,
+            purpose=purpose, subjects=lambda: subjects, judge=plan.judging_by(model, instrument, config),
+        )  # fmt: skip
 
-def _keep(store: Store, tasks: Sequence[_Task], known: Sequence[Rating]) -> None:
-    """Put items, versions and what is known of them into the run, as far as they are not there."""
-    for task in {task.benchmark.name: task for task in tasks}.values():
-        name = task.benchmark.name
-        there = set(store.sample_ids(name))
-        store.put_samples(name, {s.id: s for s, _ in task.replies if s.id not in there}.values())
-        rated = {reply.id for reply in store.replies(name)}
-        for _, reply in task.replies:
-            if reply.id not in rated:
-                store.add_reply(name, reply)
-    for rating in known:
-        store.add_rating(tasks[0].benchmark.name, rating)
-    store.flush()
-
-
-def _work(session: Session, task: _Task, model: Model, asked: plan.Asked) -> tuple[Model, Work]:
-    return model, lambda: rate(session, task.benchmark, task.judge, model, runs=asked.judge_runs)
-
-
-def _foreseen(path: Path, benchmark: str, model: Model, tasks: Sequence[_Task], asked: plan.Asked) -> DryRun:
-    """Count calls, each once however many probes want it, and those that the run holds already."""
-    seen: set[bytes] = set()
-    steps = []
-    store = Store(path) if (path / "run.sqlite").is_file() else None
-    done = 0
-    for task in tasks:
-        calls = prompt = 0
-        for key, size in _calls(task, model, asked):
-            if key in seen:
-                continue
-            seen.add(key)
-            if store is not None and store.exchange(key) is not None:
-                done += 1
-                continue
-            calls, prompt = calls + 1, prompt + size
-        written = calls * ahead.VERDICT_TOKENS
-        cost = model.price.of(prompt, written) if model.price is not None else None
-        steps.append(ahead.Step(model.name, task.purpose, calls, calls, prompt, written, cost))
-    if store is not None:
-        store.close()
-    totals = [sum(getattr(step, part) for step in steps) for part in ("calls", "prompt_tokens", "completion_tokens")]
-    cost = None if model.price is None else sum(step.cost or 0.0 for step in steps)
-    return DryRun(
-        str(path),
-        benchmark,
-        totals[0],
-        done,
-        totals[1],
-        totals[2],
-        cost,
-        steps,
-        forecast(path, [(step, False) for step in steps], [model], asked.settings),
-    )
-
-
-def _calls(task: _Task, model: Model, asked: plan.Asked) -> Iterator[tuple[bytes, int]]:
-    """Yield the key and the estimated prompt tokens of every call."""
-    for sample, reply in task.replies:
-        protocol = sample.tags.get(task.benchmark.protocol) if task.benchmark.protocol else None
-        if task.benchmark.protocol and protocol is None:
-            continue
-        for request in task.judge.requests(sample, reply, protocol):
-            for run in range(asked.judge_runs):
-                again = msgspec.structs.replace(request, run=run, parameters={**request.parameters, "seed": run})
-                yield again.key(model.name), tokens(request.messages)
+    return [
+        step(kept, usual, originals, "originals"),
+        *(step(kept, turn, originals, turn.version) for turn in turned),
+        step(changed, usual, versions, "versions"),
+    ]

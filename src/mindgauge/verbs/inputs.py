@@ -1,27 +1,89 @@
-"""What `rate` is given: a file of replies, of dialogues of several turns, of dialogues to classify, or a run."""
+"""What a command works on: the benchmarks whose data is at hand, or replies and dialogues that exist already."""
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge import manifest
-from mindgauge.errors import DataError
+from mindgauge.engine import PlannedSubject
+from mindgauge.errors import DataError, MissingDataError
 from mindgauge.records import Status, digest
 from mindgauge.store import Store
 from mindgauge.verbs import dialogues as multi_turn
-from mindgauge.verbs import directory, plan
+from mindgauge.verbs import directory
 from mindgauge.verbs.replies import read_dialogues, read_replies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from mindgauge.benchmark import Benchmark
     from mindgauge.records import Reply, Sample
     from mindgauge.tables import Frame
+    from mindgauge.verbs import plan
+    from mindgauge.verbs.options import RunConfig
 
 _BY_MODEL = "SELECT model, count(*) FROM replies WHERE benchmark = ? AND status = 'ok' GROUP BY model ORDER BY model"
+
+
+# -- benchmarks ----------------------------------------------------------------------------------------------------------
+
+
+class AtHand(NamedTuple):
+    """The benchmarks that can be run, their samples, and why others cannot: by name, in one line."""
+
+    benchmarks: list[Benchmark]
+    samples: list[list[Sample]]
+    missing: dict[str, str]
+    """Their data is not there; the line says how to get it."""
+    broken: dict[str, str]
+    """Their data is there and cannot be used."""
+
+    notes: list[str]
+    """What is odd about the data of those that can be run."""
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What the manifest says of all that."""
+        left = {kind: why for kind, why in (("missing", self.missing), ("broken", self.broken)) if why}
+        return {**({"not_run": left} if left else {}), **({"remarks": self.notes} if self.notes else {})}
+
+    @property
+    def lines(self) -> list[str]:
+        """The same for a reader, a line each."""
+        return [*(f"{name} is not run: {why}" for name, why in {**self.missing, **self.broken}.items()), *self.notes]
+
+
+def at_hand(
+    found: Sequence[Benchmark], data: Path | None, where: dict[str, tuple[str, ...]] | None, limit: int | None
+) -> AtHand:
+    """Read the samples of each benchmark; of several, one that has none does not keep the others from running.
+
+    Raises:
+        DataError: none of them has samples; the message is about the first.
+    """
+    known = AtHand([], [], {}, {}, [])
+    first: DataError | None = None
+    for benchmark in found:
+        try:
+            samples = benchmark.samples(data, where, limit)
+            notes = benchmark.notes(data) if benchmark.notes is not None and data is not None else []
+        except DataError as error:
+            first = first or error
+            (known.missing if isinstance(error, MissingDataError) else known.broken)[benchmark.name] = str(error)
+            continue
+        known.benchmarks.append(benchmark)
+        known.samples.append(samples)
+        known.notes.extend(note for note in notes if note not in known.notes)
+    if first is not None and (len(found) == 1 or not known.benchmarks):
+        raise first
+    return known
+
+
+# -- replies and dialogues -----------------------------------------------------------------------------------------------
 
 
 class Given(NamedTuple):
@@ -36,6 +98,27 @@ class Given(NamedTuple):
     note: str = ""
     run: Path | None = None
     """The run, where it is one that is there."""
+
+    @property
+    def size(self) -> int:
+        """How many replies, or dialogues of a closed question, there are."""
+        if self.run is None or self.benchmark.closed:
+            return len(self.samples if self.benchmark.closed else self.replies)
+        with Store(self.run) as store:
+            return store.count_replies(self.benchmark.name)
+
+    def planned(self) -> Iterator[PlannedSubject]:
+        """Return what is rated: every reply as a judge is shown it, or every dialogue of a closed question."""
+        if self.benchmark.closed:
+            yield from map(PlannedSubject, self.samples)
+            return
+        by_id = {sample.id: sample for sample in self.samples}
+        with Store(self.run) if self.run is not None else contextlib.nullcontext() as store:
+            find = by_id.__getitem__ if store is None else partial(store.sample, self.benchmark.name)
+            for sample, reply in self.subjects():
+                shown = self.benchmark.shown(sample, reply, find)
+                if shown is not None:
+                    yield PlannedSubject(*shown)
 
     def subjects(self) -> Iterator[tuple[Sample, Reply]]:
         """Return every reply with its sample."""
@@ -56,15 +139,7 @@ class Given(NamedTuple):
         with Store(self.run) as store:
             return Counter(dict(store.select(_BY_MODEL, (self.benchmark.name,)).fetchall()))
 
-    def kept(
-        self,
-        folder: Path,
-        whole: dict[str, Any],
-        command: str,
-        *,
-        text: bool = True,
-        notice: Callable[[str], None] | None = None,
-    ) -> Store:
+    def kept(self, folder: Path, record: dict[str, Any], config: RunConfig, *, text: bool = True) -> Store:
         """Open the run that is there, or put all this into the one of a plan; see `directory.begun`.
 
         Raises:
@@ -72,13 +147,11 @@ class Given(NamedTuple):
         """
         if self.run is not None:
             return Store(self.run, write=True)
-        store = directory.begun(folder, whole, command, text=text, notice=notice)
+        store = directory.begun(folder, record, config, text=text)
         if self.note:
             manifest.write(folder, {**manifest.read(folder), "notes": [self.note]})
         directory.keep_samples(store, self.benchmark, self.samples)
-        for reply in self.replies:
-            store.add_reply(self.benchmark.name, reply)
-        store.flush()
+        directory.put_known(store, self.benchmark.name, replies=self.replies)
         return store
 
 
@@ -114,7 +187,7 @@ def several_turns(
     unit: str | None,
     limit: int | None,
     judges: plan.Raters,
-    asked: plan.Asked,
+    config: RunConfig,
 ) -> Given:
     """Read a file of dialogues that are rated turn by turn or as a whole.
 
@@ -126,7 +199,7 @@ def several_turns(
     multi_turn.only_models_rate_whole(judges, units)
     found = multi_turn.read(source, benchmark, columns, units, limit)
     left = f"{found.unanswered} dialogues end with a turn by the person that has no reply; that turn is not rated"
-    named = {**_identified(found.replies), **multi_turn.plan_of(benchmark, units, asked)}
+    named = {**_identified(found.replies), **multi_turn.plan_of(benchmark, units, config)}
     return Given(benchmark, found.samples, found.replies, named, _name(source), left if found.unanswered else "")
 
 
@@ -143,14 +216,14 @@ def classified(
     return Given(benchmark, found.samples, [], {"rate": True}, _name(source), twice if found.repeated else "")
 
 
-def need_a_protocol(given: Given, judges: plan.Raters, asked: plan.Asked) -> None:
+def need_a_protocol(given: Given, judges: plan.Raters, config: RunConfig) -> None:
     """Check that judges can be told by which protocol to rate; a run that is there may say so of some of its samples.
 
     Raises:
         DataError: no reply has a tag that says so.
     """
     tag = given.benchmark.protocol
-    if given.run is not None or not (judges.models and asked.protocol == plan.GOLD and tag):
+    if given.run is not None or config.judging.recognises or not (judges.models and tag):
         return
     if not any(tag in sample.tags for sample in given.samples):
         raise DataError(

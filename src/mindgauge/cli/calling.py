@@ -1,0 +1,145 @@
+"""The options of commands that make calls, built from the records that hold them (`verbs.options`)."""
+
+from __future__ import annotations
+
+import inspect
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args, get_origin, get_type_hints
+
+import typer
+
+from mindgauge.cli import options
+from mindgauge.errors import UsageError
+from mindgauge.models.settings import Settings
+from mindgauge.verbs.options import bounds, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    import msgspec
+
+    from mindgauge.models.request import Price
+    from mindgauge.verbs.options import RunConfig
+
+Chosen: TypeAlias = dict[str, Any]
+"""What the user chose of these options, as keyword arguments of the command's function."""
+NONE: Chosen = {}
+_FLAGS = {
+    "own_family": "--own-family",
+    "local_only": "--local-only",
+    "batch": "--batch",
+    "qualify": "--qualify/--no-qualify",
+}
+_HERE = "plain"
+"""What the user types for calls from this process."""
+
+
+def takes_calls(
+    config: RunConfig, *, without: Collection[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of its calls: its parameter `chosen` stands for all of them.
+
+    Args:
+        config: what holds where the user says nothing.
+        without: the options that this command does not have.
+    """
+
+    def build(command: Callable[..., None]) -> Callable[..., None]:
+        built = [each for each in _parameters(config) if each.name not in without]
+        names = {each.name for each in built}
+
+        def called(**given: Any) -> None:
+            own = {name: value for name, value in given.items() if name not in names}
+            command(**own, chosen=_read({name: given[name] for name in names}))
+
+        signature = inspect.signature(command, eval_str=True)
+        parameters: list[inspect.Parameter] = []
+        for each in signature.parameters.values():
+            parameters += built if each.name == "chosen" else [each.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
+        called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # where inspect looks for it
+        called.__annotations__ = {each.name: each.annotation for each in parameters}
+        called.__name__, called.__doc__, called.__module__ = command.__name__, command.__doc__, command.__module__
+        return called
+
+    return build
+
+
+def _parameters(config: RunConfig) -> list[inspect.Parameter]:
+    """Return an option for each field that has a sentence."""
+    return [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=_default(getattr(record, name)),
+            annotation=Annotated[
+                _kind(hint), typer.Option(*_spelled(name), help=bounds(type(record))[name].description)
+            ],
+        )
+        for record in (config.asking, config.judging, config.settings, config)
+        for name, hint in _hints(type(record)).items()
+    ]
+
+
+def _hints(record: type[msgspec.Struct]) -> dict[str, Any]:
+    hints = get_type_hints(record)
+    return {name: hints[name] for name in bounds(record)}
+
+
+def _spelled(name: str) -> tuple[str, ...]:
+    return (_FLAGS[name],) if name in _FLAGS else ()
+
+
+def _kind(hint: Any) -> Any:
+    """Return what the command line reads for a field: names for enumerations, a list for several, text for a price."""
+    if get_origin(hint) is tuple:
+        return list[str]
+    if isinstance(hint, type):
+        return str if issubclass(hint, StrEnum) else hint
+    plain = {int, float, bool, str, type(None)}
+    return hint if plain.issuperset(get_args(hint)) else str | None
+
+
+def _default(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [str(each) for each in value]
+    if isinstance(value, str):
+        return str(value) or _HERE
+    return value
+
+
+def _read(given: Mapping[str, Any]) -> Chosen:
+    """Turn what was typed into keyword arguments.
+
+    Raises:
+        UsageError: the price is not IN:OUT or IN:OUT:CACHED, the engine is unknown, or options exclude each other.
+    """
+    settings = {name: value for name, value in given.items() if name in Settings.__struct_fields__}
+    chosen = {name: value for name, value in given.items() if name not in settings}
+    if "method" in chosen:
+        chosen["method"] = options.several(listed(chosen["method"]))
+    settings["price"] = _price(settings.get("price"))
+    engine = settings.get("engine", _HERE)
+    if engine not in {_HERE, "ray"} and not engine.startswith("ray://"):
+        raise UsageError(f"--engine is plain, ray or ray://HOST:PORT, not {engine!r}")
+    if settings.get("actors") is not None and engine == _HERE:
+        raise UsageError("--actors goes with --engine ray")
+    if settings.get("batch") and engine != _HERE:
+        raise UsageError("--batch and --engine ray exclude each other: a batch service needs no actors")
+    if settings.get("wait") is not None and not settings.get("batch"):
+        raise UsageError("--wait goes with --batch")
+    settings["engine"] = "" if engine == _HERE else engine
+    return {**chosen, "settings": Settings(**settings)}
+
+
+def _price(text: str | None) -> Price | None:
+    from mindgauge.models.request import Price
+
+    if text is None:
+        return None
+    try:
+        read, written, *cached = (float(part) / 1e6 for part in text.split(":"))
+        return Price(read, written, *cached)
+    except (ValueError, TypeError) as error:
+        raise UsageError(
+            f"--price {text!r}: write IN:OUT or IN:OUT:CACHED, US dollars per million tokens, for example 0.15:0.60"
+        ) from error
