@@ -10,8 +10,7 @@ import polars as pl
 
 from mindgauge.analysis import frame, questions, systems, usable
 from mindgauge.analysis.compared import Compared, Measure
-from mindgauge.analysis.contrasts import contrasts
-from mindgauge.analysis.pairing import pair
+from mindgauge.analysis.pairing import contrasts, pair
 from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
 from mindgauge.errors import UsageError
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from mindgauge.analysis.qualify import Qualification
     from mindgauge.analysis.reliability.card import Bound
     from mindgauge.benchmark import Benchmark
     from mindgauge.rubric import Criterion
@@ -178,26 +177,6 @@ def _commonest(rows: pl.DataFrame) -> tuple[str, int, float]:
     """Return the level that was given most often, how often, and its share."""
     level, times = rows.group_by("value").len().sort("len", "value", descending=[True, False]).row(0)
     return str(level), int(times), times / rows.height
-
-
-def unfit(tests: Sequence[Qualification], rows: pl.DataFrame, benchmark: Benchmark) -> list[Unfit]:
-    """Return the judges of a benchmark that cannot be used: on which criteria, and on what follows from these.
-
-    Args:
-        tests: entry tests of a run's judges.
-        rows: the benchmark's ratings in it, as `frame.ratings` returns them.
-        benchmark: whose judges.
-    """
-    own = [q for q in tests if q.benchmark == benchmark.name]
-    failed = [Unfit(q.benchmark, q.judge, q.criterion, q.reason) for q in own if q.result == Result.FAILED]
-    passed = {(q.judge, q.criterion) for q in own if q.result == Result.PASSED}
-    known = {(one.judge, one.criterion): one for one in (*constant(rows, benchmark, passed), *failed)}
-    for name, composite in benchmark.composites.items():
-        for judge in dict.fromkeys(judge for judge, _ in known):
-            part = next((known[judge, part] for part in composite.of if (judge, part) in known), None)
-            if part is not None:
-                known[judge, name] = msgspec.structs.replace(part, criterion=name, part=part.criterion)
-    return list(known.values())
 
 
 def told(found: Sequence[Unfit]) -> list[str]:

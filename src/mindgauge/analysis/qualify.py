@@ -18,9 +18,8 @@ from mindgauge.analysis.reliability.card import Bound
 from mindgauge.metrics.table import ratio
 from mindgauge.records import RaterKind, Status, Value
 from mindgauge.rubric import Scale
-from mindgauge.stats import bootstrap, moments
+from mindgauge.stats import bootstrap, moments, proportion
 from mindgauge.stats.interval import AGREED, TIE, tied
-from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -92,7 +91,29 @@ def unfit(store: Store, benchmark: Benchmark, rows: pl.DataFrame) -> list[fitnes
         benchmark: one of its benchmarks.
         rows: its ratings, as `frame.ratings` returns them.
     """
-    return fitness.unfit(qualify(store, [benchmark]), rows, benchmark)
+    return unfit_judges(qualify(store, [benchmark]), rows, benchmark)
+
+
+def unfit_judges(tests: Sequence[Qualification], rows: pl.DataFrame, benchmark: Benchmark) -> list[fitness.Unfit]:
+    """Return the judges of a benchmark that cannot be used: on which criteria, and on what follows from these.
+
+    Args:
+        tests: entry tests of a run's judges.
+        rows: the benchmark's ratings in it, as `frame.ratings` returns them.
+        benchmark: whose judges.
+    """
+    own = [q for q in tests if q.benchmark == benchmark.name]
+    failed = [
+        fitness.Unfit(q.benchmark, q.judge, q.criterion, q.reason) for q in own if q.result == fitness.Result.FAILED
+    ]
+    passed = {(q.judge, q.criterion) for q in own if q.result == fitness.Result.PASSED}
+    known = {(one.judge, one.criterion): one for one in (*fitness.constant(rows, benchmark, passed), *failed)}
+    for name, composite in benchmark.composites.items():
+        for judge in dict.fromkeys(judge for judge, _ in known):
+            part = next((known[judge, part] for part in composite.of if (judge, part) in known), None)
+            if part is not None:
+                known[judge, name] = msgspec.structs.replace(part, criterion=name, part=part.criterion)
+    return list(known.values())
 
 
 def _qualifications(store: Store, benchmark: Benchmark, resamples: int, seed: int) -> Iterator[Qualification]:
@@ -201,7 +222,7 @@ def _kappa(
 
 
 def _share(hits: NDArray[np.bool_], clusters: int) -> Bound:
-    return Bound(*clopper_pearson(float(hits.mean()) * clusters, clusters))
+    return Bound(*proportion.share(float(hits.mean()), clusters))
 
 
 def _at(code: int, criterion: Criterion, given: NDArray[np.int64]) -> AtLevel:

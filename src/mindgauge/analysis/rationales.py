@@ -230,4 +230,4 @@ def _share(rows: pl.DataFrame, counted: pl.Expr, event: pl.Expr, why: str) -> Bo
     if by_cluster.is_empty():
         return Bound(None, note=why)
     total = sum(events / n for events, n in by_cluster.select("events", "len").iter_rows())
-    return Bound(*clopper_pearson(min(total, len(by_cluster)), len(by_cluster))[:3])
+    return Bound(*clopper_pearson(min(total, len(by_cluster)), len(by_cluster)))

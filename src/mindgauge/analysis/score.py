@@ -10,10 +10,10 @@ import polars as pl
 
 from mindgauge import benchmark as benchmarks
 from mindgauge import suite
-from mindgauge.analysis import baselines, composites, continued, fitness, frame, questions, seen, tested, usable
+from mindgauge.analysis import baselines, composites, continued, frame, questions, seen, tested, usable
 from mindgauge.analysis.continued import Continued
 from mindgauge.analysis.fitness import Unfit
-from mindgauge.analysis.qualify import Qualification, qualify
+from mindgauge.analysis.qualify import Qualification, qualify, unfit_judges
 from mindgauge.annotation.alone import alone
 from mindgauge.errors import UsageError
 from mindgauge.manifest import read as read_manifest
@@ -222,7 +222,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
         recognised = manifest["plan"].get("protocol") == "recognised"
         rated = {b.name: frame.ratings(store, b) for b in found}
         qualifications = qualify(store, found, resamples=resamples, seed=seed)
-        unfit = [one for b in found for one in fitness.unfit(qualifications, rated[b.name], b)]
+        unfit = [one for b in found for one in unfit_judges(qualifications, rated[b.name], b)]
         metrics = [m for b in found for m in _voided(_scores(rated[b.name], b, recognised, resamples, seed), unfit)]
         constant = {name for b in found for name in baselines.names(b)}
         by = [count for benchmark in found for count in _statuses(store, benchmark, rated[benchmark.name])]

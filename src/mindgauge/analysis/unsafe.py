@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.analysis.reliability.scale import of_criterion
-from mindgauge.analysis.reliability.unsafe import Unsafe, together
+from mindgauge.analysis.reliability.scale import Unsafe, of_criterion
+from mindgauge.analysis.reliability.unsafe import together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

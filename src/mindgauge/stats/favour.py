@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mindgauge.stats import jackknife
+from mindgauge.stats import jackknife, moments
 from mindgauge.stats.interval import Interval
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def _bounded(rated: Rated, verdicts: Floats) -> list[_Fitted]:
     reliability: Floats | None = None
     found = []
     for x in verdicts.T:
-        columns = np.stack([np.ones_like(y), x, y, x * x, y * y, x * y], axis=1)
+        columns = np.stack(moments.terms(x, y), axis=1)
         inside, gaps = np.zeros(0), []
         for side in (own, 1 - own):
             n, sx, sy, sxx, syy, sxy = _without_each(columns * side[:, None], rated.cluster).T

@@ -33,6 +33,11 @@ ROUNDING = 64 * np.finfo(float).eps
 """A sum of squared deviations below this share of its raw sum of squares is rounding error."""
 
 
+def terms(x: Floats, y: Floats) -> tuple[Floats, ...]:
+    """Return what the six sums add up: 1, x, y, xx, yy, xy of each pair."""
+    return np.ones_like(x), x, y, x * x, y * y, x * y
+
+
 def moments(x: Floats, y: Floats, weights: Floats | None = None, *, origin: float = 0.0) -> Floats:
     """Return the six sums of paired values, shape (B, 6).
 
@@ -42,9 +47,8 @@ def moments(x: Floats, y: Floats, weights: Floats | None = None, *, origin: floa
         weights: shape (B, n); ones if not given.
         origin: what values are measured from.
     """
-    x, y = np.asarray(x, dtype=float) - origin, np.asarray(y, dtype=float) - origin
-    terms = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=-1)
-    return np.asarray(terms.sum(axis=0, keepdims=True) if weights is None else weights @ terms)
+    each = np.stack(terms(np.asarray(x, dtype=float) - origin, np.asarray(y, dtype=float) - origin), axis=-1)
+    return np.asarray(each.sum(axis=0, keepdims=True) if weights is None else weights @ each)
 
 
 def of_joint(joint: Floats, values: Floats, *, origin: float = 0.0) -> Floats:

@@ -53,12 +53,7 @@ class _Criterion(NamedTuple):
     def of(cls, ratings: Ratings, name: str) -> _Criterion:
         scale = ratings.scales[name]
         rows = ratings.frame.filter(pl.col("criterion") == name)
-        if scale.words:
-            places = {word: float(i) for i, word in enumerate(scale.words)}
-            rows = rows.with_columns(
-                number=pl.col("value").replace_strict(places, default=None, return_dtype=pl.Float64)
-            )
-        return cls(name, scale, rows.with_columns(pl.col("cluster", "system").fill_null("")))
+        return cls(name, scale, scale.numbered(rows).with_columns(pl.col("cluster", "system").fill_null("")))
 
     def by(self, *raters: str) -> pl.DataFrame:
         """Return what was given to some raters, missing verdicts included."""

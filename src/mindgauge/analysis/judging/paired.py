@@ -9,9 +9,8 @@ import polars as pl
 from scipy.sparse import coo_array
 
 from mindgauge.analysis.reliability.card import Bound
-from mindgauge.stats import agreement, bootstrap, classification, moments, rank
+from mindgauge.stats import agreement, bootstrap, classification, moments, proportion, rank
 from mindgauge.stats.jackknife import student
-from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -153,8 +152,7 @@ def bounds(paired: Paired) -> dict[str, Bound]:
             found[name] = Bound(None, note="not defined: nobody says yes")
             continue
         if name == ACCURACY:
-            share, low, high, _ = clopper_pearson(min(max(float(value), 0.0), 1.0) * len(each), len(each))
-            found[name] = Bound(share, low, high)
+            found[name] = Bound(*proportion.share(float(value), len(each)))
             continue
         its = student(float(value), left_out[name], each, correlation=name in CORRELATIONS)
         low, high = its.low, its.high

@@ -8,7 +8,7 @@ import polars as pl
 
 from mindgauge.analysis.judging.result import Stability
 from mindgauge.analysis.reliability.card import Bound
-from mindgauge.stats.proportion import clopper_pearson
+from mindgauge.stats import proportion
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,4 +68,4 @@ def share(rows: pl.DataFrame) -> Bound:
     if rows.is_empty():
         return Bound(None, note="no subject has two readable verdicts")
     value, clusters = float(rows["share"].mean()), rows["cluster"].n_unique()  # type: ignore[arg-type]  # of numbers
-    return Bound(*clopper_pearson(min(max(value, 0.0), 1.0) * clusters, clusters)[:3])
+    return Bound(*proportion.share(value, clusters))

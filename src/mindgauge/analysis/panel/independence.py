@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mindgauge.stats.interval import Interval
-
     Floats = NDArray[np.float64]
 
 
@@ -65,18 +63,14 @@ def together(complete: pl.DataFrame, members: Sequence[str], rated: pl.DataFrame
     verdicts = rows.select(members).to_numpy()
     found = juries.jury(juries.Rated(verdicts, people, raters, squares, persons, cluster), seed=seed)
     of = found.errors
-    errors = Errors(of.constant, of.average, of.best, of.jury, _bound(of.skill), _bound(of.gain), found.floored)
-    return _bound(found.independent), errors
+    errors = Errors(of.constant, of.average, of.best, of.jury, Bound(*of.skill), Bound(*of.gain), found.floored)
+    return Bound(*found.independent), errors
 
 
 def unknown(why: str) -> tuple[Bound, Errors]:
     """Return what is said of members where nothing can be."""
     none = Bound(None, note=why)
     return none, Errors(None, None, None, None, none, none, floored=False)
-
-
-def _bound(interval: Interval) -> Bound:
-    return Bound(interval.value, interval.low, interval.high, interval.undefined)
 
 
 def without(complete: pl.DataFrame, members: Sequence[str], resamples: int, seed: int) -> tuple[str, list[Without]]:
@@ -111,7 +105,7 @@ def without(complete: pl.DataFrame, members: Sequence[str], resamples: int, seed
         bound = bootstrap.percentile_interval(float(tau[0]), tau[1:])
         found.append(
             Without(
-                judge, Bound(bound.value, bound.low, bound.high, bound.undefined), systems[_first(rest)[0]],
+                judge, Bound(*bound), systems[_first(rest)[0]],
                 float(same[1:].mean()) if len(same) > 1 else None,
             )
         )  # fmt: skip

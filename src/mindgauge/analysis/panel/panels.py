@@ -99,13 +99,10 @@ def _who(frame: pl.DataFrame, wanted: Wanted, notes: list[str]) -> tuple[list[st
 
 def _numbered(rows: pl.DataFrame, scale: Scale) -> pl.DataFrame:
     """Give words their places on the scale, and every rating a status, a conversation and a system."""
-    if scale.words:
-        places = {word: float(i) for i, word in enumerate(scale.words)}
-        rows = rows.with_columns(number=pl.col("value").replace_strict(places, default=None, return_dtype=pl.Float64))
     valued = pl.col("number").is_not_null()
     implied = pl.when(valued).then(pl.lit("ok")).otherwise(pl.lit("unparsable"))
     status = pl.when(valued | (pl.col("status") != "ok")).then(pl.coalesce("status", implied)).otherwise(implied)
-    return rows.with_columns(
+    return scale.numbered(rows).with_columns(
         status=status, cluster=pl.coalesce("cluster", "subject"), system=pl.col("system").fill_null("")
     )
 

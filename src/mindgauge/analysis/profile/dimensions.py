@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mindgauge.analysis.profile import ranks
+from mindgauge.analysis.profile import scores
 from mindgauge.analysis.profile.records import DimensionScore
 from mindgauge.stats import bootstrap
 from mindgauge.stats.interval import AGREED, SAME, Interval
@@ -61,7 +61,7 @@ class _Standing(NamedTuple):
     models: Sequence[str]
     values: list[Interval]
     ranks: Floats
-    places: ranks.Places
+    places: scores.Places
     mean_ranks: Floats
 
     @classmethod
@@ -78,8 +78,8 @@ class _Standing(NamedTuple):
                 _interval(float(point), over[:, i], [its[model] for its in of])
                 for i, (model, point) in enumerate(zip(models, points, strict=True))
             ]
-        places = ranks.Places.of(points, over, min(one.conversations for one in common))
-        return cls(models, values, ranks.averaged(points[None, :])[0], places, task_ranks.mean(axis=0))
+        places = scores.Places.of(points, over, min(one.conversations for one in common))
+        return cls(models, values, scores.averaged(points[None, :])[0], places, task_ranks.mean(axis=0))
 
 
 def _interval(value: float, over: Floats, tasks: Sequence[TaskScore]) -> Interval:
@@ -112,7 +112,7 @@ def _score(
         rank_high=high,
         indistinguishable=tuple(standing.models[other] for other in standing.places.untold(place)),
         mean_rank=float(standing.mean_ranks[place]),
-        rank_of_mean_rank=float(ranks.least(standing.mean_ranks)[place]),
+        rank_of_mean_rank=float(scores.least(standing.mean_ranks)[place]),
     )
 
 

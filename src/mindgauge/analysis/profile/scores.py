@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis.profile import chance, ranks
 from mindgauge.analysis.profile.headlines import Headline, Measured, spelled
 from mindgauge.analysis.profile.records import TaskScore
 from mindgauge.analysis.profile.resampling import resampled
-from mindgauge.metrics import estimate
+from mindgauge.metrics import accuracy, estimate
+from mindgauge.metrics.options import CHANCE
 from mindgauge.metrics.table import ends
-from mindgauge.stats import bootstrap
+from mindgauge.stats import bootstrap, rank
 from mindgauge.stats.interval import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
+    from mindgauge.analysis.profile.headlines import Measured
     from mindgauge.metrics.table import Floats
     from mindgauge.stats.interval import Ends
     from mindgauge.suite import Suite, Task
@@ -73,9 +76,9 @@ def scored(suite: Suite, headline: Headline, models: Sequence[str], place: int, 
         over = resampled(headline._replace(models=having), resamples, seed, place)
     points = np.array([[task.scaled(v) for model in having if (v := values[model].value) is not None]])
     scaled = _scaled(task, over)
-    point_ranks = ranks.averaged(points) if having else points
+    point_ranks = averaged(points) if having else points
     conversations = min((_conversations(parts) for parts in having.values()), default=0)
-    places = ranks.Places.of(points[0], scaled, conversations)
+    places = Places.of(points[0], scaled, conversations)
     columns = {model: column for column, model in enumerate(having)}
     found = []
     for model in models:
@@ -138,7 +141,7 @@ def _record(
     counted = _counted(parts)
     bounds = [None if v is None else task.scaled(v) for v in (interval.low, interval.high)]
     low, high = reversed(bounds) if task.better == "lower" else bounds
-    guessed = _mean([chance.of(one) for one in parts])
+    guessed = _mean([_guessed(one) for one in parts])
     return TaskScore(
         suite=suite.name,
         dimension=dimension,
@@ -195,3 +198,67 @@ def _note(headline: Headline, model: str, value: _Value, counted: pl.DataFrame) 
         few = ": no interval" if clusters < 2 else ": the interval is likely too narrow" if value.low is None else ""
         return f"only {clusters} conversation{'s' * (clusters > 1)}{few}"
     return ""
+
+
+def _guessed(measured: Measured) -> float | None:
+    """Return what a part's value would be under guessing, in its own unit; None where that is not known."""
+    if measured.part.chance is not None:
+        return measured.part.chance
+    metric, table = measured.metric, measured.table
+    own = next((m for m in measured.question.metrics if m.name == CHANCE), None)
+    if metric.name == accuracy.name and own is not None:
+        value = float(own.compute(table, np.ones((1, len(table))))[0])
+        return value if np.isfinite(value) else None
+    criterion = measured.part.criterion
+    if criterion in measured.question.benchmark.composites or measured.question.criterion.options:
+        return None
+    return metric.chance(table) if metric.chance is not None else None
+
+
+NOISE = 1e-9
+"""Scores that differ by less differ by rounding."""
+
+
+def averaged(scores: Floats) -> Floats:
+    """Return the ranks of scores of which more is better, shape (B, M); ties share the mean of their ranks.
+
+    NaN throughout a row in which one score is not defined, since nobody's rank among all is known then.
+    """
+    ranks = [_compared(scores, model).sum(axis=1) for model in range(scores.shape[1])]
+    return np.asarray((scores.shape[1] + 1) / 2 + np.stack(ranks, axis=1) / 2)
+
+
+def least(means: Floats) -> Floats:
+    """Return the ranks of means of which less is better, shape (M,); ties all have the better rank."""
+    return np.asarray(1.0 + (means[None, :] < means[:, None] - NOISE).sum(axis=1))
+
+
+class Places(NamedTuple):
+    """The ranks that models may have, and whom each cannot be told from, for all models at once; None if unknown."""
+
+    models: int
+    ranges: list[tuple[int, int]] | None
+    better: NDArray[np.bool_] | None
+
+    @classmethod
+    def of(cls, scores: Floats, over: Floats, conversations: int) -> Places:
+        """Compare models' scores, of which more is better, shape (M,), and over resamples of conversations (B, M)."""
+        better = rank.surely_better(scores, over, conversations)
+        return cls(len(scores), None if better is None else rank.ranges(better), better)
+
+    def may_have(self, place: int) -> tuple[int, int] | tuple[None, None]:
+        """Return the best and the worst rank that a model may have."""
+        return (None, None) if self.ranges is None else self.ranges[place]
+
+    def untold(self, place: int) -> list[int]:
+        """Return the models that cannot be told from one: all others where nothing is known."""
+        if self.better is None:
+            return [other for other in range(self.models) if other != place]
+        told = self.better[place] | self.better[:, place]
+        return [other for other, apart in enumerate(told) if other != place and not apart]
+
+
+def _compared(scores: Floats, model: int) -> Floats:
+    """Return where each model is better (1), equal (0) or worse (-1) than one, shape (B, M)."""
+    gaps = scores - scores[:, [model]]
+    return np.sign(np.where(np.abs(gaps) < NOISE, 0.0, gaps))

@@ -15,7 +15,7 @@ import polars as pl
 from scipy.sparse import coo_array
 
 from mindgauge.analysis.reliability.card import Bound
-from mindgauge.analysis.reliability.estimates import ALIKE, unseen
+from mindgauge.analysis.reliability.estimates import ALIKE, of_alike, portions, unseen
 from mindgauge.stats import agreement, bootstrap, moments
 from mindgauge.stats.jackknife import effective, student
 
@@ -32,8 +32,6 @@ MOMENTS = 6
 MOST_PAIRS = 500
 """With more pairs of raters than that, as in a crowd, all are one: any rater beside any other."""
 SHARES = {"same_level", "within_1"}
-_CELLS = 4_000_000
-_ALIKE = "all conversations say the same: bounded by how many may not (exact), as if these differed by the whole scale"
 
 
 class Among(NamedTuple):
@@ -92,11 +90,8 @@ class Among(NamedTuple):
         """Return every coefficient with Student's interval, by leaving out one conversation at a time."""
         kinds, counts = bootstrap.types(self.cells)
         whole = np.asarray(self.cells.sum(axis=0)).reshape(1, -1)
-        rows = max(1, _CELLS // self.cells.shape[1])
         parts, sizes = [], []
-        for start in range(0, len(counts), rows):
-            part = kinds[start : start + rows]
-            own = part if isinstance(part, np.ndarray) else part.toarray()
+        for own in portions(kinds):
             parts.append(self.values(whole - own))
             sizes.append(own[:, self._first : self._last].sum(axis=1))
         clusters = effective(np.concatenate(sizes), counts)
@@ -121,9 +116,9 @@ class Among(NamedTuple):
 def _bound(name: str, value: float, left_out: Floats, counts: Codes, clusters: float, opposed: float) -> Bound:
     spread = student(value, left_out, counts, correlation=name not in SHARES, clusters=clusters)
     if spread.value is None or spread.low is None or spread.high is None or spread.high - spread.low <= ALIKE:
-        if spread.value is not None and clusters > 1 and opposed < value:
-            return Bound(value, opposed, float(np.nanmax(np.append(left_out, value))), _ALIKE)
-        return Bound(spread.value, note=spread.undefined)
+        if spread.value is None or clusters <= 1:
+            return Bound(spread.value, note=spread.undefined)
+        return of_alike(value, left_out, opposed, spread.undefined)
     if name in SHARES:
         return Bound(value, max(spread.low, 0.0), min(spread.high, 1.0))
     return Bound(value, spread.low, spread.high)
@@ -188,6 +183,7 @@ def _moments(paired: pl.DataFrame, scale: Scale, start: int) -> tuple[list[tuple
         once, names, weight = paired, names[:1], 0.5
         block = np.zeros(len(paired), dtype=np.intp)
     x, y = (once[name].to_numpy() - scale.low for name in ("number", "other_number"))
-    terms = (np.ones_like(x), x, y, x * x, y * y, x * y)
     cluster = once["cluster"].to_numpy()
-    return [(weight * term, cluster, start + block * MOMENTS + i) for i, term in enumerate(terms)], len(names)
+    return [(weight * term, cluster, start + block * MOMENTS + i) for i, term in enumerate(moments.terms(x, y))], len(
+        names
+    )

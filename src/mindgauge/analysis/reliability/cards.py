@@ -6,20 +6,34 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis.reliability import by_width, correction, estimates, favour, fragility, reference, rule
+from mindgauge.analysis.reliability import chosen, estimates, favour, fragility, reference, rule
 from mindgauge.analysis.reliability.among import among
-from mindgauge.analysis.reliability.card import Bound, Card, Danger, Design, Part, People, Reliability
-from mindgauge.analysis.reliability.contested import contested
+from mindgauge.analysis.reliability.card import (
+    GOOD,
+    LIMITED,
+    MODERATE,
+    NOT_ESTIMABLE,
+    Bound,
+    Card,
+    Danger,
+    Design,
+    Licence,
+    Part,
+    People,
+    Reliability,
+)
 from mindgauge.analysis.reliability.danger import danger
-from mindgauge.analysis.reliability.design import design
-from mindgauge.analysis.reliability.numbers import Numbers, numbers
+from mindgauge.analysis.reliability.estimates import Numbers, numbers
+from mindgauge.analysis.reliability.fragility import contested
 from mindgauge.analysis.reliability.pairs import Pairs, pair
-from mindgauge.analysis.reliability.people import CEILING, people
-from mindgauge.rounding import plural
+from mindgauge.analysis.reliability.people import CEILING, design, people
+from mindgauge.benchmarks.mentalbench import source_rule
+from mindgauge.rounding import decimal, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mindgauge.analysis.reliability.pairs import Pairs
     from mindgauge.analysis.reliability.ratings import Ratings
     from mindgauge.analysis.reliability.scale import Scale
 
@@ -111,9 +125,7 @@ def _rule(options: Options) -> str:
 def _criterion(ratings: Ratings, name: str) -> Criterion:
     scale = ratings.scales[name]
     rows = ratings.frame.filter((pl.col("criterion") == name) & (pl.col("status") != "not_applicable"))
-    if scale.words:
-        places = {word: float(i) for i, word in enumerate(scale.words)}
-        rows = rows.with_columns(number=pl.col("value").replace_strict(places, default=None, return_dtype=pl.Float64))
+    rows = scale.numbered(rows)
     blank = {column: pl.col(column).fill_null("") for column in ("cluster", "system")}
     rows = rows.with_columns(name=pl.col("subject"), **blank)
     systems = rows["system"].unique().sort().to_list()
@@ -148,7 +160,7 @@ def _card(criterion: Criterion, people: Sequence[str], judge: str, ceiling: dict
     )
     rate, rank = rule.decide(facts, options.limits)
     if options.by_width:
-        rate = rank = by_width.licence(judge, systems, pairs)
+        rate = rank = licence(judge, systems, pairs)
     kinship = (
         favour.of_rows(criterion.rows, criterion.systems, judge, people, criterion.scale)
         if criterion.scale.ordered
@@ -169,7 +181,7 @@ def _card(criterion: Criterion, people: Sequence[str], judge: str, ceiling: dict
         effective_clusters=figures.clusters, systems=[name for name in systems if name], widths=figures.widths,
         bias_parts=figures.bias_parts, by_system=by_system,
         by_category=_by_category(judged, rated, criterion.scale), contested=listed, contested_count=count,
-        corrected=correction.corrected(asked, rated, criterion, selected=facts.selected), danger=end, favour=kinship,
+        corrected=chosen.corrected(asked, rated, criterion.systems, selected=facts.selected) if criterion.scale.ordered else [], danger=end, favour=kinship,
     )  # fmt: skip
 
 
@@ -256,3 +268,37 @@ def _by_category(judged: pl.DataFrame, rated: pl.DataFrame, scale: Scale) -> lis
             found = estimates.estimate(pairs)
             parts.append(Part(category, pairs.subjects, {name: b for name, b in found.items() if name in _CATEGORY}))
     return parts
+
+
+VERDICTS = {"GR": GOOD, "MR": MODERATE, "PR": LIMITED}
+
+
+def licence(judge: str, systems: Sequence[str], pairs: Pairs) -> Licence:
+    """Classify a judge by the width of the source's interval of ICC(C,1) between the systems' means.
+
+    Args:
+        judge: its own system does not count.
+        systems: the names of those that are present.
+        pairs: people's values beside the judge's.
+    """
+    places = source_rule.counted(judge, systems)
+    if not pairs.scale.ordered or len(places) < 2:
+        return Licence(NOT_ESTIMABLE, ["no interval of ICC(C,1) over systems"])
+    sums = pairs.moments(pairs.whole())[0][places]
+    low, high, kept = source_rule.interval((sums[:, 1:3] / sums[:, :1])[None])
+    if not kept[0]:
+        return Licence(NOT_ESTIMABLE, ["no resample of the systems has an ICC(C,1) between 0 and 1"])
+    width = float(high[0] - low[0])
+    found = source_rule.classify(width)
+    discarded = source_rule.RESAMPLES - int(kept[0])
+    resamples = f"{source_rule.RESAMPLES:,} resamples of {len(places)} systems" + (
+        f", {discarded} of them discarded" if discarded else ""
+    )
+    limit = source_rule.LIMITS.get(found)
+    told = f"at most {decimal(limit, 3)}" if limit is not None else f"more than {decimal(source_rule.LIMITS['MR'], 3)}"
+    return Licence(
+        VERDICTS[found],
+        [
+            f"the interval of ICC(C,1) over systems is {decimal(width, 3)} wide ({resamples}), {told}: {found} of the source"
+        ],
+    )

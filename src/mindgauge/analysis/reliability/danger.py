@@ -18,8 +18,7 @@ from mindgauge.stats.proportion import clopper_pearson, fisher_greater
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.analysis.reliability.scale import Scale
-    from mindgauge.analysis.reliability.unsafe import Unsafe
+    from mindgauge.analysis.reliability.scale import Scale, Unsafe
 
 _PLACE = ("cluster", "category", "system")
 

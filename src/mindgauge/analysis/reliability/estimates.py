@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
+    from scipy.sparse import csr_array
 
     from mindgauge.analysis.reliability.pairs import Pairs
     from mindgauge.analysis.reliability.scale import Scale
@@ -109,8 +110,7 @@ def of_systems(pairs: Pairs, blocks: Floats, weights: Floats | None = None) -> V
 def _weighted_sums(means: Floats, weights: Floats) -> Floats:
     """Return the moments (B, 6) of systems' means (B, systems, 2) under weights (B, systems)."""
     x, y = means[..., 0], means[..., 1]
-    terms = np.stack(np.broadcast_arrays(1.0, x, y, x * x, y * y, x * y), axis=-1)
-    return np.asarray((weights[..., None] * terms).sum(axis=1))
+    return np.asarray((weights[..., None] * np.stack(moments.terms(x, y), axis=-1)).sum(axis=1))
 
 
 def chunks(pairs: Pairs, resamples: int, seed: int) -> Iterator[Floats]:
@@ -163,15 +163,21 @@ def leave_out(pairs: Pairs) -> LeftOut:
     kinds, counts = bootstrap.types(pairs.cells)
     whole = pairs.whole()
     of_all, of_each, sizes = [], [], []
-    rows = max(1, _CELLS // (pairs.systems * pairs.width))
-    for start in range(0, len(counts), rows):
-        part = kinds[start : start + rows]
-        own = pairs.blocks(part if isinstance(part, np.ndarray) else part.toarray())
+    for rows in portions(kinds):
+        own = pairs.blocks(rows)
         blocks = whole - own
         of_all.append(of_blocks(pairs, blocks))
         of_each.append(of_each_system(pairs, blocks) if pairs.systems > 1 else {})
         sizes.append(pairs.sizes(own))
     return LeftOut(_joined(of_all), _joined(of_each), counts, np.concatenate(sizes))
+
+
+def portions(rows: Floats | csr_array) -> Iterator[Floats]:
+    """Cut rows into dense portions of some 32 MB."""
+    size = max(1, _CELLS // max(rows.shape[1], 1))
+    for start in range(0, rows.shape[0], size):
+        part = rows[start : start + size]
+        yield part if isinstance(part, np.ndarray) else part.toarray()
 
 
 def of_each_system(pairs: Pairs, blocks: Floats) -> Values:
@@ -210,11 +216,22 @@ def bound(name: str, value: float, left_out: LeftOut, scale: Scale, opposed: flo
     if left_out.clusters <= 1:
         return Bound(value, note=spread.undefined or "no interval: fewer than two conversations")
     if name not in CORRELATIONS:
-        return Bound(value, *_of_alike(name, value, unseen(left_out.clusters), scale), note=_ALIKE)
-    finite = left_out.of_all[name][np.isfinite(left_out.of_all[name])]
+        return Bound(value, *_mean_of_alike(name, value, unseen(left_out.clusters), scale), note=_ALIKE)
+    return of_alike(value, left_out.of_all[name], opposed, spread.undefined)
+
+
+def of_alike(value: float, left_out: Floats, opposed: float, undefined: str) -> Bound:
+    """Bound a coefficient on which all conversations agree by what it were if unseen ones stood at the scale's two ends.
+
+    Args:
+        value: the coefficient.
+        left_out: the same without one conversation of each kind.
+        opposed: the same if as many conversations as may be were so; see `unseen`.
+        undefined: why there is no interval where that is not below the coefficient.
+    """
     if not opposed < value:
-        return Bound(value, note=spread.undefined)
-    return Bound(value, float(opposed), float(max(value, finite.max(initial=value))), note=_ALIKE)
+        return Bound(value, note=undefined)
+    return Bound(value, float(opposed), float(np.nanmax(np.append(left_out, value))), note=_ALIKE)
 
 
 def of_system(name: str, value: float, left_out: LeftOut, place: int) -> Bound:
@@ -240,7 +257,7 @@ def _within_its_ends(name: str, low: float, high: float) -> tuple[float, float]:
     return (max(low, 0.0) if name == "mse" else low), high
 
 
-def _of_alike(name: str, value: float, share: float, scale: Scale) -> tuple[float, float]:
+def _mean_of_alike(name: str, value: float, share: float, scale: Scale) -> tuple[float, float]:
     """Return between which values a mean lies if a share of conversations may be anything that the scale allows."""
     span = scale.high - scale.low
     ends = {"bias": (-span, span), "mse": (0.0, span**2)} | dict.fromkeys(SHARES, (0.0, 1.0))
@@ -262,3 +279,108 @@ def estimate(pairs: Pairs, left_out: LeftOut | None = None) -> dict[str, Bound]:
         name: bound(name, float(value[0]), left_out, pairs.scale, float(opposed[name][0]))
         for name, value in of_blocks(pairs, blocks).items()
     }
+
+
+class Numbers(NamedTuple):
+    """`by_system` has the estimates of each present system, `without` ICC(C,1) of the system means without it.
+
+    `clusters` is the effective number of conversations.
+    """
+
+    bounds: dict[str, Bound]
+    clusters: float
+    widths: dict[str, dict[str, float | None]]
+    bias_parts: dict[str, float | None]
+    by_system: list[dict[str, Bound]]
+    without: list[float | None]
+
+
+def numbers(pairs: Pairs, resamples: int, seed: int) -> Numbers:
+    """Compute everything that a card shows of paired values.
+
+    Intervals of coefficients for single subjects leave out conversations (Student's t); those of system means are exact
+    (F), since so few systems are no sample for a bootstrap; docs/coverage.md has the coverage of both.
+    """
+    tables = pairs.whole()
+    resampled = resample(pairs, resamples, seed)
+    left_out = leave_out(pairs)
+    bounds = estimate(pairs, left_out)
+    if pairs.scale.ordered:
+        bounds["limits"] = _limits(pairs, tables)
+    several = pairs.systems > 1
+    if several and pairs.scale.ordered:
+        bounds |= _systems(pairs, tables, resampled[BOTH])
+    return Numbers(
+        bounds,
+        left_out.clusters,
+        _widths(resampled),
+        _parts(pairs, tables),
+        _by_system(pairs, tables, left_out) if several else [],
+        _without(pairs, tables) if several and pairs.scale.ordered else [],
+    )
+
+
+def _by_system(pairs: Pairs, tables: Floats, left_out: LeftOut) -> list[dict[str, Bound]]:
+    each = of_each_system(pairs, tables)
+    return [
+        {name: of_system(name, float(value[0, place]), left_out, place) for name, value in each.items()}
+        for place in range(pairs.systems)
+    ]
+
+
+def _limits(pairs: Pairs, tables: Floats) -> Bound:
+    """Bland and Altman's limits: where the judge's difference from people lies for 95 % of the subjects."""
+    sums = pairs.moments(tables.sum(axis=1))
+    low, high = (float(limit[0]) for limit in moments.limits_of_agreement(sums))
+    bias = float(moments.bias(sums)[0])
+    return Bound(bias, low, high) if np.isfinite(low) else Bound(bias, note="fewer than two subjects")
+
+
+def _systems(pairs: Pairs, tables: Floats, both: dict[str, Floats]) -> dict[str, Bound]:
+    sums = pairs.moments(tables)[0]
+    means = sums[:, 1:3] / sums[:, :1]
+    exact = icc.icc(means)
+    found = {}
+    for name, form in (("system_icc_c1", exact.consistency), ("system_icc_a1", exact.agreement)):
+        found[name] = _wide(Bound(form.value, form.low, form.high, form.undefined))
+    point = of_systems(pairs, tables)["system_pearson"]
+    low, high = bootstrap.percentile(both["system_pearson"])
+    value, least, most = (float(v) if np.isfinite(v) else None for v in (point[0], low, high))
+    found["system_pearson"] = _wide(Bound(value, least, most))
+    return found
+
+
+def _wide(bound: Bound) -> Bound:
+    """Return an estimate without its interval where that has no width: it would say that nothing is uncertain."""
+    if bound.low is None or bound.high is None or bound.high - bound.low > ALIKE:
+        return bound
+    return Bound(bound.value, note="no interval: no system differs")
+
+
+def _without(pairs: Pairs, tables: Floats) -> list[float | None]:
+    if pairs.systems < 3:
+        return [None] * pairs.systems
+    left = of_systems(pairs, tables, 1 - np.eye(pairs.systems))["system_icc_c1"]
+    return [float(value) if np.isfinite(value) else None for value in left]
+
+
+def _widths(resampled: dict[str, Values]) -> dict[str, dict[str, float | None]]:
+    found: dict[str, dict[str, float | None]] = {}
+    for scheme, values in resampled.items():
+        found[scheme] = {}
+        for name in (name for name in WIDTHS if name in values):
+            low, high = bootstrap.percentile(values[name])
+            found[scheme][name] = float(high - low) if np.isfinite(high - low) else None
+    return found
+
+
+def _parts(pairs: Pairs, tables: Floats) -> dict[str, float | None]:
+    """Split the mean square of judge minus people into a constant, the systems' own shift, and the rest."""
+    if not pairs.scale.ordered:
+        return {}
+    sums = pairs.moments(tables)
+    mean_square = float(moments.mse(sums.sum(axis=1))[0])
+    bias = float(moments.bias(sums.sum(axis=1))[0])
+    each, weight = moments.bias(sums[0]), sums[0, :, 0]
+    between = float((weight * (each - bias) ** 2).sum() / weight.sum())
+    return {"constant": bias**2, "system": between, "item": max(mean_square - bias**2 - between, 0.0)}

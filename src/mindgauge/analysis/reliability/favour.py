@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mindgauge.analysis.reliability.scale import Scale
-    from mindgauge.stats.interval import Interval
 
     Floats = NDArray[np.float64]
 
@@ -56,7 +55,7 @@ def favour(rated: stats.Rated, kin: Sequence[str], judges: Sequence[str], span: 
         unknown = (of.undefined for of in (people, others) if of.value is None)
         outcome, reason = CANNOT_TELL, next(unknown, "") or _wide(low, high)
     return Favour(
-        list(kin), list(judges), found.n, found.clusters, outcome, Bound(value, low, high), _bound(people), _bound(others),
+        list(kin), list(judges), found.n, found.clusters, outcome, Bound(value, low, high), Bound(*people), Bound(*others),
         reason, found.p,
     )  # fmt: skip
 
@@ -135,10 +134,6 @@ def _of_people(table: pl.DataFrame, first: pl.DataFrame) -> Floats:
 
 def _columns(columns: list[Floats], n: int) -> Floats:
     return np.stack(columns, axis=1) if columns else np.zeros((n, 0))
-
-
-def _bound(interval: Interval) -> Bound:
-    return Bound(interval.value, interval.low, interval.high, interval.undefined)
 
 
 def sentence(found: Favour) -> str:

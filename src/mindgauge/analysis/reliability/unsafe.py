@@ -1,4 +1,4 @@
-"""Which values of a scale are unsafe: what a rubric says, what a user says (`CRITERION<=LEVEL`), or the worst two fifths."""
+"""What raters call unsafe, one by one and together, and what a user says is unsafe (`CRITERION<=LEVEL`)."""
 
 from __future__ import annotations
 
@@ -6,83 +6,18 @@ import difflib
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 import polars as pl
 
+from mindgauge.analysis.reliability.scale import Unsafe
 from mindgauge.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from mindgauge.analysis.reliability.scale import Scale
 
-ASSUMED = 0.4
-"""Where nothing says which levels are unsafe, the worst of them are that lie within this share of the scale."""
 _FORM = re.compile(r"\s*(?P<name>.*?)\s*(?P<sign><=|>=|=)\s*(?P<level>.+?)\s*")
 _HOW = "write CRITERION<=LEVEL, CRITERION>=LEVEL where the highest is the worst, or CRITERION=LEVEL,LEVEL"
-
-
-class Unsafe(NamedTuple):
-    """The unsafe values of a scale: of an order those from its worst end up to a limit, else some of its classes.
-
-    Values between levels, such as the median of two people, are unsafe up to the limit as well.
-    """
-
-    limit: float | None = None
-    falling: bool = False
-    """Whether the highest value is the worst."""
-    classes: tuple[float, ...] = ()
-    is_assumed: bool = False
-    """Whether nobody said so: the worst two fifths of the scale."""
-
-    @classmethod
-    def of(cls, scale: Scale, values: Collection[float]) -> Unsafe:
-        """Return some values of a scale as its unsafe ones.
-
-        Raises:
-            ValueError: of an order, they are not all values at one of its ends.
-        """
-        if not scale.ordered:
-            return cls(classes=tuple(sorted(values)))
-        falling = scale.low not in values
-        unsafe = cls(min(values) if falling else max(values), falling)
-        if {value for value in scale.values if unsafe.has(value)} != set(values) or len(values) == len(scale.values):
-            raise ValueError("the unsafe levels of an order are the first ones or the last ones, and not all of them")
-        return unsafe
-
-    @classmethod
-    def assumed(cls, scale: Scale, *, falling: bool = False) -> Unsafe:
-        """Return the values that lie within the worst two fifths of an ordered scale; the worst level at least.
-
-        A level takes up one step, so that 1 and 2 are two fifths of 1 to 5.
-        """
-        step = float(np.diff(scale.values).max(initial=0.0)) if scale.levels else 0.0
-        depth = max(ASSUMED * (scale.high - scale.low + step) - step, 0.0)
-        return cls(scale.high - depth if falling else scale.low + depth, falling, is_assumed=True)
-
-    def has(self, number: float) -> bool:
-        """Whether a value is unsafe."""
-        if self.limit is None:
-            return number in self.classes
-        return number >= self.limit if self.falling else number <= self.limit
-
-    def holds(self, number: pl.Expr) -> pl.Expr:
-        """Say of each value whether it is unsafe; null where it is missing."""
-        if self.limit is None:
-            return number.is_in(self.classes)
-        return number >= self.limit if self.falling else number <= self.limit
-
-    def levels(self, scale: Scale) -> list[float | str]:
-        """Return the unsafe levels as they are written; of a continuum its worst value and the limit."""
-        if self.limit is not None and not scale.levels:
-            return [scale.word(value) for value in sorted((scale.high if self.falling else scale.low, self.limit))]
-        return [scale.word(value) for value in scale.values if self.has(value)]
-
-    def worst(self, scale: Scale) -> Unsafe | None:
-        """Return the worst level alone; None where there is no such level."""
-        if self.limit is None or not scale.levels:
-            return None
-        return Unsafe(scale.high if self.falling else scale.low, self.falling)
 
 
 def per_rater(ratings: pl.DataFrame, unsafe: Unsafe) -> pl.DataFrame:

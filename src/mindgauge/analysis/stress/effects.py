@@ -17,11 +17,8 @@ from scipy.special import stdtrit
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.stress.design import INAPPLICABLE
 from mindgauge.analysis.stress.found import BIASED, CANNOT_TELL, CLEAN, HALO, VALUE, Effect, Injections, Repeats
-from mindgauge.analysis.stress.gaps import Gaps, gaps, share
-from mindgauge.analysis.stress.halo import halo
+from mindgauge.analysis.stress.gaps import Gaps, gaps, halo, preference, severity, share
 from mindgauge.analysis.stress.injections import KIND, reached
-from mindgauge.analysis.stress.kin import preference
-from mindgauge.analysis.stress.languages import severity
 from mindgauge.stats import comparison, jackknife
 from mindgauge.stats.interval import AGREED, Interval
 from mindgauge.stats.multiplicity import holm

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mindgauge.analysis.stress.design import INAPPLICABLE, Attempts, Design, Halo, Kin, Languages, Pairs
-from mindgauge.analysis.stress.untried import untried
 from mindgauge.raters.family import same_family
 from mindgauge.records import RaterKind, Status, Value
 from mindgauge.stress import probes
@@ -16,7 +15,7 @@ from mindgauge.stress.instruments import APART, TOGETHER, suffix
 from mindgauge.stress.items import MARK, store_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.stress.design import Codes, Floats
     from mindgauge.benchmark import Benchmark
@@ -267,3 +266,23 @@ def _shares(criterion: Criterion) -> dict[str, float]:
     """Return each level's place on the scale, worst 0 and best 1."""
     values: tuple[Value, ...] = criterion.values
     return {str(value): place / (len(values) - 1) for place, value in enumerate(values)}
+
+
+def untried(
+    pairs: Sequence[Pairs], languages: Sequence[Languages], attempts: Attempts | None, spoken: set[str]
+) -> Iterator[str]:
+    """Name the probes that nothing was tried of; self-preference has a note of its own.
+
+    Args:
+        pairs: comparisons of versions.
+        languages: comparisons between languages.
+        attempts: of the battery.
+        spoken: the languages of the replies.
+    """
+    there = {pair.probe for pair in pairs} | {probes.LANGUAGE for _ in languages}
+    there |= {probes.INJECTION} if attempts else set()
+    elsewhere = {probes.SELF, probes.REPEAT}
+    yield from (f"{probe}: nothing of it was tried" for probe in probes.NAMES if probe not in there | elsewhere)
+    missing = sorted(spoken - {*attempts.facts["language"].tolist()}) if attempts else []
+    if missing:
+        yield f"{probes.INJECTION}: nothing of it was tried on replies in {', '.join(missing)}"
