@@ -23,7 +23,7 @@ from mindgauge.analysis.reliability.card import (
     Reliability,
 )
 from mindgauge.analysis.reliability.danger import danger
-from mindgauge.analysis.reliability.estimates import Numbers, numbers
+from mindgauge.analysis.reliability.estimates import Numbers, numbers, within
 from mindgauge.analysis.reliability.fragility import contested
 from mindgauge.analysis.reliability.pairs import Pairs, pair
 from mindgauge.analysis.reliability.people import CEILING, design, people
@@ -73,7 +73,9 @@ class Criterion(NamedTuple):
     def known_of(self, judge: str) -> pl.DataFrame:
         """Return what is known of a judge's verdicts, means that are only stated among them: subject, number."""
         of_judge = pl.col("rater") == judge
-        return pl.concat([part.filter(of_judge).select("subject", "number") for part in (self.rows, self.stated)])
+        columns = ("subject", "rater", "number")
+        known = pl.concat([part.select(columns).filter(of_judge) for part in (self.rows, self.stated)])
+        return known.drop("rater")
 
 
 def cards(ratings: Ratings, options: Options, named: Sequence[str] = ()) -> Reliability:
@@ -167,11 +169,12 @@ def _card(criterion: Criterion, people: Sequence[str], judge: str, ceiling: dict
         else None
     )
     listed, count = contested(judged, rated, criterion.scale, criterion.systems)
+    gaps = chosen.chosen(judged, rated, criterion.systems) if criterion.scale.ordered else []
     seen = fragility.Seen(
         judge=judge, facts=facts, bounds=bounds, systems=systems, by_system=by_system, without=figures.without,
         contested=count, unrated=rated.join(asked, on="subject", how="anti")["subject"].n_unique(),
-        judged=judged, rated=rated, scale=criterion.scale, limits=options.limits.danger, names=criterion.systems,
-        favour=kinship,
+        judged=judged, rated=rated, scale=criterion.scale, limits=options.limits.danger,
+        favour=kinship, chosen=gaps,
     )  # fmt: skip
     return Card(
         judge=judge, reference=", ".join(people), criterion=criterion.name, n=given, missing=given - pairs.subjects,
@@ -181,7 +184,7 @@ def _card(criterion: Criterion, people: Sequence[str], judge: str, ceiling: dict
         effective_clusters=figures.clusters, systems=[name for name in systems if name], widths=figures.widths,
         bias_parts=figures.bias_parts, by_system=by_system,
         by_category=_by_category(judged, rated, criterion.scale), contested=listed, contested_count=count,
-        corrected=chosen.corrected(asked, rated, criterion.systems, selected=facts.selected) if criterion.scale.ordered else [], danger=end, favour=kinship,
+        corrected=chosen.corrected(asked, rated, criterion.systems, gaps, selected=facts.selected) if criterion.scale.ordered else [], danger=end, favour=kinship,
     )  # fmt: skip
 
 
@@ -194,17 +197,12 @@ def _facts(scale: Scale, pairs: Pairs, given: int, theirs: pl.DataFrame, figures
         clusters=figures.clusters,
         missing_share=1 - pairs.subjects / given if given else 0.0,
         systems=pairs.systems,
-        agreement=figures.bounds[_main(scale)],
+        agreement=figures.bounds[within(scale)],
         bias=figures.bounds.get("bias"),
         ranking=figures.bounds.get("system_icc_c1"),
         without_one=min(without, default=None),
         selected="; ".join(sorted(theirs["selection"].drop_nulls().unique().to_list())),
     )
-
-
-def _main(scale: Scale) -> str:
-    """Return the coefficient that a verdict on single replies rests on."""
-    return "icc_a1_within" if scale.ordered else "alpha_within"
 
 
 def _passed(asked: pl.DataFrame, rated: pl.DataFrame, scale: Scale) -> tuple[Bound, Bound | None] | None:
@@ -216,14 +214,15 @@ def _passed(asked: pl.DataFrame, rated: pl.DataFrame, scale: Scale) -> tuple[Bou
         return None
     silent = asked.filter(pl.col("number").is_null().all().over("subject"))
     filled = pl.concat([_valued(asked), silent.with_columns(number=pl.lit(scale.best))])
-    found = estimates.estimate(pair(rated, filled, scale))
-    return found["icc_a1_within"], found["bias"]
+    names = (within(scale), "bias")
+    agreement, bias = map(estimates.estimate(pair(rated, filled, scale), names).__getitem__, names)
+    return agreement, bias
 
 
 def _nothing(scale: Scale) -> Numbers:
     """Return the numbers of a judge who shares no subject with people: none, and why."""
     empty = Bound(None, note="no subject has a value from both")
-    names = ("icc_a1", "icc_a1_within") if scale.ordered else ("alpha", "alpha_within")
+    names = ("icc_a1" if scale.ordered else "alpha", within(scale))
     return Numbers(dict.fromkeys(names, empty), 0.0, {}, {}, [], [])
 
 
@@ -265,8 +264,7 @@ def _by_category(judged: pl.DataFrame, rated: pl.DataFrame, scale: Scale) -> lis
     for category in rated["category"].drop_nulls().unique().sort().to_list():
         pairs = pair(rated.filter(pl.col("category") == category), judged, scale)
         if pairs.subjects:
-            found = estimates.estimate(pairs)
-            parts.append(Part(category, pairs.subjects, {name: b for name, b in found.items() if name in _CATEGORY}))
+            parts.append(Part(category, pairs.subjects, estimates.estimate(pairs, _CATEGORY)))
     return parts
 
 

@@ -95,7 +95,9 @@ COMPLETE = "people rated every subject that the judge was given, so there is not
 CHOSEN = "people rated what this judge scored {side} than the rest{where}, so they cannot correct its mean"
 
 
-def corrected(asked: pl.DataFrame, rated: pl.DataFrame, systems: Sequence[str], *, selected: str) -> list[Corrected]:
+def corrected(
+    asked: pl.DataFrame, rated: pl.DataFrame, systems: Sequence[str], gaps: Sequence[Chosen], *, selected: str
+) -> list[Corrected]:
     """Correct the judge's mean of each system, and of all where there are several.
 
     People's ratings must be of a random part of what the judge was given of a system; they may be more of one system
@@ -106,13 +108,13 @@ def corrected(asked: pl.DataFrame, rated: pl.DataFrame, systems: Sequence[str], 
         asked: the judge's rows, missing verdicts included: subject, cluster, system, number.
         rated: people's valued rows: the same.
         systems: names, by index.
+        gaps: how what people rated differs from the rest, see `chosen`.
         selected: why people rated what they rated, if it depended on a judge.
     """
     if selected:
         return []
     both = subjects(asked, rated)
-    judged = asked.filter(pl.col("number").is_not_null())
-    faults = {of.system: of for of in chosen(judged, rated, systems) if of.within}
+    faults = {gap.system: gap for gap in gaps if gap.within}
     present = [
         _System(systems[part["system"][0]], part)
         for part in both.sort("system", maintain_order=True).partition_by("system", maintain_order=True)

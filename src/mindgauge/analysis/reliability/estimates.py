@@ -12,7 +12,7 @@ from mindgauge.stats.jackknife import effective, student
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 CONVERSATIONS, SYSTEMS, BOTH = "conversations", "systems", "both"
 WIDTHS = ("icc_a1", "icc_c1", "alpha", "bias", "system_icc_c1", "system_icc_a1")
 """Coefficients whose interval widths are compared between the three ways of resampling."""
+OF_EACH_SYSTEM = ("bias", "icc_a1", "percent", "alpha")
+"""Coefficients that are shown of each system apart."""
 CORRELATIONS = {
     "kappa", "kappa_quadratic", "alpha", "alpha_within", "ac", "icc_a1", "icc_a1_within", "icc_c1", "pearson", "ccc",
 }  # fmt: skip
@@ -38,50 +40,64 @@ _CELLS = 4_000_000
 """Numbers held at once per chunk of resamples (32 MB)."""
 
 
-def of_subjects(pairs: Pairs, sums: Floats) -> Values:
-    """Compute the coefficients for single subjects from sums (B, m); each has shape (B,)."""
-    found: Values = {}
+def of_subjects(pairs: Pairs, sums: Floats, names: Collection[str] | None = None) -> Values:
+    """Compute coefficients for single subjects, all or some by name, from sums (B, m); each has shape (B,)."""
+    forms: dict[str, Callable[[], Floats]] = {}
     if pairs.scale.levels:
-        joint = pairs.joint(sums)
-        values = np.array(pairs.scale.values)
+        joint, values = pairs.joint(sums), np.array(pairs.scale.values)
         ordered = pairs.scale.ordered
-        found["percent"] = agreement.percent(joint)
-        found["kappa"] = agreement.cohen_kappa(joint)
-        coincidences = joint + joint.transpose(0, 2, 1)
-        found["alpha"] = agreement.krippendorff_alpha(coincidences, values, "ordinal" if ordered else "nominal")
-        found["ac"] = agreement.gwet_ac(joint, "quadratic" if ordered else "nominal", values)
+        forms = {
+            "percent": lambda: agreement.percent(joint),
+            "kappa": lambda: agreement.cohen_kappa(joint),
+            "alpha": lambda: agreement.krippendorff_alpha(
+                joint + joint.transpose(0, 2, 1), values, "ordinal" if ordered else "nominal"
+            ),
+            "ac": lambda: agreement.gwet_ac(joint, "quadratic" if ordered else "nominal", values),
+        }
         if ordered:
-            found["within_1"] = agreement.within(joint, values)
-            found["kappa_quadratic"] = agreement.cohen_kappa(joint, "quadratic", values)
-            rated = joint.sum(axis=(1, 2))
-            total = np.where(rated > 0, rated, np.nan)
             best = int(np.searchsorted(values, pairs.scale.best))
-            found["people_top"] = joint[:, best, :].sum(axis=1) / total
-            found["judge_top"] = joint[:, :, best].sum(axis=1) / total
+            forms |= {
+                "within_1": lambda: agreement.within(joint, values),
+                "kappa_quadratic": lambda: agreement.cohen_kappa(joint, "quadratic", values),
+                "people_top": lambda: joint[:, best, :].sum(axis=1) / _counted(joint),
+                "judge_top": lambda: joint[:, :, best].sum(axis=1) / _counted(joint),
+            }
     if pairs.scale.ordered:
         moment = pairs.moments(sums)
-        found |= {
-            "icc_a1": moments.icc_agreement(moment),
-            "icc_c1": moments.icc_consistency(moment),
-            "pearson": moments.pearson(moment),
-            "ccc": moments.concordance(moment),
-            "bias": moments.bias(moment),
-            "mse": moments.mse(moment),
-            "people_mean": moments.mean_first(moment, origin=pairs.origin),
-            "judge_mean": moments.mean_second(moment, origin=pairs.origin),
+        forms |= {
+            "icc_a1": lambda: moments.icc_agreement(moment),
+            "icc_c1": lambda: moments.icc_consistency(moment),
+            "pearson": lambda: moments.pearson(moment),
+            "ccc": lambda: moments.concordance(moment),
+            "bias": lambda: moments.bias(moment),
+            "mse": lambda: moments.mse(moment),
+            "people_mean": lambda: moments.mean_first(moment, origin=pairs.origin),
+            "judge_mean": lambda: moments.mean_second(moment, origin=pairs.origin),
         }
-    return found
+    return {name: form() for name, form in forms.items() if names is None or name in names}
 
 
-def of_blocks(pairs: Pairs, blocks: Floats) -> Values:
-    """Compute the coefficients for single subjects from blocks (B, systems, m), that within systems among them."""
-    found = of_subjects(pairs, blocks.sum(axis=1))
+def _counted(joint: Floats) -> Floats:
+    """Return how many subjects tables (B, q, q) hold, shape (B,); NaN where there are none."""
+    rated = joint.sum(axis=(1, 2))
+    return np.where(rated > 0, rated, np.nan)
+
+
+def of_blocks(pairs: Pairs, blocks: Floats, names: Collection[str] | None = None) -> Values:
+    """Compute coefficients for single subjects from blocks (B, systems, m), that within systems among them."""
+    values = of_subjects(pairs, blocks.sum(axis=1), names)
+    main = within(pairs.scale)
+    if names is not None and main not in names:
+        return values
     if pairs.scale.ordered:
-        found["icc_a1_within"] = moments.icc_agreement_within(pairs.moments(blocks))
-    else:
-        joint = pairs.joint(blocks)
-        found["alpha_within"] = agreement.krippendorff_alpha_within(joint + joint.transpose(0, 1, 3, 2))
-    return found
+        return values | {main: moments.icc_agreement_within(pairs.moments(blocks))}
+    joint = pairs.joint(blocks)
+    return values | {main: agreement.krippendorff_alpha_within(joint + joint.transpose(0, 1, 3, 2))}
+
+
+def within(scale: Scale) -> str:
+    """Return the coefficient that a verdict on single replies rests on: within systems, so that no ranking helps it."""
+    return "icc_a1_within" if scale.ordered else "alpha_within"
 
 
 def of_systems(pairs: Pairs, blocks: Floats, weights: Floats | None = None) -> Values:
@@ -120,7 +136,7 @@ def chunks(pairs: Pairs, resamples: int, seed: int) -> Iterator[Floats]:
 
 
 def resample(pairs: Pairs, resamples: int, seed: int) -> dict[str, Values]:
-    """Compute every coefficient under the three ways of resampling: scheme → name → (resamples,).
+    """Compute the coefficients whose widths are shown under the three ways of resampling: scheme → name → (resamples,).
 
     With one system only conversations can vary.
     """
@@ -128,7 +144,7 @@ def resample(pairs: Pairs, resamples: int, seed: int) -> dict[str, Values]:
     gathered: dict[str, list[Values]] = {CONVERSATIONS: [], SYSTEMS: [], BOTH: []}
     generator = np.random.default_rng([seed, 1])
     for blocks in chunks(pairs, resamples, seed):
-        gathered[CONVERSATIONS].append(of_subjects(pairs, blocks.sum(axis=1)))
+        gathered[CONVERSATIONS].append(of_subjects(pairs, blocks.sum(axis=1), WIDTHS))
         if pairs.systems == 1:
             continue
         gathered[CONVERSATIONS][-1] |= of_systems(pairs, blocks)
@@ -136,7 +152,7 @@ def resample(pairs: Pairs, resamples: int, seed: int) -> dict[str, Values]:
         weights = drawn.astype(float)
         for scheme, tables in ((SYSTEMS, whole), (BOTH, blocks)):
             pooled = weights @ tables[0] if len(tables) == 1 else np.einsum("bs,bsm->bm", weights, tables)
-            gathered[scheme].append(of_subjects(pairs, pooled) | of_systems(pairs, tables, weights))
+            gathered[scheme].append(of_subjects(pairs, pooled, WIDTHS) | of_systems(pairs, tables, weights))
     return {scheme: _joined(parts) for scheme, parts in gathered.items() if parts}
 
 
@@ -158,16 +174,16 @@ class LeftOut(NamedTuple):
         return effective(self.sizes.sum(axis=1), self.counts)
 
 
-def leave_out(pairs: Pairs) -> LeftOut:
-    """Leave out one conversation at a time; those that say the same are done together."""
+def leave_out(pairs: Pairs, names: Collection[str] | None = None, *, apart: bool = False) -> LeftOut:
+    """Leave out one conversation at a time, of all systems and, with `apart`, of each; those that say the same are done together."""
     kinds, counts = bootstrap.types(pairs.cells)
     whole = pairs.whole()
     of_all, of_each, sizes = [], [], []
     for rows in portions(kinds):
         own = pairs.blocks(rows)
         blocks = whole - own
-        of_all.append(of_blocks(pairs, blocks))
-        of_each.append(of_each_system(pairs, blocks) if pairs.systems > 1 else {})
+        of_all.append(of_blocks(pairs, blocks, names))
+        of_each.append(of_each_system(pairs, blocks) if apart else {})
         sizes.append(pairs.sizes(own))
     return LeftOut(_joined(of_all), _joined(of_each), counts, np.concatenate(sizes))
 
@@ -183,9 +199,8 @@ def portions(rows: Floats | csr_array) -> Iterator[Floats]:
 def of_each_system(pairs: Pairs, blocks: Floats) -> Values:
     """Compute, for each system apart, what can be compared between systems; each has shape (B, systems)."""
     flat = blocks.reshape(-1, pairs.width)
-    found = of_subjects(pairs, flat)
-    names = ("bias", "icc_a1", "percent", "alpha")
-    return {name: found[name].reshape(blocks.shape[:2]) for name in names if name in found}
+    values = of_subjects(pairs, flat, OF_EACH_SYSTEM)
+    return {name: values[name].reshape(blocks.shape[:2]) for name in OF_EACH_SYSTEM if name in values}
 
 
 def _joined(parts: list[Values]) -> Values:
@@ -265,19 +280,20 @@ def _mean_of_alike(name: str, value: float, share: float, scale: Scale) -> tuple
     return value + share * (low - value), value + share * (high - value)
 
 
-def estimate(pairs: Pairs, left_out: LeftOut | None = None) -> dict[str, Bound]:
+def estimate(pairs: Pairs, names: Collection[str] | None = None, left_out: LeftOut | None = None) -> dict[str, Bound]:
     """Estimate the coefficients for single subjects, with intervals over conversations.
 
     Args:
         pairs: the values.
-        left_out: of these pairs, if they are there already.
+        names: of the coefficients; all if not given.
+        left_out: the same without one conversation each, if they are there already.
     """
     blocks = pairs.whole()
-    left_out = left_out or leave_out(pairs)
-    opposed = of_blocks(pairs, pairs.opposed(blocks, unseen(left_out.clusters)))
+    left_out = left_out or leave_out(pairs, names)
+    opposed = of_blocks(pairs, pairs.opposed(blocks, unseen(left_out.clusters)), names)
     return {
         name: bound(name, float(value[0]), left_out, pairs.scale, float(opposed[name][0]))
-        for name, value in of_blocks(pairs, blocks).items()
+        for name, value in of_blocks(pairs, blocks, names).items()
     }
 
 
@@ -303,8 +319,8 @@ def numbers(pairs: Pairs, resamples: int, seed: int) -> Numbers:
     """
     tables = pairs.whole()
     resampled = resample(pairs, resamples, seed)
-    left_out = leave_out(pairs)
-    bounds = estimate(pairs, left_out)
+    left_out = leave_out(pairs, apart=pairs.systems > 1)
+    bounds = estimate(pairs, left_out=left_out)
     if pairs.scale.ordered:
         bounds["limits"] = _limits(pairs, tables)
     several = pairs.systems > 1

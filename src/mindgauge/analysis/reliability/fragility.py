@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
 from mindgauge.analysis.reliability.card import Contested
-from mindgauge.analysis.reliability.chosen import chosen
 from mindgauge.analysis.reliability.favour import sentence
 from mindgauge.raters.family import same_family
 from mindgauge.rounding import decimal, percent, precise
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.reliability.card import Bound, Favour, Part
+    from mindgauge.analysis.reliability.chosen import Chosen
     from mindgauge.analysis.reliability.rule import Facts, Limits
     from mindgauge.analysis.reliability.scale import Scale
 
@@ -37,7 +37,7 @@ GRAVE = re.compile(r"suicid|self[\W_]*(harm|injur)|\bnssi\b|自杀|自伤|自残
 class Seen(NamedTuple):
     """What the warnings are drawn from. `judged` and `rated` are the valued rows of the judge and of people.
 
-    `systems` are those that both rated, `names` all there are, by their index.
+    `systems` are those that both rated.
     """
 
     judge: str
@@ -53,8 +53,9 @@ class Seen(NamedTuple):
     scale: Scale
     limits: Limits
     """Of what must be found at the unsafe end."""
-    names: Sequence[str]
     favour: Favour | None
+    chosen: Sequence[Chosen]
+    """How what people rated differs from the rest, as the judge sees it; empty of classes."""
 
 
 def warnings(seen: Seen) -> list[str]:
@@ -96,9 +97,7 @@ def _data(seen: Seen) -> Iterator[str]:
 
 def _choice(seen: Seen) -> Iterator[str]:
     """People who rated what the judge scored unlike the rest say little about the rest."""
-    if not seen.scale.ordered:
-        return
-    for part in chosen(seen.judged, seen.rated, seen.names)[:1]:
+    for part in seen.chosen[:1]:
         of = f" of {part.system}" if part.system else ""
         scored = f"scored {part.side} ({decimal(part.labelled)}) than the {part.n} others ({decimal(part.others)})"
         if part.within:
@@ -176,26 +175,32 @@ def contested(
     both = both.with_columns(distance=distance.fill_null(0.0))
     found = both.filter((pl.col("spread") >= limit) | (pl.col("distance") >= limit))
     first = found.sort(-(pl.col("spread") + pl.col("distance")), pl.col("subject")).head(LISTED)
-    judged, rated = (rows.filter(pl.col("subject").is_in(first["subject"].implode())) for rows in (judged, rated))
-    return [_one(row, judged, rated, scale, systems) for row in first.iter_rows(named=True)], len(found)
+    ratings, verdicts = (_by_subject(rows, first) for rows in (rated, judged))
+    return [
+        _contest(row, ratings[row["subject"]], verdicts.get(row["subject"], []), scale, systems)
+        for row in first.iter_rows(named=True)
+    ], len(found)
 
 
-def _one(
-    row: dict[str, float], judged: pl.DataFrame, rated: pl.DataFrame, scale: Scale, systems: Sequence[str]
+def _by_subject(rows: pl.DataFrame, subjects: pl.DataFrame) -> dict[int, list[dict[str, Any]]]:
+    """Return the rows of some subjects, subject by subject."""
+    parts: dict[int, list[dict[str, Any]]] = {}
+    for row in rows.filter(pl.col("subject").is_in(subjects["subject"].implode())).iter_rows(named=True):
+        parts.setdefault(row["subject"], []).append(row)
+    return parts
+
+
+def _contest(
+    row: dict[str, Any],
+    ratings: list[dict[str, Any]],
+    verdicts: list[dict[str, Any]],
+    scale: Scale,
+    systems: Sequence[str],
 ) -> Contested:
-    here = pl.col("subject") == row["subject"]
-    theirs = rated.filter(here)
     values: dict[str, list[float | str]] = {}
-    for rater, number in theirs.select("rater", "number").iter_rows():
-        values.setdefault(rater, []).append(scale.word(number))
-    first = theirs.row(0, named=True)
-    own = [scale.word(number) for number in judged.filter(here)["number"]]
+    for rating in ratings:
+        values.setdefault(rating["rater"], []).append(scale.word(rating["number"]))
     return Contested(
-        first["name"],
-        systems[first["system"]],
-        first["category"] or "",
-        values,
-        own,
-        float(row["spread"]),
-        float(row["distance"]),
-    )
+        ratings[0]["name"], systems[ratings[0]["system"]], ratings[0]["category"] or "", values,
+        [scale.word(verdict["number"]) for verdict in verdicts], float(row["spread"]), float(row["distance"]),
+    )  # fmt: skip

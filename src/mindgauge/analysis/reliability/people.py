@@ -74,7 +74,7 @@ def _person(rater: str, rated: pl.DataFrame, scale: Scale) -> Person:
         why = "no subject has a value from this person and another" if scale.ordered else "classes have no order"
         nothing = Bound(None, note=why)
         return Person(rater, len(rest), nothing, nothing)
-    beside = estimates.estimate(pair(rest, own, scale._replace(levels=False)))
+    beside = estimates.estimate(pair(rest, own, scale._replace(levels=False)), ("bias", "icc_a1"))
     high_is_worse = scale.unsafe is not None and scale.unsafe.falling
     bias = beside["bias"]
     return Person(rater, len(rest), bias if high_is_worse else _turned(bias), beside["icc_a1"])
