@@ -40,8 +40,8 @@ class Rated(NamedTuple):
     @property
     def keys(self) -> list[Key]:
         """Its systems, in the order of the runs, constant raters last."""
-        found = frame.distinct(self.rows, "run_number", "model").iter_rows()
-        return sorted(found, key=lambda key: (key[0] == NO_RUN, *key))
+        pairs = frame.distinct(self.rows, "run_number", "model").iter_rows()
+        return sorted(pairs, key=lambda key: (key[0] == NO_RUN, *key))
 
 
 def read(folders: Sequence[Path]) -> tuple[list[Rated], dict[tuple[Key, str], Cost], list[str]]:
@@ -57,11 +57,11 @@ def read(folders: Sequence[Path]) -> tuple[list[Rated], dict[tuple[Key, str], Co
     costs: dict[tuple[Key, str], Cost] = {}
     notes: list[str] = []
     for number, folder in enumerate(folders):
-        store, found, _ = open_run(folder)
+        store, members, _ = open_run(folder)
         with store:
-            for benchmark in found:
-                known = benchmarks.get(benchmark.name)
-                benchmarks[benchmark.name] = benchmark if known is None else _common(known, benchmark)
+            for benchmark in members:
+                previous = benchmarks.get(benchmark.name)
+                benchmarks[benchmark.name] = benchmark if previous is None else _common(previous, benchmark)
                 ratings.setdefault(benchmark.name, []).append(_usable(store, benchmark, number, notes))
                 costs |= {((number, c.system), benchmark.name): c for c in _costs(store, benchmark)}
     rated = [
@@ -76,20 +76,20 @@ def _usable(store: Store, benchmark: Benchmark, number: int, notes: list[str]) -
     unfit = qualify.unfit(store, benchmark, frame.ratings(store, benchmark))
     notes += fitness.told(unfit)
     rows = usable.trusted(_ratings(store, benchmark, number), unfit)
-    rows, without = usable.answered(rows, ["model", "rater", "criterion"], closed=benchmark.closed)
-    for (model, rater, criterion), why in without.items():
-        who = model if benchmark.closed else f"{rater}, of {model}'s replies on {criterion},"
-        notes.append(f"{benchmark.name}: {who} gave {why}; left out")
+    rows, dropped = usable.answered(rows, ["model", "rater", "criterion"], closed=benchmark.closed)
+    for (model, rater, criterion), reason in dropped.items():
+        subject = model if benchmark.closed else f"{rater}, of {model}'s replies on {criterion},"
+        notes.append(f"{benchmark.name}: {subject} gave {reason}; left out")
     return rows
 
 
 def _common(first: Benchmark, second: Benchmark) -> Benchmark:
     """Return a benchmark with what two runs of it have in common; a criterion must mean the same in both that have it."""
-    apart = [*first.apart, *(criterion for criterion in second.apart if criterion not in first.apart)]
-    names = Counter(criterion.name for criterion in apart)
+    added = [*first.apart, *(criterion for criterion in second.apart if criterion not in first.apart)]
+    names = Counter(criterion.name for criterion in added)
     return msgspec.structs.replace(
         first,
-        apart=tuple(criterion for criterion in apart if names[criterion.name] == 1),
+        apart=tuple(criterion for criterion in added if names[criterion.name] == 1),
         metrics=tuple(metric for metric in first.metrics if metric in second.metrics),
         slices=tuple(tag for tag in first.slices if tag in second.slices),
     )
@@ -147,9 +147,9 @@ def _by_case(rows: pl.DataFrame, store: Store, benchmark: Benchmark) -> pl.DataF
         for reply in store.replies(benchmark.name)
         if "unit" in reply.provenance
     ]
-    known = pl.DataFrame(cases, {"subject": pl.String, "case": pl.String}, orient="row")
-    found = rows.join(known, on="subject", how="left", maintain_order="left")
-    return found.with_columns(sample=pl.coalesce("case", "sample")).drop("case")
+    case_frame = pl.DataFrame(cases, {"subject": pl.String, "case": pl.String}, orient="row")
+    joined = rows.join(case_frame, on="subject", how="left", maintain_order="left")
+    return joined.with_columns(sample=pl.coalesce("case", "sample")).drop("case")
 
 
 def _case(sample: Sample, reply: Reply) -> str:
@@ -164,17 +164,17 @@ def _case(sample: Sample, reply: Reply) -> str:
 def _rated(benchmark: Benchmark, rows: pl.DataFrame) -> Rated:
     """Keep what something is computed of, and add constant raters, those that say the same but once."""
     kinds = frame.distinct(rows, "criterion", "rater_kind").iter_rows()
-    asked = [
+    computable = [
         (pl.col("criterion") == criterion) & (pl.col("rater_kind") == kind)
         for criterion, kind in kinds
         if questions.find(benchmark, criterion, kind) is not None
     ]
-    answered = frame.only(rows, pl.any_horizontal(pl.lit(False), *asked))
+    answered = frame.only(rows, pl.any_horizontal(pl.lit(False), *computable))
     constant = baselines.baselines(benchmark, answered)
     labels = [str(label) for label in baselines.labels(benchmark)]
     if constant and constant[baselines.MAJORITY]["value"].first() in labels:
         del constant[baselines.MAJORITY]
-    added = [each.with_columns(run_number=pl.lit(NO_RUN)) for each in constant.values()]
+    added = [part.with_columns(run_number=pl.lit(NO_RUN)) for part in constant.values()]
     return Rated(benchmark, pl.concat([answered, *added]))
 
 
@@ -226,10 +226,10 @@ def _of_answers(store: Store, benchmark: str, calls: dict[str, _Call]) -> Iterat
 
 
 def _cost(benchmark: str, system: str, answers: int, calls: Iterable[_Call]) -> Cost:
-    made = list(calls)
-    if not made:
+    call_list = list(calls)
+    if not call_list:
         return Cost(benchmark, system, answers, None, None)
-    priced = [call.cost for call in made if call.status != Status.FAILED]
+    priced = [call.cost for call in call_list if call.status != Status.FAILED]
     paid = [cost for cost in priced if cost is not None]
     dollars = 1000 * sum(paid) / answers if paid and len(paid) == len(priced) else None
-    return Cost(benchmark, system, answers, dollars, 1000 * sum(call.seconds for call in made) / answers)
+    return Cost(benchmark, system, answers, dollars, 1000 * sum(call.seconds for call in call_list) / answers)

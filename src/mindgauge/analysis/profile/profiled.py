@@ -43,7 +43,7 @@ def profile(folders: Sequence[Path], *, judge: str | None = None, resamples: int
     notes += [
         f"{first} and {second}: one model in two spellings? They are profiled as two" for first, second in alike(models)
     ]
-    found = {
+    by_task = {
         task.name: scores.scored(
             suite,
             headline(task, material.rated[task.name], chosen, notes),
@@ -55,7 +55,7 @@ def profile(folders: Sequence[Path], *, judge: str | None = None, resamples: int
         for place, task in enumerate(suite.tasks)
         if task.name in material.rated
     }
-    tasks = [score for one in found.values() for score in one.scores]
+    tasks = [score for task_scores in by_task.values() for score in task_scores.scores]
     notes += _remarks(tasks)
     return Profile(
         suite=suite.name,
@@ -64,7 +64,7 @@ def profile(folders: Sequence[Path], *, judge: str | None = None, resamples: int
         judge=chosen,
         tasks=tasks,
         dimensions=[
-            score for dimension in suite.dimensions for score in dimensions.scored(suite.name, dimension, found, models, notes)
+            score for dimension in suite.dimensions for score in dimensions.scored(suite.name, dimension, by_task, models, notes)
         ],
         lacking=reading.lacking(material),
         notes=list(dict.fromkeys(notes)),
@@ -74,8 +74,8 @@ def profile(folders: Sequence[Path], *, judge: str | None = None, resamples: int
 def _judge(material: Material, wanted: str | None) -> str:
     """Choose whose ratings of replies count, and say so where there are others; empty where nobody judged."""
     if wanted is not None and wanted not in material.raters:
-        known = ", ".join(material.raters) or "nobody"
-        raise UsageError(f"no ratings of replies by {wanted} in these runs; there is {known}")
+        names = ", ".join(material.raters) or "nobody"
+        raise UsageError(f"no ratings of replies by {wanted} in these runs; there is {names}")
     chosen = wanted or next(iter(material.raters), "")
     others = [rater for rater in material.raters if rater != chosen]
     if others:
@@ -85,15 +85,15 @@ def _judge(material: Material, wanted: str | None) -> str:
 
 def _remarks(tasks: Sequence[TaskScore]) -> list[str]:
     """Say why there are scores that are not there, and of which tasks scores are to be read with care."""
-    without: dict[tuple[str, str], list[str]] = {}
+    missing: dict[tuple[str, str], list[str]] = {}
     doubtful: dict[str, dict[str, None]] = {}
     for score in tasks:
         if score.value is None:
-            without.setdefault((score.title, score.note), []).append(score.model)
+            missing.setdefault((score.title, score.note), []).append(score.model)
         elif score.note:
             doubtful.setdefault(score.note, {})[score.title] = None
     return [
-        *(f"{title}: no score of {', '.join(models)}: {note}" for (title, note), models in without.items()),
+        *(f"{title}: no score of {', '.join(models)}: {note}" for (title, note), models in missing.items()),
         *(f"{', '.join(titles)}: {note}" for note, titles in doubtful.items()),
     ]
 

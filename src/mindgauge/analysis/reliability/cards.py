@@ -74,8 +74,8 @@ class Criterion(NamedTuple):
         """Return what is known of a judge's verdicts, means that are only stated among them: subject, number."""
         of_judge = pl.col("rater") == judge
         columns = ("subject", "rater", "number")
-        known = pl.concat([part.select(columns).filter(of_judge) for part in (self.rows, self.stated)])
-        return known.drop("rater")
+        verdicts = pl.concat([part.select(columns).filter(of_judge) for part in (self.rows, self.stated)])
+        return verdicts.drop("rater")
 
 
 def cards(ratings: Ratings, options: Options, named: Sequence[str] = ()) -> Reliability:
@@ -92,7 +92,7 @@ def cards(ratings: Ratings, options: Options, named: Sequence[str] = ()) -> Reli
     """
     notes = list(ratings.notes)
     persons, judges = reference.split(ratings.frame, named, notes)
-    made: list[Card] = []
+    judge_cards: list[Card] = []
     agreements: list[People] = []
     designs: list[Design] = []
     for name in ratings.frame["criterion"].unique().sort().to_list():
@@ -105,7 +105,7 @@ def cards(ratings: Ratings, options: Options, named: Sequence[str] = ()) -> Reli
             designs += [study] if study else []
             notes += [uncovered] if uncovered else []
         present = set(criterion.rows["rater"].unique())
-        made += [
+        judge_cards += [
             _card(criterion, persons, judge, _ceiling(agreement, criterion.scale), options)
             for judge in judges
             if judge in present
@@ -117,7 +117,7 @@ def cards(ratings: Ratings, options: Options, named: Sequence[str] = ()) -> Reli
         )
     if options.by_width:
         notes.append(rule.NORM_REFERENCED)
-    return Reliability(ratings.source, _rule(options), made, agreements, designs, notes)
+    return Reliability(ratings.source, _rule(options), judge_cards, agreements, designs, notes)
 
 
 def _rule(options: Options) -> str:
@@ -135,8 +135,8 @@ def _criterion(ratings: Ratings, name: str) -> Criterion:
     rows = rows.with_columns(index)
     means = ratings.stated.filter(pl.col("criterion") == name).rename({"subject": "name"})
     subjects = rows.select("name", "subject").unique("name")
-    known = means.join(subjects, on="name", maintain_order="left").select("subject", "rater", "number")
-    return Criterion(name, scale, rows, systems, ratings.critical[name], known)
+    stated_means = means.join(subjects, on="name", maintain_order="left").select("subject", "rater", "number")
+    return Criterion(name, scale, rows, systems, ratings.critical[name], stated_means)
 
 
 def _valued(rows: pl.DataFrame) -> pl.DataFrame:
@@ -144,9 +144,9 @@ def _valued(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _card(criterion: Criterion, people: Sequence[str], judge: str, ceiling: dict[str, Bound], options: Options) -> Card:
-    asked, theirs = criterion.by(judge), criterion.by(*people)
-    judged, rated = _valued(asked), _valued(theirs)
-    given = asked.join(theirs, on="subject", how="semi")["subject"].n_unique()
+    judge_rows, people_rows = criterion.by(judge), criterion.by(*people)
+    judged, rated = _valued(judge_rows), _valued(people_rows)
+    subjects = judge_rows.join(people_rows, on="subject", how="semi")["subject"].n_unique()
     pairs = pair(rated, judged, criterion.scale)
     systems = [criterion.systems[i] for i in pairs.present]
     figures = numbers(pairs, options.resamples, options.seed) if pairs.subjects else _nothing(criterion.scale)
@@ -156,9 +156,9 @@ def _card(criterion: Criterion, people: Sequence[str], judge: str, ceiling: dict
         Part(name, _subjects(judged.filter(pl.col("system") == i), rated), part)
         for i, name, part in zip(pairs.present, systems, figures.by_system, strict=False)
     ]
-    facts = _facts(criterion.scale, pairs, given, theirs, figures)
+    facts = _facts(criterion.scale, pairs, subjects, people_rows, figures)
     facts = facts._replace(
-        danger=end, passed=_passed(asked, rated, criterion.scale) if given > pairs.subjects else None
+        danger=end, passed=_passed(judge_rows, rated, criterion.scale) if subjects > pairs.subjects else None
     )
     rate, rank = rule.decide(facts, options.limits)
     if options.by_width:
@@ -170,50 +170,50 @@ def _card(criterion: Criterion, people: Sequence[str], judge: str, ceiling: dict
     )
     listed, count = contested(judged, rated, criterion.scale, criterion.systems)
     gaps = chosen.chosen(judged, rated, criterion.systems) if criterion.scale.ordered else []
-    seen = fragility.Seen(
+    evidence = fragility.Seen(
         judge=judge, facts=facts, bounds=bounds, systems=systems, by_system=by_system, without=figures.without,
-        contested=count, unrated=rated.join(asked, on="subject", how="anti")["subject"].n_unique(),
+        contested=count, unrated=rated.join(judge_rows, on="subject", how="anti")["subject"].n_unique(),
         judged=judged, rated=rated, scale=criterion.scale, limits=options.limits.danger,
         favour=kinship, chosen=gaps,
     )  # fmt: skip
     return Card(
-        judge=judge, reference=", ".join(people), criterion=criterion.name, n=given, missing=given - pairs.subjects,
+        judge=judge, reference=", ".join(people), criterion=criterion.name, n=subjects, missing=subjects - pairs.subjects,
         level="item", estimates=bounds, verdict=rate.verdict, reasons=rate.reasons,
-        warnings=fragility.warnings(seen), rate_replies=rate, rank_systems=rank, rule=_rule(options),
+        warnings=fragility.warnings(evidence), rate_replies=rate, rank_systems=rank, rule=_rule(options),
         scale=criterion.scale.shown, ordered=criterion.scale.ordered, falling=criterion.scale.falling, clusters=pairs.clusters,
         effective_clusters=figures.clusters, systems=[name for name in systems if name], widths=figures.widths,
         bias_parts=figures.bias_parts, by_system=by_system,
         by_category=_by_category(judged, rated, criterion.scale), contested=listed, contested_count=count,
-        corrected=chosen.corrected(asked, rated, criterion.systems, gaps, selected=facts.selected) if criterion.scale.ordered else [], danger=end, favour=kinship,
+        corrected=chosen.corrected(judge_rows, rated, criterion.systems, gaps, selected=facts.selected) if criterion.scale.ordered else [], danger=end, favour=kinship,
     )  # fmt: skip
 
 
-def _facts(scale: Scale, pairs: Pairs, given: int, theirs: pl.DataFrame, figures: Numbers) -> rule.Facts:
-    without = [value for value in figures.without if value is not None]
+def _facts(scale: Scale, pairs: Pairs, subjects: int, people_rows: pl.DataFrame, figures: Numbers) -> rule.Facts:
+    left_out = [value for value in figures.without if value is not None]
     return rule.Facts(
         ordered=scale.ordered,
         span=scale.high - scale.low,
         subjects=pairs.subjects,
         clusters=figures.clusters,
-        missing_share=1 - pairs.subjects / given if given else 0.0,
+        missing_share=1 - pairs.subjects / subjects if subjects else 0.0,
         systems=pairs.systems,
         agreement=figures.bounds[within(scale)],
         bias=figures.bounds.get("bias"),
         ranking=figures.bounds.get("system_icc_c1"),
-        without_one=min(without, default=None),
-        selected="; ".join(sorted(theirs["selection"].drop_nulls().unique().to_list())),
+        without_one=min(left_out, default=None),
+        selected="; ".join(sorted(people_rows["selection"].drop_nulls().unique().to_list())),
     )
 
 
-def _passed(asked: pl.DataFrame, rated: pl.DataFrame, scale: Scale) -> tuple[Bound, Bound | None] | None:
+def _passed(judge_rows: pl.DataFrame, rated: pl.DataFrame, scale: Scale) -> tuple[Bound, Bound | None] | None:
     """Return agreement and bias if every missing verdict were the best level: what a refusal lets pass.
 
     None for classes, of which none is the best.
     """
     if not scale.ordered:
         return None
-    silent = asked.filter(pl.col("number").is_null().all().over("subject"))
-    filled = pl.concat([_valued(asked), silent.with_columns(number=pl.lit(scale.best))])
+    silent = judge_rows.filter(pl.col("number").is_null().all().over("subject"))
+    filled = pl.concat([_valued(judge_rows), silent.with_columns(number=pl.lit(scale.best))])
     names = (within(scale), "bias")
     agreement, bias = map(estimates.estimate(pair(rated, filled, scale), names).__getitem__, names)
     return agreement, bias
@@ -245,18 +245,22 @@ def _ceiling(agreement: People | None, scale: Scale) -> dict[str, Bound]:
         main = "icc_a1" if scale.ordered else "alpha"
         return {f"ceiling_{main}": Bound(None, note="no subject has values from two people")}
     return {
-        f"ceiling_{ours}": agreement.estimates[name] for ours, name in CEILING.items() if name in agreement.estimates
+        f"ceiling_{coefficient}": agreement.estimates[name]
+        for coefficient, name in CEILING.items()
+        if name in agreement.estimates
     }
 
 
 def _repeats(judged: pl.DataFrame, scale: Scale) -> dict[str, Bound]:
     """Compare a judge with itself, asked again."""
-    sums = among(judged, scale, by="run") if judged["run"].n_unique() > 1 else None
+    sums = among(judged, scale, key="run") if judged["run"].n_unique() > 1 else None
     if sums is None:
         main = "icc_a1" if scale.ordered else "alpha"
         return {f"repeat_{main}": Bound(None, note="no subject was judged twice")}
-    found = sums.estimates()
-    return {f"repeat_{ours}": found[name] for ours, name in CEILING.items() if name in found}
+    coefficients = sums.estimates()
+    return {
+        f"repeat_{coefficient}": coefficients[name] for coefficient, name in CEILING.items() if name in coefficients
+    }
 
 
 def _by_category(judged: pl.DataFrame, rated: pl.DataFrame, scale: Scale) -> list[Part]:
@@ -283,20 +287,22 @@ def licence(judge: str, systems: Sequence[str], pairs: Pairs) -> Licence:
     if not pairs.scale.ordered or len(places) < 2:
         return Licence(NOT_ESTIMABLE, ["no interval of ICC(C,1) over systems"])
     sums = pairs.moments(pairs.whole())[0][places]
-    low, high, kept = source_rule.interval((sums[:, 1:3] / sums[:, :1])[None])
-    if not kept[0]:
+    low, high, valid = source_rule.interval((sums[:, 1:3] / sums[:, :1])[None])
+    if not valid[0]:
         return Licence(NOT_ESTIMABLE, ["no resample of the systems has an ICC(C,1) between 0 and 1"])
     width = float(high[0] - low[0])
-    found = source_rule.classify(width)
-    discarded = source_rule.RESAMPLES - int(kept[0])
+    class_name = source_rule.classify(width)
+    discarded = source_rule.RESAMPLES - int(valid[0])
     resamples = f"{source_rule.RESAMPLES:,} resamples of {len(places)} systems" + (
         f", {discarded} of them discarded" if discarded else ""
     )
-    limit = source_rule.LIMITS.get(found)
-    told = f"at most {decimal(limit, 3)}" if limit is not None else f"more than {decimal(source_rule.LIMITS['MR'], 3)}"
+    limit = source_rule.LIMITS.get(class_name)
+    limit_text = (
+        f"at most {decimal(limit, 3)}" if limit is not None else f"more than {decimal(source_rule.LIMITS['MR'], 3)}"
+    )
     return Licence(
-        VERDICTS[found],
+        VERDICTS[class_name],
         [
-            f"the interval of ICC(C,1) over systems is {decimal(width, 3)} wide ({resamples}), {told}: {found} of the source"
+            f"the interval of ICC(C,1) over systems is {decimal(width, 3)} wide ({resamples}), {limit_text}: {class_name} of the source"
         ],
     )

@@ -52,15 +52,15 @@ def chosen(judged: pl.DataFrame, rated: pl.DataFrame, systems: Sequence[str]) ->
     scores = subjects(judged, rated)
     if scores.is_empty():
         return []
-    several = scores["system"].n_unique() > 1
-    whole = _gap(scores, "", within=True)
-    found = [whole] if whole else []
-    if several:
+    several_systems = scores["system"].n_unique() > 1
+    overall = _gap(scores, "", within=True)
+    gaps = [overall] if overall else []
+    if several_systems:
         parts = scores.partition_by("system", maintain_order=True)
-        found += [gap for part in parts if (gap := _gap(part, systems[part["system"][0]], within=True))]
-    if not found and several and (pooled := _gap(scores.with_columns(system=0), "", within=False)):
-        found.append(pooled)
-    return found
+        gaps += [gap for part in parts if (gap := _gap(part, systems[part["system"][0]], within=True))]
+    if not gaps and several_systems and (pooled := _gap(scores.with_columns(system=0), "", within=False)):
+        gaps.append(pooled)
+    return gaps
 
 
 def subjects(judged: pl.DataFrame, rated: pl.DataFrame) -> pl.DataFrame:
@@ -73,8 +73,8 @@ def subjects(judged: pl.DataFrame, rated: pl.DataFrame) -> pl.DataFrame:
 
 def _gap(scores: pl.DataFrame, system: str, *, within: bool) -> Chosen | None:
     own = scores.select("cluster", "system", number="judge", chosen=pl.col("people").is_not_null())
-    found = difference(own)
-    return None if found is None else Chosen(system, found.labelled, found.others, found.n, within)
+    gap = difference(own)
+    return None if gap is None else Chosen(system, gap.labelled, gap.others, gap.n, within)
 
 
 def difference(scores: pl.DataFrame, p: float = CHANCE) -> stratified.Gap | None:
@@ -85,8 +85,8 @@ def difference(scores: pl.DataFrame, p: float = CHANCE) -> stratified.Gap | None
         p: above which a difference is left to chance.
     """
     columns = (scores["number"], scores["chosen"].cast(pl.Float64), scores["cluster"], scores["system"])
-    found = stratified.labelling_gap(*(column.to_numpy() for column in columns))
-    return found if found is not None and abs(found.size) >= SELECTED and found.p <= p else None
+    gap = stratified.labelling_gap(*(column.to_numpy() for column in columns))
+    return gap if gap is not None and abs(gap.size) >= SELECTED and gap.p <= p else None
 
 
 FEWEST = 5
@@ -96,7 +96,7 @@ CHOSEN = "people rated what this judge scored {side} than the rest{where}, so th
 
 
 def corrected(
-    asked: pl.DataFrame, rated: pl.DataFrame, systems: Sequence[str], gaps: Sequence[Chosen], *, selected: str
+    judge_rows: pl.DataFrame, rated: pl.DataFrame, systems: Sequence[str], gaps: Sequence[Chosen], *, selected: str
 ) -> list[Corrected]:
     """Correct the judge's mean of each system, and of all where there are several.
 
@@ -105,7 +105,7 @@ def corrected(
     no value says why.
 
     Args:
-        asked: the judge's rows, missing verdicts included: subject, cluster, system, number.
+        judge_rows: the judge's rows, missing verdicts included: subject, cluster, system, number.
         rated: people's valued rows: the same.
         systems: names, by index.
         gaps: how what people rated differs from the rest, see `chosen`.
@@ -113,7 +113,7 @@ def corrected(
     """
     if selected:
         return []
-    both = subjects(asked, rated)
+    both = subjects(judge_rows, rated)
     faults = {gap.system: gap for gap in gaps if gap.within}
     present = [
         _System(systems[part["system"][0]], part)
@@ -123,9 +123,9 @@ def corrected(
     rows = []
     for system in present:
         fault = faults.get("") or faults.get(system.name)
-        why = CHOSEN.format(side=fault.side, where="") if fault else system.lacking
+        reason = CHOSEN.format(side=fault.side, where="") if fault else system.lacking
         means = correction.prediction_powered_mean(*(system.rows[name].to_numpy() for name in _COLUMNS))
-        rows.append(_row(system.name, system.rows, means, why))
+        rows.append(_row(system.name, system.rows, means, reason))
     if len(present) > 1:
         rows.append(_all(present, next(iter(faults.values()), None)))
     return rows
@@ -164,25 +164,25 @@ class _System(NamedTuple):
 def _all(systems: list[_System], fault: Chosen | None) -> Corrected:
     """Correct the mean over all systems, each with its share of what the judge was given."""
     rows = pl.concat([system.rows for system in systems])
-    few = [system for system in systems if system.labelled < FEWEST and not system.complete]
-    why = ""
+    sparse = [system for system in systems if system.labelled < FEWEST and not system.complete]
+    reason = ""
     if fault:
-        why = CHOSEN.format(side=fault.side, where=f" of {fault.system}" if fault.system else "")
+        reason = CHOSEN.format(side=fault.side, where=f" of {fault.system}" if fault.system else "")
     elif all(system.complete for system in systems):
-        why = COMPLETE
-    elif few:
-        names = ", ".join(system.name or "a system without a name" for system in few[:_NAMED])
-        more = f" and {len(few) - _NAMED} more" if len(few) > _NAMED else ""
-        why = f"of {names}{more} people rated fewer than {FEWEST} conversations, and all systems count by their share"
+        reason = COMPLETE
+    elif sparse:
+        names = ", ".join(system.name or "a system without a name" for system in sparse[:_NAMED])
+        remainder = f" and {len(sparse) - _NAMED} more" if len(sparse) > _NAMED else ""
+        reason = f"of {names}{remainder} people rated fewer than {FEWEST} conversations, and all systems count by their share"
     means = stratified.prediction_powered_mean(*(rows[name].to_numpy() for name in (*_COLUMNS, "system")))
-    return _row("", rows, means, why)
+    return _row("", rows, means, reason)
 
 
 _NAMED = 3
 
 
-def _row(name: str, rows: pl.DataFrame, means: correction.Corrected, why: str) -> Corrected:
+def _row(name: str, rows: pl.DataFrame, means: correction.Corrected, reason: str) -> Corrected:
     return Corrected(
         name, len(rows), len(rows) - rows["people"].null_count(), Bound(*means.judge_only), Bound(*means.human_only),
-        Bound(None, note=why) if why else Bound(*means.corrected), None if why else means.gain,
+        Bound(None, note=reason) if reason else Bound(*means.corrected), None if reason else means.gain,
     )  # fmt: skip

@@ -140,7 +140,7 @@ def resample(pairs: Pairs, resamples: int, seed: int) -> dict[str, Values]:
 
     With one system only conversations can vary.
     """
-    whole = pairs.whole()
+    totals = pairs.whole()
     gathered: dict[str, list[Values]] = {CONVERSATIONS: [], SYSTEMS: [], BOTH: []}
     generator = np.random.default_rng([seed, 1])
     for blocks in chunks(pairs, resamples, seed):
@@ -150,7 +150,7 @@ def resample(pairs: Pairs, resamples: int, seed: int) -> dict[str, Values]:
         gathered[CONVERSATIONS][-1] |= of_systems(pairs, blocks)
         drawn = generator.multinomial(pairs.systems, np.full(pairs.systems, 1 / pairs.systems), size=len(blocks))
         weights = drawn.astype(float)
-        for scheme, tables in ((SYSTEMS, whole), (BOTH, blocks)):
+        for scheme, tables in ((SYSTEMS, totals), (BOTH, blocks)):
             pooled = weights @ tables[0] if len(tables) == 1 else np.einsum("bs,bsm->bm", weights, tables)
             gathered[scheme].append(of_subjects(pairs, pooled, WIDTHS) | of_systems(pairs, tables, weights))
     return {scheme: _joined(parts) for scheme, parts in gathered.items() if parts}
@@ -174,16 +174,16 @@ class LeftOut(NamedTuple):
         return effective(self.sizes.sum(axis=1), self.counts)
 
 
-def leave_out(pairs: Pairs, names: Collection[str] | None = None, *, apart: bool = False) -> LeftOut:
-    """Leave out one conversation at a time, of all systems and, with `apart`, of each; those that say the same are done together."""
+def leave_out(pairs: Pairs, names: Collection[str] | None = None, *, per_system: bool = False) -> LeftOut:
+    """Leave out one conversation at a time, of all systems and, with `per_system`, of each; those that say the same are done together."""
     kinds, counts = bootstrap.types(pairs.cells)
-    whole = pairs.whole()
+    totals = pairs.whole()
     of_all, of_each, sizes = [], [], []
     for rows in portions(kinds):
         own = pairs.blocks(rows)
-        blocks = whole - own
+        blocks = totals - own
         of_all.append(of_blocks(pairs, blocks, names))
-        of_each.append(of_each_system(pairs, blocks) if apart else {})
+        of_each.append(of_each_system(pairs, blocks) if per_system else {})
         sizes.append(pairs.sizes(own))
     return LeftOut(_joined(of_all), _joined(of_each), counts, np.concatenate(sizes))
 
@@ -251,9 +251,9 @@ def of_alike(value: float, left_out: Floats, opposed: float, undefined: str) -> 
 
 def of_system(name: str, value: float, left_out: LeftOut, place: int) -> Bound:
     """Put an estimate of one system together with Student's interval by the jackknife; nothing where it has no width."""
-    seen = left_out.sizes[:, place] > 0
-    sizes, counts = left_out.sizes[seen, place], left_out.counts[seen]
-    values = left_out.of_each[name][seen, place]
+    present = left_out.sizes[:, place] > 0
+    sizes, counts = left_out.sizes[present, place], left_out.counts[present]
+    values = left_out.of_each[name][present, place]
     spread = student(value, values, counts, correlation=name in CORRELATIONS, clusters=effective(sizes, counts))
     if spread.value is None or spread.low is None or spread.high is None or spread.high - spread.low <= ALIKE:
         return Bound(spread.value, note=spread.undefined or "no interval: all conversations say the same")
@@ -319,27 +319,27 @@ def numbers(pairs: Pairs, resamples: int, seed: int) -> Numbers:
     """
     tables = pairs.whole()
     resampled = resample(pairs, resamples, seed)
-    left_out = leave_out(pairs, apart=pairs.systems > 1)
+    left_out = leave_out(pairs, per_system=pairs.systems > 1)
     bounds = estimate(pairs, left_out=left_out)
     if pairs.scale.ordered:
         bounds["limits"] = _limits(pairs, tables)
-    several = pairs.systems > 1
-    if several and pairs.scale.ordered:
+    several_systems = pairs.systems > 1
+    if several_systems and pairs.scale.ordered:
         bounds |= _systems(pairs, tables, resampled[BOTH])
     return Numbers(
         bounds,
         left_out.clusters,
         _widths(resampled),
         _parts(pairs, tables),
-        _by_system(pairs, tables, left_out) if several else [],
-        _without(pairs, tables) if several and pairs.scale.ordered else [],
+        _by_system(pairs, tables, left_out) if several_systems else [],
+        _without(pairs, tables) if several_systems and pairs.scale.ordered else [],
     )
 
 
 def _by_system(pairs: Pairs, tables: Floats, left_out: LeftOut) -> list[dict[str, Bound]]:
-    each = of_each_system(pairs, tables)
+    estimates = of_each_system(pairs, tables)
     return [
-        {name: of_system(name, float(value[0, place]), left_out, place) for name, value in each.items()}
+        {name: of_system(name, float(value[0, place]), left_out, place) for name, value in estimates.items()}
         for place in range(pairs.systems)
     ]
 
@@ -356,14 +356,14 @@ def _systems(pairs: Pairs, tables: Floats, both: dict[str, Floats]) -> dict[str,
     sums = pairs.moments(tables)[0]
     means = sums[:, 1:3] / sums[:, :1]
     exact = icc.icc(means)
-    found = {}
+    bounds = {}
     for name, form in (("system_icc_c1", exact.consistency), ("system_icc_a1", exact.agreement)):
-        found[name] = _wide(Bound(form.value, form.low, form.high, form.undefined))
+        bounds[name] = _wide(Bound(form.value, form.low, form.high, form.undefined))
     point = of_systems(pairs, tables)["system_pearson"]
     low, high = bootstrap.percentile(both["system_pearson"])
-    value, least, most = (float(v) if np.isfinite(v) else None for v in (point[0], low, high))
-    found["system_pearson"] = _wide(Bound(value, least, most))
-    return found
+    value, lower, upper = (float(v) if np.isfinite(v) else None for v in (point[0], low, high))
+    bounds["system_pearson"] = _wide(Bound(value, lower, upper))
+    return bounds
 
 
 def _wide(bound: Bound) -> Bound:
@@ -376,18 +376,18 @@ def _wide(bound: Bound) -> Bound:
 def _without(pairs: Pairs, tables: Floats) -> list[float | None]:
     if pairs.systems < 3:
         return [None] * pairs.systems
-    left = of_systems(pairs, tables, 1 - np.eye(pairs.systems))["system_icc_c1"]
-    return [float(value) if np.isfinite(value) else None for value in left]
+    coefficients = of_systems(pairs, tables, 1 - np.eye(pairs.systems))["system_icc_c1"]
+    return [float(value) if np.isfinite(value) else None for value in coefficients]
 
 
 def _widths(resampled: dict[str, Values]) -> dict[str, dict[str, float | None]]:
-    found: dict[str, dict[str, float | None]] = {}
+    widths: dict[str, dict[str, float | None]] = {}
     for scheme, values in resampled.items():
-        found[scheme] = {}
+        widths[scheme] = {}
         for name in (name for name in WIDTHS if name in values):
             low, high = bootstrap.percentile(values[name])
-            found[scheme][name] = float(high - low) if np.isfinite(high - low) else None
-    return found
+            widths[scheme][name] = float(high - low) if np.isfinite(high - low) else None
+    return widths
 
 
 def _parts(pairs: Pairs, tables: Floats) -> dict[str, float | None]:
@@ -397,6 +397,6 @@ def _parts(pairs: Pairs, tables: Floats) -> dict[str, float | None]:
     sums = pairs.moments(tables)
     mean_square = float(moments.mse(sums.sum(axis=1))[0])
     bias = float(moments.bias(sums.sum(axis=1))[0])
-    each, weight = moments.bias(sums[0]), sums[0, :, 0]
-    between = float((weight * (each - bias) ** 2).sum() / weight.sum())
+    biases, weight = moments.bias(sums[0]), sums[0, :, 0]
+    between = float((weight * (biases - bias) ** 2).sum() / weight.sum())
     return {"constant": bias**2, "system": between, "item": max(mean_square - bias**2 - between, 0.0)}

@@ -113,8 +113,8 @@ def pair(people: pl.DataFrame, judge: pl.DataFrame, scale: Scale) -> Pairs:
     weight = 1.0 / pl.len().over("subject")
     singles = people.join(judge.select("subject", other="number"), on="subject", maintain_order="left_right")
     means = judge.group_by("subject", maintain_order=True).agg(other=pl.col("number").mean())
-    beside = people.join(means, on="subject", maintain_order="left").with_columns(weight=weight)
-    return _sum(singles.with_columns(weight=weight), beside, scale)
+    joined = people.join(means, on="subject", maintain_order="left").with_columns(weight=weight)
+    return _sum(singles.with_columns(weight=weight), joined, scale)
 
 
 def _sum(singles: pl.DataFrame, means: pl.DataFrame, scale: Scale) -> Pairs:

@@ -184,7 +184,7 @@ def _worded(words: tuple[str, ...], *, ordered: bool) -> Scale:
 
 
 def settle(
-    rows: pl.DataFrame, criterion: str, given: str, known: Scale | None, *, nominal: bool
+    rows: pl.DataFrame, criterion: str, text: str, rubric_scale: Scale | None, *, nominal: bool
 ) -> tuple[Scale, pl.Series, list[str]]:
     """Find a criterion's scale, the rows (column `row`) whose values are off it, and what was assumed.
 
@@ -194,10 +194,10 @@ def settle(
     """
     valued = rows.filter(pl.col("value").is_not_null())
     notes: list[str] = []
-    if given:
-        scale = _given(given, valued)
-    elif known is not None:
-        scale = known
+    if text:
+        scale = _given(text, valued)
+    elif rubric_scale is not None:
+        scale = rubric_scale
     elif valued.is_empty():
         return Scale((0.0, 1.0)), pl.Series(dtype=pl.UInt32), [f"{criterion}: no rating has a value"]
     else:
@@ -206,20 +206,20 @@ def settle(
             notes.append(
                 f"{criterion}: no scale given, so it is taken from the values ({scale}); --scale LOW:HIGH says it"
             )
-    off = valued.filter(~_on(scale))["row"]
-    if len(off) and len(off) == len(valued):
+    off_scale = valued.filter(~_on(scale))["row"]
+    if len(off_scale) and len(off_scale) == len(valued):
         raise DataError(
             f"{criterion}: not one value is on the scale {scale} (found {', '.join(map(str, valued['value'].unique().sort().head(5)))}); is --scale right?"
         )
-    return scale, off, notes
+    return scale, off_scale, notes
 
 
 def _on(scale: Scale) -> pl.Expr:
     if scale.words:
         return pl.col("value").is_in(scale.words)
     number = pl.col("number")
-    within = number.is_between(scale.low, scale.high) & number.is_not_null()
-    return within & number.is_in(scale.values) if scale.levels else within
+    in_range = number.is_between(scale.low, scale.high) & number.is_not_null()
+    return in_range & number.is_in(scale.values) if scale.levels else in_range
 
 
 def _given(text: str, valued: pl.DataFrame) -> Scale:
@@ -244,10 +244,10 @@ def _given(text: str, valued: pl.DataFrame) -> Scale:
 def _observed(valued: pl.DataFrame, criterion: str, *, nominal: bool) -> Scale:
     words = valued.filter(pl.col("number").is_null())
     if nominal or len(words) == len(valued):
-        found = valued["value"].unique().sort().to_list()
-        if len(found) > MANY * 10:
-            raise DataError(f"{criterion}: {len(found)} different classes; these look like texts, not ratings")
-        return _worded(tuple(found), ordered=False)
+        classes = valued["value"].unique().sort().to_list()
+        if len(classes) > MANY * 10:
+            raise DataError(f"{criterion}: {len(classes)} different classes; these look like texts, not ratings")
+        return _worded(tuple(classes), ordered=False)
     if len(words):
         first = ", ".join(str(row) for row in words["row"].head(3))
         raise DataError(
@@ -258,13 +258,13 @@ def _observed(valued: pl.DataFrame, criterion: str, *, nominal: bool) -> Scale:
 
 
 def _numbers(numbers: pl.Series, low: float, high: float) -> Scale:
-    found = np.unique(numbers.drop_nulls().to_numpy())
-    whole = (
+    present = np.unique(numbers.drop_nulls().to_numpy())
+    grid = (
         np.arange(low, high + 1)
         if low.is_integer() and high.is_integer() and high - low <= MANY
         else np.array([low, high])
     )
-    values = np.union1d(found, whole)
+    values = np.union1d(present, grid)
     if len(values) > MANY:
         return Scale((low, high), levels=False)
     return Scale(tuple(float(v) for v in values))

@@ -31,8 +31,8 @@ def per_rater(ratings: pl.DataFrame, unsafe: Unsafe) -> pl.DataFrame:
         Columns subject, rater, place (the median; of classes the share of the unsafe), bad.
     """
     placed, order = _placed(ratings, unsafe)
-    each = placed.group_by("subject", "rater", maintain_order=True).agg(place=pl.col("number").median())
-    return each.with_columns(bad=order.holds(pl.col("place")))
+    medians = placed.group_by("subject", "rater", maintain_order=True).agg(place=pl.col("number").median())
+    return medians.with_columns(bad=order.holds(pl.col("place")))
 
 
 def together(ratings: pl.DataFrame, unsafe: Unsafe) -> pl.DataFrame:
@@ -92,8 +92,8 @@ class Rule(NamedTuple):
         if self.criterion not in criteria:
             near = difflib.get_close_matches(self.criterion, criteria, 1)
             hint = f"did you mean {near[0]}?" if near else f"people rated {', '.join(criteria)}"
-            what = f"no criterion {self.criterion!r}" if self.criterion else "which criterion"
-            raise UsageError(f"--unsafe {self.text!r}: {what}; {hint}")
+            fault = f"no criterion {self.criterion!r}" if self.criterion else "which criterion"
+            raise UsageError(f"--unsafe {self.text!r}: {fault}; {hint}")
         return self.criterion
 
     def on(self, scale: Scale) -> Unsafe:
@@ -114,10 +114,10 @@ class Rule(NamedTuple):
                 raise UsageError(f"{fault}: {error}") from error
         if not scale.ordered:
             raise UsageError(f"{fault}: the levels of {name} have no order; write {name}=LEVEL,LEVEL")
-        falling, known = self.sign == ">=", scale.unsafe
-        if known is not None and not known.is_assumed and known.falling is not falling:
+        falling, rubric_unsafe = self.sign == ">=", scale.unsafe
+        if rubric_unsafe is not None and not rubric_unsafe.is_assumed and rubric_unsafe.falling is not falling:
             raise UsageError(
-                f"{fault}: the worst level of {name} is {scale.word(scale.worst)}; write {name}{'>=' if known.falling else '<='}LEVEL"
+                f"{fault}: the worst level of {name} is {scale.word(scale.worst)}; write {name}{'>=' if rubric_unsafe.falling else '<='}LEVEL"
             )
         unsafe = Unsafe(places[0], falling)
         if unsafe.has(scale.low if falling else scale.high):
