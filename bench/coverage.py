@@ -26,7 +26,7 @@ from scipy.special import bdtr, fdtri
 from counting import Grid, short, table
 from kinship import kinship
 from mindgauge import metrics
-from mindgauge.analysis.profile.ranks import averaged
+from mindgauge.analysis.profile.scores import averaged
 from mindgauge.analysis.reliability import estimates, rule
 from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, Bound
 from mindgauge.analysis.reliability.pairs import Pairs

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from mindgauge.analysis.group_differences import group_differences
+from mindgauge.analysis.tested import group_differences
 from mindgauge.rubric import Criterion, Level, Scale
 
 QUALITY = Criterion("quality", Scale.ORDINAL, tuple(Level(n) for n in range(1, 6)))

@@ -13,8 +13,9 @@ from hypothesis.extra import numpy as npst
 from scipy import stats
 
 from mindgauge import manifest, suite
-from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore, profile, ranks
-from mindgauge.analysis.profile.names import alike
+from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore, profile
+from mindgauge.analysis.profile.profiled import alike
+from mindgauge.analysis.profile.scores import averaged, least
 from mindgauge.errors import UsageError
 from mindgauge.metrics import Metric, accuracy
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status
@@ -396,12 +397,12 @@ def test_of_parts_of_which_one_is_there_that_one_counts(planted: Planted, monkey
 @settings(max_examples=60)
 @given(npst.arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1, 7)), elements=st.integers(0, 4).map(float)))
 def test_ranks_are_those_of_scipy(scores: Floats) -> None:
-    np.testing.assert_allclose(ranks.averaged(scores), stats.rankdata(-scores, axis=1))
-    np.testing.assert_allclose(ranks.least(scores[0]), stats.rankdata(scores[0], method="min"))
+    np.testing.assert_allclose(averaged(scores), stats.rankdata(-scores, axis=1))
+    np.testing.assert_allclose(least(scores[0]), stats.rankdata(scores[0], method="min"))
 
 
 def test_a_rank_among_all_is_not_known_where_one_score_is_not() -> None:
-    assert np.isnan(ranks.averaged(np.array([[0.3, np.nan, 0.5]]))).all()
+    assert np.isnan(averaged(np.array([[0.3, np.nan, 0.5]]))).all()
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,7 @@ from mindgauge.analysis.stress.alarms import alarms, drawn
 from mindgauge.analysis.stress.design import INAPPLICABLE, Attempts, Design, Halo, Languages, Pairs
 from mindgauge.analysis.stress.effects import FEWEST, MARGIN, needed, outcome, verdict
 from mindgauge.analysis.stress.found import BIASED, CANNOT_TELL, CLEAN, HALO, LOST, VALUE
-from mindgauge.analysis.stress.gaps import CHUNK, portions
-from mindgauge.analysis.stress.halo import halo
-from mindgauge.analysis.stress.languages import severity
+from mindgauge.analysis.stress.gaps import CHUNK, halo, portions, severity
 from mindgauge.stats import comparison
 from mindgauge.stats.interval import Interval
 from mindgauge.store import Store

@@ -10,7 +10,7 @@ import pytest
 from mindgauge.analysis.stress.design import INAPPLICABLE, Design, Kin
 from mindgauge.analysis.stress.effects import outcome
 from mindgauge.analysis.stress.found import BIASED, CANNOT_TELL, Effect
-from mindgauge.analysis.stress.kin import preference
+from mindgauge.analysis.stress.gaps import preference
 
 if TYPE_CHECKING:
     from mindgauge.analysis.stress.design import Floats

@@ -22,8 +22,8 @@ def labels(benchmark: Benchmark) -> tuple[Value, ...]:
 
 def names(benchmark: Benchmark) -> list[str]:
     """Return the names of a benchmark's constant raters; none unless it asks for them."""
-    asked = labels(benchmark)
-    return [*map(always, asked), MAJORITY] if asked else []
+    wanted = labels(benchmark)
+    return [*map(always, wanted), MAJORITY] if wanted else []
 
 
 def always(label: Value) -> str:
@@ -41,8 +41,8 @@ def baselines(benchmark: Benchmark, ratings: pl.DataFrame) -> dict[str, pl.DataF
         benchmark: a closed one that asks for baselines, or any other, which has none.
         ratings: of the benchmark in a run, gold included (columns as in `frame.ratings`).
     """
-    asked = labels(benchmark)
-    if not asked:
+    wanted = labels(benchmark)
+    if not wanted:
         return {}
     criterion = benchmark.rubric.criteria[0]
     samples = ratings.filter(
@@ -52,8 +52,8 @@ def baselines(benchmark: Benchmark, ratings: pl.DataFrame) -> dict[str, pl.DataF
         return {}
     counts = dict(samples.group_by("target").len().iter_rows())
     majority = max(map(str, criterion.values), key=lambda label: counts.get(label, 0))
-    given = {always(label): str(label) for label in asked} | {MAJORITY: majority}
-    return {name: _constant(samples, name, label) for name, label in given.items()}
+    raters = {always(label): str(label) for label in wanted} | {MAJORITY: majority}
+    return {name: _constant(samples, name, label) for name, label in raters.items()}
 
 
 def _constant(samples: pl.DataFrame, rater: str, label: str) -> pl.DataFrame:

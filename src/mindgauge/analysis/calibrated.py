@@ -54,7 +54,7 @@ def calibrated(
         rater: the classifier.
         criterion: what it decides.
     """
-    kept = pl.DataFrame(
+    stored = pl.DataFrame(
         store.select(_PROBABILITIES, (benchmark.name, criterion.name, rater)).fetchall(),
         {"subject": pl.String, "run": pl.Int64, "probabilities": pl.String, "seen": pl.String},
         orient="row",
@@ -63,11 +63,11 @@ def calibrated(
     rows = ratings.filter(
         pl.col("rater") == rater, pl.col("criterion") == criterion.name, pl.col("selection").is_null(),
         pl.col("target").is_in(labels),
-    ).join(kept, on=["subject", "run"])  # fmt: skip
+    ).join(stored, on=["subject", "run"])  # fmt: skip
     if rows.is_empty():
         return None
-    given = [_decode(text) for text in rows["probabilities"]]
-    probabilities = np.array([[one.get(label, 0.0) for label in labels] for one in given])
+    decoded = [_decode(text) for text in rows["probabilities"]]
+    probabilities = np.array([[by_label.get(label, 0.0) for label in labels] for by_label in decoded])
     codes = np.array([labels.index(target) for target in rows["target"]], dtype=np.intp)
     groups = np.unique(rows["cluster"].to_numpy().astype(str), return_inverse=True)[1].astype(np.intp)
     right, clusters = float((probabilities.argmax(axis=1) == codes).mean()), int(groups.max()) + 1

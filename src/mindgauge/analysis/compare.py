@@ -10,8 +10,7 @@ import polars as pl
 
 from mindgauge.analysis import frame, questions, systems, usable
 from mindgauge.analysis.compared import Compared, Measure
-from mindgauge.analysis.contrasts import contrasts
-from mindgauge.analysis.pairing import pair
+from mindgauge.analysis.pairing import contrasts, pair
 from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
 from mindgauge.errors import UsageError
 
@@ -85,27 +84,27 @@ def compare(
     """
     rated, costs, notes = systems.read(folders)
     frame.forget()
-    named = systems.named((key for one in rated for key in one.keys), folders)
+    named = systems.named((key for part in rated for key in part.keys), folders)
     measures: list[Measure] = []
-    for one in rated:
-        labels = {key: named[key].label for key in one.keys}
-        for block in _blocks(_together(one, labels, notes), notes):
+    for part in rated:
+        labels = {key: named[key].label for key in part.keys}
+        for block in _blocks(_together(part, labels, notes), notes):
             licences = _licences(block, folders, cards or {})
             measures += _measures(block, labels, licences, _Bootstrap(resamples, seed), wanted)
     if not measures:
         raise UsageError("nothing to compare: " + "; ".join(note.removesuffix(".") for note in notes))
-    there = {(m.benchmark, s.system) for m in measures for s in m.standings}
+    compared_pairs = {(m.benchmark, s.system) for m in measures for s in m.standings}
     return Compared(
         [str(folder) for folder in folders],
-        [system for system in named.values() if system.label in {label for _, label in there}],
+        [system for system in named.values() if system.label in {label for _, label in compared_pairs}],
         measures,
         [
             msgspec.structs.replace(cost, system=named[key].label)
             for (key, benchmark), cost in costs.items()
-            if key in named and (benchmark, named[key].label) in there
+            if key in named and (benchmark, named[key].label) in compared_pairs
         ],
         notes,
-        {one.benchmark.name: one.benchmark.headline for one in rated},
+        {part.benchmark.name: part.benchmark.headline for part in rated},
     )
 
 
@@ -116,10 +115,10 @@ def _together(rated: systems.Rated, labels: Labels, notes: list[str]) -> systems
     """Leave out systems that share no sample with another, and samples whose target is not the same in all runs."""
     name, rows = rated.benchmark.name, rated.rows
     if len(labels) < 2:
-        only = (
+        alone = (
             f"only {next(iter(labels.values()))}, and nobody to compare it with" if labels else "no ratings of systems"
         )
-        notes.append(f"{name}: {only}")
+        notes.append(f"{name}: {alone}")
         return rated._replace(rows=rows.clear())
     targets = frame.distinct(rows, "sample", "criterion", "target").group_by("sample", "criterion").len()
     differing = targets.filter(pl.col("len") > 1)["sample"].unique()
@@ -132,28 +131,30 @@ def _together(rated: systems.Rated, labels: Labels, notes: list[str]) -> systems
         return rated._replace(rows=rows)
     answered = frame.distinct(rows, "sample", *key).filter(read)
     shared = answered.filter(pl.len().over("sample") > 1)
-    there = set(shared.select(key).unique().iter_rows())
-    what, how = ("sample", "") if rows["unit"].is_null().all() else ("dialogue", f" ({CASE})")
-    if not there:
-        notes.append(f"{name}: no two of {', '.join(readers.values())} have a {what} in common{how}")
+    shared_systems = set(shared.select(key).unique().iter_rows())
+    unit, detail = ("sample", "") if rows["unit"].is_null().all() else ("dialogue", f" ({CASE})")
+    if not shared_systems:
+        notes.append(f"{name}: no two of {', '.join(readers.values())} have a {unit} in common{detail}")
     else:
-        apart = [label for system, label in readers.items() if system not in there]
-        notes += [f"{name}: {label} has no {what} in common with the others; left out{how}" for label in apart]
-    everybody = set(frame.distinct(rows, *key).iter_rows())
-    kept = rows if there == everybody else rows.join(shared, on=key, how="semi", maintain_order="left")
+        absent = [label for system, label in readers.items() if system not in shared_systems]
+        notes += [f"{name}: {label} has no {unit} in common with the others; left out{detail}" for label in absent]
+    all_systems = set(frame.distinct(rows, *key).iter_rows())
+    shared_rows = (
+        rows if shared_systems == all_systems else rows.join(shared, on=key, how="semi", maintain_order="left")
+    )
     constant = rows.filter(~read)
     if constant.is_empty():
-        return rated._replace(rows=kept)
-    constant = constant.join(kept, on="sample", how="semi", maintain_order="left")
-    return rated._replace(rows=pl.concat([kept, constant]))
+        return rated._replace(rows=shared_rows)
+    constant = constant.join(shared_rows, on="sample", how="semi", maintain_order="left")
+    return rated._replace(rows=pl.concat([shared_rows, constant]))
 
 
 def _blocks(rated: systems.Rated, notes: list[str]) -> Iterator[_Block]:
     """Yield the ratings of two systems or more by the same rater, or by themselves on a closed question."""
     name, closed = rated.benchmark.name, rated.benchmark.closed
-    by = ["criterion"] if closed else ["criterion", "rater"]
-    used = frame.distinct(rated.rows, *by, "run_number", "model", "instrument")
-    groups = sorted(used.group_by(by), key=lambda group: tuple(map(str, group[0])))
+    columns = ["criterion"] if closed else ["criterion", "rater"]
+    used = frame.distinct(rated.rows, *columns, "run_number", "model", "instrument")
+    groups = sorted(used.group_by(columns), key=lambda group: tuple(map(str, group[0])))
     common = {key: rows for key, rows in groups if rows.select("run_number", "model").n_unique() > 1}
     if groups and not common:
         raters = " or ".join(sorted({"" if closed else str(key[1]) for key, _ in groups}))
@@ -167,13 +168,13 @@ def _blocks(rated: systems.Rated, notes: list[str]) -> Iterator[_Block]:
                 f"{name}: {rater} did not work with the same rubric and prompt in all runs ({', '.join(sorted(instruments))}), "
                 "and part of a difference may come from that"
             )
-    again = rated.rows.filter(pl.col("run_number") != systems.NO_RUN)["run"].n_unique() > 1
-    if closed and common and again:
+    repeated = rated.rows.filter(pl.col("run_number") != systems.NO_RUN)["run"].n_unique() > 1
+    if closed and common and repeated:
         notes.append(
             f"{name}: repeated answers count singly here, as in `mindgauge score` in the rows without :majority"
         )
     for key in common:  # one at a time: all of a large run would stand in memory twice
-        same = (pl.col(column).eq_missing(pl.lit(value)) for column, value in zip(by, key, strict=True))
+        same = (pl.col(column).eq_missing(pl.lit(value)) for column, value in zip(columns, key, strict=True))
         yield _Block(rated, str(key[0]), "" if closed else str(key[1]), rated.rows.filter(*same))
 
 
@@ -181,8 +182,8 @@ def _licences(block: _Block, folders: Sequence[Path], cards: Cards) -> tuple[str
     """Return what the rater's card allows, single ratings and ranks; of several cards the gravest, empty without one."""
     runs = [str(folders[run]) for run in block.rows["run_number"].unique() if run != systems.NO_RUN]
     places = [(run, block.rated.benchmark.name, block.criterion, block.rater) for run in runs]
-    found = [cards[place] for place in places if place in cards]
-    rate, rank = {card.rate_replies.verdict for card in found}, {card.rank_systems.verdict for card in found}
+    matching = [cards[place] for place in places if place in cards]
+    rate, rank = {card.rate_replies.verdict for card in matching}, {card.rank_systems.verdict for card in matching}
     return _gravest(rate), _gravest(rank)
 
 
@@ -207,29 +208,29 @@ def _measures(
     ]
     if not metrics:
         return
-    for slice_, every in questions.slices(benchmark, block.rows):
-        whole = slice_ == "all"
-        if not whole and len(every) == len(block.rows):
+    for slice_, slice_rows in questions.slices(benchmark, block.rows):
+        is_all = slice_ == "all"
+        if not is_all and len(slice_rows) == len(block.rows):
             continue
-        rows, _ = usable.answered(every, ["run_number", "model"], closed=benchmark.closed)
+        rows, _ = usable.answered(slice_rows, ["run_number", "model"], closed=benchmark.closed)
         if rows.is_empty():
             continue
-        asked = metrics if whole else [m for m in metrics if not m.label]
-        everybody = _part(rows, question, labels)
+        wanted_metrics = metrics if is_all else [m for m in metrics if not m.label]
+        full = _part(rows, question, labels)
         # Of single labels there is nothing to say of a constant rater: it has all of one and none of the others.
         read = rows.filter(pl.col("run_number") != systems.NO_RUN)
-        readers = everybody if len(read) == len(rows) else _part(read, question, labels)
-        for metric in asked:
-            part = readers if metric.label else everybody
+        readers = full if len(read) == len(rows) else _part(read, question, labels)
+        for metric in wanted_metrics:
+            part = readers if metric.label else full
             scores = pair(metric, part.table, part.system, part.sample)
             if np.count_nonzero(scores.present.any(axis=0)) > 1:
-                where = f"label={metric.label}" if metric.label else slice_
+                label = f"label={metric.label}" if metric.label else slice_
                 unit = "share" if metric.exact else "level"
-                about = (benchmark.name, metric.name, block.criterion, where, block.rater, unit, metric.better)
-                found = contrasts(metric, part.names, scores, resamples=bootstrap.resamples, seed=bootstrap.seed)
+                about = (benchmark.name, metric.name, block.criterion, label, block.rater, unit, metric.better)
+                outcome = contrasts(metric, part.names, scores, resamples=bootstrap.resamples, seed=bootstrap.seed)
                 counted = _WORTH.get((scores.missing_as, metric.better), "")
                 title = metric.titled(block.criterion if block.rater else "")
-                yield Measure(*about, *licences, scores.left_out, *found, missing_as=counted, title=title)
+                yield Measure(*about, *licences, scores.left_out, *outcome, missing_as=counted, title=title)
 
 
 def _part(rows: pl.DataFrame, question: questions.Question, labels: Labels) -> _Part:
@@ -239,7 +240,7 @@ def _part(rows: pl.DataFrame, question: questions.Question, labels: Labels) -> _
         orient="row",
     )
     key = ["run_number", "model"]
-    found = rows.select(key).join(places, on=key, how="left", maintain_order="left")
-    system = found["place"].to_numpy().astype(np.intp)
+    placed = rows.select(key).join(places, on=key, how="left", maintain_order="left")
+    system = placed["place"].to_numpy().astype(np.intp)
     sample = rows["sample"].rank("dense").to_numpy().astype(np.intp) - 1
     return _Part(frame.table(rows, question.criterion, question.benchmark.by), system, sample, list(labels.values()))

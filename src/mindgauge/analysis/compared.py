@@ -139,9 +139,19 @@ class Compared(msgspec.Struct, frozen=True):
     def _rows(self, part: str) -> pl.DataFrame:
         import polars as pl
 
-        said = ("benchmark", "name", "criterion", "slice", "rater", "unit", "direction", "rate_replies", "rank_systems")
+        columns = (
+            "benchmark",
+            "name",
+            "criterion",
+            "slice",
+            "rater",
+            "unit",
+            "direction",
+            "rate_replies",
+            "rank_systems",
+        )
         rows = [
-            {column: getattr(measure, column) for column in said} | msgspec.structs.asdict(row)
+            {column: getattr(measure, column) for column in columns} | msgspec.structs.asdict(row)
             for measure in self.measures
             for row in getattr(measure, part)
         ]

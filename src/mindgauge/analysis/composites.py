@@ -27,11 +27,11 @@ _COMPUTED = {"subject", "rater", "run", "criterion", "status", "value"}
 
 def criteria(benchmark: Benchmark) -> dict[str, Criterion]:
     """Return what a benchmark's ratings can be on: gates first, then the rubric's criteria, then sums and means."""
-    found = {criterion.name: criterion for criterion in (*benchmark.rubric.criteria, *benchmark.apart)}
+    by_name = {criterion.name: criterion for criterion in (*benchmark.rubric.criteria, *benchmark.apart)}
     for name, composite in benchmark.composites.items():
-        found[name] = composite.criterion(name, found)
+        by_name[name] = composite.criterion(name, by_name)
     gates = [name for name, composite in benchmark.composites.items() if composite.gate]
-    return {name: found[name] for name in (*gates, *(name for name in found if name not in gates))}
+    return {name: by_name[name] for name in (*gates, *(name for name in by_name if name not in gates))}
 
 
 def added(rows: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
@@ -40,11 +40,11 @@ def added(rows: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
     A rater who was asked about only some of the parts has no composite; one whose value on a part is missing has one
     that is missing, too, with the first reason why, unless the other parts decide it.
     """
-    known = criteria(benchmark)
+    by_name = criteria(benchmark)
     for name, composite in benchmark.composites.items():
         # Rater by rater, so that little of a large run stands in memory twice.
-        apart = (rows.filter(pl.col("rater") == rater) for rater in rows["rater"].unique(maintain_order=True))
-        rows = pl.concat([rows, *(_composite(each, name, composite, known) for each in apart)])
+        parts = (rows.filter(pl.col("rater") == rater) for rater in rows["rater"].unique(maintain_order=True))
+        rows = pl.concat([rows, *(_composite(part, name, composite, by_name) for part in parts)])
     return rows
 
 
@@ -61,8 +61,8 @@ def misapplied(rows: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
     if not wrong:
         return rows
     judged = ~pl.col("rater_kind").is_in([RaterKind.GOLD.value, RaterKind.PERSON.value])
-    here = judged & (pl.col("status") == _INAPPLICABLE) & pl.any_horizontal(wrong)
-    return rows.with_columns(status=pl.when(here).then(pl.lit(MISAPPLIED)).otherwise("status"))
+    misjudged = judged & (pl.col("status") == _INAPPLICABLE) & pl.any_horizontal(wrong)
+    return rows.with_columns(status=pl.when(misjudged).then(pl.lit(MISAPPLIED)).otherwise("status"))
 
 
 def notes(rows: pl.DataFrame, benchmark: Benchmark) -> list[str]:
@@ -88,50 +88,50 @@ def over_turns(rows: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
         rows: ratings as `frame.ratings` returns them, with those that do not apply.
         benchmark: whose gates.
     """
-    known = criteria(benchmark)
+    by_name = criteria(benchmark)
     gates = [name for name, composite in benchmark.composites.items() if composite.gate]
     turns = rows.filter(pl.col("unit") == Unit.TURN.value)
-    asked = [criterion.name for criterion in benchmark.rubric.criteria if set(criterion.values) == {YES, NO}]
+    names = [criterion.name for criterion in benchmark.rubric.criteria if set(criterion.values) == {YES, NO}]
     if turns.is_empty() or not gates:
         return rows.clear()
     turns = turns.with_columns(
         subject=pl.col("dialogue"), model=pl.col("model") + TURNS, unit=pl.lit(OVER_TURNS, pl.String)
     )
     number = pl.col("turns").first()
-    answers = [_composite(turns, name, Composite((name,), How.ANY, leave_out=True), known, number) for name in asked]
-    found = pl.concat(answers)
+    answers = [_composite(turns, name, Composite((name,), How.ANY, leave_out=True), by_name, number) for name in names]
+    turn_rows = pl.concat(answers)
     for name in gates:
-        found = pl.concat([found, _composite(found, name, benchmark.composites[name], known)])
-    return found.filter(pl.col("criterion").is_in(gates))
+        turn_rows = pl.concat([turn_rows, _composite(turn_rows, name, benchmark.composites[name], by_name)])
+    return turn_rows.filter(pl.col("criterion").is_in(gates))
 
 
 def _composite(
-    rows: pl.DataFrame, name: str, composite: Composite, known: dict[str, Criterion], times: pl.Expr | None = None
+    rows: pl.DataFrame, name: str, composite: Composite, by_name: dict[str, Criterion], times: pl.Expr | None = None
 ) -> pl.DataFrame:
     """Return a composite's ratings; where a subject has `times` ratings on each part, all of them are its parts."""
     n = len(composite.of)
     parts = rows.filter(pl.col("criterion").is_in(composite.of))
-    asked = (
+    part_rows = (
         parts.group_by("rater", maintain_order=True)
         .agg(pl.col("criterion").n_unique())
         .filter(pl.col("criterion") == n)
     )
-    parts = parts.filter(pl.col("rater").is_in(asked["rater"].implode()))
-    worst = {part: str(known[part].worst_first[0]) for part in composite.of}
+    parts = parts.filter(pl.col("rater").is_in(part_rows["rater"].implode()))
+    worst = {part: str(by_name[part].worst_first[0]) for part in composite.of}
     forced = pl.col("status").is_in(["not_applicable", MISAPPLIED]) & _belongs(composite)
     parts = parts.with_columns(
         value=pl.when(forced).then(pl.col("criterion").replace_strict(worst, default=None)).otherwise("value"),
         status=pl.when(forced).then(_OK).otherwise("status"),
-    ).join(_numbered(composite, known), on=["criterion", "value"], how="left", maintain_order="left")
-    ok, out = pl.col("status") == _OK, pl.col("status") == _INAPPLICABLE
-    used = ok.sum() + (out.sum() if composite.leave_out else 0)
+    ).join(_numbered(composite, by_name), on=["criterion", "value"], how="left", maintain_order="left")
+    ok, inapplicable = pl.col("status") == _OK, pl.col("status") == _INAPPLICABLE
+    used = ok.sum() + (inapplicable.sum() if composite.leave_out else 0)
     value, decided = _value(composite, ok, used == (n if times is None else n * times))
     status = (
-        pl.when(out.all() if composite.leave_out else out.any())
+        pl.when(inapplicable.all() if composite.leave_out else inapplicable.any())
         .then(_INAPPLICABLE)
         .when(decided)
         .then(_OK)
-        .otherwise(pl.coalesce(pl.col("status").filter(~ok & ~out).first(), pl.lit("failed")))
+        .otherwise(pl.coalesce(pl.col("status").filter(~ok & ~inapplicable).first(), pl.lit("failed")))
     )
     return (
         parts.group_by("subject", "rater", "run", maintain_order=True)
@@ -158,30 +158,30 @@ def _belongs(composite: Composite) -> pl.Expr:
     return pl.all_horizontal(inside) if inside else pl.lit(value=False)
 
 
-def _numbered(composite: Composite, known: dict[str, Criterion]) -> pl.DataFrame:
+def _numbered(composite: Composite, by_name: dict[str, Criterion]) -> pl.DataFrame:
     """Return what each level of each part counts."""
     count_of = shares if composite.how is How.SHARE else numbers
-    levels = [(part, str(v), count) for part in composite.of for v, count in count_of(known[part]).items()]
+    levels = [(part, str(v), count) for part in composite.of for v, count in count_of(by_name[part]).items()]
     return pl.DataFrame(levels, {"criterion": pl.String, "value": pl.String, "count": pl.Float64}, orient="row")
 
 
-def _value(composite: Composite, ok: pl.Expr, whole: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+def _value(composite: Composite, ok: pl.Expr, complete: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
     """Return the value, and whether what is known decides it."""
     if composite.gate:
         hit = (ok & (pl.col("value") == YES)).any()
-        met, unmet = (YES, NO) if composite.how is How.ANY else (NO, YES)
-        return pl.when(hit).then(pl.lit(met)).otherwise(pl.lit(unmet)), hit | whole
+        fulfilled, miss = (YES, NO) if composite.how is How.ANY else (NO, YES)
+        return pl.when(hit).then(pl.lit(fulfilled)).otherwise(pl.lit(miss)), hit | complete
     if composite.how is How.RIGHT:
         right = (pl.col("value") == pl.col("target")).fill_null(value=False)
         missed = (ok & ~right).any()
-        return pl.when(missed).then(pl.lit(NO)).otherwise(pl.lit(YES)), missed | whole
+        return pl.when(missed).then(pl.lit(NO)).otherwise(pl.lit(YES)), missed | complete
     if composite.how is How.SHARE:
-        return pl.col("count").filter(ok).mean().round(DIGITS).cast(pl.String), whole
+        return pl.col("count").filter(ok).mean().round(DIGITS).cast(pl.String), complete
     # A value between two levels, such as the mean of several people, counts as it stands.
     number = pl.coalesce("count", pl.col("value").cast(pl.Float64, strict=False)).filter(ok)
     if composite.how is How.MEAN:
-        return number.mean().cast(pl.String), whole
+        return number.mean().cast(pl.String), complete
     total = number.sum()
     return pl.when(total == total.round()).then(total.cast(pl.Int64).cast(pl.String)).otherwise(
         total.cast(pl.String)
-    ), whole
+    ), complete

@@ -37,8 +37,8 @@ class Confusion(msgspec.Struct, frozen=True):
     @property
     def counts(self) -> list[list[int]]:
         """The matrix: a row for each target, a column for each outcome."""
-        found = {(cell.target, cell.outcome): cell.n for cell in self.cells}
-        return [[found.get((target, outcome), 0) for outcome in self.outcomes] for target in self.targets]
+        by_pair = {(cell.target, cell.outcome): cell.n for cell in self.cells}
+        return [[by_pair.get((target, outcome), 0) for outcome in self.outcomes] for target in self.targets]
 
     @property
     def wrong(self) -> list[Cell]:
@@ -63,9 +63,9 @@ def confusion(rows: pl.DataFrame, criterion: Criterion) -> Confusion:
         .group_by("target", "outcome", maintain_order=True)
         .agg(pl.col("times").sum(), pl.col("sample"))
     )
-    found = {(target, said): (n, samples) for target, said, n, samples in counted.iter_rows()}
-    statuses = sorted({said for _, said in found} - set(labels))
-    targets = [label for label in labels if any(target == label for target, _ in found)]
+    by_pair = {(target, answer): (n, samples) for target, answer, n, samples in counted.iter_rows()}
+    statuses = sorted({answer for _, answer in by_pair} - set(labels))
+    targets = [label for label in labels if any(target == label for target, _ in by_pair)]
     outcomes = [*labels, *statuses]
-    cells = [Cell(t, o, *found[t, o]) for t in targets for o in outcomes if (t, o) in found]
+    cells = [Cell(t, o, *by_pair[t, o]) for t in targets for o in outcomes if (t, o) in by_pair]
     return Confusion(targets, outcomes, cells)

@@ -47,19 +47,19 @@ class Continued(msgspec.Struct, frozen=True):
     @property
     def older(self) -> bool:
         """Whether it kept all that a model had said, or kept what was said on another day."""
-        kept = [calls for calls in self.calls if calls.kept]
-        return any(not calls.new or calls.first[:10] not in {"", self.at[:10]} for calls in kept)
+        earlier = [calls for calls in self.calls if calls.kept]
+        return any(not calls.new or calls.first[:10] not in {"", self.at[:10]} for calls in earlier)
 
     @property
     def told(self) -> str:
         """Its calls in words: `0 new calls, 14 kept from 22 November 2026`."""
         times = [time for calls in self.calls for time in (calls.first, calls.last) if time]
         since = f" from {span(min(times), max(times))}" if times else ""
-        each = ""
+        unit = ""
         if self.new and len(self.calls) > 1:
-            each = f" ({'; '.join(f'{calls.model}: {calls.new:,} new, {calls.kept:,} kept' for calls in self.calls)})"
-        kept = sum(calls.kept for calls in self.calls)
-        return f"{self.new:,} new {'call' if self.new == 1 else 'calls'}, {kept:,} kept{since}{each}"
+            unit = f" ({'; '.join(f'{calls.model}: {calls.new:,} new, {calls.kept:,} kept' for calls in self.calls)})"
+        total = sum(calls.kept for calls in self.calls)
+        return f"{self.new:,} new {'call' if self.new == 1 else 'calls'}, {total:,} kept{since}{unit}"
 
     @property
     def line(self) -> str:
@@ -85,22 +85,22 @@ def read(store: Store, manifest: Mapping[str, Any]) -> list[Continued]:
     states = [
         {calls["model"]: calls for calls in state} for state in (*(entry["held"] for entry in noted), held(store))
     ]
-    found = []
+    commands = []
     for place, entry in enumerate(noted):
         before, after = states[place], states[place + 1]
         calls = []
         for model in entry["models"]:
-            kept = before.get(model, {"calls": 0, "first": "", "last": ""})
-            new = max(0, after[model]["calls"] - kept["calls"]) if model in after else 0
-            calls.append(Calls(model, new, kept["calls"], kept["first"], kept["last"]))
-        if any(each.kept for each in calls):
-            found.append(Continued(entry["at"], calls))
-    return found
+            previous = before.get(model, {"calls": 0, "first": "", "last": ""})
+            new = max(0, after[model]["calls"] - previous["calls"]) if model in after else 0
+            calls.append(Calls(model, new, previous["calls"], previous["first"], previous["last"]))
+        if any(call_counts.kept for call_counts in calls):
+            commands.append(Continued(entry["at"], calls))
+    return commands
 
 
 def last(store: Store, manifest: Mapping[str, Any]) -> list[str]:
     """Say what the last command that went on with a run kept, in one line; nothing where none did."""
-    return [found.line for found in read(store, manifest)[-1:]]
+    return [command.line for command in read(store, manifest)[-1:]]
 
 
 def span(first: str, last: str) -> str:
@@ -117,8 +117,8 @@ def span(first: str, last: str) -> str:
 
 def day(time: str) -> str:
     """Write the day of an ISO 8601 time: `22 November 2026`."""
-    at = datetime.datetime.fromisoformat(time).astimezone(datetime.UTC)
-    return f"{at.day} {_MONTHS[at.month - 1]} {at.year}"
+    moment = datetime.datetime.fromisoformat(time).astimezone(datetime.UTC)
+    return f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}"
 
 
 def _iso(seconds: float) -> str:

@@ -105,15 +105,15 @@ def decision_path(
     )
     if not criterion.nodes or rows.is_empty():
         return None
-    found = store.select(_PATHS, (benchmark.name, criterion.name, rater)).fetchall()
-    kept = pl.DataFrame(found, {"subject": pl.String, "run": pl.Int64, "path": pl.Int64}, orient="row")
+    stored = store.select(_PATHS, (benchmark.name, criterion.name, rater)).fetchall()
+    paths = pl.DataFrame(stored, {"subject": pl.String, "run": pl.Int64, "path": pl.Int64}, orient="row")
     decided = {
         str(level): number
         for number, node in enumerate(criterion.nodes, 1)
         for level in (*node.levels, *([] if node.otherwise is None else [node.otherwise]))
     }
     label = pl.when(pl.col("status") == "ok").then(pl.col("value"))
-    walked = rows.join(kept, on=["subject", "run"], how="left", maintain_order="left").with_columns(
+    walked = rows.join(paths, on=["subject", "run"], how="left", maintain_order="left").with_columns(
         label=label, due=pl.col("target").replace_strict(decided, default=None, return_dtype=pl.Int64)
     )
     walked = walked.with_columns(
@@ -129,20 +129,20 @@ def decision_path(
 def _nodes(walked: pl.DataFrame, criterion: Criterion) -> Iterator[Visited]:
     table = frame.table(walked, criterion)
     metrics: tuple[Metric, ...] = node_accuracy([node.levels for node in criterion.nodes])
-    said = dict(walked.group_by("label").len().iter_rows())
+    counts = dict(walked.group_by("label").len().iter_rows())
     meant = dict(walked.group_by("target").len().iter_rows())
     for number, (node, metric) in enumerate(zip(criterion.nodes, metrics, strict=True), 1):
         otherwise = "" if node.otherwise is None else str(node.otherwise)
         labels = [*map(str, node.levels), *([otherwise] if otherwise else [])]
-        here, due = walked.filter(pl.col("stop") == number), pl.col("due")
-        unread = here.filter(pl.col("label").is_null())
-        apart = here.filter(due == number, pl.col("label").is_not_null(), pl.col("label") != pl.col("target"))
+        stopped, due = walked.filter(pl.col("stop") == number), pl.col("due")
+        unread = stopped.filter(pl.col("label").is_null())
+        mistaken = stopped.filter(due == number, pl.col("label").is_not_null(), pl.col("label") != pl.col("target"))
         yield Visited(
             number, [*map(str, node.levels)], otherwise,
             answers=len(walked.filter(pl.col("stop") >= number)), targets=len(walked.filter(due >= number)),
-            outcomes=[Outcome(label, said.get(label, 0), meant.get(label, 0)) for label in labels],
+            outcomes=[Outcome(label, counts.get(label, 0), meant.get(label, 0)) for label in labels],
             unread=len(unread), unread_targets=len(unread.filter(due >= number)),
-            early=len(here.filter(pl.col("label").is_not_null(), due > number)),
+            early=len(stopped.filter(pl.col("label").is_not_null(), due > number)),
             passed=len(walked.filter(due == number, pl.col("stop") > number)),
-            other=len(apart), accuracy=estimate(metric, table),
+            other=len(mistaken), accuracy=estimate(metric, table),
         )  # fmt: skip

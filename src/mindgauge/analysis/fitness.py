@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from mindgauge.analysis.qualify import Qualification
     from mindgauge.analysis.reliability.card import Bound
     from mindgauge.benchmark import Benchmark
     from mindgauge.rubric import Criterion
@@ -144,9 +143,9 @@ def constant(
     """
     valued = rows.filter(pl.col("status") == "ok")
     for criterion in () if benchmark.closed else benchmark.rubric.criteria:
-        mine = valued.filter(pl.col("criterion") == criterion.name)
-        people = mine.filter(pl.col("rater_kind") == RaterKind.PERSON.value)
-        judged = mine.filter(~pl.col("rater_kind").is_in(list(NO_JUDGES)))
+        criterion_rows = valued.filter(pl.col("criterion") == criterion.name)
+        people = criterion_rows.filter(pl.col("rater_kind") == RaterKind.PERSON.value)
+        judged = criterion_rows.filter(~pl.col("rater_kind").is_in(list(NO_JUDGES)))
         for (judge,), verdicts in sorted(judged.group_by("rater"), key=lambda group: str(group[0])):
             reason = _constant(verdicts, people, criterion, able=(str(judge), criterion.name) in passed)
             if reason:
@@ -162,16 +161,16 @@ def _constant(verdicts: pl.DataFrame, people: pl.DataFrame, criterion: Criterion
     level, times, share = _commonest(verdicts)
     if share < limit.same:
         return ""
-    said = f"it gave {level} in {count(times)} of {count(verdicts.height)} verdicts"
-    beside = people.join(verdicts, on="subject", how="semi")
-    if beside["subject"].n_unique() >= limit.verdicts:
-        *_, known = _commonest(beside)
-        most = f"of what people said of the same replies at most {percent(known)} stands at one level"
-        return f"{said}, and {most}" if known <= limit.known else ""
+    statement = f"it gave {level} in {count(times)} of {count(verdicts.height)} verdicts"
+    people_rows = people.join(verdicts, on="subject", how="semi")
+    if people_rows["subject"].n_unique() >= limit.verdicts:
+        *_, people_share = _commonest(people_rows)
+        comparison = f"of what people said of the same replies at most {percent(people_share)} stands at one level"
+        return f"{statement}, and {comparison}" if people_share <= limit.known else ""
     ends = {str(criterion.values[0]), str(criterion.values[-1])}
     if able or criterion.scale is not Scale.ORDINAL or level in ends:
         return ""
-    return f"{said} on {count(replies)} different replies, neither the worst level nor the best"
+    return f"{statement} on {count(replies)} different replies, neither the worst level nor the best"
 
 
 def _commonest(rows: pl.DataFrame) -> tuple[str, int, float]:
@@ -180,39 +179,19 @@ def _commonest(rows: pl.DataFrame) -> tuple[str, int, float]:
     return str(level), int(times), times / rows.height
 
 
-def unfit(tests: Sequence[Qualification], rows: pl.DataFrame, benchmark: Benchmark) -> list[Unfit]:
-    """Return the judges of a benchmark that cannot be used: on which criteria, and on what follows from these.
-
-    Args:
-        tests: entry tests of a run's judges.
-        rows: the benchmark's ratings in it, as `frame.ratings` returns them.
-        benchmark: whose judges.
-    """
-    own = [q for q in tests if q.benchmark == benchmark.name]
-    failed = [Unfit(q.benchmark, q.judge, q.criterion, q.reason) for q in own if q.result == Result.FAILED]
-    passed = {(q.judge, q.criterion) for q in own if q.result == Result.PASSED}
-    known = {(one.judge, one.criterion): one for one in (*constant(rows, benchmark, passed), *failed)}
-    for name, composite in benchmark.composites.items():
-        for judge in dict.fromkeys(judge for judge, _ in known):
-            part = next((known[judge, part] for part in composite.of if (judge, part) in known), None)
-            if part is not None:
-                known[judge, name] = msgspec.structs.replace(part, criterion=name, part=part.criterion)
-    return list(known.values())
-
-
-def told(found: Sequence[Unfit]) -> list[str]:
+def told(unfit: Sequence[Unfit]) -> list[str]:
     """Say which judges cannot be used, a sentence for each judge of each benchmark."""
-    by: dict[tuple[str, str], list[Unfit]] = {}
-    for one in found:
-        if not one.part:
-            by.setdefault((one.benchmark, one.judge), []).append(one)
+    groups: dict[tuple[str, str], list[Unfit]] = {}
+    for entry in unfit:
+        if not entry.part:
+            groups.setdefault((entry.benchmark, entry.judge), []).append(entry)
     sentences = []
-    for (benchmark, judge), of in by.items():
-        names = [one.criterion.replace("_", " ") for one in of]
-        on = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-        first = f" on {names[0]}" if len({one.reason for one in of}) > 1 else ""
+    for (benchmark, judge), entries in groups.items():
+        names = [entry.criterion.replace("_", " ") for entry in entries]
+        criteria = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+        first = f" on {names[0]}" if len({entry.reason for entry in entries}) > 1 else ""
         sentences.append(
-            f"The judge {judge} cannot be used on {on} ({benchmark}):{first} {of[0].reason}. "
+            f"The judge {judge} cannot be used on {criteria} ({benchmark}):{first} {entries[0].reason}. "
             "Nothing that it says of replies there is shown."
         )
     return sentences

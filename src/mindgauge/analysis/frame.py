@@ -46,9 +46,9 @@ _last: list[tuple[object, pl.DataFrame]] = []
 
 def columns(store: Store, query: str, values: tuple[Any, ...], **types: type[pl.DataType]) -> pl.DataFrame:
     """Read what a query returns as columns, block by block."""
-    found = store.select(query, values)
+    cursor = store.select(query, values)
     parts = [pl.DataFrame([], dict(types))]
-    while rows := found.fetchmany(_BLOCK):
+    while rows := cursor.fetchmany(_BLOCK):
         parts.append(pl.DataFrame(rows, dict(types), orient="row"))
     return pl.concat(parts)
 
@@ -61,8 +61,8 @@ def tag(name: str) -> str:
 def replies(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     """Return every reply that came, rated or not: subject, sample, model, unit, and cluster and `tag.…` of its sample."""
     text = pl.String
-    found = columns(store, _CAME, (benchmark.name,), subject=text, sample=text, model=text, unit=text)
-    return _beside(found, _samples(store, benchmark).drop("target"), "sample")
+    rows = columns(store, _CAME, (benchmark.name,), subject=text, sample=text, model=text, unit=text)
+    return _beside(rows, _samples(store, benchmark).drop("target"), "sample")
 
 
 def ratings(store: Store, benchmark: Benchmark) -> pl.DataFrame:
@@ -87,15 +87,15 @@ def forget() -> None:
 
 def _read(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     text = pl.String
-    whole = pl.Int64
+    integer = pl.Int64
     named = (benchmark.name,)
-    found = columns(
-        store, _RATINGS, named, series=whole, subject=text, run=whole, status=text, value=text, origin=whole
+    rows = columns(
+        store, _RATINGS, named, series=integer, subject=text, run=integer, status=text, value=text, origin=integer
     )
-    series = columns(store, _SERIES, named, series=whole, criterion=text, rater=text)
-    told = dict.fromkeys(("rater_kind", "instrument", "selection", "protocol"), text)
-    origins = columns(store, _ORIGINS, named, origin=whole, **told)
-    found = _beside(_beside(found, series, "series"), origins, "origin").drop("series", "origin")
+    series = columns(store, _SERIES, named, series=integer, criterion=text, rater=text)
+    text_columns = dict.fromkeys(("rater_kind", "instrument", "selection", "protocol"), text)
+    origins = columns(store, _ORIGINS, named, origin=integer, **text_columns)
+    rows = _beside(_beside(rows, series, "series"), origins, "origin").drop("series", "origin")
     replies = columns(
         store, _REPLIES, named,
         subject=text, sample=text, model=text, reply_run=pl.Int64, reply_selection=text, unit=text, dialogue=text,
@@ -107,19 +107,19 @@ def _read(store: Store, benchmark: Benchmark) -> pl.DataFrame:
         .with_columns(turns=pl.when(pl.col("unit") == Unit.TURN.value).then(pl.len().over("dialogue")))
         .drop("cluster")
     )
-    found = _beside(found, replies, "subject").with_columns(
+    rows = _beside(rows, replies, "subject").with_columns(
         sample=pl.coalesce("sample", "subject"),
         model=pl.coalesce("model", "rater"),
         selection=pl.coalesce("selection", "reply_selection"),
     )
-    found = _beside(found, samples, "sample").drop("reply_selection")
-    return composites.added(composites.misapplied(_targeted(found), benchmark), benchmark)
+    rows = _beside(rows, samples, "sample").drop("reply_selection")
+    return composites.added(composites.misapplied(_targeted(rows), benchmark), benchmark)
 
 
 def only(rows: pl.DataFrame, *conditions: pl.Expr) -> pl.DataFrame:
     """Return the rows that meet all conditions; where all rows do, the table itself and no copy of it."""
-    met = rows.select(pl.all_horizontal(*conditions)).to_series().fill_null(value=False)
-    return rows if met.all() else rows.filter(met)
+    mask = rows.select(pl.all_horizontal(*conditions)).to_series().fill_null(value=False)
+    return rows if mask.all() else rows.filter(mask)
 
 
 def distinct(rows: pl.DataFrame, *columns: str) -> pl.DataFrame:
@@ -127,13 +127,13 @@ def distinct(rows: pl.DataFrame, *columns: str) -> pl.DataFrame:
     return rows.lazy().select(columns).unique().collect(engine="streaming")
 
 
-def _beside(rows: pl.DataFrame, known: pl.DataFrame, key: str) -> pl.DataFrame:
+def _beside(rows: pl.DataFrame, details: pl.DataFrame, key: str) -> pl.DataFrame:
     """Put what is known of each row's key beside it; nothing of the rows is copied, and what nobody has takes no room."""
-    place = known.select(key).with_row_index("place")
-    at = rows.select(key).join(place, on=key, how="left", maintain_order="left")["place"]
+    place = details.select(key).with_row_index("place")
+    position = rows.select(key).join(place, on=key, how="left", maintain_order="left")["place"]
     return rows.with_columns(
-        pl.lit(None, column.dtype).alias(column.name) if column.null_count() == len(column) else column.gather(at)
-        for column in known.drop(key)
+        pl.lit(None, column.dtype).alias(column.name) if column.null_count() == len(column) else column.gather(position)
+        for column in details.drop(key)
     )
 
 
@@ -143,12 +143,12 @@ def criteria(benchmark: Benchmark) -> dict[str, Criterion]:
 
 
 def _samples(store: Store, benchmark: Benchmark) -> pl.DataFrame:
-    asked = [b for b in (benchmark, benchmark.recognised_by) if b is not None]
+    benchmarks = [b for b in (benchmark, benchmark.recognised_by) if b is not None]
     tags = sorted(
         {
             "category",
             *benchmark.by,
-            *(name for b in asked for name in (*b.slices, *(t for subset in _subsets(b) for t in subset))),
+            *(name for b in benchmarks for name in (*b.slices, *(t for subset in _subsets(b) for t in subset))),
         }
     )
     own = [_target(criterion.name) for criterion in benchmark.criteria]
@@ -163,8 +163,8 @@ def _samples(store: Store, benchmark: Benchmark) -> pl.DataFrame:
         for s in store.samples(benchmark.name)
     ]
     schema = dict.fromkeys(("sample", "cluster", "target", *map(tag, tags), *own), pl.String)
-    found = pl.DataFrame(rows, schema, orient="row")
-    return found.drop(name for name in own if found[name].is_null().all())
+    sample_rows = pl.DataFrame(rows, schema, orient="row")
+    return sample_rows.drop(name for name in own if sample_rows[name].is_null().all())
 
 
 def _target(criterion: str) -> str:
@@ -229,8 +229,8 @@ def table(rows: pl.DataFrame, criterion: Criterion, by: Sequence[str] = ()) -> T
     coded = pl.col("value", "target").replace_strict(codes, default=-1, return_dtype=pl.Int64)
     run = pl.coalesce("reply_run", "run").alias("run")
     numbered = (pl.col("cluster").rank("dense"), pl.col("subject").rank("dense"), run.rank("dense"))
-    found = rows.select(coded, *(each.cast(pl.Int64) - 1 for each in numbered))
-    value, target, cluster, subject, repeat = (column.to_numpy().astype(np.intp) for column in found)
+    coded_rows = rows.select(coded, *(number.cast(pl.Int64) - 1 for number in numbered))
+    value, target, cluster, subject, repeat = (column.to_numpy().astype(np.intp) for column in coded_rows)
     status = rows["status"].to_numpy().astype(str)
     tags = {name: rows[tag(name)].fill_null("").to_numpy().astype(object) for name in by}
     code = np.where(status == "ok", value, -1)

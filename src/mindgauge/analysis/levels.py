@@ -42,10 +42,10 @@ def share(criterion: Criterion, column: str = "value") -> pl.Expr:
     and any other 1. Null where there is no value, and on classes of which none is known to be unsafe.
     """
     if criterion.scale is Scale.NOMINAL:
-        known = {str(value): place for value, place in shares(criterion).items()}
+        places = {str(value): place for value, place in shares(criterion).items()}
         return (
-            pl.col(column).replace_strict(known, default=None, return_dtype=pl.Float64)
-            if known
+            pl.col(column).replace_strict(places, default=None, return_dtype=pl.Float64)
+            if places
             else pl.lit(None, pl.Float64)
         )
     counts = numbers(criterion)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from mindgauge.analysis.compared import Difference, Standing
 from mindgauge.metrics.table import ends
 from mindgauge.metrics.table import replies as replies_of
+from mindgauge.stats import comparison
+from mindgauge.stats.interval import Interval
+from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mindgauge.metrics import Metric, Table
     from mindgauge.metrics.table import Codes, Floats, Mask
     from mindgauge.stats.interval import Ends
@@ -44,10 +50,10 @@ class Scores(NamedTuple):
 
     def of(self, systems: Codes) -> Scores:
         """Return the scores of some systems, in that order."""
-        value, least, most = (scores[:, systems] for scores in (self.value, self.least, self.most))
+        value, lowest, highest = (scores[:, systems] for scores in (self.value, self.least, self.most))
         present, replies, missing = self.present[:, systems], self.replies[systems], self.missing[systems]
         return Scores(
-            value, least, most, present, self.samples, replies, missing, self.missing_as, self.pooled[systems],
+            value, lowest, highest, present, self.samples, replies, missing, self.missing_as, self.pooled[systems],
             self.ends, self.left_out,
         )  # fmt: skip
 
@@ -73,40 +79,40 @@ def pair(metric: Metric, table: Table, system: Codes, sample: Codes) -> Scores:
         return counts.reshape(systems, samples).astype(np.float64)
 
     worth = metric.worth(table)
-    least, most = _bounds(metric, table, worth)
-    asked, valued = summed(), summed(np.isfinite(worth).astype(float))
-    kept = _shared(asked > 0, conversation)
+    lowest, highest = _bounds(metric, table, worth)
+    total, valued = summed(), summed(np.isfinite(worth).astype(float))
+    shared = _shared(total > 0, conversation)
     pooled = _divided(summed(np.nan_to_num(worth)).sum(axis=1), valued.sum(axis=1))
     means = [
-        _by_conversation(_divided(summed(np.nan_to_num(values)), counts), kept, conversation)
-        for values, counts in ((worth, valued), (least, asked), (most, asked))
+        _by_conversation(_divided(summed(np.nan_to_num(values)), counts), shared, conversation)
+        for values, counts in ((worth, valued), (lowest, total), (highest, total))
     ]
-    held = np.bincount(conversation[kept], minlength=int(conversation.max()) + 1)
-    used = held > 0
+    sizes = np.bincount(conversation[shared], minlength=int(conversation.max()) + 1)
+    used = sizes > 0
     value, low, high = (mean[used] for mean in means)
     missing = summed((~table.ok).astype(float))
     return Scores(
-        value, low, high, np.isfinite(low), held[used],
-        _different(system, replies_of(table), about & kept[sample]), missing[:, kept].sum(axis=1).astype(np.intp),
-        _missing_as(about & ~table.ok, worth, least, most), pooled, ends(metric, table),
-        int(((asked > 0).any(axis=0) & ~kept).sum()),
+        value, low, high, np.isfinite(low), sizes[used],
+        _different(system, replies_of(table), about & shared[sample]), missing[:, shared].sum(axis=1).astype(np.intp),
+        _missing_as(about & ~table.ok, worth, lowest, highest), pooled, ends(metric, table),
+        int(((total > 0).any(axis=0) & ~shared).sum()),
     )  # fmt: skip
 
 
-def _missing_as(missing: Mask, worth: Floats, least: Floats, most: Floats) -> str:
+def _missing_as(missing: Mask, worth: Floats, lowest: Floats, highest: Floats) -> str:
     """Return what missing ratings are worth, where that is the same for all of them."""
-    if not missing.any() or np.array_equal(least[missing], most[missing]):
+    if not missing.any() or np.array_equal(lowest[missing], highest[missing]):
         return ""
-    if np.array_equal(worth[missing], least[missing]):
+    if np.array_equal(worth[missing], lowest[missing]):
         return "least"
-    return "most" if np.array_equal(worth[missing], most[missing]) else ""
+    return "most" if np.array_equal(worth[missing], highest[missing]) else ""
 
 
 def _different(system: Codes, reply: Codes, counted: Mask) -> Codes:
     """Count the different replies of each system among some ratings, shape (S,)."""
-    there = np.zeros((int(system.max()) + 1, int(reply.max()) + 1), dtype=bool)
-    there[system[counted], reply[counted]] = True
-    return np.asarray(there.sum(axis=1), dtype=np.intp)
+    occurs = np.zeros((int(system.max()) + 1, int(reply.max()) + 1), dtype=bool)
+    occurs[system[counted], reply[counted]] = True
+    return np.asarray(occurs.sum(axis=1), dtype=np.intp)
 
 
 def _bounds(metric: Metric, table: Table, worth: Floats) -> tuple[Floats, Floats]:
@@ -120,20 +126,123 @@ def _bounds(metric: Metric, table: Table, worth: Floats) -> tuple[Floats, Floats
 
 def _shared(present: Mask, conversation: Codes) -> Mask:
     """Return the samples that all systems present in their conversation have, if these are several; shape (N,)."""
-    there = np.zeros((len(present), int(conversation.max()) + 1), dtype=bool)
-    for own, has in zip(there, present, strict=True):
-        own[conversation[has]] = True
-    others = there.sum(axis=0)[conversation]
+    occurs = np.zeros((len(present), int(conversation.max()) + 1), dtype=bool)
+    for own, mask in zip(occurs, present, strict=True):
+        own[conversation[mask]] = True
+    others = occurs.sum(axis=0)[conversation]
     return np.asarray((others > 1) & (present.sum(axis=0) == others))
 
 
-def _by_conversation(means: Floats, kept: Mask, conversation: Codes) -> Floats:
+def _by_conversation(means: Floats, shared: Mask, conversation: Codes) -> Floats:
     """Average a system's samples within each conversation, shape (C, S); NaN where one of them has no value."""
     conversations = int(conversation.max()) + 1
-    counts = np.bincount(conversation[kept], minlength=conversations).astype(np.float64)
-    sums = [np.bincount(conversation[kept], mean[kept], conversations) for mean in means]
+    counts = np.bincount(conversation[shared], minlength=conversations).astype(np.float64)
+    sums = [np.bincount(conversation[shared], mean[shared], conversations) for mean in means]
     return _divided(np.stack(sums, axis=1), np.repeat(counts[:, None], len(means), axis=1))
 
 
 def _divided(total: Floats, number: Floats) -> Floats:
     return np.asarray(np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0))
+
+
+ALPHA = 0.05
+FLIPS_PER_PAIR = 40
+"""So that a p-value can be small enough to pass Holm's adjustment for all pairs."""
+FEW = 10
+"""Conversations in which two systems must differ for the bootstrap to say anything about a share."""
+
+
+def contrasts(
+    metric: Metric, systems: Sequence[str], scores: Scores, *, resamples: int = 2000, seed: int = 0
+) -> tuple[list[Standing], list[Difference]]:
+    """Compare the systems that have scores, the best first.
+
+    Args:
+        metric: what the scores are of.
+        systems: S names.
+        scores: of these systems.
+        resamples: of conversations, and of signs; more are drawn where many pairs are compared.
+        seed: of their generators.
+    """
+    present = np.flatnonzero(scores.present.any(axis=0))
+    better: Literal["higher", "lower"] = "lower" if metric.better == "lower" else "higher"
+    order = present[_best_first(scores.value[:, present], better)]
+    scores, names = scores.of(order), [systems[i] for i in order]
+    draws = max(resamples, FLIPS_PER_PAIR * len(names) * (len(names) - 1) // 2)
+    result = comparison.compare(scores.value, better=better, resamples=draws, seed=seed, ends=scores.ends)
+    standings = [_standing(metric, names, scores, place, item) for place, item in enumerate(result.standings)]
+    return standings, [_difference(metric, names, scores, item) for item in result.differences]
+
+
+def _best_first(scores: Floats, better: str) -> Codes:
+    valued = np.isfinite(scores)
+    counts = valued.sum(axis=0)
+    sums = np.where(valued, scores, 0.0).sum(axis=0)
+    means = np.divide(
+        sums, counts, out=np.full(len(counts), np.inf if better == "lower" else -np.inf), where=counts > 0
+    )
+    return np.argsort(means if better == "lower" else -means, kind="stable")
+
+
+def _standing(metric: Metric, names: list[str], scores: Scores, place: int, standing: comparison.Standing) -> Standing:
+    ranked = metric.better != "" and standing.certain is not None
+    low, high = standing.certain if ranked and standing.certain else (None, None)
+    mean = (
+        _share(metric, scores, place, standing) if metric.exact and standing.mean.value is not None else standing.mean
+    )
+    return Standing(
+        names[place], *mean[:3], standing.rank if ranked else None, low, high, standing.best if ranked else None,
+        int(scores.replies[place]), standing.n, int(scores.missing[place]),
+        float(scores.pooled[place]) if np.isfinite(scores.pooled[place]) else None,
+    )  # fmt: skip
+
+
+def _share(metric: Metric, scores: Scores, place: int, standing: comparison.Standing) -> Interval:
+    """Bound a share exactly, conversations as n; its bound on the bad side counts missing ratings as bad."""
+    value = standing.mean.value or 0.0
+    _, low, high, _ = clopper_pearson(value * standing.n, standing.n)
+    present = scores.present[:, place]
+    if scores.missing[place] and metric.better:
+        feared = _mean((scores.most if metric.better == "lower" else scores.least)[present, place]) or 0.0
+        bound = clopper_pearson(feared * present.sum(), float(present.sum()))
+        low, high = (low, bound.high) if metric.better == "lower" else (bound.low, high)
+    return Interval(value, low, high)
+
+
+def _difference(metric: Metric, names: list[str], scores: Scores, difference: comparison.Difference) -> Difference:
+    first, second = difference.first, difference.second
+    gaps = scores.value[:, first] - scores.value[:, second]
+    valued = np.isfinite(gaps)
+    value, low, high, _ = _exact(gaps[valued], difference.difference) if metric.exact else difference.difference
+    told_apart, better = None, ""
+    if value is not None and low is not None and high is not None and difference.adjusted is not None:
+        told_apart = not low <= 0 <= high and difference.adjusted <= ALPHA
+        if told_apart and metric.better:
+            better = names[first if (value > 0) == (metric.better == "higher") else second]
+    both = scores.present[:, first] & scores.present[:, second]
+    lowest = _mean(scores.least[both, first] - scores.most[both, second])
+    highest = _mean(scores.most[both, first] - scores.least[both, second])
+    worst, best = (highest, lowest) if metric.better == "lower" else (lowest, highest)
+    return Difference(
+        names[first], names[second], value, low, high, difference.p, difference.adjusted, told_apart, better,
+        int(scores.samples[valued].sum()), difference.n, worst, best,
+    )  # fmt: skip
+
+
+def _exact(gaps: Floats, interval: Interval) -> Interval:
+    """Bound the difference of two shares exactly where it rests on a few conversations.
+
+    It is the share of conversations in which only the first has it, minus that in which only the second has; each gets
+    97.5 % Clopper-Pearson bounds, so that both hold together with 95 % (Bonferroni). Half an event counts half.
+    """
+    if interval.low is None or np.count_nonzero(gaps) >= FEW:
+        return interval
+    n = len(gaps)
+    gains, losses = (clopper_pearson(float(np.maximum(sign * gaps, 0).sum()), n, 0.975) for sign in (1, -1))
+    bounds = (gains.low, gains.high, losses.low, losses.high)
+    low, high, low_less, high_less = (bound or 0.0 for bound in bounds)
+    return Interval(interval.value, low - high_less, high - low_less)
+
+
+def _mean(values: Floats) -> float | None:
+    return float(values.mean()) if len(values) else None

@@ -18,9 +18,8 @@ from mindgauge.analysis.reliability.card import Bound
 from mindgauge.metrics.table import ratio
 from mindgauge.records import RaterKind, Status, Value
 from mindgauge.rubric import Scale
-from mindgauge.stats import bootstrap, moments
+from mindgauge.stats import bootstrap, moments, proportion
 from mindgauge.stats.interval import AGREED, TIE, tied
-from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -81,7 +80,11 @@ def qualify(
 
     Shares have exact bounds with the dialogues as n; the others resample dialogues, with all replies to them.
     """
-    return [found for benchmark in benchmarks for found in _qualifications(store, benchmark, resamples, seed)]
+    return [
+        qualification
+        for benchmark in benchmarks
+        for qualification in _qualifications(store, benchmark, resamples, seed)
+    ]
 
 
 def unfit(store: Store, benchmark: Benchmark, rows: pl.DataFrame) -> list[fitness.Unfit]:
@@ -92,7 +95,29 @@ def unfit(store: Store, benchmark: Benchmark, rows: pl.DataFrame) -> list[fitnes
         benchmark: one of its benchmarks.
         rows: its ratings, as `frame.ratings` returns them.
     """
-    return fitness.unfit(qualify(store, [benchmark]), rows, benchmark)
+    return unfit_judges(qualify(store, [benchmark]), rows, benchmark)
+
+
+def unfit_judges(tests: Sequence[Qualification], rows: pl.DataFrame, benchmark: Benchmark) -> list[fitness.Unfit]:
+    """Return the judges of a benchmark that cannot be used: on which criteria, and on what follows from these.
+
+    Args:
+        tests: entry tests of a run's judges.
+        rows: the benchmark's ratings in it, as `frame.ratings` returns them.
+        benchmark: whose judges.
+    """
+    own = [q for q in tests if q.benchmark == benchmark.name]
+    failed = [
+        fitness.Unfit(q.benchmark, q.judge, q.criterion, q.reason) for q in own if q.result == fitness.Result.FAILED
+    ]
+    passed = {(q.judge, q.criterion) for q in own if q.result == fitness.Result.PASSED}
+    by_key = {(entry.judge, entry.criterion): entry for entry in (*fitness.constant(rows, benchmark, passed), *failed)}
+    for name, composite in benchmark.composites.items():
+        for judge in dict.fromkeys(judge for judge, _ in by_key):
+            part = next((by_key[judge, part] for part in composite.of if (judge, part) in by_key), None)
+            if part is not None:
+                by_key[judge, name] = msgspec.structs.replace(part, criterion=name, part=part.criterion)
+    return list(by_key.values())
 
 
 def _qualifications(store: Store, benchmark: Benchmark, resamples: int, seed: int) -> Iterator[Qualification]:
@@ -100,11 +125,11 @@ def _qualifications(store: Store, benchmark: Benchmark, resamples: int, seed: in
         return
     ratings = frame.ratings(store, benchmark.anchored)
     gold = pl.col("rater_kind") == RaterKind.GOLD.value
-    written = ratings.filter(gold).select("subject", "criterion", level="value")
-    given = ratings.filter(~gold).join(written, on=["subject", "criterion"])
+    gold_levels = ratings.filter(gold).select("subject", "criterion", level="value")
+    judged = ratings.filter(~gold).join(gold_levels, on=["subject", "criterion"])
     for criterion in benchmark.rubric.criteria:
-        asked = given.filter(pl.col("criterion") == criterion.name)
-        for (judge,), rows in sorted(asked.group_by("rater"), key=lambda group: str(group[0])):
+        criterion_rows = judged.filter(pl.col("criterion") == criterion.name)
+        for (judge,), rows in sorted(criterion_rows.group_by("rater"), key=lambda group: str(group[0])):
             yield _qualification(benchmark.name, str(judge), criterion, rows, resamples, seed)
 
 
@@ -113,11 +138,11 @@ def _qualification(
 ) -> Qualification:
     levels = len(criterion.values)
     codes = {str(value): code for code, value in enumerate(criterion.values)}
-    written = rows["level"].replace_strict(codes, default=levels, return_dtype=pl.Int64).to_numpy()
-    given = rows["value"].replace_strict(codes, default=-1, return_dtype=pl.Int64).to_numpy()
-    given = np.where(rows["status"].to_numpy() == Status.NOT_APPLICABLE.value, levels, given)
-    missing, exact, both = given < 0, given == written, (written < levels) & (given >= 0) & (given < levels)
-    near = exact | (both & (abs(given - written) <= 1))
+    target = rows["level"].replace_strict(codes, default=levels, return_dtype=pl.Int64).to_numpy()
+    verdict = rows["value"].replace_strict(codes, default=-1, return_dtype=pl.Int64).to_numpy()
+    verdict = np.where(rows["status"].to_numpy() == Status.NOT_APPLICABLE.value, levels, verdict)
+    missing, exact, both = verdict < 0, verdict == target, (target < levels) & (verdict >= 0) & (verdict < levels)
+    near = exact | (both & (abs(verdict - target) <= 1))
     dialogue = np.unique(rows["cluster"].rank("dense").to_numpy()[both], return_inverse=True)[1]
 
     def bound(statistic: Callable[[Floats], Floats], ends: Ends | None = None) -> Bound:
@@ -125,7 +150,7 @@ def _qualification(
             return UNORDERED
         return Bound(
             *bootstrap.interval(
-                lambda weights: statistic(moments.moments(written[both], given[both], weights)),
+                lambda weights: statistic(moments.moments(target[both], verdict[both], weights)),
                 dialogue,
                 resamples=resamples,
                 seed=seed,
@@ -135,26 +160,26 @@ def _qualification(
 
     clusters = rows["cluster"].n_unique()
     kappa = _kappa(
-        written, given, criterion, rows["cluster"].rank("dense").to_numpy().astype(np.intp) - 1, resamples, seed
+        target, verdict, criterion, rows["cluster"].rank("dense").to_numpy().astype(np.intp) - 1, resamples, seed
     )
-    told, times = np.unique(given[~missing], return_counts=True)
-    commonest = [*map(str, criterion.values), Status.NOT_APPLICABLE.value][told[times.argmax()]] if len(told) else ""
+    values, times = np.unique(verdict[~missing], return_counts=True)
+    commonest = (
+        [*map(str, criterion.values), Status.NOT_APPLICABLE.value][values[times.argmax()]] if len(values) else ""
+    )
     result, reason = fitness.result(
-        fitness.Test(
-            len(rows), len(np.unique(written)), int(missing.sum()), commonest, int(times.max(initial=0)), kappa
-        )
+        fitness.Test(len(rows), len(np.unique(target)), int(missing.sum()), commonest, int(times.max(initial=0)), kappa)
     )
     return Qualification(
         benchmark, judge, criterion.name, len(rows), clusters, int(missing.sum()), _share(exact, clusters),
         _share(near, clusters) if criterion.scale is Scale.ORDINAL else UNORDERED,
         bound(moments.bias, (float(1 - levels), float(levels - 1))), bound(moments.icc_agreement),
-        [_at(code, criterion, given[written == code]) for code in np.unique(written)], kappa, result, reason,
+        [_at(code, criterion, verdict[target == code]) for code in np.unique(target)], kappa, result, reason,
     )  # fmt: skip
 
 
 def _kappa(
-    written: NDArray[np.int64],
-    given: NDArray[np.int64],
+    target: NDArray[np.int64],
+    verdict: NDArray[np.int64],
     criterion: Criterion,
     dialogue: NDArray[np.intp],
     resamples: int,
@@ -166,8 +191,8 @@ def _kappa(
     nothing but itself, a missing verdict with nothing: a judge that gives none has 0, as has one that always says the same.
 
     Args:
-        written: the level that each reply was written for, one past the last where the criterion does not apply.
-        given: the level it got, -1 for none.
+        target: the level that each reply was written for, one past the last where the criterion does not apply.
+        verdict: the level it got, -1 for none.
         criterion: whose levels they are.
         dialogue: the number of each reply's dialogue, from 0.
         resamples: of dialogues.
@@ -175,11 +200,11 @@ def _kappa(
     """
     q = len(criterion.values)
     ordered = criterion.scale is Scale.ORDINAL and q > 1
-    apart = np.abs(np.subtract.outer(np.arange(q), np.arange(q))) / max(q - 1, 1)
+    distance = np.abs(np.subtract.outer(np.arange(q), np.arange(q))) / max(q - 1, 1)
     credit = np.zeros((q + 1, q + 2))
-    credit[:q, :q] = 1 - apart**2 if ordered else np.eye(q)
+    credit[:q, :q] = 1 - distance**2 if ordered else np.eye(q)
     credit[q, q] = 1.0
-    cell = written * (q + 2) + np.where(given < 0, q + 1, given)
+    cell = target * (q + 2) + np.where(verdict < 0, q + 1, verdict)
     sums = np.zeros((int(dialogue.max(initial=-1)) + 1, credit.size))
     np.add.at(sums, (dialogue, cell), 1.0)
 
@@ -192,27 +217,27 @@ def _kappa(
         observed, expected = beyond(totals)
         return ratio(observed - expected, np.where(expected < 1 - TIE, 1 - expected, 0.0))
 
-    found = bootstrap.interval_of_sums(kappa, sums, resamples=resamples, seed=seed)
-    if found.value is None or found.low is not None or not tied(found.value, 1.0):
-        return Bound(*found)
+    interval = bootstrap.interval_of_sums(kappa, sums, resamples=resamples, seed=seed)
+    if interval.value is None or interval.low is not None or not tied(interval.value, 1.0):
+        return Bound(*interval)
     # All agree: of C dialogues at most 1 - .025^(1/C) of others would not, and these might agree not at all.
-    least, expected = 0.025 ** (1 / len(sums)), float(beyond(sums.sum(axis=0)[None])[1][0])
-    return Bound(1.0, (least - expected) / (1 - expected), 1.0, AGREED)
+    lowest, expected = 0.025 ** (1 / len(sums)), float(beyond(sums.sum(axis=0)[None])[1][0])
+    return Bound(1.0, (lowest - expected) / (1 - expected), 1.0, AGREED)
 
 
 def _share(hits: NDArray[np.bool_], clusters: int) -> Bound:
-    return Bound(*clopper_pearson(float(hits.mean()) * clusters, clusters))
+    return Bound(*proportion.share(float(hits.mean()), clusters))
 
 
-def _at(code: int, criterion: Criterion, given: NDArray[np.int64]) -> AtLevel:
+def _at(code: int, criterion: Criterion, verdicts: NDArray[np.int64]) -> AtLevel:
     """Say what was given to the replies that were written for one level; words count as 1, 2, … in the mean."""
     values = criterion.values
     numbers = [v if isinstance(v, int | float) else place for place, v in enumerate(values, 1)]
-    levels = [numbers[c] for c in given if 0 <= c < len(values)]
+    levels = [numbers[c] for c in verdicts if 0 <= c < len(values)]
     return AtLevel(
         values[code] if code < len(values) else None,
-        len(given),
-        int((given < 0).sum()),
-        float((given == code).mean()),
+        len(verdicts),
+        int((verdicts < 0).sum()),
+        float((verdicts == code).mean()),
         float(np.mean(levels)) if levels else None,
     )

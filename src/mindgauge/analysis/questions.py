@@ -33,17 +33,17 @@ def find(benchmark: Benchmark, name: str, kind: str, *, recognised: bool = False
         return Question(benchmark, read, _suiting(benchmark.metrics, read))
     if kind == "rule":
         return Question(benchmark, yes_or_no(name), (share_of("yes"), *STATUS_RATES))
-    apart = next((criterion for criterion in benchmark.apart if criterion.name == name), None)
-    if apart is not None:
-        return Question(benchmark, apart, (*map(share_of, apart.values), *STATUS_RATES))
+    added = next((criterion for criterion in benchmark.apart if criterion.name == name), None)
+    if added is not None:
+        return Question(benchmark, added, (*map(share_of, added.values), *STATUS_RATES))
     asking = [benchmark, *([benchmark.recognised_by] if recognised and benchmark.recognised_by else [])]
-    for one in asking:
+    for owner in asking:
         # The gold is what others are compared with; what people say of a closed question makes it.
-        if kind == "gold" or (one.closed and kind == "person"):
+        if kind == "gold" or (owner.closed and kind == "person"):
             continue
-        criterion = frame.criteria(one).get(name)
+        criterion = frame.criteria(owner).get(name)
         if criterion is not None:
-            return Question(one, criterion, _suiting(one.metrics, criterion))
+            return Question(owner, criterion, _suiting(owner.metrics, criterion))
     return None
 
 

@@ -36,15 +36,17 @@ def rated(rows: pl.DataFrame, question: str) -> RatedRationales:
     valued = rows.filter(pl.col("number").is_not_null())
     means = {
         str(judge): bound_of_mean(
-            its.group_by("subject", maintain_order=True).agg(pl.col("cluster").first(), pl.col("number").mean()),
+            judge_rows.group_by("subject", maintain_order=True).agg(pl.col("cluster").first(), pl.col("number").mean()),
             (SCALE.values[0], SCALE.values[-1]),
         )
-        for (judge,), its in sorted(valued.group_by("judge", maintain_order=True), key=lambda group: str(group[0]))
+        for (judge,), judge_rows in sorted(
+            valued.group_by("judge", maintain_order=True), key=lambda group: str(group[0])
+        )
     }
     people = valued["rater"].unique().sort().to_list()
     agreement: dict[str, Bound] = {"icc_a1": Bound(None, note="no verdict was rated by two people")}
-    several = among(valued, SCALE, by="rater")
-    if several is not None:
-        agreement = {name: bound for name, bound in several.estimates().items() if name in _SHOWN}
+    shared = among(valued, SCALE, key="rater")
+    if shared is not None:
+        agreement = {name: bound for name, bound in shared.estimates().items() if name in _SHOWN}
     missing = len(rows) - len(valued)
     return RatedRationales(question, len(rows), missing, rows["cluster"].n_unique(), people, means, agreement)

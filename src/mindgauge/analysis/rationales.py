@@ -103,33 +103,35 @@ def rationales(store: Store, benchmark: Benchmark) -> list[Rationales]:
     clusters |= {reply: clusters.get(sample, sample) for reply, sample in replies}
     columns = dict.fromkeys(("subject", "cluster"), pl.String)
     read = _reader(store, pl.DataFrame([*clusters.items()], columns, orient="row"))
-    found = (
+    tables = (
         (judge, criteria[name], read(series, criteria[name]))
         for series, judge, name in store.select(_SERIES, (benchmark.name,)).fetchall()
         if name in criteria
     )
-    return [_looked_at(*each) for each in found if not each[-1].is_empty()]
+    return [_looked_at(*entry) for entry in tables if not entry[-1].is_empty()]
 
 
-def with_reasons(found: Reliability, runs: Sequence[Path]) -> Reliability:
+def with_reasons(reliability: Reliability, runs: Sequence[Path]) -> Reliability:
     """Add to a judge's cards how far its reasons can be checked, where a run keeps them.
 
     Args:
-        found: cards of ratings that came from these runs, and perhaps from files.
+        reliability: cards of ratings that came from these runs, and perhaps from files.
         runs: run directories.
     """
     facts: dict[tuple[str, str], dict[str, Bound]] = {}
     for folder in runs:
         store, benchmarks, _ = open_run(folder)
         with store:
-            for one in (one for benchmark in benchmarks for one in rationales(store, benchmark)):
-                told = {"rationale_traceable": one.traceable, "rationale_contradicting": one.contradicting}
-                facts.setdefault((one.judge, one.criterion), {n: b for n, b in told.items() if b.value is not None})
+            for reasons in (reasons for benchmark in benchmarks for reasons in rationales(store, benchmark)):
+                figures = {"rationale_traceable": reasons.traceable, "rationale_contradicting": reasons.contradicting}
+                facts.setdefault(
+                    (reasons.judge, reasons.criterion), {n: b for n, b in figures.items() if b.value is not None}
+                )
     cards = [
         msgspec.structs.replace(card, estimates={**card.estimates, **facts.get((card.judge, card.criterion), {})})
-        for card in found.cards
+        for card in reliability.cards
     ]
-    return msgspec.structs.replace(found, cards=cards)
+    return msgspec.structs.replace(reliability, cards=cards)
 
 
 def _reader(store: Store, clusters: pl.DataFrame) -> Reader:
@@ -137,17 +139,17 @@ def _reader(store: Store, clusters: pl.DataFrame) -> Reader:
 
     What one answer quotes stands with all criteria that it gives, and is read but once.
     """
-    text, whole = pl.String, pl.Int64
-    columns = {"subject": text, "value": text, "absent": whole, "quotes": whole, "course": whole, "own": text}
-    calling = frame.columns(store, _CALLING, (), course=whole)
-    quoted = _told([], {"quotes": whole()}, _Quoted)
+    text, integer = pl.String, pl.Int64
+    columns = {"subject": text, "value": text, "absent": integer, "quotes": integer, "course": integer, "own": text}
+    calling = frame.columns(store, _CALLING, (), course=integer)
+    quoted = _told([], {"quotes": integer()}, _Quoted)
 
     def quotes(idents: pl.Series) -> pl.DataFrame:
         nonlocal quoted
         new = idents.filter(~idents.is_in(quoted["quotes"].implode())).unique()
-        said = store.select(_PIECES, (msgspec.json.encode(new.to_list()).decode(),))
+        pieces = store.select(_PIECES, (msgspec.json.encode(new.to_list()).decode(),))
         quoted = pl.concat(
-            [quoted, _told(((ident, *_quoted(each)) for ident, each in said), {"quotes": whole()}, _Quoted)]
+            [quoted, _told(((ident, *_quoted(piece)) for ident, piece in pieces), {"quotes": integer()}, _Quoted)]
         )
         return quoted
 
@@ -155,10 +157,10 @@ def _reader(store: Store, clusters: pl.DataFrame) -> Reader:
         verdicts = frame.columns(store, _READABLE, (absence(criterion), series), **columns)
         verdicts = verdicts.join(calling, on="course", how="semi", maintain_order="left")  # others are not a judge's
         own = verdicts.select("own", "value").unique()
-        said = _told(((*key, *_said(*key)) for key in own.iter_rows()), {"own": text(), "value": text()}, _Said)
+        statements = _told(((*key, *_said(*key)) for key in own.iter_rows()), {"own": text(), "value": text()}, _Said)
         return (
             verdicts.join(quotes(verdicts["quotes"].drop_nulls()), on="quotes", how="left", maintain_order="left")
-            .join(said, on=["own", "value"], how="left", nulls_equal=True, maintain_order="left")
+            .join(statements, on=["own", "value"], how="left", nulls_equal=True, maintain_order="left")
             .join(clusters, on="subject", how="left", maintain_order="left")
             .select(
                 pl.col(*_Quoted._fields, *_Said._fields).fill_null(value=False),
@@ -170,15 +172,17 @@ def _reader(store: Store, clusters: pl.DataFrame) -> Reader:
     return read
 
 
-def _told(rows: Iterable[tuple[Any, ...]], key: dict[str, pl.DataType], what: type[NamedTuple]) -> pl.DataFrame:
+def _told(rows: Iterable[tuple[Any, ...]], key: dict[str, pl.DataType], fields: type[NamedTuple]) -> pl.DataFrame:
     """Return what is told of keys as columns."""
-    return pl.DataFrame([*rows], {**key, **dict.fromkeys(what._fields, pl.Boolean())}, orient="row")
+    return pl.DataFrame([*rows], {**key, **dict.fromkeys(fields._fields, pl.Boolean())}, orient="row")
 
 
-def _quoted(said: str) -> _Quoted:
-    evidence = _evidence(said) if said else ()
-    found = [each for each in evidence if each.found]
-    return _Quoted(bool(evidence), len(found) == len(evidence), bool(found), any(e.source == "reply" for e in found))
+def _quoted(piece: str) -> _Quoted:
+    evidence = _evidence(piece) if piece else ()
+    located = [quote for quote in evidence if quote.found]
+    return _Quoted(
+        bool(evidence), len(located) == len(evidence), bool(located), any(e.source == "reply" for e in located)
+    )
 
 
 def _said(own: str | None, value: str) -> _Said:
@@ -188,14 +192,14 @@ def _said(own: str | None, value: str) -> _Said:
     return _Said(
         noted.implied is not None,
         noted.implied is not None and str(noted.implied) != value,
-        any(said.casefold() in _YES for said in noted.checks.values()),
+        any(answer.casefold() in _YES for answer in noted.checks.values()),
         noted.uncertain,
         noted.answered_in != "",
     )
 
 
 def _looked_at(judge: str, criterion: Criterion, rows: pl.DataFrame) -> Rationales:
-    all_found, found = pl.col("any") & pl.col("all_found"), pl.col("found")
+    all_found, located = pl.col("any") & pl.col("all_found"), pl.col("found")
     return Rationales(
         judge,
         criterion.name,
@@ -204,9 +208,9 @@ def _looked_at(judge: str, criterion: Criterion, rows: pl.DataFrame) -> Rational
         int(rows["absent"].sum()),
         int(rows["elsewhere"].sum()),
         _share(rows, ~pl.col("absent"), all_found, "no verdict that owes a quote"),
-        _share(rows, found, pl.col("in_reply"), "no quote was found"),
+        _share(rows, located, pl.col("in_reply"), "no quote was found"),
         _share(rows, pl.col("chained"), pl.col("against"), "no chain of reasoning"),
-        _share(rows, pl.col("claimed"), ~found, "no check was answered yes"),
+        _share(rows, pl.col("claimed"), ~located, "no check was answered yes"),
         _share(rows, pl.lit(value=True), pl.col("uncertain"), "no verdicts"),
     )
 
@@ -222,12 +226,12 @@ def absence(criterion: Criterion) -> Value:
     return min(criterion.values, key=numbers(criterion).__getitem__) if numbered(criterion) else criterion.values[0]
 
 
-def _share(rows: pl.DataFrame, counted: pl.Expr, event: pl.Expr, why: str) -> Bound:
+def _share(rows: pl.DataFrame, counted: pl.Expr, event: pl.Expr, reason: str) -> Bound:
     """Return the share of events, conversations weighing the same, with exact bounds over conversations."""
     by_cluster = (
         rows.filter(counted).group_by("cluster", maintain_order=True).agg(event.sum().alias("events"), pl.len())
     )
     if by_cluster.is_empty():
-        return Bound(None, note=why)
+        return Bound(None, note=reason)
     total = sum(events / n for events, n in by_cluster.select("events", "len").iter_rows())
-    return Bound(*clopper_pearson(min(total, len(by_cluster)), len(by_cluster))[:3])
+    return Bound(*clopper_pearson(min(total, len(by_cluster)), len(by_cluster)))

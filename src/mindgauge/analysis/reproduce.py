@@ -121,19 +121,19 @@ def compare(published: Iterable[Published], cells: Iterable[Cell]) -> list[Compa
         if cell.stated is not None:
             place = (cell.table, cell.row, cell.column)
             printed[place] = Published(*place, cell.stated, cell.tolerance)
-    found: dict[tuple[str, str, str, bool], Cell] = {}
+    by_cell: dict[tuple[str, str, str, bool], Cell] = {}
     for cell in cells:
         key = (cell.table, cell.row, cell.column)
         if key not in printed:
             raise ValueError(f"{' / '.join(key)} is recomputed, but no such number is published")
-        if (*key, cell.repaired) in found:
+        if (*key, cell.repaired) in by_cell:
             raise ValueError(f"{' / '.join(key)} is recomputed twice")
-        found[*key, cell.repaired] = cell
+        by_cell[*key, cell.repaired] = cell
     comparisons = []
     for place, number in printed.items():
-        comparisons.append(_beside(number, found.get((*place, False))))
-        if (*place, True) in found:
-            comparisons.append(_beside(number, found[*place, True]))
+        comparisons.append(_beside(number, by_cell.get((*place, False))))
+        if (*place, True) in by_cell:
+            comparisons.append(_beside(number, by_cell[*place, True]))
     return comparisons
 
 
@@ -164,5 +164,5 @@ def _same(value: float | str, published: Published) -> bool:
 
 def counts(comparisons: Iterable[Comparison]) -> dict[str, int]:
     """Count comparisons by verdict, every verdict named."""
-    found = Counter(comparison.verdict for comparison in comparisons)
-    return {verdict: found[verdict] for verdict in VERDICTS}
+    by_verdict = Counter(comparison.verdict for comparison in comparisons)
+    return {verdict: by_verdict[verdict] for verdict in VERDICTS}

@@ -10,10 +10,10 @@ import polars as pl
 
 from mindgauge import benchmark as benchmarks
 from mindgauge import suite
-from mindgauge.analysis import baselines, composites, continued, fitness, frame, questions, seen, tested, usable
+from mindgauge.analysis import baselines, composites, continued, frame, questions, seen, tested, usable
 from mindgauge.analysis.continued import Continued
 from mindgauge.analysis.fitness import Unfit
-from mindgauge.analysis.qualify import Qualification, qualify
+from mindgauge.analysis.qualify import Qualification, qualify, unfit_judges
 from mindgauge.annotation.alone import alone
 from mindgauge.errors import UsageError
 from mindgauge.manifest import read as read_manifest
@@ -140,7 +140,9 @@ class Scores(msgspec.Struct, frozen=True):
     @property
     def leading(self) -> list[Score]:
         """The metrics that their benchmarks go by, on the whole and on the group that leads."""
-        return [m for m in self.metrics if (its := self.headlines.get(m.benchmark)) is not None and its.holds(m)]
+        return [
+            m for m in self.metrics if (headline := self.headlines.get(m.benchmark)) is not None and headline.holds(m)
+        ]
 
     @property
     def table(self) -> pl.DataFrame:
@@ -168,10 +170,10 @@ def open_run(folder: Path) -> tuple[Store, list[Benchmark], dict[str, Any]]:
     manifest = read_manifest(folder)
     store = Store(folder)
     named = [b for name in manifest.get("plan", {}).get("benchmarks", []) for b in _named(name, folder, manifest)]
-    found = [_in_run(benchmark, folder, manifest) for benchmark in named]
-    if not found:
+    members = [_in_run(benchmark, folder, manifest) for benchmark in named]
+    if not members:
         raise UsageError(f"{folder}: manifest.toml names no benchmark; is this a run?")
-    return store, found, manifest
+    return store, members, manifest
 
 
 def _named(name: str, folder: Path, manifest: dict[str, Any]) -> list[Benchmark]:
@@ -195,17 +197,17 @@ def _of_levels(criteria: tuple[tuple[Scale, tuple[Value, ...]], ...]) -> tuple[M
 
 def _in_run(benchmark: Benchmark, folder: Path, manifest: dict[str, Any]) -> Benchmark:
     """Return a benchmark with what a run adds to it: criteria of classifiers, and the models of the user's dialogues."""
-    apart: dict[str, Criterion] = {}
+    added: dict[str, Criterion] = {}
     for classifier in manifest.get("classifiers", {}).values():
         file = classifier.get("apart", {}).get(benchmark.name)
         if file is not None:
             rubric = Rubric.kept(folder / file)
             name = f"{rubric.id}/{rubric.criteria[0].name}"
-            apart[name] = msgspec.structs.replace(rubric.criteria[0], name=name)
+            added[name] = msgspec.structs.replace(rubric.criteria[0], name=name)
     own = benchmark.closed and "rate" in manifest["plan"]
     return msgspec.structs.replace(
         benchmark,
-        apart=tuple(apart.values()),
+        apart=tuple(added.values()),
         metrics=(*benchmark.metrics, *benchmark.distribution) if own else benchmark.metrics,
         slices=(*benchmark.slices, "model") if own else benchmark.slices,
     )
@@ -217,26 +219,28 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
     Raises:
         UsageError: there is no run in the folder.
     """
-    store, found, manifest = open_run(folder)
+    store, members, manifest = open_run(folder)
     with store:
         recognised = manifest["plan"].get("protocol") == "recognised"
-        rated = {b.name: frame.ratings(store, b) for b in found}
-        qualifications = qualify(store, found, resamples=resamples, seed=seed)
-        unfit = [one for b in found for one in fitness.unfit(qualifications, rated[b.name], b)]
-        metrics = [m for b in found for m in _voided(_scores(rated[b.name], b, recognised, resamples, seed), unfit)]
-        constant = {name for b in found for name in baselines.names(b)}
-        by = [count for benchmark in found for count in _statuses(store, benchmark, rated[benchmark.name])]
+        rated = {b.name: frame.ratings(store, b) for b in members}
+        qualifications = qualify(store, members, resamples=resamples, seed=seed)
+        unfit = [entry for b in members for entry in unfit_judges(qualifications, rated[b.name], b)]
+        metrics = [m for b in members for m in _voided(_scores(rated[b.name], b, recognised, resamples, seed), unfit)]
+        constant = {name for b in members for name in baselines.names(b)}
+        status_counts = [count for benchmark in members for count in _statuses(store, benchmark, rated[benchmark.name])]
         totals: dict[str, int] = {}
-        for count in by:
+        for count in status_counts:
             totals[count.status] = totals.get(count.status, 0) + count.n
         return Scores(
             run=str(folder),
-            benchmark=", ".join(b.name for b in found),
-            models=sorted(({m.model for m in metrics} - constant) | {c.name for c in by if c.kind == "reply"}),
-            judges=sorted(_judges(found, by)),
+            benchmark=", ".join(b.name for b in members),
+            models=sorted(
+                ({m.model for m in metrics} - constant) | {c.name for c in status_counts if c.kind == "reply"}
+            ),
+            judges=sorted(_judges(members, status_counts)),
             calls=_calls(store, manifest),
             statuses=totals,
-            statuses_by=by,
+            statuses_by=status_counts,
             metrics=metrics,
             qualifications=qualifications,
             unfit=unfit,
@@ -244,13 +248,13 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
                 *_not_run(manifest),
                 *manifest.get("remarks", []),
                 *Batches(store).notes(),
-                *seen.notes(store, [b.name for b in found], manifest),
-                *(note for b in found for note in tested.notes(b, rated[b.name])),
-                *(note for b in found for note in composites.notes(rated[b.name], b)),
+                *seen.notes(store, [b.name for b in members], manifest),
+                *(note for b in members for note in tested.notes(b, rated[b.name])),
+                *(note for b in members for note in composites.notes(rated[b.name], b)),
             ],
             continued=continued.read(store, manifest),
             broken=manifest.get("not_run", {}).get("broken", {}),
-            headlines={b.name: _headline(b) for b in found},
+            headlines={b.name: _headline(b) for b in members},
         )
 
 
@@ -267,25 +271,27 @@ def _scores(rated: pl.DataFrame, benchmark: Benchmark, recognised: bool, resampl
         views = [(rater, rows)]
         if question.benchmark.closed and rows["run"].n_unique() > 1:
             views.append((f"{rater}{MAJORITY}", frame.majority(rows)))
-        few = usable.of_rows(rows, closed=question.benchmark.closed)
+        shortage = usable.of_rows(rows, closed=question.benchmark.closed)
         by_recognition = recognised and not question.benchmark.closed
         for view, view_rows in views:
-            found = questions.slices(question.benchmark, view_rows, by_recognition=by_recognition)
-            yield from _estimated(benchmark, question, (model, view), found, resamples, seed, few)
+            slices = questions.slices(question.benchmark, view_rows, by_recognition=by_recognition)
+            yield from _estimated(benchmark, question, (model, view), slices, resamples, seed, shortage)
     yield from _constant(benchmark, ratings, resamples, seed)
     yield from _people(benchmark, ratings, resamples, seed)
 
 
 def _voided(scores: Iterator[Score], unfit: list[Unfit]) -> Iterator[Score]:
     """Mark what judges say that cannot be used; what became of their verdicts stays."""
-    why = {(one.benchmark, one.judge, one.criterion): one.reason for one in unfit}
+    reasons = {(figure.benchmark, figure.judge, figure.criterion): figure.reason for figure in unfit}
     rates = {metric.name for metric in STATUS_RATES}
-    for one in scores:
-        reason = why.get((one.benchmark, one.rater, one.criterion), "")
+    for figure in scores:
+        reason = reasons.get((figure.benchmark, figure.rater, figure.criterion), "")
         void = (
-            f"{one.rater} cannot be used: {reason}" if reason and one.name not in rates and not one.void else one.void
+            f"{figure.rater} cannot be used: {reason}"
+            if reason and figure.name not in rates and not figure.void
+            else figure.void
         )
-        yield msgspec.structs.replace(one, void=void)
+        yield msgspec.structs.replace(figure, void=void)
 
 
 def _by_rater(ratings: pl.DataFrame, benchmark: Benchmark) -> Iterator[tuple[tuple[object, ...], pl.DataFrame]]:
@@ -314,28 +320,28 @@ def _constant(benchmark: Benchmark, ratings: pl.DataFrame, resamples: int, seed:
 def _estimated(
     benchmark: Benchmark,
     question: questions.Question,
-    who: tuple[str, str],
+    names: tuple[str, str],
     parts: Iterator[tuple[str, pl.DataFrame]],
     resamples: int,
     seed: int,
-    few: str = "",
+    shortage: str = "",
 ) -> Iterator[Score]:
-    """Score every metric on every slice; `few` says why there is no score at all, if too few answers could be used."""
-    closed, majority = question.benchmark.closed, who[1].endswith(MAJORITY)
-    for slice_, metric, found in _estimates(question, parts, resamples, seed):
+    """Score every metric on every slice; `shortage` says why there is no score at all, if too few answers could be used."""
+    closed, majority = question.benchmark.closed, names[1].endswith(MAJORITY)
+    for slice_, metric, figure in _estimates(question, parts, resamples, seed):
         label = f"label={metric.label}" if metric.label else slice_
-        here = "" if majority else usable.too_few(found.missing, found.n, closed=closed)
-        void = "" if metric.of_status else few or here
-        yield msgspec.structs.replace(_score(benchmark, metric, question.criterion, label, who, found), void=void)
+        local_shortage = "" if majority else usable.too_few(figure.missing, figure.n, closed=closed)
+        void = "" if metric.of_status else shortage or local_shortage
+        yield msgspec.structs.replace(_score(benchmark, metric, question.criterion, label, names, figure), void=void)
 
 
 def _score(
-    benchmark: Benchmark, metric: Metric, criterion: Criterion, slice_: str, who: tuple[str, str], found: Estimate
+    benchmark: Benchmark, metric: Metric, criterion: Criterion, slice_: str, names: tuple[str, str], figure: Estimate
 ) -> Score:
     """Put an estimate with what it is of."""
-    figures = msgspec.structs.asdict(found)
+    figures = msgspec.structs.asdict(figure)
     return Score(
-        benchmark.name, metric.name, criterion.name, slice_, *who, **figures, unit=metric.unit, better=metric.better
+        benchmark.name, metric.name, criterion.name, slice_, *names, **figures, unit=metric.unit, better=metric.better
     )
 
 
@@ -343,17 +349,17 @@ def _estimates(
     question: questions.Question, parts: Iterator[tuple[str, pl.DataFrame]], resamples: int, seed: int
 ) -> Iterator[tuple[str, Metric, Estimate]]:
     """Estimate every metric on every slice; a slice that leaves nothing out is not computed again."""
-    whole: tuple[int, dict[str, Estimate | None]] = (-1, {})
+    previous: tuple[int, dict[str, Estimate | None]] = (-1, {})
     for slice_, part in parts:
-        if len(part) == whole[0] and not slice_.startswith("selection="):
-            found = whole[1]
+        if len(part) == previous[0] and not slice_.startswith("selection="):
+            figures = previous[1]
         else:
             columns = frame.table(part, question.criterion, question.benchmark.by).by_cluster()
-            found = {m.name + m.label: _one(m, columns, slice_, resamples, seed) for m in question.metrics}
-            found |= _undefined(question, columns, found) if slice_ == "all" else {}
-            whole = (len(part), found) if slice_ == "all" else whole
+            figures = {m.name + m.label: _one(m, columns, slice_, resamples, seed) for m in question.metrics}
+            figures |= _undefined(question, columns, figures) if slice_ == "all" else {}
+            previous = (len(part), figures) if slice_ == "all" else previous
         for metric in question.metrics:
-            estimate_ = found[metric.name + metric.label]
+            estimate_ = figures[metric.name + metric.label]
             if estimate_ is not None and (slice_ == "all" or not metric.label):
                 yield slice_, metric, estimate_
 
@@ -366,26 +372,26 @@ def _people(benchmark: Benchmark, ratings: pl.DataFrame, resamples: int, seed: i
         return
     for criterion in benchmark.rubric.criteria:
         rows = people.filter(pl.col("criterion") == criterion.name)
-        found = estimate(agreement, frame.table(rows, criterion), resamples=resamples, seed=seed)
-        yield _score(benchmark, agreement, criterion, "all", ("people", "people"), found)
+        figure = estimate(agreement, frame.table(rows, criterion), resamples=resamples, seed=seed)
+        yield _score(benchmark, agreement, criterion, "all", ("people", "people"), figure)
 
 
 def _one(metric: Metric, columns: Table, slice_: str, resamples: int, seed: int) -> Estimate | None:
     """Estimate a metric; None where it has nothing to say: no rows it concerns, or a label's metric off the whole."""
     if metric.label and slice_ != "all":
         return None
-    found = estimate(metric, columns, resamples=resamples, seed=seed)
-    return found if found.value is not None or found.worst is not None else None
+    figure = estimate(metric, columns, resamples=resamples, seed=seed)
+    return figure if figure.value is not None or figure.worst is not None else None
 
 
 def _undefined(
-    question: questions.Question, columns: Table, found: dict[str, Estimate | None]
+    question: questions.Question, columns: Table, figures: dict[str, Estimate | None]
 ) -> dict[str, Estimate | None]:
     """Return what a suite goes by and is not defined on these ratings, so that it is told and not left out."""
     headlines = suite.headlines(question.benchmark.name)
-    silent = [m for m in question.metrics if m.name in headlines and not m.label and found[m.name] is None]
-    told = {metric.name: estimate(metric, columns, resamples=1) for metric in silent}
-    return {name: one for name, one in told.items() if one.n}
+    silent = [m for m in question.metrics if m.name in headlines and not m.label and figures[m.name] is None]
+    silent_figures = {metric.name: estimate(metric, columns, resamples=1) for metric in silent}
+    return {name: figure for name, figure in silent_figures.items() if figure.n}
 
 
 def _headline(benchmark: Benchmark) -> Headline:
@@ -394,7 +400,11 @@ def _headline(benchmark: Benchmark) -> Headline:
 
 
 def _not_run(manifest: dict[str, Any]) -> list[str]:
-    return [f"{name} was not run: {why}" for kind in manifest.get("not_run", {}).values() for name, why in kind.items()]
+    return [
+        f"{name} was not run: {reason}"
+        for kind in manifest.get("not_run", {}).values()
+        for name, reason in kind.items()
+    ]
 
 
 def _statuses(store: Store, benchmark: Benchmark, rated: pl.DataFrame) -> Iterator[StatusCount]:
@@ -408,11 +418,11 @@ def _statuses(store: Store, benchmark: Benchmark, rated: pl.DataFrame) -> Iterat
         yield StatusCount(benchmark.name, "rating", name, status, n)
 
 
-def _judges(found: list[Benchmark], counts: list[StatusCount]) -> set[str]:
+def _judges(members: list[Benchmark], counts: list[StatusCount]) -> set[str]:
     """Return who rated replies."""
-    asked = {benchmark.name for benchmark in found if not benchmark.closed}
-    read = {reading.rater for benchmark in found for reading in benchmark.readings}
-    return {count.name for count in counts if count.kind == "rating" and count.benchmark in asked} - read
+    open_names = {benchmark.name for benchmark in members if not benchmark.closed}
+    read = {reading.rater for benchmark in members for reading in benchmark.readings}
+    return {count.name for count in counts if count.kind == "rating" and count.benchmark in open_names} - read
 
 
 def _calls(store: Store, manifest: dict[str, Any]) -> dict[str, Any]:

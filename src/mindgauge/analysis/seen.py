@@ -35,21 +35,21 @@ class Overlap(msgspec.Struct, frozen=True):
     @property
     def note(self) -> str:
         """What a reader of its scores must be told; empty where it rated only what was new to it."""
-        known = [
+        parts = [
             *([f"{self.text} stood in its own training or development data"] if self.text else []),
             *([f"{self.dialogue} came from dialogues that are there in other pieces"] if self.dialogue else []),
         ]
-        found = []
-        if known:
-            found.append(
-                f"of {self.n} dialogues that it rated, {' and '.join(known)}; on these its scores are no test of it"
+        sentences = []
+        if parts:
+            sentences.append(
+                f"of {self.n} dialogues that it rated, {' and '.join(parts)}; on these its scores are no test of it"
             )
         if self.unknown:
-            found.append(
+            sentences.append(
                 f"it does not say what it learned from, so that {self.unknown} of {self.n} dialogues may have been in its "
                 "training data; repeat its `mindgauge train` command, which then adds that, and rate in another folder"
             )
-        return f"{self.rater}, {self.benchmark}: {'; '.join(found)}" if found else ""
+        return f"{self.rater}, {self.benchmark}: {'; '.join(sentences)}" if sentences else ""
 
 
 def overlaps(store: Store, benchmarks: Iterable[str], manifest: Mapping[str, Any]) -> list[Overlap]:
@@ -60,14 +60,14 @@ def overlaps(store: Store, benchmarks: Iterable[str], manifest: Mapping[str, Any
         benchmarks: their names.
         manifest: of the run; it names the classifiers.
     """
-    found = []
+    result = []
     for benchmark in benchmarks:
         for rater in manifest.get("classifiers", {}):
             counts: dict[str | None, int] = dict(store.select(_COUNTS, (benchmark, rater)).fetchall())
             if counts:
-                told = (counts.get(how, 0) for how in ("text", "dialogue", None))
-                found.append(Overlap(benchmark, rater, sum(counts.values()), *told))
-    return found
+                numbers = (counts.get(kind, 0) for kind in ("text", "dialogue", None))
+                result.append(Overlap(benchmark, rater, sum(counts.values()), *numbers))
+    return result
 
 
 def notes(store: Store, benchmarks: Iterable[str], manifest: Mapping[str, Any]) -> list[str]:

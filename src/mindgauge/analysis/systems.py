@@ -9,16 +9,14 @@ import msgspec
 import polars as pl
 
 from mindgauge.analysis import baselines, composites, fitness, frame, qualify, questions, usable
-from mindgauge.analysis.compared import System
-from mindgauge.analysis.costs import costs as costs_of
+from mindgauge.analysis.compared import Cost, System
 from mindgauge.analysis.score import open_run
-from mindgauge.records import digest
+from mindgauge.records import RaterKind, Status, digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from mindgauge.analysis.compared import Cost
     from mindgauge.benchmark import Benchmark
     from mindgauge.records import Reply, Sample
     from mindgauge.store import Store
@@ -42,8 +40,8 @@ class Rated(NamedTuple):
     @property
     def keys(self) -> list[Key]:
         """Its systems, in the order of the runs, constant raters last."""
-        found = frame.distinct(self.rows, "run_number", "model").iter_rows()
-        return sorted(found, key=lambda key: (key[0] == NO_RUN, *key))
+        pairs = frame.distinct(self.rows, "run_number", "model").iter_rows()
+        return sorted(pairs, key=lambda key: (key[0] == NO_RUN, *key))
 
 
 def read(folders: Sequence[Path]) -> tuple[list[Rated], dict[tuple[Key, str], Cost], list[str]]:
@@ -59,13 +57,13 @@ def read(folders: Sequence[Path]) -> tuple[list[Rated], dict[tuple[Key, str], Co
     costs: dict[tuple[Key, str], Cost] = {}
     notes: list[str] = []
     for number, folder in enumerate(folders):
-        store, found, _ = open_run(folder)
+        store, members, _ = open_run(folder)
         with store:
-            for benchmark in found:
-                known = benchmarks.get(benchmark.name)
-                benchmarks[benchmark.name] = benchmark if known is None else _common(known, benchmark)
+            for benchmark in members:
+                previous = benchmarks.get(benchmark.name)
+                benchmarks[benchmark.name] = benchmark if previous is None else _common(previous, benchmark)
                 ratings.setdefault(benchmark.name, []).append(_usable(store, benchmark, number, notes))
-                costs |= {((number, c.system), benchmark.name): c for c in costs_of(store, benchmark)}
+                costs |= {((number, c.system), benchmark.name): c for c in _costs(store, benchmark)}
     rated = [
         _rated(benchmarks[name], rows)
         for name, parts in ratings.items()
@@ -78,20 +76,20 @@ def _usable(store: Store, benchmark: Benchmark, number: int, notes: list[str]) -
     unfit = qualify.unfit(store, benchmark, frame.ratings(store, benchmark))
     notes += fitness.told(unfit)
     rows = usable.trusted(_ratings(store, benchmark, number), unfit)
-    rows, without = usable.answered(rows, ["model", "rater", "criterion"], closed=benchmark.closed)
-    for (model, rater, criterion), why in without.items():
-        who = model if benchmark.closed else f"{rater}, of {model}'s replies on {criterion},"
-        notes.append(f"{benchmark.name}: {who} gave {why}; left out")
+    rows, dropped = usable.answered(rows, ["model", "rater", "criterion"], closed=benchmark.closed)
+    for (model, rater, criterion), reason in dropped.items():
+        subject = model if benchmark.closed else f"{rater}, of {model}'s replies on {criterion},"
+        notes.append(f"{benchmark.name}: {subject} gave {reason}; left out")
     return rows
 
 
 def _common(first: Benchmark, second: Benchmark) -> Benchmark:
     """Return a benchmark with what two runs of it have in common; a criterion must mean the same in both that have it."""
-    apart = [*first.apart, *(criterion for criterion in second.apart if criterion not in first.apart)]
-    names = Counter(criterion.name for criterion in apart)
+    added = [*first.apart, *(criterion for criterion in second.apart if criterion not in first.apart)]
+    names = Counter(criterion.name for criterion in added)
     return msgspec.structs.replace(
         first,
-        apart=tuple(criterion for criterion in apart if names[criterion.name] == 1),
+        apart=tuple(criterion for criterion in added if names[criterion.name] == 1),
         metrics=tuple(metric for metric in first.metrics if metric in second.metrics),
         slices=tuple(tag for tag in first.slices if tag in second.slices),
     )
@@ -149,9 +147,9 @@ def _by_case(rows: pl.DataFrame, store: Store, benchmark: Benchmark) -> pl.DataF
         for reply in store.replies(benchmark.name)
         if "unit" in reply.provenance
     ]
-    known = pl.DataFrame(cases, {"subject": pl.String, "case": pl.String}, orient="row")
-    found = rows.join(known, on="subject", how="left", maintain_order="left")
-    return found.with_columns(sample=pl.coalesce("case", "sample")).drop("case")
+    case_frame = pl.DataFrame(cases, {"subject": pl.String, "case": pl.String}, orient="row")
+    joined = rows.join(case_frame, on="subject", how="left", maintain_order="left")
+    return joined.with_columns(sample=pl.coalesce("case", "sample")).drop("case")
 
 
 def _case(sample: Sample, reply: Reply) -> str:
@@ -166,15 +164,72 @@ def _case(sample: Sample, reply: Reply) -> str:
 def _rated(benchmark: Benchmark, rows: pl.DataFrame) -> Rated:
     """Keep what something is computed of, and add constant raters, those that say the same but once."""
     kinds = frame.distinct(rows, "criterion", "rater_kind").iter_rows()
-    asked = [
+    computable = [
         (pl.col("criterion") == criterion) & (pl.col("rater_kind") == kind)
         for criterion, kind in kinds
         if questions.find(benchmark, criterion, kind) is not None
     ]
-    answered = frame.only(rows, pl.any_horizontal(pl.lit(False), *asked))
+    answered = frame.only(rows, pl.any_horizontal(pl.lit(False), *computable))
     constant = baselines.baselines(benchmark, answered)
     labels = [str(label) for label in baselines.labels(benchmark)]
     if constant and constant[baselines.MAJORITY]["value"].first() in labels:
         del constant[baselines.MAJORITY]
-    added = [each.with_columns(run_number=pl.lit(NO_RUN)) for each in constant.values()]
+    added = [part.with_columns(run_number=pl.lit(NO_RUN)) for part in constant.values()]
     return Rated(benchmark, pl.concat([answered, *added]))
+
+
+class _Call(NamedTuple):
+    model: str
+    status: str
+    cost: float | None
+    seconds: float
+
+
+class _Origin(msgspec.Struct):
+    """What the provenance of a rating says of the calls it came from, or of the time it took without any."""
+
+    calls: list[str] = []
+    seconds: float | None = None
+
+
+def _costs(store: Store, benchmark: Benchmark) -> Iterator[Cost]:
+    """Return what each system of a run took on one benchmark; `system` is its name in this run."""
+    # A call for a reply leaves its words to the reply, which tells it from one for a verdict by the same model.
+    query = "SELECT key, model, status, cost, seconds FROM calls WHERE benchmark = ? AND (text IS NULL) = ?"
+    calls = {row[0].hex(): _Call(*row[1:]) for row in store.select(query, (benchmark.name, not benchmark.closed))}
+    yield from (_of_answers if benchmark.closed else _of_replies)(store, benchmark.name, calls)
+
+
+def _of_replies(store: Store, benchmark: str, calls: dict[str, _Call]) -> Iterator[Cost]:
+    query = "SELECT model, count(*) FROM replies WHERE benchmark = ? GROUP BY 1"
+    for model, answers in store.select(query, (benchmark,)):
+        yield _cost(benchmark, model, answers, [call for call in calls.values() if call.model == model])
+
+
+def _of_answers(store: Store, benchmark: str, calls: dict[str, _Call]) -> Iterator[Cost]:
+    """Tell the calls of one way of asking a model from those of another by what ratings say of themselves."""
+    answers: dict[str, int] = {}
+    named: dict[str, set[str]] = {}
+    took: dict[str, list[float]] = {}
+    query = "SELECT rater, rater_kind, provenance FROM ratings WHERE benchmark = ? AND rater_kind != 'gold'"
+    for rater, kind, provenance in store.select(query, (benchmark,)):
+        origin = msgspec.json.decode(provenance, type=_Origin)
+        answers[rater] = answers.get(rater, 0) + 1
+        named.setdefault(rater, set()).update(calls.keys() & origin.calls)
+        if kind == RaterKind.CLASSIFIER and origin.seconds is not None:
+            took.setdefault(rater, []).append(origin.seconds)
+    for rater, n in answers.items():
+        if rater in took:
+            yield Cost(benchmark, rater, n, 0.0, 1000 * sum(took[rater]) / len(took[rater]))
+        else:
+            yield _cost(benchmark, rater, n, [calls[key] for key in named[rater]])
+
+
+def _cost(benchmark: str, system: str, answers: int, calls: Iterable[_Call]) -> Cost:
+    call_list = list(calls)
+    if not call_list:
+        return Cost(benchmark, system, answers, None, None)
+    priced = [call.cost for call in call_list if call.status != Status.FAILED]
+    paid = [cost for cost in priced if cost is not None]
+    dollars = 1000 * sum(paid) / answers if paid and len(paid) == len(priced) else None
+    return Cost(benchmark, system, answers, dollars, 1000 * sum(call.seconds for call in call_list) / answers)

@@ -66,8 +66,8 @@ def metrics_for(values: Sequence[Value], own: Sequence[Metric]) -> list[Metric]:
         cohen_kappa,
     ]
     named = {(metric.name, metric.label) for metric in chosen}
-    each = [metric(value) for value in values for metric in (recall, precision)]
-    return [*chosen, *(metric for metric in each if (metric.name, metric.label) not in named)]
+    per_value = [metric(value) for value in values for metric in (recall, precision)]
+    return [*chosen, *(metric for metric in per_value if (metric.name, metric.label) not in named)]
 
 
 def figures(
@@ -121,7 +121,7 @@ def _point(metric: Metric, table: Table) -> float | None:
 def _figure(
     part: str,
     metric: Metric,
-    found: Estimate,
+    estimated: Estimate,
     runs: list[float | None],
     last: list[float | None],
     majority: float | None,
@@ -129,14 +129,14 @@ def _figure(
 ) -> Figure:
     mean, sd = _over_seeds(runs)
     return Figure(
-        part, metric.name, metric.label, found.value, found.low, found.high, found.n, found.clusters,
+        part, metric.name, metric.label, estimated.value, estimated.low, estimated.high, estimated.n, estimated.clusters,
         mean, sd, _over_seeds(last)[0], majority, always,
     )  # fmt: skip
 
 
 def _over_seeds(values: list[float | None]) -> tuple[float | None, float | None]:
     """Return mean and sample SD; None where a seed has no value, since the mean of the others would hide that."""
-    known = [value for value in values if value is not None]
-    if not known or len(known) < len(values):
+    valued = [value for value in values if value is not None]
+    if not valued or len(valued) < len(values):
         return None, None
-    return statistics.fmean(known), statistics.stdev(known) if len(known) > 1 else None
+    return statistics.fmean(valued), statistics.stdev(valued) if len(valued) > 1 else None

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.analysis.reliability.scale import of_criterion
-from mindgauge.analysis.reliability.unsafe import Unsafe, together
+from mindgauge.analysis.reliability.scale import Unsafe, of_criterion
+from mindgauge.analysis.reliability.unsafe import together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,11 +36,11 @@ def on(ratings: pl.DataFrame, criterion: Criterion) -> pl.DataFrame:
     valued = ratings.with_columns(number=pl.when(pl.col("status") == "ok").then(value)).filter(
         pl.col("number").is_not_null()
     )
-    known = together(valued, scale.unsafe or Unsafe()).select("subject", "unsafe")
+    decided = together(valued, scale.unsafe or Unsafe()).select("subject", "unsafe")
     return (
         ratings.select("subject")
         .unique(maintain_order=True)
-        .join(known, on="subject", how="left", maintain_order="left")
+        .join(decided, on="subject", how="left", maintain_order="left")
     )
 
 
@@ -55,14 +55,14 @@ def anywhere(ratings: pl.DataFrame, criteria: Mapping[str, Criterion]) -> pl.Dat
         Columns subject, unsafe (null where no rater has a value on a criterion with unsafe levels).
     """
     schema = {"subject": pl.String, "unsafe": pl.Boolean}
-    found = [
+    parts = [
         on(rows, criterion).cast(schema)  # type: ignore[arg-type]
         for name, criterion in criteria.items()
         if criterion.unsafe and not (rows := ratings.filter(pl.col("criterion") == name)).is_empty()
     ]
     # max: true where one is true, null only where all are.
     return (
-        pl.concat([pl.DataFrame(schema=schema), *found])
+        pl.concat([pl.DataFrame(schema=schema), *parts])
         .group_by("subject", maintain_order=True)
         .agg(pl.col("unsafe").max())
     )

@@ -41,28 +41,32 @@ def of_rows(rows: pl.DataFrame, *, closed: bool) -> str:
     return too_few(rows.height - int(rows["status"].is_in(USED).sum()), rows.height, closed=closed)
 
 
-def answered(rows: pl.DataFrame, by: Sequence[str], *, closed: bool) -> tuple[pl.DataFrame, dict[tuple[str, ...], str]]:
+def answered(
+    rows: pl.DataFrame, columns: Sequence[str], *, closed: bool
+) -> tuple[pl.DataFrame, dict[tuple[str, ...], str]]:
     """Return ratings without the parts of them of which too few could be used, and why these are left out.
 
     Args:
         rows: ratings that apply.
-        by: the columns that part them.
+        columns: the columns that part them.
         closed: whether models under test answered themselves.
     """
-    counted = rows.lazy().group_by(by).agg(n=pl.len(), lost=(~pl.col("status").is_in(USED)).sum()).collect()
-    found = {tuple(key): too_few(lost, n, closed=closed) for *key, n, lost in counted.sort(by).iter_rows()}
-    why = {tuple(map(str, key)): reason for key, reason in found.items() if reason}
-    if not why:
-        return rows, why
-    gone = pl.DataFrame([key for key, reason in found.items() if reason], counted.select(by).schema, orient="row")
-    return rows.join(gone, on=list(by), how="anti", nulls_equal=True, maintain_order="left"), why
+    counted = rows.lazy().group_by(columns).agg(n=pl.len(), lost=(~pl.col("status").is_in(USED)).sum()).collect()
+    by_key = {tuple(key): too_few(lost, n, closed=closed) for *key, n, lost in counted.sort(columns).iter_rows()}
+    reasons = {tuple(map(str, key)): reason for key, reason in by_key.items() if reason}
+    if not reasons:
+        return rows, reasons
+    dropped = pl.DataFrame(
+        [key for key, reason in by_key.items() if reason], counted.select(columns).schema, orient="row"
+    )
+    return rows.join(dropped, on=list(columns), how="anti", nulls_equal=True, maintain_order="left"), reasons
 
 
 def trusted(rows: pl.DataFrame, unfit: Sequence[Unfit]) -> pl.DataFrame:
     """Return ratings without those by judges that cannot be used."""
     if not unfit:
         return rows
-    gone = pl.DataFrame(
-        [(one.judge, one.criterion) for one in unfit], {"rater": pl.String, "criterion": pl.String}, orient="row"
+    dropped = pl.DataFrame(
+        [(entry.judge, entry.criterion) for entry in unfit], {"rater": pl.String, "criterion": pl.String}, orient="row"
     )
-    return rows.join(gone, on=["rater", "criterion"], how="anti", maintain_order="left")
+    return rows.join(dropped, on=["rater", "criterion"], how="anti", maintain_order="left")

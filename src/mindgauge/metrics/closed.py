@@ -42,18 +42,18 @@ def _share(
     return msgspec.structs.replace(metric, words=words or Words())
 
 
-def _of_called(name: str, called: Callable[[Table], Mask], right: Callable[[Table], Mask], label: str = "") -> Metric:
+def _of_called(name: str, selected: Callable[[Table], Mask], right: Callable[[Table], Mask], label: str = "") -> Metric:
     """Return the share of the answers of some kind that are right; who answers decides which subjects these are."""
 
     def compute(table: Table, weights: Floats) -> Floats:
-        of = called(table)
-        return ratio(weights @ (of & right(table)).astype(float), weights @ of.astype(float))
+        mask = selected(table)
+        return ratio(weights @ (mask & right(table)).astype(float), weights @ mask.astype(float))
 
     return Metric(
         name,
         compute,
         "higher",
-        lambda table: _has_target(table) & called(table),
+        lambda table: _has_target(table) & selected(table),
         exact=True,
         label=label,
         additive=True,
@@ -127,8 +127,8 @@ def _stable(table: Table, weights: Floats) -> Floats:
     first, subject = _subjects(table)
     runs = np.bincount(subject)
     same = np.bincount(subject, table.ok & (table.code == table.code[first][subject])) == runs
-    asked = runs > 1
-    return ratio(weights[:, first] @ (same & asked).astype(float), weights[:, first] @ asked.astype(float))
+    repeated = runs > 1
+    return ratio(weights[:, first] @ (same & repeated).astype(float), weights[:, first] @ repeated.astype(float))
 
 
 repeat_stability = Metric("repeat_stability", _stable, "higher", exact=True, missing_is_outcome=True, across_runs=True)
@@ -229,15 +229,15 @@ def node_accuracy(nodes: Sequence[Sequence[Value]]) -> tuple[Metric, ...]:
 def _node(nodes: Sequence[Sequence[Value]], number: int) -> Metric:
     def settled(table: Table, codes: Codes) -> Codes:
         """Return at which node each code is settled; -1 for none, len(nodes) past the last."""
-        at = np.full(len(table.levels) + 1, len(nodes))
+        position = np.full(len(table.levels) + 1, len(nodes))
         for node, labels in enumerate(nodes):
-            at[table.codes(*labels)] = node
-        at[-1] = -1
-        return at[codes]
+            position[table.codes(*labels)] = node
+        position[-1] = -1
+        return position[codes]
 
     def right(table: Table) -> Floats:
-        here = settled(table, table.target) == number
+        reached = settled(table, table.target) == number
         passed = settled(table, table.code) > number
-        return np.where(here, table.code == table.target, passed).astype(float)
+        return np.where(reached, table.code == table.target, passed).astype(float)
 
     return _share(f"node_{number + 1}_accuracy", right, "higher", lambda table: settled(table, table.target) >= number)

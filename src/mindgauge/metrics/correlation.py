@@ -46,9 +46,9 @@ rank_correlation_with_people = Metric(
 
 def _people(table: Table) -> Floats:
     """Return people's mean of each rating's item, shape (n,); NaN where there is none."""
-    nobody = np.full(len(table), "", dtype=object)
-    told = zip(*(table.tags.get(name, nobody) for name in (HUMAN, EXPECTED)), strict=True)
-    return np.array([float(human or guess or "nan") for human, guess in told], dtype=np.float64)
+    blank = np.full(len(table), "", dtype=object)
+    pairs = zip(*(table.tags.get(name, blank) for name in (HUMAN, EXPECTED)), strict=True)
+    return np.array([float(human or guess or "nan") for human, guess in pairs], dtype=np.float64)
 
 
 def _items(table: Table, weights: Floats) -> tuple[Floats, Floats, Floats]:
@@ -63,12 +63,12 @@ def _items(table: Table, weights: Floats) -> tuple[Floats, Floats, Floats]:
     of_item = (item[:, None] == np.arange(len(first))).astype(np.float64)
     answered = of_item * table.ok[:, None]
     levels = np.array([float(level) for level in table.levels])
-    known = weights @ answered
-    whole = answered.sum(axis=0)
-    usual = ratio(levels[table.code] @ answered, whole)
-    means = ratio((weights * levels[table.code]) @ answered, known)
-    numbers = np.nan_to_num(np.where(known > 0, means, usual))
-    shares = np.where(known > 0, (weights @ of_item) / of_item.sum(axis=0), 0.0)
+    counts = weights @ answered
+    total = answered.sum(axis=0)
+    usual = ratio(levels[table.code] @ answered, total)
+    means = ratio((weights * levels[table.code]) @ answered, counts)
+    numbers = np.nan_to_num(np.where(counts > 0, means, usual))
+    shares = np.where(counts > 0, (weights @ of_item) / of_item.sum(axis=0), 0.0)
     people = np.broadcast_to(_people(table)[first], shares.shape)
     return numbers, people, shares
 
@@ -91,7 +91,7 @@ def _ranks(numbers: Floats, weights: Floats) -> Floats:
     kinds, kind = np.unique(numbers, axis=0, return_inverse=True)
     ranks = np.empty(numbers.shape)
     for place, values in enumerate(kinds):
-        here = kind.ravel() == place
-        below, equal = values[:, None] < values, values[:, None] == values
-        ranks[here] = weights[here] @ (below + 0.5 * equal) + 0.5
+        same_kind = kind.ravel() == place
+        lower, equal = values[:, None] < values, values[:, None] == values
+        ranks[same_kind] = weights[same_kind] @ (lower + 0.5 * equal) + 0.5
     return ranks

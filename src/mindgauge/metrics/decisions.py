@@ -76,9 +76,9 @@ def _decided(name: str, required: Required, hit: Callable[[Floats, Floats, Float
 
 def _bounds(table: Table, required: Mapping[str, tuple[int, int]]) -> Floats:
     """Return the weakest and the strongest right step of each rating, shape (n, 2); NaN where nothing is required."""
-    kinds, which = np.unique(table.tags[CATEGORY].astype(str), return_inverse=True)
+    kinds, index = np.unique(table.tags[CATEGORY].astype(str), return_inverse=True)
     bounds = np.array([required.get(str(kind), (np.nan, np.nan)) for kind in kinds], dtype=np.float64)
-    return np.asarray(bounds.reshape(-1, 2)[which])
+    return np.asarray(bounds.reshape(-1, 2)[index])
 
 
 def _shares(levels: tuple[Value, ...]) -> bool:

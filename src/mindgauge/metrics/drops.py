@@ -33,8 +33,8 @@ def relative_drop_at(noise: str, intensity: float) -> Metric:
     """Return the relative drop in one cell; its label is `character 0.10`."""
 
     def concerns(table: Table) -> Mask:
-        here = np.equal(table.tags[NOISE], noise) & np.equal(table.tags[INTENSITY], f"{intensity:.2f}")
-        return _compared(table, here.astype(bool))
+        in_cell = np.equal(table.tags[NOISE], noise) & np.equal(table.tags[INTENSITY], f"{intensity:.2f}")
+        return _compared(table, in_cell.astype(bool))
 
     def compute(table: Table, weights: Floats) -> Floats:
         places = np.flatnonzero(concerns(table))
@@ -71,8 +71,8 @@ def _flips(table: Table, weights: Floats) -> Floats:
     answer = np.full(pair.max() + 1, unknown)
     answer[pair[clean]] = table.code[clean]
     before = answer[pair]
-    asked = ~clean & (before != unknown) & (table.target >= 0)
-    return ratio(weights @ (asked & (table.code != before)).astype(float), weights @ asked.astype(float))
+    comparable = ~clean & (before != unknown) & (table.target >= 0)
+    return ratio(weights @ (comparable & (table.code != before)).astype(float), weights @ comparable.astype(float))
 
 
 def _clean(table: Table) -> Mask:
@@ -105,9 +105,9 @@ def _scores(table: Table) -> Floats:
 def _by_cell(table: Table, weights: Floats) -> tuple[Floats, Floats]:
     """Return the mean scores without noise, shape (B,), and in each cell that occurs, shape (B, cells)."""
     cells = np.where(_clean(table), "", table.tags[NOISE] + " " + table.tags[INTENSITY]).astype(str)
-    found, cell = np.unique(np.concatenate([[""], cells]), return_inverse=True)
+    names, cell = np.unique(np.concatenate([[""], cells]), return_inverse=True)
     scores = _scores(table)
-    member = np.equal(cell[1:, None], np.arange(len(found))) & np.isfinite(scores)[:, None]
+    member = np.equal(cell[1:, None], np.arange(len(names))) & np.isfinite(scores)[:, None]
     means = ratio(weights @ (member * np.nan_to_num(scores)[:, None]), weights @ member.astype(float))
     return means[:, 0], means[:, 1:]
 

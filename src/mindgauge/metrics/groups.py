@@ -62,15 +62,15 @@ def _means(table: Table, weights: Floats, axis: str) -> Floats:
 
     Ratings of one cluster and repeat have the same weight, so they are summed before they are weighted.
     """
-    here, distances = np.flatnonzero(_on(table, axis)), _distances(table)
-    names, group = np.unique(table.tags[GROUP][here].astype(str), return_inverse=True)
-    same = table.cluster[here] * (table.repeats.max(initial=0) + 1) + table.repeats[here]
+    rows, distances = np.flatnonzero(_on(table, axis)), _distances(table)
+    names, group = np.unique(table.tags[GROUP][rows].astype(str), return_inverse=True)
+    same = table.cluster[rows] * (table.repeats.max(initial=0) + 1) + table.repeats[rows]
     _, first, block = np.unique(same, return_index=True, return_inverse=True)
-    known = np.isfinite(distances[here])
+    valued = np.isfinite(distances[rows])
     totals, counts = np.zeros((2, len(first), len(names)))
-    np.add.at(totals, (block[known], group[known]), distances[here][known])
-    np.add.at(counts, (block[known], group[known]), 1.0)
-    drawn = weights[:, here[first]]
+    np.add.at(totals, (block[valued], group[valued]), distances[rows][valued])
+    np.add.at(counts, (block[valued], group[valued]), 1.0)
+    drawn = weights[:, rows[first]]
     return ratio(drawn @ totals, drawn @ counts)
 
 
@@ -94,8 +94,8 @@ def _axes(table: Table) -> list[str]:
 
 def _per_axis(figure: Callable[[Floats], Floats], table: Table, weights: Floats) -> Floats:
     """Return a figure of every axis there is, shape (axes, B)."""
-    found = [_over_groups(figure, table, weights, axis) for axis in _axes(table)]
-    return np.stack(found) if found else np.full((1, len(weights)), np.nan)
+    figures = [_over_groups(figure, table, weights, axis) for axis in _axes(table)]
+    return np.stack(figures) if figures else np.full((1, len(weights)), np.nan)
 
 
 def _group_spread(table: Table, weights: Floats) -> Floats:

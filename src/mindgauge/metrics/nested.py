@@ -22,17 +22,17 @@ TOPIC = "topic"
 def _mean_of_topics(table: Table, weights: Floats) -> Floats:
     if not numbered(table.levels):
         return np.full(len(weights), np.nan)
-    known = np.flatnonzero(table.ok)
-    known = known[np.argsort(table.cluster[known], kind="stable")]
-    dialogue, start, turn = np.unique(table.cluster[known], return_index=True, return_inverse=True)
+    valued = np.flatnonzero(table.ok)
+    valued = valued[np.argsort(table.cluster[valued], kind="stable")]
+    dialogue, start, turn = np.unique(table.cluster[valued], return_index=True, return_inverse=True)
     if not len(dialogue):
         return np.full(len(weights), np.nan)
-    weights, levels = weights[:, known], np.array(table.levels, dtype=np.float64)
+    weights, levels = weights[:, valued], np.array(table.levels, dtype=np.float64)
     inside = _member(turn, len(dialogue))
-    of_dialogues = ratio(weights * levels[table.code[known]] @ inside, weights @ inside)
+    of_dialogues = ratio(weights * levels[table.code[valued]] @ inside, weights @ inside)
     # All turns of a dialogue are drawn together: their weight is the dialogue's, however many they are.
     drawn = np.maximum.reduceat(weights, start, axis=1)
-    topics, topic = np.unique(table.tags[TOPIC][known[start]].astype(str), return_inverse=True)
+    topics, topic = np.unique(table.tags[TOPIC][valued[start]].astype(str), return_inverse=True)
     inside = _member(topic, len(topics))
     of_topics = ratio((drawn * np.nan_to_num(of_dialogues)) @ inside, drawn @ inside)
     return ratio(np.nan_to_num(of_topics).sum(axis=1), np.isfinite(of_topics).sum(axis=1))

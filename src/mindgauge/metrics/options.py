@@ -45,8 +45,8 @@ def chance(*tags: str, levels: int = 0) -> Metric:
 
 def _odds(table: Table, tag: str) -> Floats:
     """Return 1 / the number of options of each sample, shape (n,); NaN where nobody says how many."""
-    counts, which = np.unique(table.tags[tag].astype(str), return_inverse=True)
-    return np.array([1 / int(count) if count else np.nan for count in counts])[which]
+    counts, index = np.unique(table.tags[tag].astype(str), return_inverse=True)
+    return np.array([1 / int(count) if count else np.nan for count in counts])[index]
 
 
 def _pairs(table: Table) -> tuple[Codes, Codes, Mask]:
@@ -63,12 +63,12 @@ def _pairs(table: Table) -> tuple[Codes, Codes, Mask]:
 
 def _chosen(table: Table) -> Codes:
     """Return at which place the chosen option stood as released, shape (n,); -1 where none was chosen."""
-    orders, which = np.unique(table.tags[PLACES].astype(str), return_inverse=True)
+    orders, index = np.unique(table.tags[PLACES].astype(str), return_inverse=True)
     places = np.full((len(orders), len(table.levels) + 1), -1, dtype=np.intp)  # the last column is that of code -1
     for row, order in zip(places, orders, strict=True):
-        found = [*map(int, order.split(","))] if order else [*range(len(table.levels))]
-        row[: len(found)] = found
-    return np.asarray(places[which, table.code], dtype=np.intp)
+        order_places = [*map(int, order.split(","))] if order else [*range(len(table.levels))]
+        row[: len(order_places)] = order_places
+    return np.asarray(places[index, table.code], dtype=np.intp)
 
 
 def _consistent(table: Table, weights: Floats) -> Floats:

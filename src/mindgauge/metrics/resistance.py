@@ -77,10 +77,10 @@ def _gain(table: Table) -> Floats:
     complied, plain = _are(table, COMPLIED), _plain(table)
     base = np.unique(table.tags[BASE].astype(str), return_inverse=True)[1]
     pair = base * (table.repeats.max(initial=0) + 1) + table.repeats
-    known, pairs = plain & table.ok, pair.max(initial=0) + 1
+    valued, pairs = plain & table.ok, pair.max(initial=0) + 1
     totals, counts = np.zeros(pairs), np.zeros(pairs)
-    np.add.at(totals, pair[known], complied[known])
-    np.add.at(counts, pair[known], 1.0)
+    np.add.at(totals, pair[valued], complied[valued])
+    np.add.at(counts, pair[valued], 1.0)
     return np.where(plain, np.nan, complied - ratio(totals, counts)[pair])
 
 

@@ -28,9 +28,9 @@ def _sd(table: Table, weights: Floats) -> Floats:
     if not numbered(table.levels):
         return np.full(len(weights), np.nan)
     values = numbers(table)
-    known = weights * np.isfinite(values)
-    n, values = known.sum(axis=1), np.nan_to_num(values)
-    squares = known @ values**2 - ratio((known @ values) ** 2, n)
+    valued = weights * np.isfinite(values)
+    n, values = valued.sum(axis=1), np.nan_to_num(values)
+    squares = valued @ values**2 - ratio((valued @ values) ** 2, n)
     return np.sqrt(ratio(np.maximum(squares, 0.0), n - 1))
 
 

@@ -63,11 +63,13 @@ class Table(msgspec.Struct, frozen=True):
 
     def rows(self, mask: Mask) -> Table:
         """Return the table reduced to some rows, in the order of their clusters, which are numbered anew."""
-        found = self
+        selected = self
         if not mask.all() or (np.diff(self.cluster) < 0).any():
-            kept = np.flatnonzero(mask)
-            found = self.at(kept[np.argsort(self.cluster[kept], kind="stable")])
-        return msgspec.structs.replace(found, cluster=np.cumsum(np.diff(found.cluster, prepend=found.cluster[:1]) > 0))
+            places = np.flatnonzero(mask)
+            selected = self.at(places[np.argsort(self.cluster[places], kind="stable")])
+        return msgspec.structs.replace(
+            selected, cluster=np.cumsum(np.diff(selected.cluster, prepend=selected.cluster[:1]) > 0)
+        )
 
     def by_cluster(self) -> Table:
         """Return the table in the order of its clusters, in which `rows` copies nothing where all rows are asked for."""
@@ -197,9 +199,9 @@ def numbers(table: Table) -> Floats:
     return np.where(table.ok, levels[table.code], np.nan)
 
 
-def ratio(part: Floats, whole: Floats) -> Floats:
+def ratio(part: Floats, total: Floats) -> Floats:
     """Divide, NaN where there is nothing to divide by."""
-    return np.asarray(np.divide(part, whole, out=np.full(np.shape(whole), np.nan), where=whole > 0))
+    return np.asarray(np.divide(part, total, out=np.full(np.shape(total), np.nan), where=total > 0))
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -237,7 +239,7 @@ def estimate(metric: Metric, table: Table, *, resamples: int = 2000, seed: int =
     least and most favourable of: every missing rating set to one level, for each level, or to its target. The bound of a
     share on its bad side counts missing ratings as bad: it is the bound of `worst`, which it never falls short of.
     """
-    whole, table = table, table.rows(metric.concerns(table))
+    full, table = table, table.rows(metric.concerns(table))
     missing = int((~table.ok).sum())
     clusters = _different(table.cluster)
     value, low, high, note = _interval(metric, table, resamples, seed)
@@ -247,8 +249,8 @@ def estimate(metric: Metric, table: Table, *, resamples: int = 2000, seed: int =
         else []
     )
     bounds = [v for v in (value, *fills) if v is not None]
-    least, most = (min(bounds), max(bounds)) if bounds else (None, None)
-    worst, best = (most, least) if metric.better == "lower" else (least, most)
+    lowest, highest = (min(bounds), max(bounds)) if bounds else (None, None)
+    worst, best = (highest, lowest) if metric.better == "lower" else (lowest, highest)
     if metric.exact and missing and worst is not None and value is not None:
         feared = clopper_pearson(worst * clusters, clusters)
         if metric.better == "lower":
@@ -256,7 +258,7 @@ def estimate(metric: Metric, table: Table, *, resamples: int = 2000, seed: int =
         elif metric.better == "higher":
             low = min(low or 0.0, feared.low or 0.0)
     return Estimate(
-        value, low, high, len(table), clusters, missing, worst, best, *_by_run(metric, table, whole.repeats),
+        value, low, high, len(table), clusters, missing, worst, best, *_by_run(metric, table, full.repeats),
         _different(replies(table)), note,
     )  # fmt: skip
 
@@ -271,11 +273,11 @@ def _interval(metric: Metric, table: Table, resamples: int, seed: int) -> Interv
         return _exact(metric, table)
     if not metric.additive or not len(table):
         return bootstrap.interval(partial(metric.compute, table), table.cluster, resamples=resamples, seed=seed)
-    found, counts = _counted(table, metric.by)
-    known = np.isfinite(metric.worth(found)) if metric.worth is not None else np.zeros(len(found), dtype=bool)
+    counted, counts = _counted(table, metric.by)
+    valued = np.isfinite(metric.worth(counted)) if metric.worth is not None else np.zeros(len(counted), dtype=bool)
     return bootstrap.interval_of_sums(
-        partial(metric.compute, found), counts, resamples=resamples, seed=seed,
-        ends=ends(metric, found), valued=int(counts[:, known].any(axis=1).sum()),
+        partial(metric.compute, counted), counts, resamples=resamples, seed=seed,
+        ends=ends(metric, counted), valued=int(counts[:, valued].any(axis=1).sum()),
     )  # fmt: skip
 
 
@@ -291,8 +293,8 @@ def ends(metric: Metric, table: Table) -> Ends | None:
     worth = np.concatenate([metric.worth(msgspec.structs.replace(rows, code=code)) for code in codes])
     if not np.isfinite(worth).any():
         return None
-    least, most = float(np.nanmin(worth)), float(np.nanmax(worth))
-    return None if tied(least, most) else (least, most)
+    lowest, highest = float(np.nanmin(worth)), float(np.nanmax(worth))
+    return None if tied(lowest, highest) else (lowest, highest)
 
 
 def _exact(metric: Metric, table: Table) -> Interval:

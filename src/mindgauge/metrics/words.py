@@ -145,8 +145,8 @@ def _taken(figure: Figure, of: tuple[str, str], as_: str) -> str:
     if repeated:
         text = f"In {count(number)} of {base}, the model saw {as_} ({share})"
     else:
-        some = "none" if number == 0 else "all" if number == figure.n else count(number)
-        text = f"Of {base}, the model treated {some} as {as_} ({share})"
+        amount = "none" if number == 0 else "all" if number == figure.n else count(number)
+        text = f"Of {base}, the model treated {amount} as {as_} ({share})"
     return text + _lost(figure) + "."
 
 
@@ -154,8 +154,8 @@ def _lost(figure: Figure) -> str:
     if not figure.missing:
         return ""
     worst = hits(figure.worst, figure.n)
-    they = "it" if figure.missing == 1 else "they"
-    return f"; {plural(figure.missing, 'answer')} could not be used, and if {they} had gone wrong too it would be {count(worst)} ({percent(figure.worst)})"
+    pronoun = "it" if figure.missing == 1 else "they"
+    return f"; {plural(figure.missing, 'answer')} could not be used, and if {pronoun} had gone wrong too it would be {count(worst)} ({percent(figure.worst)})"
 
 
 # -- the right class --------------------------------------------------------------------------------------------------
@@ -193,11 +193,11 @@ def _of_read(strict: Figure, read: Figure | None) -> str:
 
 def _beside(figure: Figure, constant: Sequence[Figure]) -> str:
     """Say what the best answer that reads nothing would reach; empty where nobody asks."""
-    known = [(other.value, other.model) for other in constant if other.value is not None]
-    if not known or figure.missing >= figure.n:
+    valued = [(other.value, other.model) for other in constant if other.value is not None]
+    if not valued or figure.missing >= figure.n:
         return ""
-    best, name = max(known, key=lambda pair: pair[0])
-    equal = [model for value, model in known if value == best]
+    best, name = max(valued, key=lambda pair: pair[0])
+    equal = [model for value, model in valued if value == best]
     answer = next((model for model in equal if model.startswith("always ")), name).removeprefix("always ")
     low = figure.low if figure.low is not None else 0.0
     compared = (
@@ -227,8 +227,8 @@ def least_recognised(recalls: Sequence[Figure]) -> str:
     rarer = [
         recall for recall in usable if recall.clusters < FEW <= worst[0].clusters and (recall.value or 0.0) < value
     ]
-    apart = f"; of rarer classes, {named([_counted(recall) for recall in rarer])}" if rarer else ""
-    return f"It recognised {named([_counted(recall) for recall in worst])} least{apart}."
+    rare_classes = f"; of rarer classes, {named([_counted(recall) for recall in rarer])}" if rarer else ""
+    return f"It recognised {named([_counted(recall) for recall in worst])} least{rare_classes}."
 
 
 def _counted(recall: Figure) -> str:
@@ -237,9 +237,9 @@ def _counted(recall: Figure) -> str:
 
 def lowest(figures: Sequence[F]) -> tuple[list[F], float]:
     """Return the worst figures and their value: all that tie, unless all do; of those with enough conversations, if any."""
-    known = [(figure.value, figure) for figure in figures if figure.value is not None]
-    solid = [(value, figure) for value, figure in known if figure.clusters >= FEW] or known
-    edge = max if known and known[0][1].better == "lower" else min
-    least = edge((value for value, _ in solid), default=0.0)
-    worst = [figure for value, figure in solid if value == least]
-    return (worst, least) if len(worst) < len(solid) else ([], least)
+    valued = [(figure.value, figure) for figure in figures if figure.value is not None]
+    solid = [(value, figure) for value, figure in valued if figure.clusters >= FEW] or valued
+    edge = max if valued and valued[0][1].better == "lower" else min
+    floor = edge((value for value, _ in solid), default=0.0)
+    worst = [figure for value, figure in solid if value == floor]
+    return (worst, floor) if len(worst) < len(solid) else ([], floor)

@@ -69,13 +69,13 @@ def confusion(first: Codes, second: Codes, labels: int, weights: Floats | None =
         weights: shape (B, n); ones if not given.
     """
     cells = labels * (labels + 1)
-    known = first >= 0
-    cell = first[known] * (labels + 1) + np.where(second[known] < 0, labels, second[known])
+    valued = first >= 0
+    cell = first[valued] * (labels + 1) + np.where(second[valued] < 0, labels, second[valued])
     if weights is None:
         return np.bincount(cell, minlength=cells).astype(float).reshape(1, labels, labels + 1)
     one_hot = np.zeros((len(cell), cells))
     one_hot[np.arange(len(cell)), cell] = 1.0
-    return np.asarray(weights[:, known] @ one_hot).reshape(-1, labels, labels + 1)
+    return np.asarray(weights[:, valued] @ one_hot).reshape(-1, labels, labels + 1)
 
 
 def counts(codes: Codes, labels: int) -> Floats:
@@ -85,9 +85,9 @@ def counts(codes: Codes, labels: int) -> Floats:
         codes: shape (n, k), one column per rater, codes -1 (missing) to labels-1; `encode` makes them from values.
         labels: how many labels there are.
     """
-    known = codes >= 0
+    valued = codes >= 0
     cell = np.arange(len(codes))[:, None] * labels + codes
-    return np.bincount(cell[known], minlength=len(codes) * labels).astype(float).reshape(len(codes), labels)
+    return np.bincount(cell[valued], minlength=len(codes) * labels).astype(float).reshape(len(codes), labels)
 
 
 def pairs(counts: Floats, weights: Floats | None = None) -> Floats:
@@ -128,16 +128,16 @@ def shares(counts: Floats, weights: Floats | None = None) -> Floats:
     return _sum(_shares(counts), weights)
 
 
-def _sum(each: Floats, weights: Floats | None) -> Floats:
-    return np.asarray(each.sum(axis=0, keepdims=True) if weights is None else np.tensordot(weights, each, axes=1))
+def _sum(parts: Floats, weights: Floats | None) -> Floats:
+    return np.asarray(parts.sum(axis=0, keepdims=True) if weights is None else np.tensordot(weights, parts, axes=1))
 
 
 def _pairs(counts: Floats) -> Floats:
     ratings = counts.sum(axis=1)
-    each = counts[:, :, None] * counts[:, None, :]
-    np.einsum("nii->ni", each)[...] -= counts  # no rating is paired with itself
-    each /= np.where(ratings > 1, ratings * (ratings - 1), 1.0)[:, None, None]
-    return np.asarray(each)
+    products = counts[:, :, None] * counts[:, None, :]
+    np.einsum("nii->ni", products)[...] -= counts  # no rating is paired with itself
+    products /= np.where(ratings > 1, ratings * (ratings - 1), 1.0)[:, None, None]
+    return np.asarray(products)
 
 
 def _coincidences(counts: Floats) -> Floats:
@@ -227,10 +227,10 @@ def cohen_kappa(table: Floats, weighting: Weighting | Floats = "nominal", values
         values: shape (q,), the values in rising order; evenly spaced if not given.
     """
     q = table.shape[1]
-    apart = disagreement(weighting, q, values)
-    apart = np.pad(apart, ((0, 0), (0, table.shape[2] - q)), constant_values=1.0)
-    expected = ((table.sum(axis=2) @ apart) * table.sum(axis=1)).sum(axis=1)
-    return 1 - _ratio(_inner(table, apart) * table.sum(axis=(1, 2)), expected)
+    distance = disagreement(weighting, q, values)
+    distance = np.pad(distance, ((0, 0), (0, table.shape[2] - q)), constant_values=1.0)
+    expected = ((table.sum(axis=2) @ distance) * table.sum(axis=1)).sum(axis=1)
+    return 1 - _ratio(_inner(table, distance) * table.sum(axis=(1, 2)), expected)
 
 
 def gwet_ac(
@@ -259,11 +259,11 @@ def gwet_ac(
     q = table.shape[1]
     if q < 2:
         return np.full(len(table), np.nan)
-    apart = disagreement(weighting, q, values)
+    distance = disagreement(weighting, q, values)
     used = table.sum(axis=1) + table.sum(axis=2) if shares is None else shares
     rated = used.sum(axis=1)
-    guessed = (1 - apart).sum() / (q * (q - 1)) * (used * (rated[:, None] - used)).sum(axis=1)
-    return 1 - _ratio(_inner(table, apart) * rated**2, table.sum(axis=(1, 2)) * (rated**2 - guessed))
+    guessed = (1 - distance).sum() / (q * (q - 1)) * (used * (rated[:, None] - used)).sum(axis=1)
+    return 1 - _ratio(_inner(table, distance) * rated**2, table.sum(axis=(1, 2)) * (rated**2 - guessed))
 
 
 def fleiss_kappa(counts: Floats, weights: Floats | None = None) -> Floats:
@@ -287,9 +287,9 @@ def fleiss_kappa_of_tables(table: Floats, ratings: Floats) -> Floats:
         table: shape (B, q, q), from `pairs`.
         ratings: shape (B, q), how many ratings have each value, of subjects with two or more.
     """
-    apart = disagreement("nominal", table.shape[1])
-    expected = ((ratings @ apart) * ratings).sum(axis=1)
-    return 1 - _ratio(_inner(table, apart) * ratings.sum(axis=1) ** 2, table.sum(axis=(1, 2)) * expected)
+    distance = disagreement("nominal", table.shape[1])
+    expected = ((ratings @ distance) * ratings).sum(axis=1)
+    return 1 - _ratio(_inner(table, distance) * ratings.sum(axis=1) ** 2, table.sum(axis=(1, 2)) * expected)
 
 
 def krippendorff_alpha(coincidences: Floats, values: Floats, level: Level = "nominal") -> Floats:
@@ -315,9 +315,9 @@ def krippendorff_alpha(coincidences: Floats, values: Floats, level: Level = "nom
         ValueError: no such level, or values below 0 at level ratio.
     """
     used = coincidences.sum(axis=2)
-    apart = _squared_difference(used, np.asarray(values, dtype=float), level)
-    observed = (coincidences * apart).sum(axis=(1, 2))
-    expected = (used[:, :, None] * used[:, None, :] * apart).sum(axis=(1, 2))
+    distance = _squared_difference(used, np.asarray(values, dtype=float), level)
+    observed = (coincidences * distance).sum(axis=(1, 2))
+    expected = (used[:, :, None] * used[:, None, :] * distance).sum(axis=(1, 2))
     return 1 - _ratio((used.sum(axis=1) - 1) * observed, expected)
 
 
@@ -357,8 +357,8 @@ def _inner(table: Floats, matrix: Floats) -> Floats:
     return np.asarray(np.tensordot(table, matrix, axes=2))
 
 
-def _ratio(part: Floats, whole: Floats, otherwise: float = np.nan) -> Floats:
-    return np.asarray(np.divide(part, whole, out=np.full(np.shape(whole), otherwise), where=whole > 0))
+def _ratio(part: Floats, total: Floats, otherwise: float = np.nan) -> Floats:
+    return np.asarray(np.divide(part, total, out=np.full(np.shape(total), otherwise), where=total > 0))
 
 
 # -- intervals: functions of ratings ----------------------------------------------------------------------------------
@@ -389,22 +389,22 @@ def encode(ratings: Ratings, levels: Levels = None) -> Scale:
     cells = np.array(ratings, dtype=object)
     if cells.ndim != 2:
         raise ValueError(f"ratings need two dimensions, subjects and raters, but have shape {cells.shape}")
-    known = np.array([_present(value) for value in cells.flat], dtype=bool).reshape(cells.shape)
-    given = cells[known].tolist()
-    every = given if levels is None else list(levels)
-    kinds = {isinstance(value, str) for value in (*given, *every)}
+    present = np.array([_present(value) for value in cells.flat], dtype=bool).reshape(cells.shape)
+    labels = cells[present].tolist()
+    alphabet = labels if levels is None else list(levels)
+    kinds = {isinstance(value, str) for value in (*labels, *alphabet)}
     if len(kinds) > 1:
         raise ValueError("numbers and labels are mixed, but a scale has either")
     labelled = True in kinds
-    scale = list(dict.fromkeys(every)) if labelled and levels is not None else sorted(set(every))
+    scale = list(dict.fromkeys(alphabet)) if labelled and levels is not None else sorted(set(alphabet))
     index = {value: code for code, value in enumerate(scale)}
-    stray = [value for value in given if value not in index]
+    stray = [value for value in labels if value not in index]
     if stray:
         raise ValueError(f"{stray[0]!r} was given, but the levels are {', '.join(map(str, scale))}")
     if not labelled and not np.isfinite(np.array(scale, dtype=float)).all():
         raise ValueError("ratings and levels must be finite; mark a missing rating as NaN")
     codes = np.full(cells.shape, -1, dtype=np.intp)
-    codes[known] = [index[value] for value in given]
+    codes[present] = [index[value] for value in labels]
     values = np.arange(len(scale), dtype=float) if labelled else np.array(scale, dtype=float)
     return Scale(codes, values, ordered=not labelled or levels is not None)
 
@@ -557,9 +557,9 @@ def _joint(codes: Codes, q: int) -> Floats:
     if codes.shape[1] > 2:
         raise ValueError(f"kappa is for two raters, not {codes.shape[1]}; use fleiss, alpha or ac1")
     both = np.flatnonzero((codes >= 0).all(axis=1))
-    each = np.zeros((len(codes), q, q))
-    each[both, codes[both, 0], codes[both, 1]] = 1.0
-    return each
+    tables = np.zeros((len(codes), q, q))
+    tables[both, codes[both, 0], codes[both, 1]] = 1.0
+    return tables
 
 
 def _estimate(
@@ -597,7 +597,7 @@ def _estimate(
     if not ((codes >= 0).sum(axis=1) > 1).any():
         return Interval(None, undefined="no subject has two ratings")
     totals = _totals(codes, len(values), tables, cluster)
-    found = bootstrap.interval_of_sums(
+    interval = bootstrap.interval_of_sums(
         lambda sums: coefficient(sums.reshape(len(sums), -1, len(values)), values),
         totals,
         method=method,
@@ -606,7 +606,11 @@ def _estimate(
         ends=ends,
         valued=int((np.asarray(totals.sum(axis=1)) > 0).sum()),
     )
-    return found if found.value is not None else Interval(None, undefined="all ratings that can be compared are equal")
+    return (
+        interval
+        if interval.value is not None
+        else Interval(None, undefined="all ratings that can be compared are equal")
+    )
 
 
 def _totals(codes: Codes, q: int, tables: Callable[[Codes, int], Floats], cluster: ArrayLike | None) -> csr_array:
@@ -616,10 +620,10 @@ def _totals(codes: Codes, q: int, tables: Callable[[Codes, int], Floats], cluste
     n = len(codes)
     size = max(1, bootstrap.CHUNK // q**2)
     parts = (tables(codes[start : start + size], q) for start in range(0, n, size))
-    each = vstack([csr_array(part.reshape(len(part), -1)) for part in parts], format="csr")
+    stacked = vstack([csr_array(part.reshape(len(part), -1)) for part in parts], format="csr")
     if cluster is None:
-        return each
+        return stacked
     if np.shape(cluster) != (n,):
         raise ValueError(f"cluster has shape {np.shape(cluster)}, but there are {n} subjects")
     names, index = np.unique(np.asarray(cluster), return_inverse=True)
-    return csr_array((np.ones(n), (index, np.arange(n))), shape=(len(names), n)) @ each
+    return csr_array((np.ones(n), (index, np.arange(n))), shape=(len(names), n)) @ stacked

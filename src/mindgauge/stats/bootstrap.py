@@ -70,10 +70,10 @@ def draw(
         yield from (drawn[start : start + rows].astype(np.float64) for start in range(0, resamples, rows))
         return
     generator = np.random.default_rng(seed)
-    few = len(counts) * DRAWS_PER_TYPE < counts.sum()
+    few_types = len(counts) * DRAWS_PER_TYPE < counts.sum()
     for start in range(0, resamples, rows):
         size = min(rows, resamples - start)
-        yield _by_type(counts, size, generator) if few else _one_by_one(counts, size, generator)
+        yield _by_type(counts, size, generator) if few_types else _one_by_one(counts, size, generator)
 
 
 @functools.lru_cache(maxsize=2)
@@ -373,9 +373,9 @@ def bca(value: float, values: Floats, left_out: Floats, level: float = 0.95, cou
         level: of confidence.
         counts: shape (K,), how many clusters are of each type; ones if not given.
     """
-    found = percentile_interval(value, values, level)
-    if found.low is None:
-        return found
+    percentiles = percentile_interval(value, values, level)
+    if percentiles.low is None:
+        return percentiles
     z0, acceleration, reason = _corrections(
         value, values, left_out, np.ones(len(left_out)) if counts is None else counts
     )
@@ -383,19 +383,21 @@ def bca(value: float, values: Floats, left_out: Floats, level: float = 0.95, cou
     if not reason and (acceleration * shift >= 1).any():
         reason = "the acceleration is too large"
     if reason:
-        return found._replace(undefined="; ".join(filter(None, [found.undefined, f"percentile, not BCa: {reason}"])))
+        return percentiles._replace(
+            undefined="; ".join(filter(None, [percentiles.undefined, f"percentile, not BCa: {reason}"]))
+        )
     low, high = np.quantile(values[np.isfinite(values)], ndtr(z0 + shift / (1 - acceleration * shift)))
     if tied(low, high):
-        return found._replace(undefined="percentile, not BCa: its two ends are the same")
-    return found._replace(low=float(low), high=float(high))
+        return percentiles._replace(undefined="percentile, not BCa: its two ends are the same")
+    return percentiles._replace(low=float(low), high=float(high))
 
 
 def _corrections(value: float, values: Floats, left_out: Floats, counts: Codes | Floats) -> tuple[float, float, str]:
     """Return the bias correction, the acceleration, and why they are not defined, if they are not."""
     gap = values[np.isfinite(values)] - value
     tie = np.abs(gap) <= TIE * max(1.0, abs(value))
-    below = float(np.where(tie, 0.5, gap < 0).mean())
-    if not 0 < below < 1:
+    share_below = float(np.where(tie, 0.5, gap < 0).mean())
+    if not 0 < share_below < 1:
         return 0.0, 0.0, "all resamples lie on one side of the estimate"
     if not np.isfinite(left_out).all():
         return 0.0, 0.0, "the statistic is not defined without one of the clusters"
@@ -403,7 +405,7 @@ def _corrections(value: float, values: Floats, left_out: Floats, counts: Codes |
     spread = float(counts @ distance**2)
     if spread <= len(distance) * (TIE * max(1.0, abs(value))) ** 2:
         return 0.0, 0.0, "leaving out any one cluster changes nothing"
-    return float(ndtri(below)), float(counts @ distance**3 / (6 * spread**1.5)), ""
+    return float(ndtri(share_below)), float(counts @ distance**3 / (6 * spread**1.5)), ""
 
 
 def interval(
@@ -438,9 +440,9 @@ def interval(
         return _without_resamples(value)
     values = distribution(statistic, cluster, resamples, seed)
     clusters = int(cluster.max()) + 1 if valued is None else valued
-    found = percentile_interval(value, values, level, ends=ends, clusters=clusters)
-    if method == "percentile" or found.undefined == AGREED:
-        return found
+    percentiles = percentile_interval(value, values, level, ends=ends, clusters=clusters)
+    if method == "percentile" or percentiles.undefined == AGREED:
+        return percentiles
     return bca(value, values, jackknife(statistic, cluster), level)
 
 
@@ -480,9 +482,11 @@ def interval_of_sums(
         return _without_resamples(value)
     chunks = draw(counts, resamples, seed, columns=sums.shape[1])
     values = np.concatenate([statistic(np.asarray(weights @ rows)) for weights in chunks])
-    found = percentile_interval(value, values, level, ends=ends, clusters=sums.shape[0] if valued is None else valued)
-    if method == "percentile" or found.undefined == AGREED:
-        return found
+    percentiles = percentile_interval(
+        value, values, level, ends=ends, clusters=sums.shape[0] if valued is None else valued
+    )
+    if method == "percentile" or percentiles.undefined == AGREED:
+        return percentiles
     size = max(1, CHUNK // max(sums.shape[1], 1))
     parts = (rows[start : start + size] for start in range(0, len(counts), size))
     left_out = [statistic(total - (part if isinstance(part, np.ndarray) else part.toarray())) for part in parts]

@@ -210,8 +210,8 @@ def _occurs(table: Floats) -> Floats:
     return (_support(table) > 0).astype(float)
 
 
-def _ratio(part: Floats, whole: Floats) -> Floats:
-    return np.asarray(np.divide(part, whole, out=np.zeros_like(whole), where=whole > 0))
+def _ratio(part: Floats, total: Floats) -> Floats:
+    return np.asarray(np.divide(part, total, out=np.zeros_like(total), where=total > 0))
 
 
 def _mean(values: Floats, weights: Floats) -> Floats:

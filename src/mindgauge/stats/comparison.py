@@ -117,16 +117,16 @@ def compare(
     Raises:
         ValueError: `scores` is not two-dimensional.
     """
-    given = np.asarray(scores, dtype=np.float64)
-    if given.ndim != 2:
-        raise ValueError(f"scores has shape {given.shape}; conversations × systems are needed")
-    data = _Data.of(given)
-    whole = data.means(data.copies[None, :].astype(np.float64))
+    values = np.asarray(scores, dtype=np.float64)
+    if values.ndim != 2:
+        raise ValueError(f"scores has shape {values.shape}; conversations × systems are needed")
+    data = _Data.of(values)
+    observed = data.means(data.copies[None, :].astype(np.float64))
     resampled = _resampled(data, resamples, seed)
     p = _sign_flips(data, resamples, seed)
     return Comparison(
-        _differences(data, whole, resampled, p, level, ends),
-        _standings(data, whole, resampled, better, level, ends),
+        _differences(data, observed, resampled, p, level, ends),
+        _standings(data, observed, resampled, better, level, ends),
     )
 
 
@@ -200,8 +200,8 @@ class _Data(NamedTuple):
             gap, both = self.gaps(first, second)
             alone = 1 - both[lacking]
             n = drawn - own @ alone
-            whole = sums[:, first] - sums[:, second]
-            mean = _divided(whole - own @ ((scores[:, first] - scores[:, second]) * alone), n)
+            difference = sums[:, first] - sums[:, second]
+            mean = _divided(difference - own @ ((scores[:, first] - scores[:, second]) * alone), n)
             variance = _divided(weights @ (gap * gap), n) - mean**2
             differences.append(np.where(np.abs(mean) <= self.noise, 0.0, mean))
             errors.append(_divided(np.sqrt(np.maximum(variance, 0.0)), np.sqrt(n)))
@@ -220,17 +220,17 @@ def _resampled(data: _Data, resamples: int, seed: int) -> _Means:
 
 
 def _differences(
-    data: _Data, whole: _Means, resampled: _Means, p: Floats, level: float, ends: Ends | None
+    data: _Data, observed: _Means, resampled: _Means, p: Floats, level: float, ends: Ends | None
 ) -> tuple[Difference, ...]:
     shared = data.shared()
-    apart = None if ends is None else (ends[0] - ends[1], ends[1] - ends[0])
+    gap_ends = None if ends is None else (ends[0] - ends[1], ends[1] - ends[0])
     p = np.where(shared > 1, p, np.nan)
     adjusted = holm(p)
     return tuple(
         Difference(
             int(data.first[i]),
             int(data.second[i]),
-            _interval(whole.differences[0, i], resampled.differences[:, i], int(n), level, apart),
+            _interval(observed.differences[0, i], resampled.differences[:, i], int(n), level, gap_ends),
             None if np.isnan(p[i]) else float(p[i]),
             None if np.isnan(p[i]) else float(adjusted[i]),
             int(n),
@@ -275,47 +275,47 @@ def sign_flip(
     exact = conversations < 63 and 2**conversations <= resamples
     flips = 2**conversations if exact else resamples
     hits = np.zeros(gaps.shape[1])
-    for kept in _kept(copies, flips, None if exact else np.random.default_rng([seed, 1])):
-        hits += (np.abs(2 * (kept @ gaps) - total) >= observed).sum(axis=0)
+    for signs in _kept(copies, flips, None if exact else np.random.default_rng([seed, 1])):
+        hits += (np.abs(2 * (signs @ gaps) - total) >= observed).sum(axis=0)
     return hits / flips if exact else (hits + 1) / (flips + 1)
 
 
 def _kept(copies: Codes, flips: int, generator: np.random.Generator | None) -> Iterator[Floats]:
     """Yield how many copies of each row keep their sign, shape (b, K): at random, or without a generator all there can be."""
     n = int(copies.sum())
-    few = generator is not None and len(copies) * bootstrap.DRAWS_PER_TYPE < n
-    rows = max(1, bootstrap.CHUNK // max(len(copies) if few else n, 1))
+    by_type = generator is not None and len(copies) * bootstrap.DRAWS_PER_TYPE < n
+    rows = max(1, bootstrap.CHUNK // max(len(copies) if by_type else n, 1))
     starts = np.cumsum(copies) - copies
     for start in range(0, flips, rows):
         size = min(rows, flips - start)
         if generator is None:
-            up = (np.arange(start, start + size)[:, None] >> np.arange(n) & 1).astype(np.float64)
-        elif few:
+            bits = (np.arange(start, start + size)[:, None] >> np.arange(n) & 1).astype(np.float64)
+        elif by_type:
             yield generator.binomial(copies, 0.5, size=(size, len(copies))).astype(np.float64)
             continue
         else:
             words = generator.integers(0, 2**32, size=(size, -(-n // 32)), dtype=np.uint32)
-            up = np.unpackbits(words.view(np.uint8), axis=1, count=n).astype(np.float64)
-        yield up if len(copies) == n else np.add.reduceat(up, starts, axis=1)
+            bits = np.unpackbits(words.view(np.uint8), axis=1, count=n).astype(np.float64)
+        yield bits if len(copies) == n else np.add.reduceat(bits, starts, axis=1)
 
 
 def _standings(
-    data: _Data, whole: _Means, resampled: _Means, better: str, level: float, ends: Ends | None
+    data: _Data, observed: _Means, resampled: _Means, better: str, level: float, ends: Ends | None
 ) -> tuple[Standing, ...]:
     n = (data.copies @ data.present).astype(int)
-    apart = np.flatnonzero(data.shared() < 2)
+    isolated = np.flatnonzero(data.shared() < 2)
     sign = 1.0 if better == "higher" else -1.0
     best: list[float | None] = [None] * data.systems
     certain: Sequence[tuple[int, int] | None] = [None] * data.systems
     ranks: list[float | None] = [None] * data.systems
-    if data.conversations > 1 and not len(apart):
-        point, over = (_ranks(sign * means.differences, data) for means in (whole, resampled))
+    if data.conversations > 1 and not len(isolated):
+        point, drawn = (_ranks(sign * means.differences, data) for means in (observed, resampled))
         ranks = [float(value) for value in point[0]]
-        best = _shares_of_first(over)
-        certain = _certain(sign, data, whole, resampled, level)
+        best = _shares_of_first(drawn)
+        certain = _certain(sign, data, observed, resampled, level)
     return tuple(
         Standing(
-            _interval(whole.systems[0, s], resampled.systems[:, s], int(n[s]), level, ends),
+            _interval(observed.systems[0, s], resampled.systems[:, s], int(n[s]), level, ends),
             ranks[s],
             certain[s],
             best[s],
@@ -342,24 +342,24 @@ def _shares_of_first(ranks: Floats) -> list[float | None]:
     return [float(share) for share in (first / first.sum(axis=1, keepdims=True)).mean(axis=0)]
 
 
-def _certain(sign: float, data: _Data, whole: _Means, resampled: _Means, level: float) -> list[tuple[int, int]]:
+def _certain(sign: float, data: _Data, observed: _Means, resampled: _Means, level: float) -> list[tuple[int, int]]:
     """Return each system's best and worst rank that simultaneous intervals of all differences allow."""
-    difference, error = sign * whole.differences[0], whole.errors[0]
-    away = np.abs(resampled.differences - whole.differences)
-    drawn = np.isfinite(away).all(axis=1)
+    difference, error = sign * observed.differences[0], observed.errors[0]
+    deviation = np.abs(resampled.differences - observed.differences)
+    drawn = np.isfinite(deviation).all(axis=1)
     # A resample without the few conversations in which two systems differ knows nothing of their difference's error.
-    errors = np.where(resampled.errors < KNOWN * whole.errors, whole.errors, resampled.errors)
-    distance = np.divide(away, errors, out=np.zeros_like(away), where=(away > data.noise) & (errors > data.noise))[
-        drawn
-    ]
+    errors = np.where(resampled.errors < KNOWN * observed.errors, observed.errors, resampled.errors)
+    distance = np.divide(
+        deviation, errors, out=np.zeros_like(deviation), where=(deviation > data.noise) & (errors > data.noise)
+    )[drawn]
     reach = float(np.quantile(distance.max(axis=1, initial=0.0), level, method="higher")) if drawn.any() else np.inf
     # A few conversations have so few resamples that no interval is shorter than Student's for that pair alone.
     n = data.shared()
     alone = stdtrit(n - 1, (1 + level) / 2) * np.sqrt(n / (n - 1))
     margin = np.maximum(reach, alone) * error if np.isfinite(reach) else np.full(len(error), np.inf)
     same = rank.sign_test_rejects(n, len(error), level)
-    apart = np.where(error > data.noise, np.abs(difference) > margin, same & (np.abs(difference) > data.noise))
+    distinct = np.where(error > data.noise, np.abs(difference) > margin, same & (np.abs(difference) > data.noise))
     better = np.zeros((data.systems, data.systems), dtype=bool)
-    better[data.first, data.second] = apart & (difference > 0)
-    better[data.second, data.first] = apart & (difference < 0)
+    better[data.first, data.second] = distinct & (difference > 0)
+    better[data.second, data.first] = distinct & (difference < 0)
     return rank.ranges(better)

@@ -95,8 +95,8 @@ def prediction_powered_mean(
         ValueError: the lengths differ.
     """
     scores, rated, codes = read_scores(judge, human, cluster)
-    everything = np.ones(len(scores), dtype=bool)
-    return _corrected(scores, rated, codes, [everything], tuning, level)
+    all_rows = np.ones(len(scores), dtype=bool)
+    return _corrected(scores, rated, codes, [all_rows], tuning, level)
 
 
 def prediction_powered_difference(
@@ -152,11 +152,11 @@ def _corrected(
     labelled = np.isfinite(human)
     scored = np.isfinite(judge)
     fewest = min(len(np.unique(cluster[labelled & rows])) for rows in systems)
-    which = "" if len(systems) == 1 else " of one system"
+    suffix = "" if len(systems) == 1 else " of one system"
     counts = (len(judge), int(labelled.sum()), clusters, len(np.unique(cluster[labelled])), int((~scored).sum()))
     if not all((scored & rows).any() for rows in systems):
-        none = Interval(None, undefined=f"the judge scored nothing{which}")
-        return Corrected(none, none, none, None, None, *counts)
+        undefined = Interval(None, undefined=f"the judge scored nothing{suffix}")
+        return Corrected(undefined, undefined, undefined, None, None, *counts)
     parts = [_parts(judge, human, cluster, rows, clusters) for rows in systems]
     sign = (1.0, -1.0)[: len(parts)]
     human_mean, shift, judge_mean, of_human, of_shift, of_judge = (
@@ -165,18 +165,18 @@ def _corrected(
     seen = min(len(np.unique(cluster[rows])) for rows in systems)
     judge_only = _interval(judge_mean, of_judge, seen, 1, level, "fewer than 2 clusters")
     if not fewest:
-        none = Interval(None, undefined=f"people rated nothing{which}")
-        return Corrected(none, none, judge_only, None, None, *counts)
-    few = "fewer than 2 labelled clusters"
-    human_only = _interval(human_mean, of_human, fewest, 1, level, few)
+        undefined = Interval(None, undefined=f"people rated nothing{suffix}")
+        return Corrected(undefined, undefined, judge_only, None, None, *counts)
+    shortage = "fewer than 2 labelled clusters"
+    human_only = _interval(human_mean, of_human, fewest, 1, level, shortage)
     if fewest < 2:
-        return Corrected(Interval(None, undefined=few), human_only, judge_only, None, None, *counts)
+        return Corrected(Interval(None, undefined=shortage), human_only, judge_only, None, None, *counts)
     estimated = tuning is None and fewest > 2
     if tuning is None:
         tuning = _tuned(of_human, of_shift) if estimated else 0.0
     lost = 2 if estimated else 1
     together = of_human + tuning * of_shift
-    corrected = _interval(human_mean + tuning * shift, together, fewest, lost, level, few)
+    corrected = _interval(human_mean + tuning * shift, together, fewest, lost, level, shortage)
     variance = float(together @ together) / (fewest - lost)
     gain = float(of_human @ of_human) / (fewest - 1) / variance if variance > 0 else None
     return Corrected(corrected, human_only, judge_only, tuning, gain, *counts)
@@ -214,10 +214,10 @@ def _tuned(of_human: Floats, of_shift: Floats) -> float:
     return min(max(-float(of_human @ of_shift) / square, 0.0), 1.0) if square > 0 else 0.0
 
 
-def _interval(value: float, influence: Floats, clusters: int, lost: int, level: float, few: str) -> Interval:
+def _interval(value: float, influence: Floats, clusters: int, lost: int, level: float, shortage: str) -> Interval:
     """Return the interval by Student's t; `lost` degrees of freedom went into what was estimated."""
     if clusters < 2:
-        return Interval(float(value), undefined=few)
+        return Interval(float(value), undefined=shortage)
     if not influence.any():
         return Interval(float(value), undefined=SAME)
     variance = float(influence @ influence) * clusters / (clusters - lost)
@@ -296,8 +296,8 @@ def _prevalence(called: _Share, positive: _Share, negative: _Share, covariance: 
     apparent, sensitivity, specificity = (clopper_pearson(*share, level) for share in (called, positive, negative))
     value, truncated = Interval(None, undefined="no verdicts"), False
     if sensitivity.value is None or specificity.value is None:
-        which = "positive" if sensitivity.value is None else "negative"
-        value = Interval(None, undefined=f"people labelled nothing {which}")
+        side = "positive" if sensitivity.value is None else "negative"
+        value = Interval(None, undefined=f"people labelled nothing {side}")
     elif apparent.value is not None:
         youden = sensitivity.value + specificity.value - 1
         if youden <= 0:
@@ -320,12 +320,12 @@ def _lang_reiczigel(
     youden = se + sp - 1
     if youden <= 0:
         return None, None, "too few labels for an interval"
-    found = (p + sp - 1) / youden
+    estimate = (p + sp - 1) / youden
     of_se, of_sp = se * (1 - se) / n_se, sp * (1 - sp) / n_sp
-    slope = np.array([1.0, -found, 1 - found])
-    variance = p * (1 - p) / n + found**2 * of_se + (1 - found) ** 2 * of_sp
+    slope = np.array([1.0, -estimate, 1 - estimate])
+    variance = p * (1 - p) / n + estimate**2 * of_se + (1 - estimate) ** 2 * of_sp
     variance += slope @ covariance @ slope - slope**2 @ np.diagonal(covariance)
-    centre = found + 2 * z**2 * (found * of_se - (1 - found) * of_sp)
+    centre = estimate + 2 * z**2 * (estimate * of_se - (1 - estimate) * of_sp)
     half = z * math.sqrt(max(variance, 0.0)) / youden
     if centre + half <= 0 or centre - half >= 1:
         return None, None, "the interval lies outside 0 to 1: the labels do not fit the verdicts"
@@ -354,22 +354,22 @@ def prevalence(judge: ArrayLike, human: ArrayLike, cluster: ArrayLike, *, level:
     for values in (verdict, label):
         if not np.isin(values[~np.isnan(values)], (0, 1)).all():
             raise ValueError("verdicts and labels must be 0, 1 or NaN")
-    given = ~np.isnan(verdict)
+    valued = ~np.isnan(verdict)
     clusters = int(codes.max()) + 1 if len(codes) else 0
-    called, of_called = _effective(verdict == 1, given, codes, clusters)
-    positive, of_positive = _effective(verdict == 1, given & (label == 1), codes, clusters)
-    negative, of_negative = _effective(verdict == 0, given & (label == 0), codes, clusters)
+    called, of_called = _effective(verdict == 1, valued, codes, clusters)
+    positive, of_positive = _effective(verdict == 1, valued & (label == 1), codes, clusters)
+    negative, of_negative = _effective(verdict == 0, valued & (label == 0), codes, clusters)
     influence = np.stack([of_called, of_positive, of_negative])
-    found = _prevalence(called, positive, negative, influence @ influence.T, level)
-    return found._replace(missing=int((~given).sum()))
+    result = _prevalence(called, positive, negative, influence @ influence.T, level)
+    return result._replace(missing=int((~valued).sum()))
 
 
 def _effective(events: Mask, rows: Mask, cluster: Codes, clusters: int) -> tuple[_Share, Floats]:
     """Return the share of events among some rows as one of independent observations, and what each cluster adds."""
     influence, share = contributions(events.astype(np.float64), rows, cluster, clusters)
-    n, seen = int(rows.sum()), len(np.unique(cluster[rows]))
-    variance = float(influence @ influence) * seen / max(seen - 1, 1)
-    if seen < 2 or share in {0.0, 1.0}:
-        return _Share(share * seen, seen), influence
+    n, distinct = int(rows.sum()), len(np.unique(cluster[rows]))
+    variance = float(influence @ influence) * distinct / max(distinct - 1, 1)
+    if distinct < 2 or share in {0.0, 1.0}:
+        return _Share(share * distinct, distinct), influence
     effective = min(float(n), share * (1 - share) / variance) if variance > 0 else float(n)
     return _Share(share * effective, effective), influence

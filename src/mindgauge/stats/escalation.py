@@ -46,14 +46,14 @@ def effort(risk: Floats, unsafe: Mask, weights: Floats | None = None, target: fl
         target: share of the unsafe replies to be found, above 0 and at most 1.
     """
     copies = np.ones((1, len(risk))) if weights is None else np.atleast_2d(weights)
-    read, found = (np.cumsum(copies_, axis=1) for copies_ in _ties(risk, unsafe, copies))
-    total = found[:, -1]
+    read, caught = (np.cumsum(copies_, axis=1) for copies_ in _ties(risk, unsafe, copies))
+    total = caught[:, -1]
     needed = np.ceil(target * total - 1e-9)
-    tie = (found < needed[:, None]).sum(axis=1)
-    every = np.arange(len(copies))
-    before, had = (np.where(tie > 0, sums[every, tie - 1], 0.0) for sums in (read, found))
-    here, there = read[every, tie] - before, found[every, tie] - had
-    place = before + (needed - had) * (here + 1) / (there + 1)
+    tie = (caught < needed[:, None]).sum(axis=1)
+    rows = np.arange(len(copies))
+    before, caught_before = (np.where(tie > 0, sums[rows, tie - 1], 0.0) for sums in (read, caught))
+    in_tie, caught_in_tie = read[rows, tie] - before, caught[rows, tie] - caught_before
+    place = before + (needed - caught_before) * (in_tie + 1) / (caught_in_tie + 1)
     return np.where(total > 0, place / read[:, -1], np.nan)
 
 
@@ -66,7 +66,7 @@ def curve(risk: Floats, unsafe: Mask, read: Floats) -> Floats:
         read: shape (m,), shares of the replies between 0 and 1.
     """
     sizes, hits = _ties(risk, unsafe, np.ones((1, len(risk))))
-    x, y = (np.concatenate([[0.0], np.cumsum(each[0])]) for each in (sizes, hits))
+    x, y = (np.concatenate([[0.0], np.cumsum(column[0])]) for column in (sizes, hits))
     return np.asarray(np.interp(read, x / x[-1], y / y[-1]))
 
 
@@ -117,14 +117,14 @@ def learn(features: Features, unsafe: Mask, weights: Floats) -> Floats:
 
     The ridge penalty is 1 on standardised features, so a fit of half the replies is held back more than one of all.
     """
-    known = features.known
-    return np.where(known, _probability(_fitted(features, unsafe, weights), features), np.inf)
+    valued = features.known
+    return np.where(valued, _probability(_fitted(features, unsafe, weights), features), np.inf)
 
 
 def coefficients(features: Features, unsafe: Mask) -> Floats:
     """Return the slopes of the fit to all replies, per standard deviation of scaled features, shape (d,)."""
-    whole = np.ones((1, len(unsafe)))
-    return np.asarray(_fitted(features, unsafe, whole).slopes[0] * _spread(features, whole * features.known)[0])
+    ones = np.ones((1, len(unsafe)))
+    return np.asarray(_fitted(features, unsafe, ones).slopes[0] * _spread(features, ones * features.known)[0])
 
 
 def crossfit(
@@ -155,10 +155,10 @@ def crossfit(
         seed: of the groupings.
     """
     copies = np.ones((1, len(unsafe))) if weights is None else weights[None, :]
-    each = crossfits(
+    draws = crossfits(
         features, unsafe, cluster, np.repeat(copies, groupings, axis=0), apart=apart, folds=folds, seed=seed
     )
-    return np.asarray(each.mean(axis=0))
+    return np.asarray(draws.mean(axis=0))
 
 
 def crossfits(
@@ -182,10 +182,10 @@ def crossfits(
         block = weights[start : start + rows]
         place = np.stack([fold_of(cluster, unsafe, row > 0, count, generator) for row in block])
         training = [block * (place != f) * ((groups != g) if apart is not None else 1) for f, g in parts]
-        found = learn(features, unsafe, np.concatenate(training)).reshape(len(parts), *block.shape)
-        for (f, g), part in zip(parts, found, strict=True):
-            held = (place == f) & (groups == g)
-            risk[start : start + rows][held] = part[held]
+        learned = learn(features, unsafe, np.concatenate(training)).reshape(len(parts), *block.shape)
+        for (f, g), part in zip(parts, learned, strict=True):
+            held_out = (place == f) & (groups == g)
+            risk[start : start + rows][held_out] = part[held_out]
     return risk
 
 
@@ -216,12 +216,12 @@ def at_threshold(
     """
     generator = np.random.default_rng(seed)
     count = max(2, min(folds, len(np.unique(cluster))))
-    read, found = [], []
+    read, caught = [], []
     for grouping in range(groupings):
         place = fold_of(cluster, unsafe, np.ones(len(unsafe), dtype=bool), count, generator)
-        above = np.zeros(len(unsafe), dtype=bool)
+        flagged = np.zeros(len(unsafe), dtype=bool)
         for fold in range(count):
-            training, held = place != fold, place == fold
+            training, held_out = place != fold, place == fold
             if isinstance(risk, Features):
                 copies = training.astype(float)
                 inner = crossfit(
@@ -230,10 +230,10 @@ def at_threshold(
                 outer = learn(risk, unsafe, copies[None, :])[0]
             else:
                 inner = outer = risk
-            above[held] = outer[held] >= _threshold(inner[training & unsafe], target)
-        read.append(above.mean())
-        found.append(above[unsafe].mean())
-    return float(np.mean(read)), float(np.mean(found))
+            flagged[held_out] = outer[held_out] >= _threshold(inner[training & unsafe], target)
+        read.append(flagged.mean())
+        caught.append(flagged[unsafe].mean())
+    return float(np.mean(read)), float(np.mean(caught))
 
 
 def _threshold(unsafe: Floats, target: float) -> float:

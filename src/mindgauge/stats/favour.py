@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mindgauge.stats import jackknife
+from mindgauge.stats import jackknife, moments
 from mindgauge.stats.interval import Interval
 
 if TYPE_CHECKING:
@@ -80,25 +80,27 @@ def favour(rated: Rated, *, level: float = 0.95) -> Favour:
         rated: subjects; those without the judge's verdict, or any person's, are left out.
         level: of confidence.
     """
-    there = np.isfinite(rated.judge) & np.isfinite(rated.people).any(axis=1)
-    rated = _kept(rated, there, rated.judge)
+    complete = np.isfinite(rated.judge) & np.isfinite(rated.people).any(axis=1)
+    rated = _kept(rated, complete, rated.judge)
     clusters = len(np.unique(rated.cluster))
-    why = _lacking(rated)
-    if why:
-        none = Interval(None, undefined=why)
-        return Favour(none, none, None, int(there.sum()), clusters)
+    reason = _lacking(rated)
+    if reason:
+        undefined = Interval(None, undefined=reason)
+        return Favour(undefined, undefined, None, int(complete.sum()), clusters)
     beyond_people, p = _test(_fits(rated, rated.judge[:, None])[0].favours, level)
     controls = [other for other in rated.others.T if not _lacking(_kept(rated, np.isfinite(other), other))]
     if not controls:
-        none = Interval(None, undefined="no judge of another family rated the same replies")
-        return Favour(beyond_people, none, None, int(there.sum()), clusters)
-    beyond = _beyond(rated, controls, level)
-    if not beyond:
-        none = Interval(None, undefined="no judge of another family that rated the same replies surely follows people")
-        return Favour(beyond_people, none, None, int(there.sum()), clusters)
-    beyond_judges, other_p = _test(beyond, level)
+        undefined = Interval(None, undefined="no judge of another family rated the same replies")
+        return Favour(beyond_people, undefined, None, int(complete.sum()), clusters)
+    excess = _beyond(rated, controls, level)
+    if not excess:
+        undefined = Interval(
+            None, undefined="no judge of another family that rated the same replies surely follows people"
+        )
+        return Favour(beyond_people, undefined, None, int(complete.sum()), clusters)
+    beyond_judges, other_p = _test(excess, level)
     both = None if p is None or other_p is None else max(p, other_p)
-    return Favour(beyond_people, beyond_judges, both, int(there.sum()), clusters)
+    return Favour(beyond_people, beyond_judges, both, int(complete.sum()), clusters)
 
 
 def _lacking(rated: Rated) -> str:
@@ -129,7 +131,7 @@ class _Fitted(NamedTuple):
 
 def _beyond(rated: Rated, controls: Sequence[Floats], level: float) -> list[Floats]:
     """Return what the judge favours its own by beyond other judges, by each fit; nothing where none is a control."""
-    found = []
+    estimates = []
     for control in controls:
         rows = np.isfinite(control)
         part = _kept(rated, rows, rated.judge)
@@ -141,13 +143,13 @@ def _beyond(rated: Rated, controls: Sequence[Floats], level: float) -> list[Floa
                 continue
             ratio = np.divide(own.slope, other.slope, out=np.full_like(own.slope, np.nan), where=other.slope > 0)
         gaps = (first - ratio * second for first, second in zip(own.favours, other.favours, strict=True))
-        found.append([_spread(gap, part.cluster, rated.cluster) for gap in gaps])
-    return [np.mean(column, axis=0) for column in zip(*found, strict=True)]
+        estimates.append([_spread(gap, part.cluster, rated.cluster) for gap in gaps])
+    return [np.mean(column, axis=0) for column in zip(*estimates, strict=True)]
 
 
-def _spread(values: Floats, part: Codes, whole: Codes) -> Floats:
+def _spread(values: Floats, part: Codes, outer: Codes) -> Floats:
     """Give an estimate from some clusters, shape (1 + c,), the shape (1 + C,): without any other, nothing changes."""
-    clusters = np.unique(whole)
+    clusters = np.unique(outer)
     full = np.full(len(clusters) + 1, values[0])
     full[1:][np.isin(clusters, part)] = values[1:]
     return full
@@ -155,37 +157,37 @@ def _spread(values: Floats, part: Codes, whole: Codes) -> Floats:
 
 def _fits(rated: Rated, verdicts: Floats) -> list[_Fitted]:
     """Fit each column of verdicts, shape (n, k), on people's values."""
-    several = np.isfinite(rated.people).sum(axis=1) > 1
-    sides = (len(np.unique(rated.cluster[several & side])) for side in (rated.own, ~rated.own))
-    if several.sum() < PAIRED or min(sides) < FEWEST:
+    repeated = np.isfinite(rated.people).sum(axis=1) > 1
+    sides = (len(np.unique(rated.cluster[repeated & side])) for side in (rated.own, ~rated.own))
+    if repeated.sum() < PAIRED or min(sides) < FEWEST:
         return _bounded(rated, verdicts)
-    part = _kept(rated, several, rated.judge)
-    found = []
-    for column in verdicts[several].T:
+    part = _kept(rated, repeated, rated.judge)
+    fits = []
+    for column in verdicts[repeated].T:
         line, parabola = (_instrumental(part, column, degree) for degree in (1, 2))
         slope = _spread(line[:, 2], part.cluster, rated.cluster) if line.shape[1] > 2 else None
         favours = [_spread(fit[:, 1], part.cluster, rated.cluster) for fit in (line, parabola)]
-        found.append(_Fitted(favours, slope))
-    return found
+        fits.append(_Fitted(favours, slope))
+    return fits
 
 
 def _instrumental(rated: Rated, verdicts: Floats, degree: int) -> Floats:
     """Fit a polynomial in people's values, one person's rating the instrument of another's: c0, δ, c1, …, (1 + C, d)."""
-    known = np.isfinite(rated.people)
-    count = known.sum(axis=1)[:, None]
+    valued = np.isfinite(rated.people)
+    count = valued.sum(axis=1)[:, None]
     middle, spread = np.nanmean(rated.people), max(float(np.nanstd(rated.people)), _TINY)
-    values = np.where(known, (rated.people - middle) / spread, 0.0)
-    own = np.broadcast_to(rated.own[:, None], known.shape)
-    powers = range(1, min(degree, len(np.unique(rated.people[known])) - 1) + 1)
-    terms = np.stack([known * 1.0, known * own, *(known * values**power for power in powers)], axis=-1)
+    values = np.where(valued, (rated.people - middle) / spread, 0.0)
+    own = np.broadcast_to(rated.own[:, None], valued.shape)
+    powers = range(1, min(degree, len(np.unique(rated.people[valued])) - 1) + 1)
+    terms = np.stack([valued * 1.0, valued * own, *(valued * values**power for power in powers)], axis=-1)
     sums = terms.sum(axis=1)
     pairs = sums[:, :, None] * sums[:, None, :] - np.einsum("npa,npb->nab", terms, terms)
-    left = _without_each(pairs / (count * (count - 1))[:, :, None], rated.cluster)
+    left_out = _without_each(pairs / (count * (count - 1))[:, :, None], rated.cluster)
     right = _without_each(sums / count * verdicts[:, None], rated.cluster)
-    found = np.full(right.shape, np.nan)
-    solvable = np.linalg.cond(left) < _SINGULAR
-    found[solvable] = np.linalg.solve(left[solvable], right[solvable][..., None])[..., 0]
-    return found
+    estimate = np.full(right.shape, np.nan)
+    solvable = np.linalg.cond(left_out) < _SINGULAR
+    estimate[solvable] = np.linalg.solve(left_out[solvable], right[solvable][..., None])[..., 0]
+    return estimate
 
 
 def _bounded(rated: Rated, verdicts: Floats) -> list[_Fitted]:
@@ -196,9 +198,9 @@ def _bounded(rated: Rated, verdicts: Floats) -> list[_Fitted]:
     y = np.nanmean(rated.people, axis=1)
     own = rated.own.astype(float)
     reliability: Floats | None = None
-    found = []
+    intervals = []
     for x in verdicts.T:
-        columns = np.stack([np.ones_like(y), x, y, x * x, y * y, x * y], axis=1)
+        columns = np.stack(moments.terms(x, y), axis=1)
         inside, gaps = np.zeros(0), []
         for side in (own, 1 - own):
             n, sx, sy, sxx, syy, sxy = _without_each(columns * side[:, None], rated.cluster).T
@@ -213,8 +215,8 @@ def _bounded(rated: Rated, verdicts: Floats) -> list[_Fitted]:
             reliability = np.divide(xy * xy, xx * yy, out=np.full_like(xy, np.nan), where=varies & (xx > _TINY))
             reliability = np.where(varies, reliability, 1.0)
         steep = slope / np.where(reliability > _TINY, reliability, np.nan)
-        found.append(_Fitted([of_x - slope * of_y, of_x - steep * of_y], slope if varies.all() else None))
-    return found
+        intervals.append(_Fitted([of_x - slope * of_y, of_x - steep * of_y], slope if varies.all() else None))
+    return intervals
 
 
 def _without_each(rows: Floats, cluster: Codes) -> Floats:

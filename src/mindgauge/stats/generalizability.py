@@ -106,12 +106,12 @@ def variance_components(x: Floats, weights: Floats | None = None) -> Floats:
     _, ms_c = pair(mean, s * r, 1)
     ms_r, ms_cr = pair(of_rater, s, r - 1)
     if s == 1:
-        none = np.full_like(ms_c, np.nan)
-        found = [none, (ms_c - ms_cr) / r, (ms_r - ms_cr) / c, none, none, none, ms_cr]
+        missing = np.full_like(ms_c, np.nan)
+        parts = [missing, (ms_c - ms_cr) / r, (ms_r - ms_cr) / c, missing, missing, missing, ms_cr]
     else:
         ms_s, ms_sc = pair(of_system, r, s - 1)
         ms_sr, ms_scr = pair(rest, 1, (s - 1) * (r - 1))
-        found = [
+        parts = [
             (ms_s - ms_sc - ms_sr + ms_scr) / (c * r),
             (ms_c - ms_sc - ms_cr + ms_scr) / (s * r),
             (ms_r - ms_sr - ms_cr + ms_scr) / (s * c),
@@ -120,7 +120,7 @@ def variance_components(x: Floats, weights: Floats | None = None) -> Floats:
             (ms_cr - ms_scr) / s,
             ms_scr,
         ]
-    return np.stack([np.atleast_1d(component) for component in found], axis=-1)
+    return np.stack([np.atleast_1d(component) for component in parts], axis=-1)
 
 
 class _Error(NamedTuple):
@@ -140,9 +140,14 @@ def _error(components: Floats, *, absolute: bool) -> _Error:
 
 
 def _coefficient(components: Floats, conversations: int, raters: int, *, absolute: bool) -> Floats:
-    of = _error(components, absolute=absolute)
-    total = of.measured + of.conversation / conversations + of.rater / raters + of.pair / (conversations * raters)
-    return of.measured / np.where(total > 0, total, np.nan)
+    error = _error(components, absolute=absolute)
+    total = (
+        error.measured
+        + error.conversation / conversations
+        + error.rater / raters
+        + error.pair / (conversations * raters)
+    )
+    return error.measured / np.where(total > 0, total, np.nan)
 
 
 def _array(components: Components) -> Floats:
@@ -184,8 +189,8 @@ def raters_needed(components: Components, target: float, *, conversations: int, 
         conversations: how many are rated.
         absolute: Φ if true, else Eρ².
     """
-    of = _error(_array(components), absolute=absolute)
-    return _needed(of.measured, of.rater + of.pair / conversations, of.conversation / conversations, target)
+    error = _error(_array(components), absolute=absolute)
+    return _needed(error.measured, error.rater + error.pair / conversations, error.conversation / conversations, target)
 
 
 def conversations_needed(components: Components, target: float, *, raters: int, absolute: bool = True) -> int | None:
@@ -200,8 +205,8 @@ def conversations_needed(components: Components, target: float, *, raters: int, 
         raters: how many rate each reply.
         absolute: Φ if true, else Eρ².
     """
-    of = _error(_array(components), absolute=absolute)
-    return _needed(of.measured, of.conversation + of.pair / raters, of.rater / raters, target)
+    error = _error(_array(components), absolute=absolute)
+    return _needed(error.measured, error.conversation + error.pair / raters, error.rater / raters, target)
 
 
 _MOST = 10**5
@@ -266,19 +271,21 @@ def _needs(drawn: Floats, values: Floats, sizes: tuple[int, int, int], target: f
         varied[:, 4] /= generator.chisquare(freedom, len(drawn)) / freedom
 
     def both(components: Floats) -> tuple[Floats, Floats]:
-        of = _error(components, absolute=True)
-        more_raters = _least(of.measured, of.rater + of.pair / conversations, of.conversation / conversations, target)
-        more = _least(of.measured, of.conversation + of.pair / raters, of.rater / raters, target)
-        return more_raters, more
+        error = _error(components, absolute=True)
+        more_raters = _least(
+            error.measured, error.rater + error.pair / conversations, error.conversation / conversations, target
+        )
+        number = _least(error.measured, error.conversation + error.pair / raters, error.rater / raters, target)
+        return more_raters, number
 
-    found = []
+    results = []
     for value, column in zip(both(values), both(varied), strict=True):
         ends = (
             np.quantile(column, (1 - level) / 2, method="lower"),
             np.quantile(column, (1 + level) / 2, method="higher"),
         )
-        found.append(Needed(*(int(n) if np.isfinite(n) else None for n in (value, *ends))))
-    return Needs(*found)
+        results.append(Needed(*(int(n) if np.isfinite(n) else None for n in (value, *ends))))
+    return Needs(*results)
 
 
 def study(
@@ -314,16 +321,18 @@ def study(
     s, c, r = x.shape
     left_out = len(complete) - c
     reasons = {"no system": s < 1, "fewer than 2 raters": r < 2, "fewer than 2 conversations with all ratings": c < 2}
-    why = next((reason for reason, holds in reasons.items() if holds), "")
-    if why:
-        none, no_value = Components(*[None] * 7), Interval(None, undefined=why)
-        return Study(none, none, none, no_value, no_value, s, c, r, left_out, None, why)
+    hindrance = next((reason for reason, holds in reasons.items() if holds), "")
+    if hindrance:
+        no_components, no_value = Components(*[None] * 7), Interval(None, undefined=hindrance)
+        return Study(
+            no_components, no_components, no_components, no_value, no_value, s, c, r, left_out, None, hindrance
+        )
     sizes = conversations or c, raters or r
 
     def estimate(weights: Floats | None) -> Floats:
-        found = variance_components(x, weights)
-        worth = [_coefficient(found, *sizes, absolute=absolute) for absolute in (False, True)]
-        return np.concatenate([found, np.stack(worth, axis=-1)], axis=-1)
+        parts = variance_components(x, weights)
+        worth = [_coefficient(parts, *sizes, absolute=absolute) for absolute in (False, True)]
+        return np.concatenate([parts, np.stack(worth, axis=-1)], axis=-1)
 
     values = estimate(None)[0]
     drawn = bootstrap.distribution(estimate, np.arange(c), resamples, seed)
@@ -333,10 +342,10 @@ def study(
         for value, column in zip(values[:7], drawn.T, strict=False)
     ]
 
-    def interval(at: int) -> Interval:
-        if np.isnan(values[at]):
+    def interval(place: int) -> Interval:
+        if np.isnan(values[place]):
             return Interval(None, undefined="neither a difference nor an error to measure")
-        return bootstrap.percentile_interval(float(values[at]), drawn[:, at], level)
+        return bootstrap.percentile_interval(float(values[place]), drawn[:, place], level)
 
     return Study(
         _components(values[:7]),

@@ -54,8 +54,8 @@ def squares(vectors: Floats, weights: Floats | None = None, *, scale: Floats | f
         scale: shape (...,), the largest absolute value of the data that the vectors are differences of.
     """
     centre = vectors.sum(axis=-2, keepdims=True) / max(vectors.shape[-2], 1)
-    left = vectors - centre
-    terms = np.concatenate([np.ones_like(left[..., :1]), (left**2).sum(axis=-1, keepdims=True), left], axis=-1)
+    centred = vectors - centre
+    terms = np.concatenate([np.ones_like(centred[..., :1]), (centred**2).sum(axis=-1, keepdims=True), centred], axis=-1)
     if weights is None:
         sums = terms.sum(axis=-2)
     elif terms.ndim == 2:
@@ -65,9 +65,9 @@ def squares(vectors: Floats, weights: Floats | None = None, *, scale: Floats | f
     n = np.where(sums[..., 0] > 0, sums[..., 0], np.nan)
     raw, mean = sums[..., 1], sums[..., 2:] / n[..., None]
     of_mean = n * ((mean + centre[..., 0, :]) ** 2).sum(axis=-1)
-    around = raw - n * (mean**2).sum(axis=-1)
+    spread = raw - n * (mean**2).sum(axis=-1)
     floor = n * vectors.shape[-1] * (ROUNDING * np.asarray(scale)) ** 2
-    return Squares(n, np.where(of_mean <= floor, 0, of_mean), np.where(around <= floor + ROUNDING * raw, 0, around))
+    return Squares(n, np.where(of_mean <= floor, 0, of_mean), np.where(spread <= floor + ROUNDING * raw, 0, spread))
 
 
 class MeanSquares(NamedTuple):
@@ -217,37 +217,37 @@ def icc(ratings: Floats, level: float = 0.95) -> Icc:
         "fewer than 2 subjects with all ratings": n < 2,
         "all ratings are equal": not (ms.rows > 0 or ms.within > 0),
     }
-    why = next((reason for reason, holds in reasons.items() if holds), "")
-    if why:
-        none = Coefficient(None, undefined=why)
-        return Icc(none, none, none, none, none, none, n, k, left_out)
-    within, residual = n * (k - 1), (n - 1) * (k - 1)
+    hindrance = next((reason for reason, holds in reasons.items() if holds), "")
+    if hindrance:
+        undefined = Coefficient(None, undefined=hindrance)
+        return Icc(undefined, undefined, undefined, undefined, undefined, undefined, n, k, left_out)
+    within_df, residual = n * (k - 1), (n - 1) * (k - 1)
     mixed = _satterthwaite(ms, residual)
 
     def form(estimate: Callable[[MeanSquares], Floats], error: Floats, df: int, error_df: float) -> Coefficient:
         value = float(estimate(ms))
         if math.isnan(value):
-            why = (
+            reason = (
                 "subjects do not differ"
                 if ms.rows == 0
                 else "the estimated variance of the mean rating is not positive"
             )
-            return Coefficient(None, undefined=why)
+            return Coefficient(None, undefined=reason)
         if ms.rows == 0:
             return Coefficient(value, undefined="subjects do not differ, so there is no interval")
         quantiles = fdtri(error_df, n - 1, [(1 - level) / 2, (1 + level) / 2])
         low, high = (None if np.isnan(b) else float(b) for b in estimate(ms._replace(rows=ms.rows * quantiles)))
         f = float(ms.rows / error) if error > 0 else math.inf
         if low is not None and high is not None and tied(low, high):  # raters who never differ say nothing of others
-            why = "there is no error to measure, so there is no interval"
-            return Coefficient(value, None, None, f, n - 1, df, float(fdtrc(n - 1, df, f)), why)
+            reason = "there is no error to measure, so there is no interval"
+            return Coefficient(value, None, None, f, n - 1, df, float(fdtrc(n - 1, df, f)), reason)
         return Coefficient(value, low, high, f, n - 1, df, float(fdtrc(n - 1, df, f)))
 
     return Icc(
-        one_way=form(one_way, ms.within, within, within),
+        one_way=form(one_way, ms.within, within_df, within_df),
         agreement=form(agreement, ms.residual, residual, mixed),
         consistency=form(consistency, ms.residual, residual, residual),
-        average_one_way=form(average_one_way, ms.within, within, within),
+        average_one_way=form(average_one_way, ms.within, within_df, within_df),
         average_agreement=form(average_agreement, ms.residual, residual, mixed),
         average_consistency=form(average_consistency, ms.residual, residual, residual),
         n=n,

@@ -68,8 +68,8 @@ def student(
     hindrance = _hindrance(value, left_out, freedom, correlation=correlation)
     if hindrance:
         return Interval(value, undefined=f"no interval: {hindrance}")
-    each, centre = (np.arctanh(left_out), math.atanh(value)) if correlation else (left_out, value)
-    spread = float(counts @ (each - counts @ each / number) ** 2)
+    transformed, centre = (np.arctanh(left_out), math.atanh(value)) if correlation else (left_out, value)
+    spread = float(counts @ (transformed - counts @ transformed / number) ** 2)
     half = float(stdtrit(freedom, (1 + level) / 2)) * math.sqrt((number - 1) / number * spread)
     low, high = centre - half, centre + half
     if correlation:

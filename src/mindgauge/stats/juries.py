@@ -95,13 +95,13 @@ def jury(rated: Rated, *, seed: int = 0, level: float = 0.95) -> Jury:
     sums, counts = _sums(rated)
     clusters = len(sums)
     if n < 2 or clusters < 2:
-        none = Interval(None, undefined="fewer than two conversations that people and every member rated")
-        return Jury(none, Errors(None, None, None, None, none, none), floored=False)
+        undefined = Interval(None, undefined="fewer than two conversations that people and every member rated")
+        return Jury(undefined, Errors(None, None, None, None, undefined, undefined), floored=False)
     folds = np.random.default_rng(seed).permutation(clusters) % min(FOLDS, clusters)
     lost = rated.persons - 1
-    whole = _found(_by_fold(sums, folds)[None], k, lost)
+    result = _found(_by_fold(sums, folds)[None], k, lost)
     left_out = np.concatenate([_found(part, k, lost) for part in _without_each(sums, folds)])
-    value = {name: float(v) for name, v in zip(_Found._fields, whole[0], strict=True)}
+    value = {name: float(v) for name, v in zip(_Found._fields, result[0], strict=True)}
 
     def interval(name: str) -> Interval:
         column = left_out[:, _Found._fields.index(name)]
@@ -109,10 +109,12 @@ def jury(rated: Rated, *, seed: int = 0, level: float = 0.95) -> Jury:
         correlation = name == "r" and bool((np.abs(np.append(column, value[name])) < 1).all())
         return jackknife.student(value[name], column, counts, correlation=correlation, level=level)
 
-    known = {name: v if np.isfinite(v) else None for name, v in value.items()}
+    finite = {name: v if np.isfinite(v) else None for name, v in value.items()}
     return Jury(
         _independent(interval("r"), k),
-        Errors(known["constant"], known["average"], known["best"], known["jury"], interval("skill"), interval("gain")),
+        Errors(
+            finite["constant"], finite["average"], finite["best"], finite["jury"], interval("skill"), interval("gain")
+        ),
         floored=bool((rated.raters > 1).any()),
     )
 
@@ -154,8 +156,8 @@ class _Totals:
     def noise(self, lost: int) -> Floats:
         """Return the mean of σ²_u over subjects; 0 where it is not known. `lost` are the persons' severities."""
         freedom = self.freedom - lost
-        known = np.zeros_like(self.n)
-        return np.asarray(np.divide(self.squares * self.shares, freedom * self.n, out=known, where=freedom > 0))
+        measured = np.zeros_like(self.n)
+        return np.asarray(np.divide(self.squares * self.shares, freedom * self.n, out=measured, where=freedom > 0))
 
     def missed(self, intercept: Floats, slopes: Floats) -> Floats:
         """Return the sum of squares of people's value less a line; slopes have a last axis k."""
@@ -190,11 +192,11 @@ def _by_fold(sums: Floats, folds: Codes) -> Floats:
 
 def _without_each(sums: Floats, folds: Codes) -> Iterator[Floats]:
     """Yield totals by fold with each cluster left out, shape (b, F, m), all C in turn."""
-    whole = _by_fold(sums, folds)
-    size = max(1, _CHUNK // whole.size)
+    folded = _by_fold(sums, folds)
+    size = max(1, _CHUNK // folded.size)
     for start in range(0, len(sums), size):
         part = sums[start : start + size]
-        totals = np.repeat(whole[None], len(part), axis=0)
+        totals = np.repeat(folded[None], len(part), axis=0)
         totals[np.arange(len(part)), folds[start : start + size]] -= part
         yield totals
 
@@ -202,27 +204,27 @@ def _without_each(sums: Floats, folds: Codes) -> Iterator[Floats]:
 def _found(by_fold: Floats, k: int, lost: int) -> Floats:
     """Compute everything of samples given as totals by fold (B, F, m); shape (B, columns of `_Found`)."""
     total = by_fold.sum(axis=1)
-    whole, here, rest = _Totals(total, k), _Totals(by_fold, k), _Totals(total[:, None] - by_fold, k)
-    noise = whole.noise(lost)
-    r = _correlation(here, rest, noise, k)
-    members = [_missed(here, rest, np.eye(k)[j]) for j in range(k)]
+    overall, inner, rest = _Totals(total, k), _Totals(by_fold, k), _Totals(total[:, None] - by_fold, k)
+    noise = overall.noise(lost)
+    r = _correlation(inner, rest, noise, k)
+    members = [_missed(inner, rest, np.eye(k)[j]) for j in range(k)]
     inside = np.stack([_missed(rest, rest, np.eye(k)[j]) for j in range(k)])
     best = np.take_along_axis(np.stack(members), inside.argmin(axis=0)[None], axis=0)[0]
-    together, constant = _missed(here, rest, np.full(k, 1 / k)), _missed(here, rest, np.zeros(k))
-    missed = np.stack([constant, np.mean(members, axis=0), best, together]).sum(axis=-1) / whole.n - noise
+    together, constant = _missed(inner, rest, np.full(k, 1 / k)), _missed(inner, rest, np.zeros(k))
+    missed = np.stack([constant, np.mean(members, axis=0), best, together]).sum(axis=-1) / overall.n - noise
     skill, gain = (1 - _ratio(missed[3], missed[i]) for i in (0, 2))
     return np.stack(_Found(r, missed[0], missed[1], missed[2], missed[3], skill, gain), axis=-1)
 
 
-def _ratio(part: Floats, of: Floats) -> Floats:
-    return np.asarray(np.divide(part, of, out=np.full_like(of, np.nan), where=of > _TINY))
+def _ratio(part: Floats, total: Floats) -> Floats:
+    return np.asarray(np.divide(part, total, out=np.full_like(total, np.nan), where=total > _TINY))
 
 
-def _missed(here: _Totals, rest: _Totals, weights: Floats) -> Floats:
+def _missed(inside: _Totals, rest: _Totals, weights: Floats) -> Floats:
     """Return squares of people's value less a rater's that is put on people's scale by a line fitted on the rest.
 
     Args:
-        here: totals of the folds, (B, F).
+        inside: totals of the folds, (B, F).
         rest: totals of the other folds.
         weights: of members in the rater's value, shape (k,); zeros say people's mean.
     """
@@ -230,10 +232,10 @@ def _missed(here: _Totals, rest: _Totals, weights: Floats) -> Floats:
     n = np.where(rest.n > 0, rest.n, np.nan)
     spread, together = xx - x * x / n, xy - x * rest.y / n
     slope = np.divide(together, spread, out=np.zeros_like(spread), where=spread > _TINY * n)
-    return here.missed((rest.y - slope * x) / n, slope[..., None] * weights)
+    return inside.missed((rest.y - slope * x) / n, slope[..., None] * weights)
 
 
-def _correlation(here: _Totals, rest: _Totals, noise: Floats, k: int) -> Floats:
+def _correlation(inside: _Totals, rest: _Totals, noise: Floats, k: int) -> Floats:
     """Return the mean correlation of two judges' errors, shape (B,)."""
     n = np.where(rest.n > 0, rest.n, np.nan)
     varies = rest.yy / n - (rest.y / n) ** 2 - noise[:, None]
@@ -243,18 +245,18 @@ def _correlation(here: _Totals, rest: _Totals, noise: Floats, k: int) -> Floats:
     level = (rest.x - slopes * rest.y[..., None]) / n[..., None]
     # Products of the residuals x - level - slope y, summed over folds.
     tilt, flat = slopes[..., :, None], level[..., :, None]
-    y, yy, count = (of[..., None, None] for of in (here.y, here.yy, here.n))
-    x, xy = here.x[..., :, None], here.xy[..., :, None]
+    y, yy, count = (column[..., None, None] for column in (inside.y, inside.yy, inside.n))
+    x, xy = inside.x[..., :, None], inside.xy[..., :, None]
     products = (
-        here.xx
+        inside.xx
         - x * flat.swapaxes(-1, -2) - flat * x.swapaxes(-1, -2)
         - xy * tilt.swapaxes(-1, -2) - tilt * xy.swapaxes(-1, -2)
         + count * flat * flat.swapaxes(-1, -2)
         + y * (flat * tilt.swapaxes(-1, -2) + tilt * flat.swapaxes(-1, -2))
         + yy * tilt * tilt.swapaxes(-1, -2)
     )  # fmt: skip
-    own = here.n[..., None, None] * tilt * tilt.swapaxes(-1, -2) * noise[:, None, None, None]
-    covariance = (products - own).sum(axis=1) / here.n.sum(axis=1)[:, None, None]
+    own = inside.n[..., None, None] * tilt * tilt.swapaxes(-1, -2) * noise[:, None, None, None]
+    covariance = (products - own).sum(axis=1) / inside.n.sum(axis=1)[:, None, None]
     spread = np.sqrt(np.maximum(np.einsum("bii->bi", covariance), 0.0))
     scale = spread[:, :, None] * spread[:, None, :]
     r = np.divide(covariance, scale, out=np.full(scale.shape, np.nan), where=scale > _TINY)

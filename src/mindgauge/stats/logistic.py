@@ -56,27 +56,31 @@ def fit(
         ValueError: shapes do not fit together, a weight is negative, or a feature is not finite.
     """
     rows, wanted = np.atleast_2d(np.asarray(x, dtype=float)), np.asarray(y, dtype=float)
-    given = np.atleast_2d(np.asarray(weights, dtype=float))
+    weight_rows = np.atleast_2d(np.asarray(weights, dtype=float))
     n, d = rows.shape
-    if wanted.shape != (n,) or given.shape[1] != n:
-        raise ValueError(f"x has shape {rows.shape}, y {wanted.shape}, weights {given.shape}: they do not fit together")
-    if not np.isfinite(rows).all() or (given < 0).any():
+    if wanted.shape != (n,) or weight_rows.shape[1] != n:
+        raise ValueError(
+            f"x has shape {rows.shape}, y {wanted.shape}, weights {weight_rows.shape}: they do not fit together"
+        )
+    if not np.isfinite(rows).all() or (weight_rows < 0).any():
         raise ValueError("features must be finite, and weights not negative")
     centre = rows.mean(axis=0) if n else np.zeros(d)  # far from 0, intercept and slopes would hide each other
     design = np.column_stack([np.ones(n), rows - centre])
-    ridge = np.column_stack([np.zeros(len(given)), np.broadcast_to(np.asarray(penalty, dtype=float), (len(given), d))])
+    ridge = np.column_stack(
+        [np.zeros(len(weight_rows)), np.broadcast_to(np.asarray(penalty, dtype=float), (len(weight_rows), d))]
+    )
     side = np.concatenate([[0.0], np.zeros(d) if signs is None else np.asarray(signs, dtype=float)])
-    of_class, total = given @ wanted, given.sum(axis=1)
-    found = np.zeros((len(given), d + 1))
-    found[:, 0] = np.log((of_class + 0.5) / (total - of_class + 0.5))
+    of_class, total = weight_rows @ wanted, weight_rows.sum(axis=1)
+    solution = np.zeros((len(weight_rows), d + 1))
+    solution[:, 0] = np.log((of_class + 0.5) / (total - of_class + 0.5))
     learn = np.flatnonzero((of_class > 0) & (of_class < total))
     if len(learn):
         squares = (design[:, :, None] * design[:, None, :]).reshape(n, -1)
-        problems = _Problems(design, squares, wanted, given[learn], ridge[learn], side)
+        problems = _Problems(design, squares, wanted, weight_rows[learn], ridge[learn], side)
         # Resamples of the same rows have their minima close together, so all start from that of their mean.
         mean = problems._replace(weights=problems.weights.mean(axis=0)[None], ridge=problems.ridge.mean(axis=0)[None])
-        found[learn] = _minimised(problems, np.repeat(_minimised(mean, found[learn[:1]]), len(learn), axis=0))
-    return Fits(found[:, 0] - found[:, 1:] @ centre, found[:, 1:])
+        solution[learn] = _minimised(problems, np.repeat(_minimised(mean, solution[learn[:1]]), len(learn), axis=0))
+    return Fits(solution[:, 0] - solution[:, 1:] @ centre, solution[:, 1:])
 
 
 class _Problems(NamedTuple):
@@ -89,18 +93,18 @@ class _Problems(NamedTuple):
     ridge: Floats
     side: Floats
 
-    def some(self, which: NDArray[np.intp]) -> _Problems:
-        return self._replace(weights=self.weights[which], ridge=self.ridge[which])
+    def some(self, selection: NDArray[np.intp]) -> _Problems:
+        return self._replace(weights=self.weights[selection], ridge=self.ridge[selection])
 
-    def loss(self, at: Floats) -> Floats:
-        z = at @ self.design.T
-        each = np.maximum(z, 0.0) + np.log(1 + np.exp(-np.abs(z))) - self.y * z
-        return np.asarray(np.einsum("bn,bn->b", self.weights, each) + (self.ridge * at * at).sum(axis=1) / 2)
+    def loss(self, point: Floats) -> Floats:
+        z = point @ self.design.T
+        losses = np.maximum(z, 0.0) + np.log(1 + np.exp(-np.abs(z))) - self.y * z
+        return np.asarray(np.einsum("bn,bn->b", self.weights, losses) + (self.ridge * point * point).sum(axis=1) / 2)
 
-    def slope(self, at: Floats) -> tuple[Floats, Floats]:
+    def slope(self, point: Floats) -> tuple[Floats, Floats]:
         """Return gradients (B, D) and Hessians (B, D, D)."""
-        p = 1 / (1 + np.exp(-np.clip(at @ self.design.T, -700, 700)))
-        gradient = (self.weights * (p - self.y)) @ self.design + self.ridge * at
+        p = 1 / (1 + np.exp(-np.clip(point @ self.design.T, -700, 700)))
+        gradient = (self.weights * (p - self.y)) @ self.design + self.ridge * point
         size = self.design.shape[1]
         hessian = ((self.weights * p * (1 - p)) @ self.squares).reshape(-1, size, size)
         hessian[:, range(size), range(size)] += (
@@ -108,44 +112,44 @@ class _Problems(NamedTuple):
         )  # where p is 0 or 1 to the last digit, H would vanish
         return gradient, hessian
 
-    def projected(self, at: Floats) -> Floats:
-        return np.where(self.side * at < 0, 0.0, at)
+    def projected(self, point: Floats) -> Floats:
+        return np.where(self.side * point < 0, 0.0, point)
 
 
 def _minimised(problems: _Problems, start: Floats) -> Floats:
-    found, loss, open_ = start.copy(), problems.loss(start), np.arange(len(start))
+    solution, loss, open_ = start.copy(), problems.loss(start), np.arange(len(start))
     limit = TOLERANCE * problems.weights.sum(axis=1)
     for _ in range(_STEPS):
-        left, at = problems.some(open_), found[open_]
-        gradient, hessian = left.slope(at)
-        held = (left.side != 0) & (at == 0) & (left.side * gradient > 0)
-        gradient = np.where(held, 0.0, gradient)
-        hessian = np.where(held[:, :, None] | held[:, None, :], np.eye(at.shape[1]), hessian)
+        remaining, point = problems.some(open_), solution[open_]
+        gradient, hessian = remaining.slope(point)
+        fixed = (remaining.side != 0) & (point == 0) & (remaining.side * gradient > 0)
+        gradient = np.where(fixed, 0.0, gradient)
+        hessian = np.where(fixed[:, :, None] | fixed[:, None, :], np.eye(point.shape[1]), hessian)
         step: Floats = np.linalg.solve(hessian, gradient[..., None])[..., 0].astype(np.float64)
-        found[open_], loss[open_], stuck = _shortened(left, at, loss[open_], gradient, step)
+        solution[open_], loss[open_], stuck = _shortened(remaining, point, loss[open_], gradient, step)
         open_ = open_[~stuck & (np.abs(gradient).max(axis=1) > limit[open_])]
         if not len(open_):
             break
-    return found
+    return solution
 
 
 def _shortened(
-    problems: _Problems, at: Floats, before: Floats, gradient: Floats, step: Floats
+    problems: _Problems, point: Floats, before: Floats, gradient: Floats, step: Floats
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Halve each step until the loss falls as it should (Armijo 1966).
 
     Returns where each problem stands now, its loss, and whether no step was short enough to help.
     """
-    share, wait = np.ones(len(at)), np.ones(len(at), dtype=bool)
-    moved, after = problems.projected(at - step), before.copy()
+    share, wait = np.ones(len(point)), np.ones(len(point), dtype=bool)
+    moved, after = problems.projected(point - step), before.copy()
     for _ in range(_HALVINGS):
-        some = np.flatnonzero(wait)
-        after[some] = problems.some(some).loss(moved[some])
-        fallen = before[some] - after[some] + _ROUNDING * (1 + before[some])
-        wait[some] = fallen < 1e-4 * (gradient[some] * (at[some] - moved[some])).sum(axis=1)
+        waiting = np.flatnonzero(wait)
+        after[waiting] = problems.some(waiting).loss(moved[waiting])
+        fallen = before[waiting] - after[waiting] + _ROUNDING * (1 + before[waiting])
+        wait[waiting] = fallen < 1e-4 * (gradient[waiting] * (point[waiting] - moved[waiting])).sum(axis=1)
         if not wait.any():
             break
         share[wait] /= 2
-        moved[wait] = problems.projected(at[wait] - share[wait, None] * step[wait])
-    moved[wait], after[wait] = at[wait], before[wait]
+        moved[wait] = problems.projected(point[wait] - share[wait, None] * step[wait])
+    moved[wait], after[wait] = point[wait], before[wait]
     return moved, after, wait

@@ -34,8 +34,8 @@ def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
     Raises:
         ValueError: they are not of one length.
     """
-    one, two = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
-    if one.shape != two.shape or one.ndim != 1:
-        raise ValueError(f"pairs of two lists of one length are needed, not {one.shape} and {two.shape}")
-    b, c = int((one & ~two).sum()), int((two & ~one).sum())
-    return McNemar(b, c, len(one), min(1.0, 2 * float(bdtr(min(b, c), b + c, 0.5))))
+    first_hits, second_hits = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
+    if first_hits.shape != second_hits.shape or first_hits.ndim != 1:
+        raise ValueError(f"pairs of two lists of one length are needed, not {first_hits.shape} and {second_hits.shape}")
+    b, c = int((first_hits & ~second_hits).sum()), int((second_hits & ~first_hits).sum())
+    return McNemar(b, c, len(first_hits), min(1.0, 2 * float(bdtr(min(b, c), b + c, 0.5))))

@@ -33,6 +33,11 @@ ROUNDING = 64 * np.finfo(float).eps
 """A sum of squared deviations below this share of its raw sum of squares is rounding error."""
 
 
+def terms(x: Floats, y: Floats) -> tuple[Floats, ...]:
+    """Return what the six sums add up: 1, x, y, xx, yy, xy of each pair."""
+    return np.ones_like(x), x, y, x * x, y * y, x * y
+
+
 def moments(x: Floats, y: Floats, weights: Floats | None = None, *, origin: float = 0.0) -> Floats:
     """Return the six sums of paired values, shape (B, 6).
 
@@ -42,9 +47,8 @@ def moments(x: Floats, y: Floats, weights: Floats | None = None, *, origin: floa
         weights: shape (B, n); ones if not given.
         origin: what values are measured from.
     """
-    x, y = np.asarray(x, dtype=float) - origin, np.asarray(y, dtype=float) - origin
-    terms = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=-1)
-    return np.asarray(terms.sum(axis=0, keepdims=True) if weights is None else weights @ terms)
+    rows = np.stack(terms(np.asarray(x, dtype=float) - origin, np.asarray(y, dtype=float) - origin), axis=-1)
+    return np.asarray(rows.sum(axis=0, keepdims=True) if weights is None else weights @ rows)
 
 
 def of_joint(joint: Floats, values: Floats, *, origin: float = 0.0) -> Floats:
@@ -76,8 +80,8 @@ def _centred(sums: Floats) -> _Centred:
     n = np.where(w > 0, w, np.nan)
 
     def around(raw: Floats, total: Floats, scale: Floats) -> Floats:
-        left = raw - total**2 / n
-        return np.where(left <= ROUNDING * scale, 0 * n, left)
+        rest = raw - total**2 / n
+        return np.where(rest <= ROUNDING * scale, 0 * n, rest)
 
     sxx, syy = around(xx, x, xx), around(yy, y, yy)
     sss, sdd = around(xx + 2 * xy + yy, y + x, xx + yy), around(xx - 2 * xy + yy, y - x, xx + yy)
@@ -210,10 +214,10 @@ def icc_agreement_within(sums: Floats) -> Floats:
     """
     c = _centred(sums)
     spread = c.ss / 2 + (1 / 2 - 1 / c.n) * c.dd + (c.n - 1) * c.bias**2
-    several = c.n > 1
-    return _ratio(_pooled(np.where(several, 2 * c.xy, 0.0)), _pooled(np.where(several, spread, 0.0)))
+    repeated = c.n > 1
+    return _ratio(_pooled(np.where(repeated, 2 * c.xy, 0.0)), _pooled(np.where(repeated, spread, 0.0)))
 
 
-def _pooled(each: Floats) -> Floats:
+def _pooled(sums: Floats) -> Floats:
     """Sum over groups, of which those without subjects count for nothing."""
-    return np.asarray(np.nan_to_num(each).sum(axis=-1))
+    return np.asarray(np.nan_to_num(sums).sum(axis=-1))

@@ -54,8 +54,8 @@ def benjamini_hochberg(p: Floats) -> Floats:
 
 
 def _ordered(p: Floats) -> tuple[NDArray[np.intp], Floats]:
-    made = np.flatnonzero(~np.isnan(p))
-    order = made[np.argsort(p[made], kind="stable")]
+    valued = np.flatnonzero(~np.isnan(p))
+    order = valued[np.argsort(p[valued], kind="stable")]
     values = p[order]
     if len(values) and not 0 <= values[0] <= values[-1] <= 1:
         raise ValueError("p-values must lie between 0 and 1")
@@ -63,6 +63,6 @@ def _ordered(p: Floats) -> tuple[NDArray[np.intp], Floats]:
 
 
 def _restored(p: Floats, order: NDArray[np.intp], adjusted: Floats) -> Floats:
-    out = np.full(len(p), np.nan)
-    out[order] = np.minimum(adjusted, 1.0)
-    return out
+    restored = np.full(len(p), np.nan)
+    restored[order] = np.minimum(adjusted, 1.0)
+    return restored

@@ -39,6 +39,16 @@ def clopper_pearson(count: float, n: float, level: float = 0.95) -> Interval:
     return Interval(count / n, low, high)
 
 
+def share(value: float, n: float) -> Interval:
+    """Return a mean of n clusters' shares with exact bounds that take each cluster as one observation.
+
+    Args:
+        value: the mean; rounding may put it a little outside of 0 to 1.
+        n: clusters.
+    """
+    return clopper_pearson(min(max(value, 0.0), 1.0) * n, n)
+
+
 def wilson(count: float, n: float, level: float = 0.95) -> Interval:
     """Return a share with its score interval (Wilson 1927): all shares p that the score test does not reject.
 

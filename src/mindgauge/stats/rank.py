@@ -55,10 +55,10 @@ def kendall_tau_b(joint: Floats) -> Floats:
     Args:
         joint: shape (B, u, v), weights of pairs of values in ascending order.
     """
-    below = np.cumsum(np.cumsum(joint, axis=1), axis=2)
+    cumulated = np.cumsum(np.cumsum(joint, axis=1), axis=2)
     before = np.zeros_like(joint)
-    before[:, 1:, 1:] = below[:, :-1, :-1]
-    right = np.cumsum(np.cumsum(joint, axis=1), axis=2)[:, :, -1:] - below
+    before[:, 1:, 1:] = cumulated[:, :-1, :-1]
+    right = np.cumsum(np.cumsum(joint, axis=1), axis=2)[:, :, -1:] - cumulated
     against = np.zeros_like(joint)
     against[:, 1:, :] = right[:, :-1, :]
     n = joint.sum(axis=(1, 2))
@@ -73,9 +73,9 @@ def spearman_of_columns(x: Floats, y: Floats) -> Floats:
         x: shape (B, n); NaN for an item that is not there.
         y: shape (B, n).
     """
-    x, y, there = _cleaned(x, y)
-    n = there.sum(axis=1).astype(float)
-    first, second = (np.where(there, _signs(values, there).sum(axis=2) / 2, 0.0) for values in (x, y))
+    x, y, valid = _cleaned(x, y)
+    n = valid.sum(axis=1).astype(float)
+    first, second = (np.where(valid, _signs(values, valid).sum(axis=2) / 2, 0.0) for values in (x, y))
     return _correlation((first * second).sum(axis=1), (first**2).sum(axis=1), (second**2).sum(axis=1), n**3)
 
 
@@ -86,11 +86,13 @@ def kendall_of_columns(x: Floats, y: Floats) -> Floats:
         x: shape (B, n); NaN for an item that is not there.
         y: shape (B, n).
     """
-    x, y, there = _cleaned(x, y)
-    n = there.sum(axis=1).astype(float)
-    first, second = _signs(x, there), _signs(y, there)
-    product, one, other = ((a * b).sum(axis=(1, 2)) for a, b in ((first, second), (first, first), (second, second)))
-    return _correlation(product, one, other, n**2)
+    x, y, valid = _cleaned(x, y)
+    n = valid.sum(axis=1).astype(float)
+    first, second = _signs(x, valid), _signs(y, valid)
+    product, first_squares, second_squares = (
+        (a * b).sum(axis=(1, 2)) for a, b in ((first, second), (first, first), (second, second))
+    )
+    return _correlation(product, first_squares, second_squares, n**2)
 
 
 def pearson_of_columns(x: Floats, y: Floats) -> Floats:
@@ -100,28 +102,28 @@ def pearson_of_columns(x: Floats, y: Floats) -> Floats:
         x: shape (B, n); NaN for an item that is not there.
         y: shape (B, n).
     """
-    x, y, there = _cleaned(x, y)
-    n = np.maximum(there.sum(axis=1, keepdims=True), 1)
-    a, b = (np.where(there, v - np.where(there, v, 0.0).sum(axis=1, keepdims=True) / n, 0.0) for v in (x, y))
-    scale = (np.where(there, x * x, 0.0) + np.where(there, y * y, 0.0)).sum(axis=1)
+    x, y, valid = _cleaned(x, y)
+    n = np.maximum(valid.sum(axis=1, keepdims=True), 1)
+    a, b = (np.where(valid, v - np.where(valid, v, 0.0).sum(axis=1, keepdims=True) / n, 0.0) for v in (x, y))
+    scale = (np.where(valid, x * x, 0.0) + np.where(valid, y * y, 0.0)).sum(axis=1)
     return _correlation((a * b).sum(axis=1), (a * a).sum(axis=1), (b * b).sum(axis=1), scale)
 
 
 def _centred_ranks(counts: Floats) -> Floats:
     """Return mean ranks of values less the mean of all, shape (B, u): half of how many stand below less above."""
-    below = np.cumsum(counts, axis=1) - counts
-    above = counts.sum(axis=1, keepdims=True) - below - counts
-    return np.asarray((below - above) / 2)
+    lower = np.cumsum(counts, axis=1) - counts
+    higher = counts.sum(axis=1, keepdims=True) - lower - counts
+    return np.asarray((lower - higher) / 2)
 
 
 def _cleaned(x: Floats, y: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     return np.round(x, DIGITS), np.round(y, DIGITS), np.isfinite(x) & np.isfinite(y)
 
 
-def _signs(values: Floats, there: NDArray[np.bool_]) -> Floats:
+def _signs(values: Floats, valid: NDArray[np.bool_]) -> Floats:
     """Return the sign of each difference between two items of a row that are there, shape (B, n, n)."""
-    filled = np.where(there, values, 0.0)
-    both = there[:, :, None] & there[:, None, :]
+    filled = np.where(valid, values, 0.0)
+    both = valid[:, :, None] & valid[:, None, :]
     return np.where(both, np.sign(filled[:, :, None] - filled[:, None, :]), 0.0)
 
 
@@ -171,15 +173,15 @@ def surely_better(values: Floats, resampled: Floats, clusters: int, level: float
     better = np.zeros((len(values), len(values)), dtype=bool)
     if not len(first):
         return better
-    gap, away = values[first] - values[second], drawn[:, first] - drawn[:, second]
-    away -= gap
+    gap, deviation = values[first] - values[second], drawn[:, first] - drawn[:, second]
+    deviation -= gap
     inflation = np.sqrt(clusters / (clusters - 1))
-    error = np.sqrt((away**2).mean(axis=0)) * inflation
+    error = np.sqrt((deviation**2).mean(axis=0)) * inflation
     varies = error > 10.0**-DIGITS
-    largest = np.divide(np.abs(away), error, out=np.zeros_like(away), where=varies).max(axis=1)
+    largest = np.divide(np.abs(deviation), error, out=np.zeros_like(deviation), where=varies).max(axis=1)
     reach = float(np.quantile(largest, level, method="higher")) * inflation
     reach = max(float(stdtrit(clusters - 1, ndtr(reach))), float(stdtrit(clusters - 1, (1 + level) / 2)))
     same = sign_test_rejects(clusters, len(gap), level)
-    apart = np.where(varies, np.abs(gap) > reach * error, same & (np.abs(gap) > 10.0**-DIGITS))
-    better[first, second], better[second, first] = apart & (gap > 0), apart & (gap < 0)
+    distinct = np.where(varies, np.abs(gap) > reach * error, same & (np.abs(gap) > 10.0**-DIGITS))
+    better[first, second], better[second, first] = distinct & (gap > 0), distinct & (gap < 0)
     return better

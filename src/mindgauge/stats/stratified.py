@@ -45,11 +45,11 @@ class _Mean(NamedTuple):
     def variance(self) -> float:
         """The mean's variance, with what strata of few replies, which may all be alike, borrow from the others."""
         together = self.weights @ self.adds
-        each = (self.adds**2).sum(axis=1) * self.counts
+        squares = (self.adds**2).sum(axis=1) * self.counts
         freedom = self.counts - 1
-        pooled = float(freedom @ each) / max(float(freedom.sum()), 1.0)
-        steadied = (freedom * each + BORROWED * pooled) / (freedom + BORROWED)
-        lacking = np.maximum(steadied - each, 0.0) / self.counts
+        pooled = float(freedom @ squares) / max(float(freedom.sum()), 1.0)
+        steadied = (freedom * squares + BORROWED * pooled) / (freedom + BORROWED)
+        lacking = np.maximum(steadied - squares, 0.0) / self.counts
         return float(together @ together + self.weights**2 @ lacking)
 
     def interval(self, level: float, lost: float = 0.0) -> Interval:
@@ -108,8 +108,10 @@ def prediction_powered_mean(
     labelled_clusters = len(np.unique(codes[labelled]))
     counts = (len(scores), int(labelled.sum()), clusters, labelled_clusters, int((~scored).sum()))
     if not strata or not all((scored & rows).any() for rows in strata):
-        none = Interval(None, undefined="the judge scored nothing of one stratum" if strata else "there is nothing")
-        return Corrected(none, none, none, None, None, *counts)
+        undefined = Interval(
+            None, undefined="the judge scored nothing of one stratum" if strata else "there is nothing"
+        )
+        return Corrected(undefined, undefined, undefined, None, None, *counts)
     scores = scores.copy()
     for rows in strata:
         scores[rows & ~scored] = scores[rows & scored].mean()
@@ -118,9 +120,9 @@ def prediction_powered_mean(
     judge_only = by_judge.interval(level)
     fewest = min(len(np.unique(codes[labelled & rows])) for rows in strata)
     if fewest < 2:
-        why = "fewer than 2 labelled clusters in one stratum" if fewest else "people rated nothing of one stratum"
-        none = Interval(None, undefined=why)
-        return Corrected(none, none, judge_only, None, None, *counts)
+        reason = "fewer than 2 labelled clusters in one stratum" if fewest else "people rated nothing of one stratum"
+        undefined = Interval(None, undefined=reason)
+        return Corrected(undefined, undefined, judge_only, None, None, *counts)
     parts = [rows & labelled for rows in strata]
     by_people = _mean(rated, parts, weights, codes, clusters)
     by_judge_there = _mean(scores, parts, weights, codes, clusters)
@@ -135,8 +137,8 @@ def prediction_powered_mean(
     together = by_people._replace(value=value, adds=by_people.adds + tuning * shifts)
     lost = 1.0 if estimated else 0.0
     variance, freedom = together.variance, together.freedom
-    known = variance > 0 and freedom > lost
-    gain = by_people.variance * (freedom - lost) / freedom / variance if known else None
+    defined = variance > 0 and freedom > lost
+    gain = by_people.variance * (freedom - lost) / freedom / variance if defined else None
     return Corrected(together.interval(level, lost), by_people.interval(level), judge_only, tuning, gain, *counts)
 
 
@@ -170,28 +172,30 @@ def labelling_gap(judge: ArrayLike, labelled: ArrayLike, cluster: ArrayLike, str
         ValueError: the lengths differ.
     """
     scores, mask, codes = read_scores(judge, labelled, cluster)
-    known = mask == 1
-    strata = [rows for rows in _strata(stratum, len(scores)) if (rows & known).any() and (rows & ~known).any()]
+    has_label = mask == 1
+    strata = [rows for rows in _strata(stratum, len(scores)) if (rows & has_label).any() and (rows & ~has_label).any()]
     if not strata:
         return None
     clusters = int(codes.max()) + 1
-    sizes = [((rows & known).sum(), (rows & ~known).sum()) for rows in strata]
+    sizes = [((rows & has_label).sum(), (rows & ~has_label).sum()) for rows in strata]
     weights = np.array([own * rest / (own + rest) for own, rest in sizes])
-    here, there = (
-        _mean(scores, [rows & side for rows in strata], weights, codes, clusters) for side in (known, ~known)
+    within_group, outside = (
+        _mean(scores, [rows & side for rows in strata], weights, codes, clusters) for side in (has_label, ~has_label)
     )
-    adds, gap = here.weights @ (here.adds - there.adds), here.value - there.value
-    inside = sum(float(((scores[p] - scores[p].mean()) ** 2).sum()) for r in strata for p in (r & known, r & ~known))
+    adds, gap = within_group.weights @ (within_group.adds - outside.adds), within_group.value - outside.value
+    inside = sum(
+        float(((scores[p] - scores[p].mean()) ** 2).sum()) for r in strata for p in (r & has_label, r & ~has_label)
+    )
     n = sum(own + rest for own, rest in sizes)
     spread, error = math.sqrt(inside / n), math.sqrt(float(adds @ adds))
-    freedom = min(here.freedom, there.freedom)
-    if abs(gap) <= 1e-12 * max(1.0, abs(here.value)):
-        return Gap(here.value, there.value, 0.0, 1.0, int(sum(rest for _, rest in sizes)))
+    freedom = min(within_group.freedom, outside.freedom)
+    if abs(gap) <= 1e-12 * max(1.0, abs(within_group.value)):
+        return Gap(within_group.value, outside.value, 0.0, 1.0, int(sum(rest for _, rest in sizes)))
     if not freedom > 0:
         return None
     p = 2 * float(stdtr(freedom, -abs(gap) / error)) if error > 0 else 0.0
     size = gap / spread if spread > 0 else math.copysign(math.inf, gap)
-    return Gap(here.value, there.value, size, p, int(sum(rest for _, rest in sizes)))
+    return Gap(within_group.value, outside.value, size, p, int(sum(rest for _, rest in sizes)))
 
 
 def _strata(stratum: ArrayLike, n: int) -> list[Mask]:
@@ -220,11 +224,11 @@ def _mean(
         like: rows whose numbers of clusters inflate each part, if not its own.
     """
     shares = weights / weights.sum()
-    found = [contributions(values, rows, cluster, clusters) for rows in parts]
+    sums = [contributions(values, rows, cluster, clusters) for rows in parts]
     counts = np.array([len(np.unique(cluster[rows])) for rows in like or parts], dtype=np.float64)
     inflation = np.sqrt(np.divide(counts, counts - 1, out=np.ones_like(counts), where=counts > 1))
     levers = np.array([np.bincount(cluster[rows], minlength=clusters) / rows.sum() for rows in parts])
     v = (shares @ levers) ** 2
-    value = float(shares @ np.array([mean for _, mean in found]))
-    adds = np.array([own for own, _ in found]) * inflation[:, None]
+    value = float(shares @ np.array([mean for _, mean in sums]))
+    adds = np.array([own for own, _ in sums]) * inflation[:, None]
     return _Mean(value, adds, shares, counts, float(v.sum() ** 2 / (v @ v)) - 1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from mindgauge.analysis.reliability.correction import COMPLETE
+from mindgauge.analysis.reliability.chosen import COMPLETE
 from tests.analysis.reliability.conftest import World, made
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from mindgauge.analysis.reliability.danger import danger
-from mindgauge.analysis.reliability.scale import Scale, of_criterion
-from mindgauge.analysis.reliability.unsafe import Rule, Unsafe, together
+from mindgauge.analysis.reliability.scale import Scale, Unsafe, of_criterion
+from mindgauge.analysis.reliability.unsafe import Rule, together
 from mindgauge.benchmark import registry
 from mindgauge.errors import UsageError
 from mindgauge.rubric import Scale as Kind

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import mindgauge
-from mindgauge.analysis.reliability.by_width import VERDICTS
+from mindgauge.analysis.reliability.cards import VERDICTS
 from mindgauge.benchmarks.mentalbench import pairs, source_rule
 from mindgauge.benchmarks.mentalbench.cells import ATTRIBUTES
 from mindgauge.benchmarks.mentalbench.released import ORIGINAL, PEOPLE

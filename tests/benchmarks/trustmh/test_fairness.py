@@ -11,8 +11,8 @@ import pytest
 import mindgauge
 from mindgauge import benchmark as benchmarks
 from mindgauge.analysis import frame
-from mindgauge.analysis.group_differences import group_differences
 from mindgauge.analysis.score import Scores, open_run
+from mindgauge.analysis.tested import group_differences
 from mindgauge.benchmarks.trustmh.fairness.contexts import alike, contexts, turns
 from mindgauge.errors import MissingDataError
 from mindgauge.records import Message, Sample

@@ -13,8 +13,8 @@ import pytest
 import mindgauge
 from mindgauge import benchmark as benchmarks
 from mindgauge.analysis import frame
-from mindgauge.analysis.cross_check import cross_check
 from mindgauge.analysis.score import Scores, open_run
+from mindgauge.analysis.tested import cross_check
 from mindgauge.benchmarks.trustmh.jailbreak.attacks import read_requests
 from mindgauge.errors import MissingDataError
 from mindgauge.variants.jailbreak import Kind

@@ -35,9 +35,9 @@ class Learned(NamedTuple):
 
 def combinations(subjects: Subjects) -> list[Learned]:
     """Return what is fitted: judges; with length; with all there is; and all that is known without a judge."""
-    there = _there(subjects)
-    without = tuple(part for part in there if part in {LENGTH, CATEGORY})
-    wanted = [(JUDGES,), *([(JUDGES, LENGTH)] if LENGTH in there else []), there, without]
+    sources = _there(subjects)
+    cheap = tuple(part for part in sources if part in {LENGTH, CATEGORY})
+    wanted = [(JUDGES,), *([(JUDGES, LENGTH)] if LENGTH in sources else []), sources, cheap]
     return [learned(subjects, parts) for parts in dict.fromkeys(wanted) if parts]
 
 
@@ -47,11 +47,11 @@ def everything(subjects: Subjects) -> Learned:
 
 
 def _there(subjects: Subjects) -> tuple[str, ...]:
-    there = [JUDGES]
-    there += [CLASSIFIERS] if subjects.classifiers else []
-    there += [LENGTH] if len(np.unique(subjects.length)) > 1 else []
-    there += [CATEGORY] if len(np.unique(subjects.category)) > 1 else []
-    return tuple(there)
+    sources = [JUDGES]
+    sources += [CLASSIFIERS] if subjects.classifiers else []
+    sources += [LENGTH] if len(np.unique(subjects.length)) > 1 else []
+    sources += [CATEGORY] if len(np.unique(subjects.category)) > 1 else []
+    return tuple(sources)
 
 
 def learned(subjects: Subjects, parts: tuple[str, ...]) -> Learned:
@@ -73,7 +73,7 @@ def learned(subjects: Subjects, parts: tuple[str, ...]) -> Learned:
             for name in np.unique(subjects.category).tolist()
         ]
     values = np.column_stack([column for _, column, _, _ in table])
-    scaled, signs = np.array([each[2] for each in table]), np.array([each[3] for each in table], dtype=np.intp)
+    scaled, signs = np.array([row[2] for row in table]), np.array([row[3] for row in table], dtype=np.intp)
     return Learned(parts, Features(values, scaled, signs), [name for name, *_ in table])
 
 

@@ -70,17 +70,17 @@ def escalate(run: str, subjects: Subjects, options: Options) -> Escalation:
     jury = next((order for order in fixed if order.name == JURY), fixed[0])
     reading = Reading(rated, resamples=options.resamples, target=options.target, seed=options.seed)
     curves = _Curves(reading, jury.risk)
-    orders = [curves.fixed(order) for order in fixed] + [curves.learned(each) for each in learned]
+    orders = [curves.fixed(order) for order in fixed] + [curves.learned(combination) for combination in learned]
     needed = math.ceil(options.target * unsafe.sum() - 1e-9)
     models, counts = np.unique(rated.system[rated.system != ""], return_counts=True)
     left_out = int((subjects.asked & ~subjects.labelled).sum())
-    found = Escalation(
+    result = Escalation(
         run=run, benchmark=subjects.benchmark.name, unsafe=subjects.rule.text, people=subjects.people, n=len(unsafe),
         clusters=int(rated.cluster.max()) + 1, n_unsafe=int(unsafe.sum()), target=options.target, needed=needed,
         ideal=needed / len(unsafe), left_out=left_out, selection=subjects.selection,
         models=dict(zip(models.tolist(), counts.tolist(), strict=True)), orders=orders, notes=[],
     )  # fmt: skip
-    return msgspec.structs.replace(found, notes=_notes(subjects, found))
+    return msgspec.structs.replace(result, notes=_notes(subjects, result))
 
 
 def juries(judges: dict[str, Floats]) -> dict[str, Floats]:
@@ -91,19 +91,19 @@ def juries(judges: dict[str, Floats]) -> dict[str, Floats]:
     """
     if len(judges) < 2:
         return {}
-    each = np.sort(np.stack(list(judges.values())), axis=0)
-    found = {JURY: each.mean(axis=0), "jury/median": each[len(each) // 2], "jury/minimum": each[-1]}
-    whole = np.isfinite(each).all(axis=0)
-    return {name: np.where(whole, risk, np.inf) for name, risk in found.items()}
+    verdicts = np.sort(np.stack(list(judges.values())), axis=0)
+    risks = {JURY: verdicts.mean(axis=0), "jury/median": verdicts[len(verdicts) // 2], "jury/minimum": verdicts[-1]}
+    complete = np.isfinite(verdicts).all(axis=0)
+    return {name: np.where(complete, risk, np.inf) for name, risk in risks.items()}
 
 
 def _fixed(subjects: Subjects) -> list[_Fixed]:
-    found = [_Fixed(name, "judge", first(risk)) for name, risk in subjects.judges.items()]
-    found += [_Fixed(name, "jury", risk) for name, risk in juries(subjects.judges).items()]
-    found += [_Fixed(name, "classifier", first(risk)) for name, risk in subjects.classifiers.items()]
+    orders = [_Fixed(name, "judge", first(risk)) for name, risk in subjects.judges.items()]
+    orders += [_Fixed(name, "jury", risk) for name, risk in juries(subjects.judges).items()]
+    orders += [_Fixed(name, "classifier", first(risk)) for name, risk in subjects.classifiers.items()]
     if len(np.unique(subjects.length)) > 1:
-        found.append(_Fixed("shortest first", "length", -subjects.length))
-    return found
+        orders.append(_Fixed("shortest first", "length", -subjects.length))
+    return orders
 
 
 class _Curves:
@@ -128,13 +128,18 @@ class _Curves:
         )  # fmt: skip
 
     def _order(
-        self, order: _Fixed, values: Floats, of: Floats | Features, unseen: Bound, slopes: list[tuple[str, float]]
+        self,
+        order: _Fixed,
+        values: Floats,
+        risk_source: Floats | Features,
+        unseen: Bound,
+        slopes: list[tuple[str, float]],
     ) -> Order:
-        """Put a card together; `values` are the efforts on every resample, `of` is what a threshold is set on."""
+        """Put a card together; `values` are the efforts on every resample, `risk_source` is what a threshold is set on."""
         reading = self.reading
         value = reading.effort(order.risk)
         reads, finds = escalation.at_threshold(
-            of, reading.unsafe, reading.cluster, target=reading.target, seed=reading.seed
+            risk_source, reading.unsafe, reading.cluster, target=reading.target, seed=reading.seed
         )
         itself = order.name == JURY
         return Order(
@@ -155,37 +160,37 @@ class _Curves:
         return bound(value, reading.relearned(learned, apart=reading.system))
 
 
-def _notes(subjects: Subjects, found: Escalation) -> list[str]:
+def _notes(subjects: Subjects, result: Escalation) -> list[str]:
     """Say what the figures rest on, and where they mislead."""
     notes = list(subjects.notes)
-    if found.left_out:
+    if result.left_out:
         notes.append(
-            f"{found.left_out} replies that were put to people have no value of any of them, or the criterion does not apply; they are left out"
+            f"{result.left_out} replies that were put to people have no value of any of them, or the criterion does not apply; they are left out"
         )
-    if found.selection:
+    if result.selection:
         notes.append(
-            f"these replies were chosen for people ({found.selection}), so the figures say little about replies that were not"
+            f"these replies were chosen for people ({result.selection}), so the figures say little about replies that were not"
         )
-    missing = max(order.missing for order in found.orders)
+    missing = max(order.missing for order in result.orders)
     if missing:
         notes.append(f"replies without a verdict are read first; the order that lacks most lacks {missing}")
-    rest = found.n_unsafe - found.needed
+    rest = result.n_unsafe - result.needed
     notes.append(
-        f"to find {found.needed} of {found.n_unsafe} leaves {rest} unsafe unread: the figure hangs on where the last few stand"
+        f"to find {result.needed} of {result.n_unsafe} leaves {rest} unsafe unread: the figure hangs on where the last few stand"
         + (
             "; with so few, the intervals' upper ends are too low (bench/coverage.py --only reading)"
             if rest < _FEW
             else ""
         )
     )
-    for order in found.orders:
+    for order in result.orders:
         value, low, high = order.reads.value, order.reads.low, order.reads.high
         if value is not None and low is not None and high is not None and not low <= value <= high:
             notes.append(
                 f"{order.name}: many replies have the same features, and cross-fitting puts such ties in a bad order, so {precise(value)} is too high"
             )
-    combined = next((order for order in reversed(found.orders) if order.name.startswith(features.JUDGES)), None)
-    jury = next((order for order in found.orders if order.name == JURY), None)
+    combined = next((order for order in reversed(result.orders) if order.name.startswith(features.JUDGES)), None)
+    jury = next((order for order in result.orders if order.name == JURY), None)
     if combined and jury and (combined.unseen.value or 0) > (jury.reads.value or 0):
         notes.append(
             f"{combined.name}: of a model from which nothing was learned, people would read {precise(combined.unseen.value)}, "

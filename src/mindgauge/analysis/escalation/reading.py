@@ -63,8 +63,7 @@ class Reading:
 
 def bound(value: float, values: Floats) -> Bound:
     """Return a share with its percentile interval."""
-    found = bootstrap.percentile_interval(value, values)
-    return Bound(found.value, found.low, found.high, found.undefined)
+    return Bound(*bootstrap.percentile_interval(value, values))
 
 
 def first(risk: Floats) -> Floats:

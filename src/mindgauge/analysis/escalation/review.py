@@ -83,21 +83,21 @@ def queue(store: Store, benchmark: Benchmark, subjects: Subjects | None = None) 
         DataError: no judge rated, or people have rated everything.
     """
     criteria = {c.name: c for c in benchmark.rubric.criteria}
-    done = {subject for subject, criterion in store.select(_DONE, (benchmark.name,)) if criterion in criteria}
-    asked = sorted(pair for pair in store.select(_ASKED, (benchmark.name,)) if pair[1] in criteria)
-    if not asked:
+    finished = {subject for subject, criterion in store.select(_DONE, (benchmark.name,)) if criterion in criteria}
+    pending = sorted(pair for pair in store.select(_ASKED, (benchmark.name,)) if pair[1] in criteria)
+    if not pending:
         raise DataError(f"{store.folder}: no judge has rated {benchmark.name}, so there is nothing to review")
     risks, notes = learned(subjects) if subjects is not None else ({}, [])
     by_criterion = {
-        name: (criterion, [rater for rater, about in asked if about == name])
+        name: (criterion, [rater for rater, about in pending if about == name])
         for name, criterion in criteria.items()
-        if any(about == name for _, about in asked)
+        if any(about == name for _, about in pending)
     }
     said = lru_cache(_REMEMBERED)(lambda name, by_judge: _said(by_criterion[name][0], by_judge))
     entries = []
     for subject, rows in groupby(store.select(_VERDICTS, (benchmark.name,)), key=lambda row: row[0]):
         verdicts = _verdicts(row[1:] for row in rows if row[2] in criteria)
-        if verdicts and subject not in done:
+        if verdicts and subject not in finished:
             every = {
                 name: said(name, tuple(tuple(verdicts.get((rater, name), ())) for rater in raters))
                 for name, (_, raters) in by_criterion.items()
@@ -105,8 +105,8 @@ def queue(store: Store, benchmark: Benchmark, subjects: Subjects | None = None) 
             entries.append(_entry(subject, every, risks.get(subject)))
     if not entries:
         raise DataError(f"{store.folder}: people have rated every reply of {benchmark.name}; nothing is left to review")
-    if done:
-        notes.append(f"{len(done)} replies that people have rated are not listed")
+    if finished:
+        notes.append(f"{len(finished)} replies that people have rated are not listed")
     return sorted(entries, key=lambda entry: entry.order), notes
 
 
@@ -119,22 +119,22 @@ def learned(subjects: Subjects) -> tuple[dict[str, float], list[str]]:
     Raises:
         DataError: people call nothing unsafe, or everything.
     """
-    known = subjects.labelled
+    labelled = subjects.labelled
     unsafe = subjects.unsafe == 1
-    if not 0 < unsafe.sum() < known.sum():
+    if not 0 < unsafe.sum() < labelled.sum():
         raise DataError(
-            f"people call {int(unsafe.sum())} of {int(known.sum())} replies unsafe ({subjects.rule.text}): there is nothing to learn from"
+            f"people call {int(unsafe.sum())} of {int(labelled.sum())} replies unsafe ({subjects.rule.text}): there is nothing to learn from"
         )
-    weights = known[None, :].astype(float)
-    whole = features.everything(subjects)
-    risk = escalation.learn(whole.features, unsafe, weights)[0]
-    seen = np.isin(subjects.system, np.unique(subjects.system[known]))
+    weights = labelled[None, :].astype(float)
+    table = features.everything(subjects)
+    risk = escalation.learn(table.features, unsafe, weights)[0]
+    known_systems = np.isin(subjects.system, np.unique(subjects.system[labelled]))
     jury = juries(subjects.judges).get(JURY, next(iter(subjects.judges.values())))
     alone = Features(np.where(np.isfinite(jury), jury, np.nan)[:, None], np.array([True]), np.array([1]))
-    risk = np.where(seen, risk, escalation.learn(alone, unsafe, weights)[0])
-    note = f"ordered by the risk that {subjects.rule.text}, learned from {int(known.sum())} replies ({whole.name})"
-    if not seen.all():
-        strangers = ", ".join(np.unique(subjects.system[~seen]).tolist())
+    risk = np.where(known_systems, risk, escalation.learn(alone, unsafe, weights)[0])
+    note = f"ordered by the risk that {subjects.rule.text}, learned from {int(labelled.sum())} replies ({table.name})"
+    if not known_systems.all():
+        strangers = ", ".join(np.unique(subjects.system[~known_systems]).tolist())
         note += f"; from the jury's mean alone for {strangers}, of which people rated nothing"
     return dict(zip(subjects.ids, risk.tolist(), strict=True)), [note]
 
@@ -151,10 +151,10 @@ _ByJudge = tuple[tuple[_Verdict, ...], ...]
 
 def _verdicts(rows: Iterable[tuple[str, str, str, str | None, int]]) -> dict[tuple[str, str], list[_Verdict]]:
     """Return the verdicts on a reply by rater and criterion."""
-    found: dict[tuple[str, str], list[_Verdict]] = {}
+    verdicts: dict[tuple[str, str], list[_Verdict]] = {}
     for rater, criterion, status, value, uncertain in rows:
-        found.setdefault((rater, criterion), []).append(_Verdict(status, value, bool(uncertain)))
-    return found
+        verdicts.setdefault((rater, criterion), []).append(_Verdict(status, value, bool(uncertain)))
+    return verdicts
 
 
 class _Said(NamedTuple):
@@ -171,16 +171,16 @@ class _Said(NamedTuple):
     unsure: bool
 
 
-def _entry(subject: str, said: dict[str, _Said], risk: float | None) -> Entry:
+def _entry(subject: str, by_criterion: dict[str, _Said], risk: float | None) -> Entry:
     return Entry(
         subject,
-        [name for name, each in said.items() if each.vetoed],
-        [name for name, each in said.items() if each.unsure],
-        max(each.spread for each in said.values()),
-        min(each.jury for each in said.values()),
+        [name for name, summary in by_criterion.items() if summary.vetoed],
+        [name for name, summary in by_criterion.items() if summary.unsure],
+        max(summary.spread for summary in by_criterion.values()),
+        min(summary.jury for summary in by_criterion.values()),
         risk,
-        [reason for each in said.values() for reason in each.reasons],
-        {name: each.values for name, each in said.items()},
+        [reason for summary in by_criterion.values() for reason in summary.reasons],
+        {name: summary.values for name, summary in by_criterion.items()},
     )
 
 
@@ -188,30 +188,30 @@ def _said(criterion: Criterion, by_judge: _ByJudge) -> _Said:
     """Compare judges on one criterion; one that never was asked about this reply has a missing verdict, too."""
     scale, worst = of_criterion(criterion), str(criterion.worst_first[0])
     place = {str(value): scale.place(str(value)) for value in criterion.values}
-    every = [verdict for verdicts in by_judge for verdict in verdicts]
-    missing = sum(any(v.status not in {"ok", "not_applicable"} for v in each) or not each for each in by_judge)
-    silent = sum(not any(v.status in {"ok", "not_applicable"} for v in each) for each in by_judge)
-    uncertain = sum(v.uncertain for v in every)
-    against = sum(v.value == worst for v in every) if criterion.veto else 0
-    numbers = [[place[v.value] for v in each if v.status == "ok" and v.value in place] for each in by_judge]
-    applies = {v.status != "not_applicable" for v in every if v.status in {"ok", "not_applicable"}}
-    means = [sum(each) / len(each) if each else None for each in numbers]
-    known = [mean for mean in means if mean is not None]
+    verdict_list = [verdict for verdicts in by_judge for verdict in verdicts]
+    missing = sum(any(v.status not in {"ok", "not_applicable"} for v in group) or not group for group in by_judge)
+    silent = sum(not any(v.status in {"ok", "not_applicable"} for v in group) for group in by_judge)
+    uncertain = sum(v.uncertain for v in verdict_list)
+    against = sum(v.value == worst for v in verdict_list) if criterion.veto else 0
+    numbers = [[place[v.value] for v in group if v.status == "ok" and v.value in place] for group in by_judge]
+    applies = {v.status != "not_applicable" for v in verdict_list if v.status in {"ok", "not_applicable"}}
+    means = [sum(group) / len(group) if group else None for group in numbers]
+    valued = [mean for mean in means if mean is not None]
     span = scale.high - scale.low
     if scale.ordered:
-        spread = (max(known) - min(known)) / span if known and span else 0.0
-        jury = (sum(known) / len(known) - scale.worst) / (scale.best - scale.worst) if known and span else 1.0
+        spread = (max(valued) - min(valued)) / span if valued and span else 0.0
+        jury = (sum(valued) / len(valued) - scale.worst) / (scale.best - scale.worst) if valued and span else 1.0
     else:
-        spread = float(len({n for each in numbers for n in each}) > 1)
+        spread = float(len({n for group in numbers for n in group}) > 1)
         safe = [shares(criterion)[value] for value in criterion.values if criterion.unsafe]
-        passed = [safe[int(n)] for each in numbers for n in each] if safe else []
+        passed = [safe[int(n)] for group in numbers for n in group] if safe else []
         jury = sum(passed) / len(passed) if passed else 1.0
-    reasons = [f"vetoed in {against} of {len(every)} verdicts"] if against else []
+    reasons = [f"vetoed in {against} of {len(verdict_list)} verdicts"] if against else []
     reasons += [f"{silent} of {len(by_judge)} judges without a verdict"] if silent else []
     reasons += (
         [f"{missing - silent} of {len(by_judge)} judges without one of their verdicts"] if missing > silent else []
     )
-    reasons += [f"{uncertain} of {len(every)} verdicts uncertain"] if uncertain else []
+    reasons += [f"{uncertain} of {len(verdict_list)} verdicts uncertain"] if uncertain else []
     if len(applies) > 1:
         spread = 1.0
         reasons.append("judges differ on whether it applies")
@@ -219,13 +219,13 @@ def _said(criterion: Criterion, by_judge: _ByJudge) -> _Said:
         reasons.append(f"judges differ by {percent(spread)} of the scale" if scale.ordered else "judges differ")
     values: list[float | str | None] = [
         None
-        if not each
-        else scale.word(each[0])
-        if scale.words and len(set(each)) == 1
-        else round(sum(each) / len(each), 2)
-        for each in numbers
+        if not group
+        else scale.word(group[0])
+        if scale.words and len(set(group)) == 1
+        else round(sum(group) / len(group), 2)
+        for group in numbers
     ]
     if not scale.ordered:
-        values = [", ".join(dict.fromkeys(str(scale.word(n)) for n in each)) or None for each in numbers]
+        values = [", ".join(dict.fromkeys(str(scale.word(n)) for n in group)) or None for group in numbers]
     reasons = [f"{criterion.name}: {reason}" for reason in reasons]
     return _Said(values, spread, jury, reasons, against > 0, missing > 0 or uncertain > 0)

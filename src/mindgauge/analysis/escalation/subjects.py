@@ -62,18 +62,18 @@ class Subjects(NamedTuple):
         """Where people's word is known."""
         return np.isfinite(self.unsafe)
 
-    def some(self, which: Mask) -> Subjects:
+    def some(self, mask: Mask) -> Subjects:
         """Return some of the replies; conversations are numbered anew."""
         return self._replace(
-            ids=[ident for ident, kept in zip(self.ids, which, strict=True) if kept],
-            cluster=np.unique(self.cluster[which], return_inverse=True)[1].astype(np.intp),
-            system=self.system[which],
-            category=self.category[which],
-            length=self.length[which],
-            judges={name: risk[which] for name, risk in self.judges.items()},
-            classifiers={name: risk[which] for name, risk in self.classifiers.items()},
-            unsafe=self.unsafe[which],
-            asked=self.asked[which],
+            ids=[ident for ident, keep in zip(self.ids, mask, strict=True) if keep],
+            cluster=np.unique(self.cluster[mask], return_inverse=True)[1].astype(np.intp),
+            system=self.system[mask],
+            category=self.category[mask],
+            length=self.length[mask],
+            judges={name: risk[mask] for name, risk in self.judges.items()},
+            classifiers={name: risk[mask] for name, risk in self.classifiers.items()},
+            unsafe=self.unsafe[mask],
+            asked=self.asked[mask],
         )
 
 
@@ -103,14 +103,14 @@ def read(store: Store, benchmark: Benchmark, text: str, named: Sequence[str] = (
     """
     rows, notes = frame.ratings(store, benchmark), list[str]()
     people, others = reference.split(rows, named, notes)
-    known = composites.criteria(benchmark)
-    theirs = set(rows.filter(pl.col("rater").is_in(people))["criterion"].unique())
-    rule = rules.read(text, {name: known[name] for name in known if name in theirs})
+    by_name = composites.criteria(benchmark)
+    rated_criteria = set(rows.filter(pl.col("rater").is_in(people))["criterion"].unique())
+    rule = rules.read(text, {name: by_name[name] for name in by_name if name in rated_criteria})
     rows = rows.filter(pl.col("criterion") == rule.criterion)
     rows = rows.with_columns(risk=_risk(rule, rows["value"]))
-    bad = tuple(value for value in known[rule.criterion].values if rule.holds(str(value)))
-    criterion = msgspec.structs.replace(known[rule.criterion], unsafe=bad)
-    word, asked, selection = _word(rows.filter(pl.col("rater").is_in(people)), criterion)
+    bad = tuple(value for value in by_name[rule.criterion].values if rule.holds(str(value)))
+    criterion = msgspec.structs.replace(by_name[rule.criterion], unsafe=bad)
+    word, asked_ids, selection = _word(rows.filter(pl.col("rater").is_in(people)), criterion)
     judges = rows.filter((pl.col("rater_kind") == "model") & pl.col("rater").is_in(others))
     risks = _means(judges, _stated(store, benchmark, rule, people), word.keys(), notes)
     if not risks:
@@ -124,9 +124,9 @@ def read(store: Store, benchmark: Benchmark, text: str, named: Sequence[str] = (
         np.array(about["model"].fill_null("").to_list(), dtype=np.str_),
         np.array([labels.get(ident) or "" for ident in ids], dtype=np.str_),
         np.log1p(about["length"].to_numpy().astype(float)),
-        {name: _placed(found, ids) for name, found in sorted(risks.items())},
-        {name: _placed(found, ids) for name, found in sorted(_classified(store, benchmark, rule).items())},
-        _placed(word, ids), np.isin(ids, list(asked)), selection, notes,
+        {name: _placed(risk_map, ids) for name, risk_map in sorted(risks.items())},
+        {name: _placed(risk_map, ids) for name, risk_map in sorted(_classified(store, benchmark, rule).items())},
+        _placed(word, ids), np.isin(ids, list(asked_ids)), selection, notes,
     )  # fmt: skip
 
 
@@ -149,22 +149,24 @@ def _means(
 ) -> dict[str, dict[str, float]]:
     """Return each judge's mean risk of each reply; where a run has no rating of it, what the release states stands in."""
     rated = judges.filter(pl.col("status") == "ok", pl.col("risk").is_not_null())
-    found = {
+    risks = {
         str(rater): dict(part.group_by("subject", maintain_order=True).agg(pl.col("risk").mean()).iter_rows())
         for (rater,), part in rated.group_by("rater", maintain_order=True)
     }
-    given = set(judges.select("subject", "rater").unique().iter_rows())
+    verdict_pairs = set(judges.select("subject", "rater").unique().iter_rows())
     stand_in = 0
     for rater, means in stated.items():
-        absent = {subject: risk for subject, risk in means.items() if (subject, rater) not in given}
-        found[rater] = {**found.get(rater, {}), **absent}
+        absent = {subject: risk for subject, risk in means.items() if (subject, rater) not in verdict_pairs}
+        risks[rater] = {**risks.get(rater, {}), **absent}
         stand_in += len(absent.keys() & labelled)
     if stand_in:
         notes.append(f"{stand_in} means of judges stand in the released review set only; they are taken from there")
-    asked, answered = (part.filter(pl.col("subject").is_in(list(labelled))).height for part in (judges, rated))
-    if asked > answered:
-        notes.append(f"{asked - answered} of {asked} verdicts are missing; a judge's mean of a reply is of its others")
-    return found
+    asked_count, answered = (part.filter(pl.col("subject").is_in(list(labelled))).height for part in (judges, rated))
+    if asked_count > answered:
+        notes.append(
+            f"{asked_count - answered} of {asked_count} verdicts are missing; a judge's mean of a reply is of its others"
+        )
+    return risks
 
 
 def _stated(store: Store, benchmark: Benchmark, rule: UnsafeOn, people: Sequence[str]) -> dict[str, dict[str, float]]:
@@ -172,34 +174,34 @@ def _stated(store: Store, benchmark: Benchmark, rule: UnsafeOn, people: Sequence
     rows = stated.means(store, benchmark).filter(
         pl.col("criterion") == rule.criterion, ~pl.col("rater").is_in(list(people))
     )
-    found: dict[str, dict[str, float]] = {}
+    risks: dict[str, dict[str, float]] = {}
     for subject, rater, risk in (
         rows.with_columns(risk=_risk(rule, rows["value"])).select("subject", "rater", "risk").iter_rows()
     ):
         if risk is not None:
-            found.setdefault(rater, {})[subject] = risk
-    return found
+            risks.setdefault(rater, {})[subject] = risk
+    return risks
 
 
 def _classified(store: Store, benchmark: Benchmark, rule: UnsafeOn) -> dict[str, dict[str, float]]:
     """Return the probability that each classifier gives to the unsafe levels; an abstention has one, too."""
-    found: dict[str, dict[str, float]] = {}
+    risks: dict[str, dict[str, float]] = {}
     for subject, rater, text in store.select(_PROBABILITIES, (benchmark.name, rule.criterion)):
         probabilities = msgspec.json.decode(text, type=dict[str, float])
-        found.setdefault(rater, {})[subject] = sum(p for level, p in probabilities.items() if rule.holds(level))
-    return found
+        risks.setdefault(rater, {})[subject] = sum(p for level, p in probabilities.items() if rule.holds(level))
+    return risks
 
 
-def _word(theirs: pl.DataFrame, criterion: Criterion) -> tuple[dict[str, float], set[str], str]:
+def _word(people_rows: pl.DataFrame, criterion: Criterion) -> tuple[dict[str, float], set[str], str]:
     """Return what people together say of each reply (`analysis.unsafe`), who was asked about it, and why only these were.
 
     It is 1 where they call the reply unsafe, else 0. A reply on which no person has a value is not among them, nor is one to
     which the criterion does not apply.
     """
-    said = unsafe.on(theirs, criterion)
-    chosen = "; ".join(sorted(theirs["selection"].drop_nulls().unique().to_list()))
-    known = said.drop_nulls().with_columns(pl.col("unsafe").cast(pl.Float64))
-    return dict(known.iter_rows()), set(said["subject"]), chosen
+    verdicts = unsafe.on(people_rows, criterion)
+    chosen = "; ".join(sorted(people_rows["selection"].drop_nulls().unique().to_list()))
+    decided = verdicts.drop_nulls().with_columns(pl.col("unsafe").cast(pl.Float64))
+    return dict(decided.iter_rows()), set(verdicts["subject"]), chosen
 
 
 def _categories(rows: pl.DataFrame, benchmark: Benchmark) -> dict[str, str | None]:
@@ -207,8 +209,10 @@ def _categories(rows: pl.DataFrame, benchmark: Benchmark) -> dict[str, str | Non
     if not benchmark.protocol:
         return {}
     tag = [name for name in rows.columns if name == frame.tag(benchmark.protocol)]
-    known = rows.with_columns(protocol=pl.coalesce("protocol", *tag))
-    return dict(known.group_by("subject", maintain_order=True).agg(pl.col("protocol").drop_nulls().first()).iter_rows())
+    categories = rows.with_columns(protocol=pl.coalesce("protocol", *tag))
+    return dict(
+        categories.group_by("subject", maintain_order=True).agg(pl.col("protocol").drop_nulls().first()).iter_rows()
+    )
 
 
 def _about(store: Store, benchmark: Benchmark) -> pl.DataFrame:
@@ -228,5 +232,5 @@ def _about(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     return pl.DataFrame(rows, columns, orient="row")
 
 
-def _placed(found: dict[str, float], ids: Sequence[str]) -> Floats:
-    return np.array([found.get(ident, np.nan) for ident in ids], dtype=float)
+def _placed(risks: dict[str, float], ids: Sequence[str]) -> Floats:
+    return np.array([risks.get(ident, np.nan) for ident in ids], dtype=float)

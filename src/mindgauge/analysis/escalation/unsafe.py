@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.analysis.reliability.scale import of_criterion
-from mindgauge.analysis.reliability.unsafe import Rule, Unsafe
+from mindgauge.analysis.reliability.scale import Unsafe, of_criterion
+from mindgauge.analysis.reliability.unsafe import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -53,12 +53,7 @@ class _Criterion(NamedTuple):
     def of(cls, ratings: Ratings, name: str) -> _Criterion:
         scale = ratings.scales[name]
         rows = ratings.frame.filter(pl.col("criterion") == name)
-        if scale.words:
-            places = {word: float(i) for i, word in enumerate(scale.words)}
-            rows = rows.with_columns(
-                number=pl.col("value").replace_strict(places, default=None, return_dtype=pl.Float64)
-            )
-        return cls(name, scale, rows.with_columns(pl.col("cluster", "system").fill_null("")))
+        return cls(name, scale, scale.numbered(rows).with_columns(pl.col("cluster", "system").fill_null("")))
 
     def by(self, *raters: str) -> pl.DataFrame:
         """Return what was given to some raters, missing verdicts included."""
@@ -97,38 +92,38 @@ def compare(store: Store, benchmark: Benchmark, folder: Path, named: Sequence[st
             differences += _differences(criterion, people, judges, options)
         else:
             agreements += [_agreement(criterion, [a], b, options) for a, b in combinations(judges, 2)]
-    asked = [criterion.name for criterion in benchmark.rubric.criteria]
+    criteria = [criterion.name for criterion in benchmark.rubric.criteria]
     return Judging(
         str(folder), benchmark.name, ", ".join(people), agreements,
-        [stability(ratings.frame.filter(pl.col("rater") == judge), judge, asked) for judge in judges],
+        [stability(ratings.frame.filter(pl.col("rater") == judge), judge, criteria) for judge in judges],
         list(taken(store, benchmark.name)), _adjusted(differences), notes,
     )  # fmt: skip
 
 
 def _agreement(criterion: _Criterion, reference: Sequence[str], judge: str, options: Options) -> Agreement:
-    asked, theirs = criterion.by(judge), _valued(criterion.by(*reference))
-    judged = _valued(asked)
-    given = asked.join(theirs, on="subject", how="semi")["subject"].n_unique()
-    paired = pair(theirs, judged, criterion.scale)
-    told = ", ".join(reference)
+    judge_rows, people_rows = criterion.by(judge), _valued(criterion.by(*reference))
+    judged = _valued(judge_rows)
+    subjects = judge_rows.join(people_rows, on="subject", how="semi")["subject"].n_unique()
+    paired = pair(people_rows, judged, criterion.scale)
+    names = ", ".join(reference)
     if paired is None:
-        return Agreement(judge, told, criterion.name, given, given, 0, 0, {}, None, None)
-    found = bounds(paired)
-    systems = theirs.join(judged, on="subject", how="semi")["system"].unique().sort().to_list()
+        return Agreement(judge, names, criterion.name, subjects, subjects, 0, 0, {}, None, None)
+    estimates = bounds(paired)
+    systems = people_rows.join(judged, on="subject", how="semi")["system"].unique().sort().to_list()
     if criterion.scale.ordered:
-        found |= of_systems(theirs, judged, systems, options.resamples, options.seed)
-    right = found[ACCURACY].value if ACCURACY in found else None
-    worst = None if right is None else right * paired.subjects / given
-    best = None if worst is None else worst + (given - paired.subjects) / given
+        estimates |= of_systems(people_rows, judged, systems, options.resamples, options.seed)
+    right = estimates[ACCURACY].value if ACCURACY in estimates else None
+    worst = None if right is None else right * paired.subjects / subjects
+    best = None if worst is None else worst + (subjects - paired.subjects) / subjects
     return Agreement(
         judge,
-        told,
+        names,
         criterion.name,
-        given,
-        given - paired.subjects,
+        subjects,
+        subjects - paired.subjects,
         len(paired.clusters),
         len(systems),
-        found,
+        estimates,
         worst,
         best,
     )
@@ -136,12 +131,14 @@ def _agreement(criterion: _Criterion, reference: Sequence[str], judge: str, opti
 
 def _inapplicable(criterion: _Criterion, people: Sequence[str], judges: Sequence[str]) -> list[str]:
     """Say of how many subjects a judge finds that the criterion does not apply where people gave a value."""
-    theirs, found = _valued(criterion.by(*people)), []
+    people_rows, notes = _valued(criterion.by(*people)), []
     for judge in judges:
-        said = criterion.by(judge).filter(pl.col("status") == "not_applicable").join(theirs, on="subject", how="semi")
-        if said.height:
-            found.append(f"{criterion.name}: {judge} has {said['subject'].n_unique()} replies as not applicable, or with no known protocol, where people gave a value; without any other value of the judge they count as missing")  # fmt: skip
-    return found
+        inapplicable = (
+            criterion.by(judge).filter(pl.col("status") == "not_applicable").join(people_rows, on="subject", how="semi")
+        )
+        if inapplicable.height:
+            notes.append(f"{criterion.name}: {judge} has {inapplicable['subject'].n_unique()} replies as not applicable, or with no known protocol, where people gave a value; without any other value of the judge they count as missing")  # fmt: skip
+    return notes
 
 
 def _valued(rows: pl.DataFrame) -> pl.DataFrame:
@@ -151,43 +148,45 @@ def _valued(rows: pl.DataFrame) -> pl.DataFrame:
 def _differences(
     criterion: _Criterion, people: Sequence[str], judges: Sequence[str], options: Options
 ) -> list[Difference]:
-    theirs = _valued(criterion.by(*people))
+    people_rows = _valued(criterion.by(*people))
     rows = {judge: _valued(criterion.by(judge)) for judge in judges}
-    found: list[Difference] = []
+    differences: list[Difference] = []
     for first, second in combinations(judges, 2):
-        shared = theirs.join(rows[first], on="subject", how="semi").join(rows[second], on="subject", how="semi")
+        shared = people_rows.join(rows[first], on="subject", how="semi").join(rows[second], on="subject", how="semi")
         sides = [pair(shared, rows[judge], criterion.scale) for judge in (first, second)]
         if sides[0] is not None and sides[1] is not None:
-            found += _measured(criterion.name, (first, second), (sides[0], sides[1]), options)
-    return found
+            differences += _measured(criterion.name, (first, second), (sides[0], sides[1]), options)
+    return differences
 
 
 def _measured(
     criterion: str, names: tuple[str, str], sides: tuple[Paired, Paired], options: Options
 ) -> list[Difference]:
     """Compare two judges by every measure, on the same subjects: p is adjusted later, over all of a measure's tests."""
-    whole, left_out = [side.whole() for side in sides], [side.left_out() for side in sides]
+    totals, left_out = [side.whole() for side in sides], [side.left_out() for side in sides]
     n, clusters = sides[0].subjects, len(sides[0].clusters)
-    found = []
-    for measure in whole[0]:
-        value = float(whole[0][measure][0] - whole[1][measure][0])
-        without = left_out[0][measure] - left_out[1][measure]
+    differences = []
+    for measure in totals[0]:
+        value = float(totals[0][measure][0] - totals[1][measure][0])
+        without_one = left_out[0][measure] - left_out[1][measure]
         if measure == ACCURACY:
             low, high, p, note = _flipped(sides, options)
         else:
-            each = np.ones(clusters, dtype=np.intp)
-            _, low, high, note = student(value, without, each)
-            p = p_value(value, without, each)
-        shown = value if np.isfinite(value) else None
-        found.append(Difference(measure, criterion, *names, shown, low, high, p, None, None, "", n, clusters, note))
-    return found
+            ones = np.ones(clusters, dtype=np.intp)
+            _, low, high, note = student(value, without_one, ones)
+            p = p_value(value, without_one, ones)
+        finite = value if np.isfinite(value) else None
+        differences.append(
+            Difference(measure, criterion, *names, finite, low, high, p, None, None, "", n, clusters, note)
+        )
+    return differences
 
 
 def _flipped(sides: tuple[Paired, Paired], options: Options) -> tuple[float | None, float | None, float | None, str]:
     """Compare accuracies: the sign-flip test of conversations' sums, percentiles over conversations of their ratio."""
     first, second = (_right(side) for side in sides)
     sums = np.column_stack([first - second, sides[0].singles.sum(axis=1)])
-    found = bootstrap.interval_of_sums(
+    interval = bootstrap.interval_of_sums(
         lambda totals: totals[:, 0] / totals[:, 1],
         sums,
         resamples=options.resamples * 5,
@@ -195,9 +194,9 @@ def _flipped(sides: tuple[Paired, Paired], options: Options) -> tuple[float | No
         ends=(-1.0, 1.0),
     )
     if len(sums) < 2:
-        return found.low, found.high, None, found.undefined
+        return interval.low, interval.high, None, interval.undefined
     (p,) = comparison.sign_flip(sums[:, :1], resamples=options.resamples * 5, seed=options.seed)
-    return found.low, found.high, float(p), found.undefined
+    return interval.low, interval.high, float(p), interval.undefined
 
 
 def _right(side: Paired) -> Floats:
@@ -206,19 +205,21 @@ def _right(side: Paired) -> Floats:
     return np.asarray(side.singles[:, np.arange(q) * (q + 1)].sum(axis=1))
 
 
-def _adjusted(found: list[Difference]) -> list[Difference]:
+def _adjusted(differences: list[Difference]) -> list[Difference]:
     families: dict[str, list[int]] = defaultdict(list)
-    for place, one in enumerate(found):
-        families[one.measure].append(place)
-    adjusted = np.full(len(found), np.nan)
+    for place, difference in enumerate(differences):
+        families[difference.measure].append(place)
+    adjusted = np.full(len(differences), np.nan)
     for places in families.values():
-        adjusted[places] = holm(np.array([np.nan if found[i].p is None else found[i].p for i in places], dtype=float))
-    return [_decided(one, float(p)) for one, p in zip(found, adjusted, strict=True)]
+        adjusted[places] = holm(
+            np.array([np.nan if differences[i].p is None else differences[i].p for i in places], dtype=float)
+        )
+    return [_decided(difference, float(p)) for difference, p in zip(differences, adjusted, strict=True)]
 
 
-def _decided(one: Difference, adjusted: float) -> Difference:
-    if np.isnan(adjusted) or one.value is None or one.low is None or one.high is None:
-        return one
-    real = adjusted <= ALPHA and not one.low <= 0 <= one.high
-    better = (one.first if one.value > 0 else one.second) if real else ""
-    return msgspec.structs.replace(one, adjusted=adjusted, real=real, better=better)
+def _decided(difference: Difference, adjusted: float) -> Difference:
+    if np.isnan(adjusted) or difference.value is None or difference.low is None or difference.high is None:
+        return difference
+    real = adjusted <= ALPHA and not difference.low <= 0 <= difference.high
+    better = (difference.first if difference.value > 0 else difference.second) if real else ""
+    return msgspec.structs.replace(difference, adjusted=adjusted, real=real, better=better)

@@ -9,9 +9,8 @@ import polars as pl
 from scipy.sparse import coo_array
 
 from mindgauge.analysis.reliability.card import Bound
-from mindgauge.stats import agreement, bootstrap, classification, moments, rank
+from mindgauge.stats import agreement, bootstrap, classification, moments, proportion, rank
 from mindgauge.stats.jackknife import student
-from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,25 +52,25 @@ class Paired(NamedTuple):
 
     def coefficients(self, singles: Floats, means: Floats) -> Values:
         """Compute every coefficient from sums of rows, shapes (B, q²) and (B, u · v); each has shape (B,)."""
-        found: Values = {}
+        values: Values = {}
         if self.scale.levels:
             q = len(self.scale.values)
             joint = singles.reshape(-1, q, q)
-            found[ACCURACY] = agreement.percent(joint)
-            found["f1"] = classification.macro_f1(np.concatenate([joint, np.zeros((len(joint), q, 1))], axis=2))
+            values[ACCURACY] = agreement.percent(joint)
+            values["f1"] = classification.macro_f1(np.concatenate([joint, np.zeros((len(joint), q, 1))], axis=2))
             if q == 2 and _YES in self.scale.words:
-                found[F1_YES] = _f1(joint, self.scale.words.index(_YES))
-            found["kappa"] = agreement.cohen_kappa(joint)
+                values[F1_YES] = _f1(joint, self.scale.words.index(_YES))
+            values["kappa"] = agreement.cohen_kappa(joint)
             if self.scale.ordered and q > 2:
-                found["kappa_quadratic"] = agreement.cohen_kappa(joint, "quadratic", np.array(self.scale.values))
+                values["kappa_quadratic"] = agreement.cohen_kappa(joint, "quadratic", np.array(self.scale.values))
         if self.scale.ordered:
             u, v = len(self.first), len(self.second)
             x, y = np.repeat(self.first, v), np.tile(self.second, u)
-            found["pearson"] = moments.pearson(moments.moments(x, y, means))
+            values["pearson"] = moments.pearson(moments.moments(x, y, means))
             if u * v <= MOST_CELLS:
                 joint = means.reshape(-1, u, v)
-                found |= {"spearman": rank.spearman(joint), "kendall": rank.kendall_tau_b(joint)}
-        return found
+                values |= {"spearman": rank.spearman(joint), "kendall": rank.kendall_tau_b(joint)}
+        return values
 
     def whole(self) -> Values:
         """Compute every coefficient of all conversations; each has shape (1,)."""
@@ -88,7 +87,7 @@ class Paired(NamedTuple):
         totals = [np.asarray(part.sum(axis=0)) for part in (self.singles, self.means)]
         for start in range(0, len(self.clusters), rows):
             own = (part[start : start + rows].toarray() for part in (self.singles, self.means))
-            first, second = (total - its for total, its in zip(totals, own, strict=True))
+            first, second = (total - own_sums for total, own_sums in zip(totals, own, strict=True))
             yield first, second
 
 
@@ -123,15 +122,15 @@ def pair(reference: pl.DataFrame, judged: pl.DataFrame, scale: Scale) -> Paired 
 
 def _f1(joint: Floats, level: int) -> Floats:
     """Return the F1 of one level, shape (B,); NaN where neither gave it, and a figure of 0 would blame the judge."""
-    given = joint[:, level, :].sum(axis=1) + joint[:, :, level].sum(axis=1)
-    return np.asarray(np.divide(2 * joint[:, level, level], given, out=np.full(len(given), np.nan), where=given > 1e-9))
+    times = joint[:, level, :].sum(axis=1) + joint[:, :, level].sum(axis=1)
+    return np.asarray(np.divide(2 * joint[:, level, level], times, out=np.full(len(times), np.nan), where=times > 1e-9))
 
 
 def _table(rows: pl.DataFrame, weight: Floats, clusters: Codes, values: tuple[Floats, Floats]) -> csr_array:
     row = np.searchsorted(clusters, rows["cluster"].to_numpy())
     x, y = (
-        np.searchsorted(its, np.round(rows[side].to_numpy(), rank.DIGITS))
-        for its, side in zip(values, ("number", "other"), strict=True)
+        np.searchsorted(levels, np.round(rows[side].to_numpy(), rank.DIGITS))
+        for levels, side in zip(values, ("number", "other"), strict=True)
     )
     shape = (len(clusters), len(values[0]) * len(values[1]))
     return coo_array((weight, (row, x * len(values[1]) + y)), shape=shape).tocsr()
@@ -143,25 +142,24 @@ def _nothing(conversations: int) -> csr_array:
 
 def bounds(paired: Paired) -> dict[str, Bound]:
     """Estimate every coefficient: of accuracy exact bounds with conversations as n, of others Student's (jackknife)."""
-    left_out, each = paired.left_out(), np.ones(len(paired.clusters), dtype=np.intp)
-    found: dict[str, Bound] = {}
+    left_out, ones = paired.left_out(), np.ones(len(paired.clusters), dtype=np.intp)
+    estimates: dict[str, Bound] = {}
     if paired.scale.ordered and len(paired.first) * len(paired.second) > MOST_CELLS:
-        why = f"not computed: more than {MOST_CELLS} pairs of different values"
-        found |= dict.fromkeys(("spearman", "kendall"), Bound(None, note=why))
+        reason = f"not computed: more than {MOST_CELLS} pairs of different values"
+        estimates |= dict.fromkeys(("spearman", "kendall"), Bound(None, note=reason))
     for name, (value,) in paired.whole().items():
         if name == F1_YES and not np.isfinite(value):
-            found[name] = Bound(None, note="not defined: nobody says yes")
+            estimates[name] = Bound(None, note="not defined: nobody says yes")
             continue
         if name == ACCURACY:
-            share, low, high, _ = clopper_pearson(min(max(float(value), 0.0), 1.0) * len(each), len(each))
-            found[name] = Bound(share, low, high)
+            estimates[name] = Bound(*proportion.share(float(value), len(ones)))
             continue
-        its = student(float(value), left_out[name], each, correlation=name in CORRELATIONS)
-        low, high = its.low, its.high
+        spread = student(float(value), left_out[name], ones, correlation=name in CORRELATIONS)
+        low, high = spread.low, spread.high
         if name in {"f1", F1_YES} and low is not None and high is not None:
             low, high = max(low, 0.0), min(high, 1.0)
-        found[name] = Bound(its.value, low, high, its.undefined)
-    return found
+        estimates[name] = Bound(spread.value, low, high, spread.undefined)
+    return estimates
 
 
 def of_systems(
@@ -178,8 +176,8 @@ def of_systems(
     """
     names = ("system_pearson", "system_spearman", "system_kendall")
     if len(systems) < FEWEST_SYSTEMS:
-        told = "one system" if len(systems) == 1 else f"{len(systems)} systems"
-        return dict.fromkeys(names, Bound(None, note=f"refused: {told}, at least {FEWEST_SYSTEMS} are needed"))
+        number = "one system" if len(systems) == 1 else f"{len(systems)} systems"
+        return dict.fromkeys(names, Bound(None, note=f"refused: {number}, at least {FEWEST_SYSTEMS} are needed"))
     joined = reference.join(judged.select("subject", other="number"), on="subject")
     means = joined.group_by("subject", maintain_order=True).agg(
         pl.col("cluster", "system").first(), pl.col("number", "other").mean()
@@ -191,20 +189,22 @@ def of_systems(
     sums = coo_array((data, (np.tile(row, 3), places)), shape=(int(row.max()) + 1, 3 * len(systems))).tocsr()
     point = _of_sums(np.asarray(sums.sum(axis=0))[None, :])
     drawn = [_of_sums(np.asarray(part)) for part in bootstrap.resampled_sums(sums, resamples, seed)]
-    found = {}
+    correlations = {}
     for name in names:
         value = float(point[name][0])
         if not np.isfinite(value):
-            found[name] = Bound(None, note="not defined: all systems have the same mean")
+            correlations[name] = Bound(None, note="not defined: all systems have the same mean")
         else:
-            found[name] = Bound(*bootstrap.percentile_interval(value, np.concatenate([part[name] for part in drawn])))
-    return found
+            correlations[name] = Bound(
+                *bootstrap.percentile_interval(value, np.concatenate([part[name] for part in drawn]))
+            )
+    return correlations
 
 
 def _of_sums(sums: Floats) -> Values:
     n, x, y = np.moveaxis(sums.reshape(len(sums), -1, 3), -1, 0)
     # Rounded, so that means that are equal tie, in whatever order their terms were added.
-    x, y = (np.round(np.divide(its, n, out=np.full(n.shape, np.nan), where=n > 0), 10) for its in (x, y))
+    x, y = (np.round(np.divide(side, n, out=np.full(n.shape, np.nan), where=n > 0), 10) for side in (x, y))
     return {
         "system_pearson": rank.pearson_of_columns(x, y),
         "system_spearman": rank.spearman_of_columns(x, y),
@@ -222,5 +222,5 @@ def bound_of_mean(rows: pl.DataFrame, ends: Ends) -> Bound:
     sums = rows.group_by("cluster", maintain_order=True).agg(pl.col("number").sum(), n=pl.len().cast(pl.Float64))
     total, n = sums["number"].to_numpy(), sums["n"].to_numpy()
     rest = n.sum() - n
-    without = np.divide(total.sum() - total, rest, out=np.full(len(n), np.nan), where=rest > 0)
-    return Bound(*student(float(total.sum() / n.sum()), without, np.ones(len(n), dtype=np.intp), ends=ends))
+    left_out = np.divide(total.sum() - total, rest, out=np.full(len(n), np.nan), where=rest > 0)
+    return Bound(*student(float(total.sum() / n.sum()), left_out, np.ones(len(n), dtype=np.intp), ends=ends))

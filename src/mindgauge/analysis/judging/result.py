@@ -111,11 +111,11 @@ class Judging(msgspec.Struct, frozen=True):
         import polars as pl
 
         rows = []
-        for one in self.agreements:
+        for agreement in self.agreements:
             row = {
-                name: value for name, value in msgspec.structs.asdict(one).items() if name != "estimates"
+                name: value for name, value in msgspec.structs.asdict(agreement).items() if name != "estimates"
             }  # fmt: skip
-            for name, bound in one.estimates.items():
+            for name, bound in agreement.estimates.items():
                 row |= {name: bound.value, f"{name}_low": bound.low, f"{name}_high": bound.high}
             rows.append(row)
         return pl.DataFrame(rows, infer_schema_length=None)

@@ -8,7 +8,7 @@ import polars as pl
 
 from mindgauge.analysis.judging.result import Stability
 from mindgauge.analysis.reliability.card import Bound
-from mindgauge.stats.proportion import clopper_pearson
+from mindgauge.stats import proportion
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,25 +26,27 @@ def stability(rows: pl.DataFrame, judge: str, criteria: Sequence[str]) -> Stabil
     """
     rows = rows.filter(pl.col("criterion").is_in(criteria))
     runs = rows["run"].n_unique()
-    said = pl.col("status").is_in(_SAID)
+    answered = pl.col("status").is_in(_SAID)
     vectors = rows.group_by("subject", "run", maintain_order=True).agg(
         pl.col("cluster").first(),
         vector=pl.coalesce("value", "status").sort_by("criterion").str.join("\0"),
-        complete=said.all() & (pl.col("status") == "ok").any(),
+        complete=answered.all() & (pl.col("status") == "ok").any(),
     )
     subjects = vectors.group_by("subject", maintain_order=True).agg(
         pl.col("cluster").first(),
         whole=pl.col("complete").all() & (pl.len() == runs),
         kinds=pl.col("vector").n_unique(),
     )
-    whole = subjects.filter("whole")
-    flips = {name: _flips(rows.filter((pl.col("criterion") == name) & said)) for name in criteria}
+    complete_subjects = subjects.filter("whole")
+    flips = {name: _flips(rows.filter((pl.col("criterion") == name) & answered)) for name in criteria}
     if runs < 2:
-        once = Bound(None, note="judged once; --judge-runs 3 asks again")
-        return Stability(judge, runs, 0, 0, 0, once, {})
-    identical = share(whole.select("cluster", share=(pl.col("kinds") == 1).cast(pl.Float64)))
-    clusters = whole["cluster"].n_unique()
-    return Stability(judge, runs, len(whole), len(subjects) - len(whole), clusters, identical, flips)
+        undefined = Bound(None, note="judged once; --judge-runs 3 asks again")
+        return Stability(judge, runs, 0, 0, 0, undefined, {})
+    identical = share(complete_subjects.select("cluster", share=(pl.col("kinds") == 1).cast(pl.Float64)))
+    clusters = complete_subjects["cluster"].n_unique()
+    return Stability(
+        judge, runs, len(complete_subjects), len(subjects) - len(complete_subjects), clusters, identical, flips
+    )
 
 
 def _flips(rows: pl.DataFrame) -> Bound:
@@ -68,4 +70,4 @@ def share(rows: pl.DataFrame) -> Bound:
     if rows.is_empty():
         return Bound(None, note="no subject has two readable verdicts")
     value, clusters = float(rows["share"].mean()), rows["cluster"].n_unique()  # type: ignore[arg-type]  # of numbers
-    return Bound(*clopper_pearson(min(max(value, 0.0), 1.0) * clusters, clusters)[:3])
+    return Bound(*proportion.share(value, clusters))

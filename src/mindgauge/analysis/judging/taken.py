@@ -30,10 +30,12 @@ def taken(store: Store, benchmark: str) -> Iterator[Taken]:
     query = "SELECT key, status, cost, seconds, prompt_tokens, cached_tokens, completion_tokens FROM calls WHERE benchmark = ?"
     calls = {row[0].hex(): row[1:] for row in store.select(query, (benchmark,))}
     for rater, n in verdicts.items():
-        made = [calls[key] for key in keys[rater] if key in calls]
-        if not made:
+        judge_calls = [calls[key] for key in keys[rater] if key in calls]
+        if not judge_calls:
             continue
-        status, cost, seconds, *tokens = zip(*made, strict=True)
-        paid = [its for its, of in zip(cost, status, strict=True) if of != Status.FAILED]
+        status, cost, seconds, *tokens = zip(*judge_calls, strict=True)
+        paid = [price for price, call_status in zip(cost, status, strict=True) if call_status != Status.FAILED]
         dollars = None if None in paid or not paid else 1000 * sum(paid) / n
-        yield Taken(rater, n, len(made), dollars, 1000 * sum(seconds) / n, *(sum(each) / n for each in tokens))
+        yield Taken(
+            rater, n, len(judge_calls), dollars, 1000 * sum(seconds) / n, *(sum(counts) / n for counts in tokens)
+        )

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mindgauge.stats.interval import Interval
-
     Floats = NDArray[np.float64]
 
 
@@ -38,13 +36,13 @@ def of_people(rated: pl.DataFrame) -> pl.DataFrame:
         rated: by people: subject, rater, number.
     """
     single = rated.group_by("subject", "rater", maintain_order=True).agg(pl.col("number").mean())
-    apart = single.with_columns(gap=pl.col("number") - pl.col("number").mean().over("subject"))
-    apart = apart.with_columns(rest=pl.col("gap") - pl.col("gap").mean().over("rater"))
-    several = pl.len() > 1
-    return apart.group_by("subject", maintain_order=True).agg(
+    deviations = single.with_columns(gap=pl.col("number") - pl.col("number").mean().over("subject"))
+    deviations = deviations.with_columns(rest=pl.col("gap") - pl.col("gap").mean().over("rater"))
+    shared = pl.len() > 1
+    return deviations.group_by("subject", maintain_order=True).agg(
         people=pl.col("number").mean(),
         raters=pl.len().cast(pl.Float64),
-        squares=pl.when(several).then((pl.col("rest") ** 2).sum()).otherwise(0.0),
+        squares=pl.when(shared).then((pl.col("rest") ** 2).sum()).otherwise(0.0),
     )
 
 
@@ -63,20 +61,24 @@ def together(complete: pl.DataFrame, members: Sequence[str], rated: pl.DataFrame
     people, raters, squares = (rows[name].to_numpy() for name in ("people", "raters", "squares"))
     cluster, persons = rows["cluster"].rank("dense").to_numpy().astype(np.intp), rated["rater"].n_unique()
     verdicts = rows.select(members).to_numpy()
-    found = juries.jury(juries.Rated(verdicts, people, raters, squares, persons, cluster), seed=seed)
-    of = found.errors
-    errors = Errors(of.constant, of.average, of.best, of.jury, _bound(of.skill), _bound(of.gain), found.floored)
-    return _bound(found.independent), errors
+    result = juries.jury(juries.Rated(verdicts, people, raters, squares, persons, cluster), seed=seed)
+    mean_squares = result.errors
+    errors = Errors(
+        mean_squares.constant,
+        mean_squares.average,
+        mean_squares.best,
+        mean_squares.jury,
+        Bound(*mean_squares.skill),
+        Bound(*mean_squares.gain),
+        result.floored,
+    )
+    return Bound(*result.independent), errors
 
 
-def unknown(why: str) -> tuple[Bound, Errors]:
+def unknown(reason: str) -> tuple[Bound, Errors]:
     """Return what is said of members where nothing can be."""
-    none = Bound(None, note=why)
-    return none, Errors(None, None, None, None, none, none, floored=False)
-
-
-def _bound(interval: Interval) -> Bound:
-    return Bound(interval.value, interval.low, interval.high, interval.undefined)
+    undefined = Bound(None, note=reason)
+    return undefined, Errors(None, None, None, None, undefined, undefined, floored=False)
 
 
 def without(complete: pl.DataFrame, members: Sequence[str], resamples: int, seed: int) -> tuple[str, list[Without]]:
@@ -103,19 +105,19 @@ def without(complete: pl.DataFrame, members: Sequence[str], resamples: int, seed
     drawn = np.concatenate([flat.sum(axis=0)[None], *bootstrap.resampled_sums(flat, resamples, seed)])
     blocks = drawn.reshape(-1, s, k + 1)
     counts = np.where(blocks[..., k] > 0, blocks[..., k], np.nan)
-    every = blocks[..., :k].sum(axis=2) / counts / k
-    found = []
+    all_members = blocks[..., :k].sum(axis=2) / counts / k
+    entries = []
     for j, judge in enumerate(members):
         rest = (blocks[..., :k].sum(axis=2) - blocks[..., j]) / counts / (k - 1)
-        tau, same = rank.kendall_of_columns(every, rest), _first(every) == _first(rest)
+        tau, same = rank.kendall_of_columns(all_members, rest), _first(all_members) == _first(rest)
         bound = bootstrap.percentile_interval(float(tau[0]), tau[1:])
-        found.append(
+        entries.append(
             Without(
-                judge, Bound(bound.value, bound.low, bound.high, bound.undefined), systems[_first(rest)[0]],
+                judge, Bound(*bound), systems[_first(rest)[0]],
                 float(same[1:].mean()) if len(same) > 1 else None,
             )
         )  # fmt: skip
-    return systems[_first(every)[0]], found
+    return systems[_first(all_members)[0]], entries
 
 
 def _first(scores: Floats) -> NDArray[np.intp]:

@@ -63,14 +63,16 @@ class Bench(NamedTuple):
             members: of the jury.
             scale: of the criterion.
         """
-        theirs = rows.filter(pl.col("rater").is_in(list(members)))
-        theirs = theirs.with_columns(run=pl.col("run").fill_null(0).rank("dense").over("rater").cast(pl.Int64) - 1)
-        asked = theirs.group_by("rater", maintain_order=True).agg(pl.col("run").max())["run"].min()
-        sittings = 1 + (asked if isinstance(asked, int) else 0)
-        return cls(theirs.filter(pl.col("run") < sittings), list(members), scale, sittings)
+        member_rows = rows.filter(pl.col("rater").is_in(list(members)))
+        member_rows = member_rows.with_columns(
+            run=pl.col("run").fill_null(0).rank("dense").over("rater").cast(pl.Int64) - 1
+        )
+        last_run = member_rows.group_by("rater", maintain_order=True).agg(pl.col("run").max())["run"].min()
+        sittings = 1 + (last_run if isinstance(last_run, int) else 0)
+        return cls(member_rows.filter(pl.col("run") < sittings), list(members), scale, sittings)
 
 
-def verdicts(bench: Bench, how: How, quorum: int | None = None, weights: pl.DataFrame | None = None) -> pl.DataFrame:
+def verdicts(bench: Bench, method: How, quorum: int | None = None, weights: pl.DataFrame | None = None) -> pl.DataFrame:
     """Return a jury's ratings of every subject that any member was asked about, one per sitting.
 
     There is a value where all members have one, or as many as the quorum. Else the first status that is in the way
@@ -79,33 +81,33 @@ def verdicts(bench: Bench, how: How, quorum: int | None = None, weights: pl.Data
 
     Args:
         bench: the members' verdicts.
-        how: the jury comes to its value.
+        method: the jury comes to its value.
         quorum: members that have to have a value; all if not given.
         weights: columns cluster, rater, weight; for `weighted` only.
 
     Raises:
         ValueError: classes without an order have only a majority, or weights are missing.
     """
-    if not bench.scale.ordered and how is not How.MAJORITY:
-        raise ValueError(f"classes have no {how}; they have a majority")
+    if not bench.scale.ordered and method is not How.MAJORITY:
+        raise ValueError(f"classes have no {method}; they have a majority")
     rows = bench.rows.with_columns(number=pl.when(pl.col("status").fill_null(_OK) == _OK).then("number"))
-    if how is How.WEIGHTED:
+    if method is How.WEIGHTED:
         if weights is None:
             raise ValueError("a weighted jury needs weights")
         rows = rows.join(weights, on=["cluster", "rater"], how="left")
-    known, k = pl.col("number").is_not_null(), len(bench.members)
-    out = pl.col("status") == _OUT
-    kept = [
+    valued, k = pl.col("number").is_not_null(), len(bench.members)
+    inapplicable = pl.col("status") == _OUT
+    carried = [
         c for c in bench.rows.columns if c not in {"subject", "run", "rater", "rater_kind", "status", "value", "number"}
     ]
-    found = rows.group_by("subject", "run", maintain_order=True).agg(
-        *(pl.col(column).first() for column in kept),
-        number=_value(how, falling=bench.scale.ordered and bench.scale.worst > bench.scale.best),
-        enough=known.sum() >= (quorum or k),
-        applies_to_none=out.all() & (pl.len() == k),
+    jury_rows = rows.group_by("subject", "run", maintain_order=True).agg(
+        *(pl.col(column).first() for column in carried),
+        number=_value(method, falling=bench.scale.ordered and bench.scale.worst > bench.scale.best),
+        enough=valued.sum() >= (quorum or k),
+        applies_to_none=inapplicable.all() & (pl.len() == k),
         reason=pl.coalesce(
-            pl.col("status").filter(~known & ~out & (pl.col("status") != _OK)).first(),
-            pl.when(out.any()).then(pl.lit(TIE)),
+            pl.col("status").filter(~valued & ~inapplicable & (pl.col("status") != _OK)).first(),
+            pl.when(inapplicable.any()).then(pl.lit(TIE)),
             pl.lit(Status.FAILED.value),
         ),
     )
@@ -114,17 +116,17 @@ def verdicts(bench: Bench, how: How, quorum: int | None = None, weights: pl.Data
         pl.when("applies_to_none").then(pl.lit(_OUT)).when(decided).then(pl.lit(_OK))
         .when("enough").then(pl.lit(TIE)).otherwise("reason")
     )  # fmt: skip
-    found = found.with_columns(
-        status=status, number=pl.when(decided).then("number"), rater=pl.lit(how.rater),
+    jury_rows = jury_rows.with_columns(
+        status=status, number=pl.when(decided).then("number"), rater=pl.lit(method.rater),
         rater_kind=pl.lit(RaterKind.PANEL.value),
     )  # fmt: skip
-    return found.with_columns(value=_written(bench.scale, found["number"])).select(bench.rows.columns)
+    return jury_rows.with_columns(value=_written(bench.scale, jury_rows["number"])).select(bench.rows.columns)
 
 
-def _value(how: How, *, falling: bool) -> pl.Expr:
+def _value(method: How, *, falling: bool) -> pl.Expr:
     """Return a jury's value from its members' numbers; `falling`: of which the highest is the worst."""
     number = pl.col("number").drop_nulls()
-    match how:
+    match method:
         case How.MEAN:
             return number.mean()
         case How.MEDIAN:
@@ -132,11 +134,11 @@ def _value(how: How, *, falling: bool) -> pl.Expr:
         case How.MINIMUM:
             return number.max() if falling else number.min()
         case How.WEIGHTED:
-            given = pl.col("number").is_not_null()
-            return (pl.col("number") * pl.col("weight")).sum() / pl.col("weight").filter(given).sum()
+            valued = pl.col("number").is_not_null()
+            return (pl.col("number") * pl.col("weight")).sum() / pl.col("weight").filter(valued).sum()
         case How.MAJORITY:
-            most = number.mode()
-            return pl.when(most.len() == 1).then(most.first())
+            modes = number.mode()
+            return pl.when(modes.len() == 1).then(modes.first())
 
 
 def _written(scale: Scale, numbers: pl.Series) -> pl.Series:

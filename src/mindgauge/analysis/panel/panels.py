@@ -51,25 +51,25 @@ def panels(ratings: Ratings, wanted: Wanted, options: Options) -> Panels:
     people, judges = _who(ratings.frame, wanted, notes)
     if wanted.quorum is not None and not 1 <= wanted.quorum <= len(judges):
         raise UsageError(f"--quorum {wanted.quorum}: the panel has {len(judges)} members")
-    found = []
+    criterion_panels = []
     for name in ratings.frame["criterion"].unique().sort().to_list():
         rows = _numbered(ratings.frame.filter(pl.col("criterion") == name), ratings.scales[name])
-        there = set(rows["rater"].unique())
-        members = [judge for judge in judges if judge in there]
+        raters = set(rows["rater"].unique())
+        members = [judge for judge in judges if judge in raters]
         if len(members) < 2:
             notes.append(f"{name}: rated by {members[0] if members else 'no judge'} only, so there is no panel")
             continue
         bench = Bench.of(rows, members, ratings.scales[name])
         if rows.filter(pl.col("rater").is_in(members)).height > bench.rows.height:
             notes.append(f"{name}: a jury sits {bench.sittings} times, as often as the judge asked least; further repeats are not used")  # fmt: skip
-        found.append(
+        criterion_panels.append(
             _Criterion(
-                name, rows, bench, [p for p in people if p in there], wanted, options, ratings.critical[name]
+                name, rows, bench, [p for p in people if p in raters], wanted, options, ratings.critical[name]
             ).panel(notes)
         )
-    if not found:
+    if not criterion_panels:
         raise DataError(f"{ratings.source}: no criterion is rated by two judges")
-    return Panels(ratings.source, people, found, notes)
+    return Panels(ratings.source, people, criterion_panels, notes)
 
 
 def _who(frame: pl.DataFrame, wanted: Wanted, notes: list[str]) -> tuple[list[str], list[str]]:
@@ -99,13 +99,10 @@ def _who(frame: pl.DataFrame, wanted: Wanted, notes: list[str]) -> tuple[list[st
 
 def _numbered(rows: pl.DataFrame, scale: Scale) -> pl.DataFrame:
     """Give words their places on the scale, and every rating a status, a conversation and a system."""
-    if scale.words:
-        places = {word: float(i) for i, word in enumerate(scale.words)}
-        rows = rows.with_columns(number=pl.col("value").replace_strict(places, default=None, return_dtype=pl.Float64))
     valued = pl.col("number").is_not_null()
     implied = pl.when(valued).then(pl.lit("ok")).otherwise(pl.lit("unparsable"))
     status = pl.when(valued | (pl.col("status") != "ok")).then(pl.coalesce("status", implied)).otherwise(implied)
-    return rows.with_columns(
+    return scale.numbered(rows).with_columns(
         status=status, cluster=pl.coalesce("cluster", "subject"), system=pl.col("system").fill_null("")
     )
 
@@ -127,71 +124,77 @@ class _Criterion(NamedTuple):
         everyone = independence.means(judged, self.bench.members)
         complete = everyone.drop_nulls(self.bench.members)
         juries = self._juries(judged, rated, notes)
-        found: list[Card] = []
+        card_list: list[Card] = []
         best, chosen, among = "", dict[str, int](), list[pl.DataFrame]()
         if rated.height:
             members = self.rows.filter(pl.col("rater").is_in(self.bench.members))
-            found = self._cards(members, self.bench.scale)
-            best = _best(found, ordered=self.bench.scale.ordered)
+            card_list = self._cards(members, self.bench.scale)
+            best = _best(card_list, ordered=self.bench.scale.ordered)
             chosen, among = self._chosen(judged, rated)
-            for how, rows in juries.items():
-                found += self._cards(rows, how.scale(self.bench.scale))
+            for method, rows in juries.items():
+                card_list += self._cards(rows, method.scale(self.bench.scale))
             if among:
-                found += self._cards(pl.concat(among), self.bench.scale)
-        first, left = "", list[Without]()
+                card_list += self._cards(pl.concat(among), self.bench.scale)
+        first, left_out = "", list[Without]()
         independent, errors = independence.unknown("classes have no correlation")
         if self.bench.scale.ordered:
             independent, errors = independence.together(complete, self.bench.members, rated, self.options.seed)
-            first, left = independence.without(complete, self.bench.members, self.options.resamples, self.options.seed)
+            first, left_out = independence.without(
+                complete, self.bench.members, self.options.resamples, self.options.seed
+            )
         outside = self.bench.rows.group_by("subject", maintain_order=True).agg(
             (pl.col("status") == "not_applicable").all()
         )
-        asked = outside.filter(~pl.col("status")).height
+        applicable = outside.filter(~pl.col("status")).height
         return Panel(
             criterion=self.name, members=self.bench.members, sittings=self.bench.sittings, complete=complete.height,
-            incomplete=asked - complete.height, cards=found, best=best, chosen=chosen, independent=independent, errors=errors,
-            first=first, without=left, means=self._means(judged, juries),
+            incomplete=applicable - complete.height, cards=card_list, best=best, chosen=chosen, independent=independent, errors=errors,
+            first=first, without=left_out, means=self._means(judged, juries),
         )  # fmt: skip
 
     def _material(self, rated: pl.DataFrame, judged: pl.DataFrame) -> list[str]:
         """Say which of people's ratings have no judge beside them, how they came about, and what hangs on that."""
-        found, n = [], rated["subject"].n_unique()
+        remarks, n = [], rated["subject"].n_unique()
         alone = n - rated.join(judged, on="subject", how="semi")["subject"].n_unique()
         if alone:
-            found.append(f"{self.name}: people rated {n} subjects; no judge of the panel has a verdict on {alone} of these, so figures beside people are of {n - alone}")  # fmt: skip
+            remarks.append(f"{self.name}: people rated {n} subjects; no judge of the panel has a verdict on {alone} of these, so figures beside people are of {n - alone}")  # fmt: skip
         chosen = rated["selection"].drop_nulls().unique().sort().to_list()
         if chosen:
-            found.append(f"{self.name}: these subjects were chosen for people ({', '.join(chosen)}), so figures beside people say little about subjects that were not")  # fmt: skip
-        found += [f"{self.name}: {first} and {second} have no value in common ({said}); are they on the same scale?" for first, second, said in _strangers(pl.concat([rated, judged]))] if self.bench.scale.ordered else []  # fmt: skip
-        shown = rated.join(judged, on="subject", how="semi").group_by("subject").agg(pl.col("rater").n_unique())
-        if self.bench.scale.ordered and shown.height and (shown["rater"] == 1).all():
-            found.append(f"{self.name}: no subject was rated by two people, so people's own error, which all judges seem to share, is not known: judges err more independently, and less, than it says")  # fmt: skip
-        return found
+            remarks.append(f"{self.name}: these subjects were chosen for people ({', '.join(chosen)}), so figures beside people say little about subjects that were not")  # fmt: skip
+        remarks += [f"{self.name}: {first} and {second} have no value in common ({ranges}); are they on the same scale?" for first, second, ranges in _strangers(pl.concat([rated, judged]))] if self.bench.scale.ordered else []  # fmt: skip
+        rater_counts = rated.join(judged, on="subject", how="semi").group_by("subject").agg(pl.col("rater").n_unique())
+        if self.bench.scale.ordered and rater_counts.height and (rater_counts["rater"] == 1).all():
+            remarks.append(f"{self.name}: no subject was rated by two people, so people's own error, which all judges seem to share, is not known: judges err more independently, and less, than it says")  # fmt: skip
+        return remarks
 
     def _valued(self, raters: Sequence[str]) -> pl.DataFrame:
         return self.rows.filter(pl.col("rater").is_in(list(raters)) & pl.col("number").is_not_null())
 
     def _juries(self, judged: pl.DataFrame, rated: pl.DataFrame, notes: list[str]) -> dict[How, pl.DataFrame]:
-        found = {}
-        for how in self.wanted.how:
-            if not self.bench.scale.ordered and how is not How.MAJORITY:
-                notes.append(f"{self.name}: classes have no {how}")
+        juries = {}
+        for method in self.wanted.how:
+            if not self.bench.scale.ordered and method is not How.MAJORITY:
+                notes.append(f"{self.name}: classes have no {method}")
                 continue
-            if how is How.WEIGHTED and not rated.height:
+            if method is How.WEIGHTED and not rated.height:
                 notes.append(f"{self.name}: nobody rated it, so there are no weights")
                 continue
-            by = weights(judged, rated, self.bench.members, self.bench.rows["cluster"]) if how is How.WEIGHTED else None
-            found[how] = verdicts(self.bench, how, self.wanted.quorum, by)
-        if How.MEDIAN in found and len(self.bench.members) % 2 == 0:
+            cluster_weights = (
+                weights(judged, rated, self.bench.members, self.bench.rows["cluster"])
+                if method is How.WEIGHTED
+                else None
+            )
+            juries[method] = verdicts(self.bench, method, self.wanted.quorum, cluster_weights)
+        if How.MEDIAN in juries and len(self.bench.members) % 2 == 0:
             notes.append(
                 f"{self.name}: of {len(self.bench.members)} verdicts the median is the worse of the two in the middle"
             )
-        return found
+        return juries
 
-    def _cards(self, theirs: pl.DataFrame, scale: Scale) -> list[Card]:
+    def _cards(self, judge_rows: pl.DataFrame, scale: Scale) -> list[Card]:
         """Return the cards of some raters beside people, made as `mindgauge reliability` makes them."""
         people = self.rows.filter(pl.col("rater").is_in(self.people))
-        frame = pl.concat([people, theirs.select(people.columns)])
+        frame = pl.concat([people, judge_rows.select(people.columns)])
         return cards(
             Ratings("", frame, {self.name: scale}, {self.name: self.critical}, []), self.options, self.people
         ).cards
@@ -205,7 +208,7 @@ class _Criterion(NamedTuple):
         order = np.random.default_rng(self.options.seed).permutation(len(clusters))
         folds = [[clusters[i] for i in order[fold::count]] for fold in range(count)]
         chosen: dict[str, int] = {}
-        held = []
+        chosen_rows = []
         for fold in folds:
             inside = pl.col("cluster").is_in(fold)
             follow = {m: _agreement(rated.filter(~inside), judged.filter(~inside & (pl.col("rater") == m)), self.bench.scale) for m in self.bench.members}  # fmt: skip
@@ -213,30 +216,33 @@ class _Criterion(NamedTuple):
             if not np.isfinite(follow[best]):
                 continue
             chosen[best] = chosen.get(best, 0) + 1
-            held.append(self.rows.filter(inside & (pl.col("rater") == best)).with_columns(rater=pl.lit(CHOSEN)))
-        return chosen, held
+            chosen_rows.append(self.rows.filter(inside & (pl.col("rater") == best)).with_columns(rater=pl.lit(CHOSEN)))
+        return chosen, chosen_rows
 
     def _means(self, judged: pl.DataFrame, juries: dict[How, pl.DataFrame]) -> dict[str, dict[str, float]]:
         if not self.bench.scale.ordered:
-            return {name: {} for name in (*self.bench.members, *(how.rater for how in juries))}
+            return {name: {} for name in (*self.bench.members, *(method.rater for method in juries))}
         rows = pl.concat([judged, *(rows.select(judged.columns) for rows in juries.values())])
-        found: dict[str, dict[str, float]] = {}
+        means: dict[str, dict[str, float]] = {}
         for rater, system, mean in (
             rows.group_by("rater", "system", maintain_order=True).agg(pl.col("number").mean()).iter_rows()
         ):
             if mean is not None:
-                found.setdefault(rater, {})[system] = mean
-        return found
+                means.setdefault(rater, {})[system] = mean
+        return means
 
 
 def _strangers(rows: pl.DataFrame) -> Iterator[tuple[str, str, str]]:
     """Yield raters who rated the same subjects, ten or more, and have no value in common, and the values' ranges."""
-    of = {str(rater): its for (rater,), its in sorted(rows.group_by("rater"), key=lambda group: str(group[0]))}
-    values = {rater: set(its["number"].to_list()) for rater, its in of.items()}
-    for first, second in combinations(of, 2):
-        shared = of[first].join(of[second], on="subject", how="semi")["subject"].n_unique()
+    rows_by_rater = {
+        str(rater): rater_rows
+        for (rater,), rater_rows in sorted(rows.group_by("rater"), key=lambda group: str(group[0]))
+    }
+    values = {rater: set(rater_rows["number"].to_list()) for rater, rater_rows in rows_by_rater.items()}
+    for first, second in combinations(rows_by_rater, 2):
+        shared = rows_by_rater[first].join(rows_by_rater[second], on="subject", how="semi")["subject"].n_unique()
         if shared >= _ENOUGH and not values[first] & values[second]:
-            ranges = (f"{min(values[each]):g}:{max(values[each]):g}" for each in (first, second))
+            ranges = (f"{min(values[name]):g}:{max(values[name]):g}" for name in (first, second))
             yield first, second, " and ".join(ranges)
 
 
@@ -250,8 +256,8 @@ def _agreement(rated: pl.DataFrame, judged: pl.DataFrame, scale: Scale) -> float
     return value if np.isfinite(value) else -np.inf
 
 
-def _best(found: Sequence[Card], *, ordered: bool) -> str:
+def _best(panel_cards: Sequence[Card], *, ordered: bool) -> str:
     name = "icc_a1" if ordered else "alpha"
-    values = {card.judge: card.estimates[name].value for card in found if name in card.estimates}
-    known = {judge: value for judge, value in values.items() if value is not None}
-    return max(known, key=known.__getitem__, default="")
+    values = {card.judge: card.estimates[name].value for card in panel_cards if name in card.estimates}
+    valued = {judge: value for judge, value in values.items() if value is not None}
+    return max(valued, key=valued.__getitem__, default="")

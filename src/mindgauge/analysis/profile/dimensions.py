@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mindgauge.analysis.profile import ranks
+from mindgauge.analysis.profile import scores
 from mindgauge.analysis.profile.records import DimensionScore
 from mindgauge.stats import bootstrap
 from mindgauge.stats.interval import AGREED, SAME, Interval
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def scored(
-    suite: str, dimension: Dimension, found: Mapping[str, Scored], models: Sequence[str], notes: list[str]
+    suite: str, dimension: Dimension, by_task: Mapping[str, Scored], models: Sequence[str], notes: list[str]
 ) -> list[DimensionScore]:
     """Score a dimension for every model of a profile.
 
@@ -30,27 +30,27 @@ def scored(
     Args:
         suite: its name.
         dimension: of the suite.
-        found: its tasks' scores by task, as far as there are any.
+        by_task: its tasks' scores by task, as far as there are any.
         models: of the profile.
         notes: gets a line for tasks that only some models have.
     """
-    there = [found[task.name] for task in dimension.tasks if task.name in found and found[task.name].models]
-    compared = [model for model in models if any(model in one.models for one in there)]
-    common = [one for one in there if set(compared) <= set(one.models)]
-    for one in there:
-        if one not in common:
-            without = ", ".join(model for model in compared if model not in one.models)
-            notes.append(f"{dimension.name}: without {one.task.title}, where there is no score of {without}")
-    tasks = tuple(one.task.name for one in common)
+    parts = [by_task[task.name] for task in dimension.tasks if task.name in by_task and by_task[task.name].models]
+    compared = [model for model in models if any(model in part.models for part in parts)]
+    common = [part for part in parts if set(compared) <= set(part.models)]
+    for part in parts:
+        if part not in common:
+            absent = ", ".join(model for model in compared if model not in part.models)
+            notes.append(f"{dimension.name}: without {part.task.title}, where there is no score of {absent}")
+    tasks = tuple(part.task.name for part in common)
     lacking = tuple(task.name for task in dimension.tasks if task.name not in tasks)
     if not common:
         return [_none(suite, dimension.name, model, lacking) for model in models]
     standing = _Standing.of(common, compared)
-    everything = tuple(task.name for task in dimension.tasks)
+    task_names = tuple(task.name for task in dimension.tasks)
     return [
         _score(suite, dimension.name, tasks, lacking, standing, model)
         if model in compared
-        else _none(suite, dimension.name, model, everything)
+        else _none(suite, dimension.name, model, task_names)
         for model in models
     ]
 
@@ -61,34 +61,34 @@ class _Standing(NamedTuple):
     models: Sequence[str]
     values: list[Interval]
     ranks: Floats
-    places: ranks.Places
+    places: scores.Places
     mean_ranks: Floats
 
     @classmethod
     def of(cls, common: Sequence[Scored], models: Sequence[str]) -> _Standing:
-        of = [{score.model: score for score in one.scores} for one in common]
-        points = np.array([[its[m].scaled for m in models] for its in of], dtype=np.float64).mean(axis=0)
-        task_ranks = np.array([[its[m].rank for m in models] for its in of], dtype=np.float64)
-        over = np.mean([one.scaled[:, [one.models.index(m) for m in models]] for one in common], axis=0)
+        by_part = [{score.model: score for score in part.scores} for part in common]
+        points = np.array([[by_model[m].scaled for m in models] for by_model in by_part], dtype=np.float64).mean(axis=0)
+        task_ranks = np.array([[by_model[m].rank for m in models] for by_model in by_part], dtype=np.float64)
+        drawn = np.mean([part.scaled[:, [part.models.index(m) for m in models]] for part in common], axis=0)
         if len(common) == 1:  # of one share the exact bounds
-            alone = [of[0][m] for m in models]
+            alone = [by_part[0][m] for m in models]
             values = [Interval(score.scaled, score.scaled_low, score.scaled_high) for score in alone]
         else:
             values = [
-                _interval(float(point), over[:, i], [its[model] for its in of])
+                _interval(float(point), drawn[:, i], [by_model[model] for by_model in by_part])
                 for i, (model, point) in enumerate(zip(models, points, strict=True))
             ]
-        places = ranks.Places.of(points, over, min(one.conversations for one in common))
-        return cls(models, values, ranks.averaged(points[None, :])[0], places, task_ranks.mean(axis=0))
+        places = scores.Places.of(points, drawn, min(part.conversations for part in common))
+        return cls(models, values, scores.averaged(points[None, :])[0], places, task_ranks.mean(axis=0))
 
 
-def _interval(value: float, over: Floats, tasks: Sequence[TaskScore]) -> Interval:
+def _interval(value: float, drawn: Floats, tasks: Sequence[TaskScore]) -> Interval:
     """Return the interval of a dimension; where no resample moves it, the mean of its tasks' own, if all have one."""
-    found = bootstrap.percentile_interval(value, over)
+    interval = bootstrap.percentile_interval(value, drawn)
     bounds = [(task.scaled_low, task.scaled_high) for task in tasks]
     lows, highs = ([end for end in side if end is not None] for side in zip(*bounds, strict=True))
-    if found.low is not None or not found.undefined.startswith(SAME) or len(lows) < len(tasks):
-        return found
+    if interval.low is not None or not interval.undefined.startswith(SAME) or len(lows) < len(tasks):
+        return interval
     return Interval(value, float(np.mean(lows)), float(np.mean(highs)), AGREED)
 
 
@@ -112,7 +112,7 @@ def _score(
         rank_high=high,
         indistinguishable=tuple(standing.models[other] for other in standing.places.untold(place)),
         mean_rank=float(standing.mean_ranks[place]),
-        rank_of_mean_rank=float(ranks.least(standing.mean_ranks)[place]),
+        rank_of_mean_rank=float(scores.least(standing.mean_ranks)[place]),
     )
 
 

@@ -65,15 +65,15 @@ def headline(task: Task, rated: Rated, judge: str, notes: list[str]) -> Headline
         cuts = [cut for cut in cuts if not cut.rows.is_empty()]
     models = rows["model"].unique(maintain_order=True).to_list()
     reasons = {model: _why_not(cuts, model, judge if raters else "") for model in models}
-    why = {model: reason for model, reason in reasons.items() if reason}
-    scored = [model for model in models if model not in why]
+    lacking = {model: reason for model, reason in reasons.items() if reason}
+    scored = [model for model in models if model not in lacking]
     cuts = [_common(task, cut, scored, notes) for cut in cuts]
     if scored and any(cut.rows.is_empty() for cut in cuts):
-        why, scored = {**why, **dict.fromkeys(scored, NOTHING_COMMON)}, []
-    found = {model: tuple(_measured(rated, cut, model) for cut in cuts) for model in scored}
-    there = {rater for cut in cuts for rater in cut.rows["rater"].unique()}
-    rater = judge if judge in raters and judge in there else ""
-    return Headline(task, tuple(cut.part for cut in cuts), found, why, rater)
+        lacking, scored = {**lacking, **dict.fromkeys(scored, NOTHING_COMMON)}, []
+    measured = {model: tuple(_measured(rated, cut, model) for cut in cuts) for model in scored}
+    present = {rater for cut in cuts for rater in cut.rows["rater"].unique()}
+    rater = judge if judge in raters and judge in present else ""
+    return Headline(task, tuple(cut.part for cut in cuts), measured, lacking, rater)
 
 
 def _of(rows: pl.DataFrame, part: Part) -> pl.DataFrame:
@@ -84,20 +84,22 @@ def _of(rows: pl.DataFrame, part: Part) -> pl.DataFrame:
 def _why_not(cuts: Sequence[_Cut], model: str, judge: str) -> str:
     """Say why a model has no score; empty if it has one."""
     for part, rows in cuts:
-        its = rows.filter(pl.col("model") == model)
-        if its.is_empty():
+        model_rows = rows.filter(pl.col("model") == model)
+        if model_rows.is_empty():
             return f"no ratings on {spelled(part)}" + (f" by {judge}" if judge else "")
-        judged_ = bool((its["rater"] == judge).all())
-        few = usable.of_rows(its, closed=not judged_)
-        if few:
-            return f"{judge} gave {few} on {spelled(part)}" if judged_ else f"it gave {few} on {spelled(part)}"
+        judged_ = bool((model_rows["rater"] == judge).all())
+        shortage = usable.of_rows(model_rows, closed=not judged_)
+        if shortage:
+            return (
+                f"{judge} gave {shortage} on {spelled(part)}" if judged_ else f"it gave {shortage} on {spelled(part)}"
+            )
     return "" if cuts else "no ratings"
 
 
 def spelled(part: Part) -> str:
     """Write what a part is about."""
-    where = ", ".join(f"{tag}={value}" for tag, value in part.where.items())
-    return f"{part.criterion} ({where})" if where else part.criterion
+    conditions = ", ".join(f"{tag}={value}" for tag, value in part.where.items())
+    return f"{part.criterion} ({conditions})" if conditions else part.criterion
 
 
 def _same_targets(task: Task, rows: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
@@ -115,12 +117,12 @@ def _common(task: Task, cut: _Cut, models: Sequence[str], notes: list[str]) -> _
     """Keep some models' ratings of the samples that they all have, and say how many others there are."""
     rows = cut.rows.filter(pl.col("model").is_in(models))
     having = rows.group_by("sample").agg(pl.col("model").n_unique())
-    kept = having.filter(pl.col("model") == len(models))["sample"]
-    if 0 < len(kept) < len(having):
+    shared = having.filter(pl.col("model") == len(models))["sample"]
+    if 0 < len(shared) < len(having):
         about = "" if len(task.headline) == 1 else f" of {spelled(cut.part)}"
-        count = f"{len(kept)} of {len(having)} samples{about}"
+        count = f"{len(shared)} of {len(having)} samples{about}"
         notes.append(f"{task.title}: {count} are common to all {len(models)} models; only these count")
-    return cut._replace(rows=rows.filter(pl.col("sample").is_in(kept.implode())))
+    return cut._replace(rows=rows.filter(pl.col("sample").is_in(shared.implode())))
 
 
 def _measured(rated: Rated, cut: _Cut, model: str) -> Measured:

@@ -39,27 +39,28 @@ def _totals(rows: pl.DataFrame, *columns: pl.Expr) -> Floats:
     return summed.drop("cluster").to_numpy().astype(np.float64)
 
 
-def _mean(rows: pl.DataFrame, part: str, of: str) -> Mark:
-    known = pl.col("worth").is_not_null()
-    sums = _totals(rows, pl.col("worth").fill_null(0.0), known)
-    found = bootstrap.interval_of_sums(
+def _mean(rows: pl.DataFrame, part: str, label: str) -> Mark:
+    valued = pl.col("worth").is_not_null()
+    sums = _totals(rows, pl.col("worth").fill_null(0.0), valued)
+    interval = bootstrap.interval_of_sums(
         lambda total: ratio(total[:, 0], total[:, 1]), sums, ends=(0.0, 1.0), valued=int((sums[:, 1] > 0).sum())
     )
-    return _mark(part, of, found, rows)
+    return _mark(part, label, interval, rows)
 
 
-def _mark(part: str, of: str, found: Interval, rows: pl.DataFrame, beside: Interval | None = None) -> Mark:
-    low, high = (None, None) if found.value is None else (found.low, found.high)
+def _mark(part: str, label: str, interval: Interval, rows: pl.DataFrame, reference: Interval | None = None) -> Mark:
+    low, high = (None, None) if interval.value is None else (interval.low, interval.high)
     missing = rows.height - int(rows["ok"].sum())
-    other = (None, None, None) if beside is None else (beside.value, beside.low, beside.high)
-    return Mark(part, of, found.value, low, high, rows.height, rows["cluster"].n_unique(), missing, *other)
+    other = (None, None, None) if reference is None else (reference.value, reference.low, reference.high)
+    return Mark(part, label, interval.value, low, high, rows.height, rows["cluster"].n_unique(), missing, *other)
 
 
 def curves(rows: pl.DataFrame) -> Iterator[Mark]:
     """Return the mean worth of every cell of noise and intensity, untouched samples first."""
-    none = pl.col("noise").fill_null(NONE) == NONE
+    untouched = pl.col("noise").fill_null(NONE) == NONE
     rows = rows.with_columns(
-        pl.when(none).then(pl.lit(UNTOUCHED)).otherwise(pl.col(name)).alias(name) for name in ("noise", "intensity")
+        pl.when(untouched).then(pl.lit(UNTOUCHED)).otherwise(pl.col(name)).alias(name)
+        for name in ("noise", "intensity")
     )
     for (noise, intensity), cell in sorted(rows.group_by("noise", "intensity"), key=_depth):
         yield _mean(cell, str(noise), str(intensity))
@@ -80,17 +81,17 @@ def groups(rows: pl.DataFrame) -> tuple[list[Mark], list[Mark]] | None:
         return None
     marks = []
     for (axis, group), part in rows.filter(pl.col("axis") != NOBODY).group_by("axis", "group", maintain_order=True):
-        mine = (pl.col("axis") == axis) & (pl.col("group") == group)
-        both = rows.filter(mine | (pl.col("axis") == NEUTRAL))
-        known, worth = pl.col("worth").is_not_null(), pl.col("worth").fill_null(0.0)
+        in_group = (pl.col("axis") == axis) & (pl.col("group") == group)
+        both = rows.filter(in_group | (pl.col("axis") == NEUTRAL))
+        valued, worth = pl.col("worth").is_not_null(), pl.col("worth").fill_null(0.0)
         control = pl.col("axis") == NEUTRAL
-        sums = _totals(both, worth * mine, known & mine, worth * control, known & control)
-        found = bootstrap.interval_of_sums(_difference, sums)
-        marks.append(_mark(str(axis), str(group), found, part))
+        sums = _totals(both, worth * in_group, valued & in_group, worth * control, valued & control)
+        interval = bootstrap.interval_of_sums(_difference, sums)
+        marks.append(_mark(str(axis), str(group), interval, part))
     means = np.array([m.value for m in marks if m.part == NEUTRAL and m.value is not None])
     floor = float(means.std()) if len(means) > 1 else None
-    kept = _mark(NEUTRAL, "noise floor", Interval(floor, None, None), neutral)
-    return marks, [kept]
+    floor_mark = _mark(NEUTRAL, "noise floor", Interval(floor, None, None), neutral)
+    return marks, [floor_mark]
 
 
 def _difference(total: Floats) -> Floats:
@@ -140,14 +141,14 @@ def rate(rows: pl.DataFrame, criterion: Criterion) -> Mark:
 
     The bound on the bad side counts missing verdicts as bad.
     """
-    known, theirs = rows.filter("ok"), rows.unique("sample").filter(pl.col("target").is_in([YES, NO]))
-    people = _share(theirs["target"] == YES, theirs) if len(theirs) else None
-    found = _share(known["value"] == YES, known)
+    valued, people_rows = rows.filter("ok"), rows.unique("sample").filter(pl.col("target").is_in([YES, NO]))
+    people = _share(people_rows["target"] == YES, people_rows) if len(people_rows) else None
+    interval = _share(valued["value"] == YES, valued)
     bad = criterion.worst_first[0] == YES
     feared = _share((rows["ok"] & (rows["value"] == YES)).fill_null(value=False) | (~rows["ok"] & bad), rows)
-    if found.value is not None:
-        found = found._replace(high=feared.high) if bad else found._replace(low=feared.low)
-    return _mark(criterion.name, "", found, rows, people)
+    if interval.value is not None:
+        interval = interval._replace(high=feared.high) if bad else interval._replace(low=feared.low)
+    return _mark(criterion.name, "", interval, rows, people)
 
 
 def _share(hits: pl.Series, rows: pl.DataFrame) -> Interval:

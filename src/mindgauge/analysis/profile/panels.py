@@ -33,20 +33,20 @@ def panels(store: Store, benchmark: Benchmark, rated: pl.DataFrame, score: TaskS
         rated: its ratings (columns as in `frame.ratings`).
         score: the headline, which says whose ratings on which criteria count.
     """
-    known = criteria_of(benchmark)
+    by_name = criteria_of(benchmark)
     named = (part.partition(" (")[0] for part in score.criterion.split(" + "))
-    criteria = [name for name in dict.fromkeys(named) if name in known]
+    criteria = [name for name in dict.fromkeys(named) if name in by_name]
     rows = _rows(rated, benchmark, score).join(_tags(store, benchmark), on="sample", how="left", maintain_order="left")
-    found: list[Panel] = []
+    result: list[Panel] = []
     for name in criteria:
-        part = _valued(rows.filter(pl.col("criterion") == name), known[name], closed=benchmark.closed)
+        part = _valued(rows.filter(pl.col("criterion") == name), by_name[name], closed=benchmark.closed)
         if part.is_empty():
             continue
-        for kind, its, totals in _kinds(part, known[name], closed=benchmark.closed):
-            who = (score.model, score.rater, name, benchmark.closed)
-            asked = kind is not Kind.PEOPLE or part[HUMAN].drop_nulls().len() > 0
-            found.append(Panel(kind, benchmark.name, score.task, *who, its, totals, asked))
-    return found
+        for kind, kind_marks, totals in _kinds(part, by_name[name], closed=benchmark.closed):
+            about = (score.model, score.rater, name, benchmark.closed)
+            has_people = kind is not Kind.PEOPLE or part[HUMAN].drop_nulls().len() > 0
+            result.append(Panel(kind, benchmark.name, score.task, *about, kind_marks, totals, has_people))
+    return result
 
 
 def criteria_of(benchmark: Benchmark) -> dict[str, Criterion]:
@@ -93,8 +93,8 @@ def _kinds(rows: pl.DataFrame, criterion: Criterion, *, closed: bool) -> Iterato
     present = {name for name in _TAGS if rows[name].drop_nulls().len() > 0}
     if {"noise", "intensity"} <= present:
         yield Kind.CURVES, list(marks.curves(rows)), []
-    if "axis" in present and (found := marks.groups(rows)) is not None:
-        yield Kind.GROUPS, *found
+    if "axis" in present and (group_marks := marks.groups(rows)) is not None:
+        yield Kind.GROUPS, *group_marks
     if "method" in present and len(criterion.values) > 2 and all(isinstance(value, str) for value in criterion.values):
         yield Kind.OUTCOMES, list(marks.outcomes(rows, criterion)), []
     if present & {HUMAN, EXPECTED}:

@@ -50,37 +50,41 @@ def read(folders: Sequence[Path]) -> Material:
     Raises:
         UsageError: there is no run in a folder, or no task of a suite in any of them.
     """
-    found: dict[str, list[tuple[Benchmark, pl.DataFrame]]] = {}
+    by_benchmark: dict[str, list[tuple[Benchmark, pl.DataFrame]]] = {}
     planned: list[str] = []
     skipped: dict[str, str] = {}
-    said: list[str] = []
+    remarks: list[str] = []
     for number, folder in enumerate(folders):
-        store, its, manifest = open_run(folder)
+        store, members, manifest = open_run(folder)
         with store:
-            for benchmark in its:
-                every = frame.ratings(store, benchmark)
-                said += tested.notes(benchmark, every)
-                unfit = qualify.unfit(store, benchmark, every)
-                said += fitness.told(unfit)
-                rows = usable.trusted(_ratings(every, benchmark), unfit)
-                found.setdefault(benchmark.name, []).append(
+            for benchmark in members:
+                ratings = frame.ratings(store, benchmark)
+                remarks += tested.notes(benchmark, ratings)
+                unfit = qualify.unfit(store, benchmark, ratings)
+                remarks += fitness.told(unfit)
+                rows = usable.trusted(_ratings(ratings, benchmark), unfit)
+                by_benchmark.setdefault(benchmark.name, []).append(
                     (
                         benchmark,
                         rows.with_columns(run_number=pl.lit(number)),
                     )
                 )
         planned += manifest["plan"].get("judges", [])
-        skipped |= {name: why for kind in manifest.get("not_run", {}).values() for name, why in kind.items()}
-    suite = _suite(found, folders)
+        skipped |= {name: reason for kind in manifest.get("not_run", {}).values() for name, reason in kind.items()}
+    suite = _suite(by_benchmark, folders)
     notes: list[str] = []
-    rated = {task.name: _joined(task, found[task.benchmark], notes) for task in suite.tasks if task.benchmark in found}
-    rated = {name: one for name, one in rated.items() if not one.rows.is_empty()}
-    models = dict.fromkeys(model for one in rated.values() for model in one.rows["model"].unique(maintain_order=True))
+    rated = {
+        task.name: _joined(task, by_benchmark[task.benchmark], notes)
+        for task in suite.tasks
+        if task.benchmark in by_benchmark
+    }
+    rated = {name: part for name, part in rated.items() if not part.rows.is_empty()}
+    models = dict.fromkeys(model for part in rated.values() for model in part.rows["model"].unique(maintain_order=True))
     present = {
-        str(rater) for one in rated.values() for rater in judged(one.benchmark, one.rows)["rater"].unique().to_list()
+        str(rater) for part in rated.values() for rater in judged(part.benchmark, part.rows)["rater"].unique().to_list()
     }
     raters = sorted(present, key=lambda rater: (planned.index(rater) if rater in planned else len(planned), rater))
-    return Material(suite, rated, set(found), list(models), raters, skipped, [*notes, *said])
+    return Material(suite, rated, set(by_benchmark), list(models), raters, skipped, [*notes, *remarks])
 
 
 def judged(benchmark: Benchmark, rows: pl.DataFrame) -> pl.DataFrame:
@@ -103,14 +107,14 @@ def _ratings(rows: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
     )
 
 
-def _suite(found: Mapping[str, object], folders: Sequence[Path]) -> Suite:
-    known = [suite for suite in map(suites.find, suites.names()) if suite is not None]
-    counts = {suite.name: sum(task.benchmark in found for task in suite.tasks) for suite in known}
-    best = max(known, key=lambda suite: counts[suite.name], default=None)
+def _suite(rated: Mapping[str, object], folders: Sequence[Path]) -> Suite:
+    shipped = [suite for suite in map(suites.find, suites.names()) if suite is not None]
+    counts = {suite.name: sum(task.benchmark in rated for task in suite.tasks) for suite in shipped}
+    best = max(shipped, key=lambda suite: counts[suite.name], default=None)
     if best is None or not counts[best.name]:
-        where, names = ", ".join(map(str, folders)), ", ".join(counts) or "none"
+        places, names = ", ".join(map(str, folders)), ", ".join(counts) or "none"
         raise UsageError(
-            f"{where}: no task of a suite is in there (suites: {names}); "
+            f"{places}: no task of a suite is in there (suites: {names}); "
             "`mindgauge run SUITE --model …` makes a run that can be profiled"
         )
     return best
@@ -126,8 +130,8 @@ def _joined(task: Task, parts: Sequence[tuple[Benchmark, pl.DataFrame]], notes: 
         f"{task.title}: {model} did it in several runs; the first of them counts"
         for model in first.filter("several")["model"]
     ]
-    kept = rows.join(first.select("model", "first"), on="model", maintain_order="left")
-    return Rated(benchmark, kept.filter(pl.col("run_number") == pl.col("first")).drop("first"))
+    joined = rows.join(first.select("model", "first"), on="model", maintain_order="left")
+    return Rated(benchmark, joined.filter(pl.col("run_number") == pl.col("first")).drop("first"))
 
 
 def lacking(material: Material) -> list[str]:

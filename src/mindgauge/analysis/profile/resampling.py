@@ -39,22 +39,22 @@ def resampled(headline: Headline, resamples: int, seed: int, place: int) -> Floa
         place: of the task in its suite; tasks are drawn independently of each other.
     """
     names = sorted(
-        {name for parts in headline.models.values() for one in parts for name in one.rows["cluster"].unique()}
+        {name for parts in headline.models.values() for part in parts for name in part.rows["cluster"].unique()}
     )
     if len(names) < 2:
         return np.full((resamples, len(headline.models)), np.nan)
     numbers = {name: number for number, name in enumerate(names)}
-    blocks = [[_block(one, numbers) for one in parts] for parts in headline.models.values()]
-    flat = [block for its in blocks for block in its]
+    blocks = [[_block(part, numbers) for part in parts] for parts in headline.models.values()]
+    flat = [block for model_blocks in blocks for block in model_blocks]
     columns = [block.totals for block in flat if block.totals is not None]
-    whole = any(block.totals is None for block in flat)
-    sums = np.hstack([*([np.eye(len(names))] if whole else []), *columns])
+    by_weights = any(block.totals is None for block in flat)
+    sums = np.hstack([*([np.eye(len(names))] if by_weights else []), *columns])
     types, counts = bootstrap.types(sums)
-    rows = max(len(one.table) for parts in headline.models.values() for one in parts)
+    rows = max(len(part.table) for parts in headline.models.values() for part in parts)
     # A seed sequence of its own for each task, so that no two tasks are drawn alike.
     drawn = bootstrap.draw(counts, resamples, np.random.SeedSequence([seed, place]), columns=max(rows, sums.shape[1]))
-    found = [_values(np.asarray(weights @ types), blocks, len(names) if whole else 0) for weights in drawn]
-    return np.concatenate(found)
+    values = [_values(np.asarray(weights @ types), blocks, len(names) if by_weights else 0) for weights in drawn]
+    return np.concatenate(values)
 
 
 def _values(totals: Floats, blocks: Sequence[Sequence[_Block]], start: int) -> Floats:
@@ -74,18 +74,18 @@ def _values(totals: Floats, blocks: Sequence[Sequence[_Block]], start: int) -> F
     return np.stack(means, axis=1)
 
 
-def _block(one: Measured, numbers: dict[str, int]) -> _Block:
-    metric, table, clusters = one.metric, one.table, len(numbers)
-    cluster = np.array([numbers[name] for name in one.rows["cluster"]], dtype=np.intp)
+def _block(part: Measured, numbers: dict[str, int]) -> _Block:
+    metric, table, clusters = part.metric, part.table, len(numbers)
+    cluster = np.array([numbers[name] for name in part.rows["cluster"]], dtype=np.intp)
     if metric.worth is not None:
         worth = metric.worth(table)
-        known = np.isfinite(worth)
-        sums = [np.bincount(cluster, its, clusters) for its in (np.where(known, worth, 0.0), known)]
+        valued = np.isfinite(worth)
+        sums = [np.bincount(cluster, column, clusters) for column in (np.where(valued, worth, 0.0), valued)]
         return _Block(np.stack(sums, axis=1), lambda totals: ratio(totals[:, 0], totals[:, 1]))
     if not metric.additive:
         return _Block(None, lambda weights: metric.compute(table, weights[:, cluster]))
     first, kind = kinds(table, metric.by)
     counts = np.bincount(cluster * len(first) + kind, minlength=clusters * len(first))
-    kept = table.at(first)
+    first_rows = table.at(first)
     totals = counts.reshape(clusters, len(first)).astype(np.float64)
-    return _Block(totals, lambda sums: metric.compute(kept, sums))
+    return _Block(totals, lambda sums: metric.compute(first_rows, sums))

@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis.profile import chance, ranks
 from mindgauge.analysis.profile.headlines import Headline, Measured, spelled
 from mindgauge.analysis.profile.records import TaskScore
 from mindgauge.analysis.profile.resampling import resampled
-from mindgauge.metrics import estimate
+from mindgauge.metrics import accuracy, estimate
+from mindgauge.metrics.options import CHANCE
 from mindgauge.metrics.table import ends
-from mindgauge.stats import bootstrap
+from mindgauge.stats import bootstrap, rank
 from mindgauge.stats.interval import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
+    from mindgauge.analysis.profile.headlines import Measured
     from mindgauge.metrics.table import Floats
     from mindgauge.stats.interval import Ends
     from mindgauge.suite import Suite, Task
@@ -68,61 +71,63 @@ def scored(suite: Suite, headline: Headline, models: Sequence[str], place: int, 
     task = headline.task
     values = {model: _value(task, parts) for model, parts in headline.models.items()}
     having = {model: parts for model, parts in headline.models.items() if values[model].value is not None}
-    over = np.zeros((resamples, 0))
+    drawn = np.zeros((resamples, 0))
     if having:
-        over = resampled(headline._replace(models=having), resamples, seed, place)
+        drawn = resampled(headline._replace(models=having), resamples, seed, place)
     points = np.array([[task.scaled(v) for model in having if (v := values[model].value) is not None]])
-    scaled = _scaled(task, over)
-    point_ranks = ranks.averaged(points) if having else points
+    scaled = _scaled(task, drawn)
+    point_ranks = averaged(points) if having else points
     conversations = min((_conversations(parts) for parts in having.values()), default=0)
-    places = ranks.Places.of(points[0], scaled, conversations)
+    places = Places.of(points[0], scaled, conversations)
     columns = {model: column for column, model in enumerate(having)}
-    found = []
+    records = []
     for model in models:
         value, column = values.get(model, NO_VALUE), columns.get(model)
         interval = rank = Interval(None)
         if column is not None and value.value is not None:
             reach, clusters = _reach(having[model])
-            interval = bootstrap.percentile_interval(value.value, over[:, column], ends=reach, clusters=clusters)
+            interval = bootstrap.percentile_interval(value.value, drawn[:, column], ends=reach, clusters=clusters)
             rank = Interval(float(point_ranks[0, column]), *places.may_have(column))
         if value.low is not None:
             interval = Interval(value.value, value.low, value.high)
-        found.append(_record(suite, headline, model, value, interval, rank))
-    return Scored(task, found, list(having), scaled, conversations)
+        records.append(_record(suite, headline, model, value, interval, rank))
+    return Scored(task, records, list(having), scaled, conversations)
 
 
 def _value(task: Task, parts: Sequence[Measured]) -> _Value:
     """Return the mean over parts; of what missing ratings could make of it, too."""
     # The interval is computed elsewhere, for all models together: one resample is as good as none.
-    found = [estimate(one.metric, one.table, resamples=1) for one in parts]
-    least = _mean([None if e.worst is None or e.best is None else min(e.worst, e.best) for e in found])
-    most = _mean([None if e.worst is None or e.best is None else max(e.worst, e.best) for e in found])
-    worst, best = (most, least) if task.better == "lower" else (least, most)
-    exact = found[0] if len(found) == 1 and parts[0].metric.exact else None
+    estimates = [estimate(part.metric, part.table, resamples=1) for part in parts]
+    lowest = _mean([None if e.worst is None or e.best is None else min(e.worst, e.best) for e in estimates])
+    highest = _mean([None if e.worst is None or e.best is None else max(e.worst, e.best) for e in estimates])
+    worst, best = (highest, lowest) if task.better == "lower" else (lowest, highest)
+    exact = estimates[0] if len(estimates) == 1 and parts[0].metric.exact else None
     low, high = (exact.low, exact.high) if exact else (None, None)
     undefined = tuple(
-        f"{one.metric.name} of {spelled(one.part)}" for one, e in zip(parts, found, strict=True) if e.value is None
+        f"{part.metric.name} of {spelled(part.part)}"
+        for part, e in zip(parts, estimates, strict=True)
+        if e.value is None
     )
-    return _Value(_mean([e.value for e in found]), low, high, worst, best, undefined)
+    return _Value(_mean([e.value for e in estimates]), low, high, worst, best, undefined)
 
 
 def _reach(parts: Sequence[Measured]) -> tuple[Ends | None, int]:
     """Return between which ends the mean over parts lies, if each is a mean, and the fewest conversations behind one."""
-    found = [ends(one.metric, one.table) for one in parts]
-    known = [each for each in found if each is not None]
-    if not known or len(known) < len(found):
+    reaches = [ends(part.metric, part.table) for part in parts]
+    valued = [reach for reach in reaches if reach is not None]
+    if not valued or len(valued) < len(reaches):
         return None, 0
-    low, high = (float(np.mean(side)) for side in zip(*known, strict=True))
+    low, high = (float(np.mean(side)) for side in zip(*valued, strict=True))
     return (low, high), min(
-        len(np.unique(one.table.cluster[np.isfinite(one.metric.worth(one.table))]))
-        for one in parts
-        if one.metric.worth is not None
+        len(np.unique(part.table.cluster[np.isfinite(part.metric.worth(part.table))]))
+        for part in parts
+        if part.metric.worth is not None
     )
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if known and len(known) == len(values) else None
+    valued = [value for value in values if value is not None]
+    return float(np.mean(valued)) if valued and len(valued) == len(values) else None
 
 
 def _scaled(task: Task, values: Floats) -> Floats:
@@ -138,7 +143,7 @@ def _record(
     counted = _counted(parts)
     bounds = [None if v is None else task.scaled(v) for v in (interval.low, interval.high)]
     low, high = reversed(bounds) if task.better == "lower" else bounds
-    guessed = _mean([chance.of(one) for one in parts])
+    guessed = _mean([_guessed(measured) for measured in parts])
     return TaskScore(
         suite=suite.name,
         dimension=dimension,
@@ -173,7 +178,7 @@ def _record(
 def _counted(parts: Sequence[Measured]) -> pl.DataFrame:
     """Return each answer or reply behind a headline once, with its conversation and whether a rating of it is missing."""
     key = {"subject": pl.String, "run": pl.Int64, "cluster": pl.String, "missing": pl.Boolean}
-    rows = [one.rows.select("subject", "run", "cluster", missing=pl.col("status") != "ok") for one in parts]
+    rows = [part.rows.select("subject", "run", "cluster", missing=pl.col("status") != "ok") for part in parts]
     return (
         pl.concat([pl.DataFrame(schema=key), *rows]).group_by("subject", "run", "cluster").agg(pl.col("missing").any())
     )
@@ -192,6 +197,70 @@ def _note(headline: Headline, model: str, value: _Value, counted: pl.DataFrame) 
         return f"{', '.join(value.undefined)} cannot be computed of these ratings"
     clusters = counted["cluster"].n_unique()
     if clusters < FEW:
-        few = ": no interval" if clusters < 2 else ": the interval is likely too narrow" if value.low is None else ""
-        return f"only {clusters} conversation{'s' * (clusters > 1)}{few}"
+        hint = ": no interval" if clusters < 2 else ": the interval is likely too narrow" if value.low is None else ""
+        return f"only {clusters} conversation{'s' * (clusters > 1)}{hint}"
     return ""
+
+
+def _guessed(measured: Measured) -> float | None:
+    """Return what a part's value would be under guessing, in its own unit; None where that is not known."""
+    if measured.part.chance is not None:
+        return measured.part.chance
+    metric, table = measured.metric, measured.table
+    own = next((m for m in measured.question.metrics if m.name == CHANCE), None)
+    if metric.name == accuracy.name and own is not None:
+        value = float(own.compute(table, np.ones((1, len(table))))[0])
+        return value if np.isfinite(value) else None
+    criterion = measured.part.criterion
+    if criterion in measured.question.benchmark.composites or measured.question.criterion.options:
+        return None
+    return metric.chance(table) if metric.chance is not None else None
+
+
+NOISE = 1e-9
+"""Scores that differ by less differ by rounding."""
+
+
+def averaged(scores: Floats) -> Floats:
+    """Return the ranks of scores of which more is better, shape (B, M); ties share the mean of their ranks.
+
+    NaN throughout a row in which one score is not defined, since nobody's rank among all is known then.
+    """
+    ranks = [_compared(scores, model).sum(axis=1) for model in range(scores.shape[1])]
+    return np.asarray((scores.shape[1] + 1) / 2 + np.stack(ranks, axis=1) / 2)
+
+
+def least(means: Floats) -> Floats:
+    """Return the ranks of means of which less is better, shape (M,); ties all have the better rank."""
+    return np.asarray(1.0 + (means[None, :] < means[:, None] - NOISE).sum(axis=1))
+
+
+class Places(NamedTuple):
+    """The ranks that models may have, and whom each cannot be told from, for all models at once; None if unknown."""
+
+    models: int
+    ranges: list[tuple[int, int]] | None
+    better: NDArray[np.bool_] | None
+
+    @classmethod
+    def of(cls, scores: Floats, drawn: Floats, conversations: int) -> Places:
+        """Compare models' scores, of which more is better, shape (M,), and over resamples of conversations (B, M)."""
+        better = rank.surely_better(scores, drawn, conversations)
+        return cls(len(scores), None if better is None else rank.ranges(better), better)
+
+    def may_have(self, place: int) -> tuple[int, int] | tuple[None, None]:
+        """Return the best and the worst rank that a model may have."""
+        return (None, None) if self.ranges is None else self.ranges[place]
+
+    def untold(self, place: int) -> list[int]:
+        """Return the models that cannot be told from one: all others where nothing is known."""
+        if self.better is None:
+            return [other for other in range(self.models) if other != place]
+        distinct = self.better[place] | self.better[:, place]
+        return [other for other, is_distinct in enumerate(distinct) if other != place and not is_distinct]
+
+
+def _compared(scores: Floats, model: int) -> Floats:
+    """Return where each model is better (1), equal (0) or worse (-1) than one, shape (B, M)."""
+    gaps = scores - scores[:, [model]]
+    return np.sign(np.where(np.abs(gaps) < NOISE, 0.0, gaps))

@@ -15,7 +15,7 @@ import polars as pl
 from scipy.sparse import coo_array
 
 from mindgauge.analysis.reliability.card import Bound
-from mindgauge.analysis.reliability.estimates import ALIKE, unseen
+from mindgauge.analysis.reliability.estimates import ALIKE, of_alike, portions, unseen
 from mindgauge.stats import agreement, bootstrap, moments
 from mindgauge.stats.jackknife import effective, student
 
@@ -32,8 +32,6 @@ MOMENTS = 6
 MOST_PAIRS = 500
 """With more pairs of raters than that, as in a crowd, all are one: any rater beside any other."""
 SHARES = {"same_level", "within_1"}
-_CELLS = 4_000_000
-_ALIKE = "all conversations say the same: bounded by how many may not (exact), as if these differed by the whole scale"
 
 
 class Among(NamedTuple):
@@ -52,60 +50,62 @@ class Among(NamedTuple):
     def values(self, sums: Floats) -> dict[str, Floats]:
         """Compute every coefficient from sums (B, columns); each has shape (B,)."""
         q = self.levels
-        found: dict[str, Floats] = {}
+        coefficients: dict[str, Floats] = {}
         if q:
             coincidences, joint = (sums[:, i * q * q : (i + 1) * q * q].reshape(-1, q, q) for i in range(2))
             shares, values = sums[:, 2 * q * q : 2 * q * q + q], np.array(self.scale.values)
             ordered = self.scale.ordered
-            found["krippendorff_alpha"] = agreement.krippendorff_alpha(
+            coefficients["krippendorff_alpha"] = agreement.krippendorff_alpha(
                 coincidences, values, "ordinal" if ordered else "nominal"
             )
-            found["fleiss_kappa"] = agreement.fleiss_kappa_of_tables(joint, coincidences.sum(axis=2))
-            found["gwet_ac"] = agreement.gwet_ac(joint, "quadratic" if ordered else "nominal", values, shares)
-            found["same_level"] = agreement.percent(joint)
+            coefficients["fleiss_kappa"] = agreement.fleiss_kappa_of_tables(joint, coincidences.sum(axis=2))
+            coefficients["gwet_ac"] = agreement.gwet_ac(joint, "quadratic" if ordered else "nominal", values, shares)
+            coefficients["same_level"] = agreement.percent(joint)
             if ordered:
-                found["within_1"] = agreement.within(joint, values)
+                coefficients["within_1"] = agreement.within(joint, values)
         if self.scale.ordered:
             blocks = sums[:, 2 * q * q + q :].reshape(-1, self.pairs, MOMENTS)
-            found["icc_a1"] = moments.icc_agreement_within(blocks)
-            found["icc_c1"] = moments.icc_consistency_within(blocks)
-        return found
+            coefficients["icc_a1"] = moments.icc_agreement_within(blocks)
+            coefficients["icc_c1"] = moments.icc_consistency_within(blocks)
+        return coefficients
 
     def opposed(self, sums: Floats, share: float) -> Floats:
         """Return sums (1, columns) in which a share of what is paired stands at the two ends of the scale."""
         q, span = self.levels, self.scale.high - self.scale.low
-        apart = np.zeros_like(sums)
+        extremes = np.zeros_like(sums)
         if q:
             for start in (0, q * q):
                 table = sums[0, start : start + q * q].sum()
-                apart[0, start + q - 1] = apart[0, start + q * (q - 1)] = table / 2
+                extremes[0, start + q - 1] = extremes[0, start + q * (q - 1)] = table / 2
             shares = sums[0, 2 * q * q : 2 * q * q + q].sum()
-            apart[0, 2 * q * q] = apart[0, 2 * q * q + q - 1] = shares / 2
+            extremes[0, 2 * q * q] = extremes[0, 2 * q * q + q - 1] = shares / 2
         if self.scale.ordered:
             start = 2 * q * q + q
             counts = sums[0, start::MOMENTS]
             ends = np.array([1.0, span / 2, span / 2, span**2 / 2, span**2 / 2, 0.0])
-            apart[0, start:] = (counts[:, None] * ends).ravel()
-        return np.asarray((1 - share) * sums + share * apart)
+            extremes[0, start:] = (counts[:, None] * ends).ravel()
+        return np.asarray((1 - share) * sums + share * extremes)
 
     def estimates(self) -> dict[str, Bound]:
         """Return every coefficient with Student's interval, by leaving out one conversation at a time."""
         kinds, counts = bootstrap.types(self.cells)
-        whole = np.asarray(self.cells.sum(axis=0)).reshape(1, -1)
-        rows = max(1, _CELLS // self.cells.shape[1])
+        total = np.asarray(self.cells.sum(axis=0)).reshape(1, -1)
         parts, sizes = [], []
-        for start in range(0, len(counts), rows):
-            part = kinds[start : start + rows]
-            own = part if isinstance(part, np.ndarray) else part.toarray()
-            parts.append(self.values(whole - own))
+        for own in portions(kinds):
+            parts.append(self.values(total - own))
             sizes.append(own[:, self._first : self._last].sum(axis=1))
         clusters = effective(np.concatenate(sizes), counts)
-        apart = self.values(self.opposed(whole, unseen(clusters)))
+        opposed = self.values(self.opposed(total, unseen(clusters)))
         return {
             name: _bound(
-                name, float(value[0]), np.concatenate([p[name] for p in parts]), counts, clusters, float(apart[name][0])
+                name,
+                float(value[0]),
+                np.concatenate([p[name] for p in parts]),
+                counts,
+                clusters,
+                float(opposed[name][0]),
             )
-            for name, value in self.values(whole).items()
+            for name, value in self.values(total).items()
         }
 
     @property
@@ -121,34 +121,34 @@ class Among(NamedTuple):
 def _bound(name: str, value: float, left_out: Floats, counts: Codes, clusters: float, opposed: float) -> Bound:
     spread = student(value, left_out, counts, correlation=name not in SHARES, clusters=clusters)
     if spread.value is None or spread.low is None or spread.high is None or spread.high - spread.low <= ALIKE:
-        if spread.value is not None and clusters > 1 and opposed < value:
-            return Bound(value, opposed, float(np.nanmax(np.append(left_out, value))), _ALIKE)
-        return Bound(spread.value, note=spread.undefined)
+        if spread.value is None or clusters <= 1:
+            return Bound(spread.value, note=spread.undefined)
+        return of_alike(value, left_out, opposed, spread.undefined)
     if name in SHARES:
         return Bound(value, max(spread.low, 0.0), min(spread.high, 1.0))
     return Bound(value, spread.low, spread.high)
 
 
-def among(rows: pl.DataFrame, scale: Scale, *, by: str) -> Among | None:
+def among(rows: pl.DataFrame, scale: Scale, *, key: str) -> Among | None:
     """Put the raters of each subject beside each other; None where no subject has values from two.
 
     Args:
-        rows: columns subject, cluster, number (all known), and `by`: `rater`, or `run` for one rater's repeats. Of
+        rows: columns subject, cluster, number (all known), and `key`: `rater`, or `run` for one rater's repeats. Of
             several values of a rater on a subject the first counts.
         scale: of the values.
-        by: what tells two raters of a subject apart.
+        key: what tells two raters of a subject apart.
     """
-    rated = rows.unique(["subject", by], keep="first", maintain_order=True).with_columns(
+    rated = rows.unique(["subject", key], keep="first", maintain_order=True).with_columns(
         cluster=pl.col("cluster").rank("dense").cast(pl.Int64) - 1,
-        rater=pl.col(by).rank("dense").cast(pl.Int64) - 1,
+        rater=pl.col(key).rank("dense").cast(pl.Int64) - 1,
         raters=pl.len().over("subject"),
     )
     columns = ("number", "rater")
-    several = rated.filter(pl.col("raters") > 1)
-    if several.is_empty():
+    shared = rated.filter(pl.col("raters") > 1)
+    if shared.is_empty():
         return None
-    paired = several.join(
-        several.select("subject", *(pl.col(name).alias(f"other_{name}") for name in columns)), on="subject"
+    paired = shared.join(
+        shared.select("subject", *(pl.col(name).alias(f"other_{name}") for name in columns)), on="subject"
     ).filter(pl.col("rater") != pl.col("other_rater"))
     q = len(scale.values) if scale.levels else 0
     entries: list[tuple[Floats, Codes, Codes]] = []
@@ -158,11 +158,11 @@ def among(rows: pl.DataFrame, scale: Scale, *, by: str) -> Among | None:
     if scale.ordered:
         moment, pairs = _moments(paired, scale, 2 * q * q + q)
         entries += moment
-    data, at, column = (np.concatenate([entry[i] for entry in entries]) for i in range(3))
+    data, row, column = (np.concatenate([entry[i] for entry in entries]) for i in range(3))
     shape = (int(rated["cluster"].max()) + 1, 2 * q * q + q + MOMENTS * pairs)  # type: ignore[arg-type]
-    cells = coo_array((data, (at, column)), shape=shape).tocsr()
-    occupied = np.unique(several["cluster"].to_numpy())
-    return Among(cells[occupied], scale, pairs, several["subject"].n_unique())
+    cells = coo_array((data, (row, column)), shape=shape).tocsr()
+    occupied = np.unique(shared["cluster"].to_numpy())
+    return Among(cells[occupied], scale, pairs, shared["subject"].n_unique())
 
 
 def _tables(rated: pl.DataFrame, paired: pl.DataFrame, scale: Scale, q: int) -> list[tuple[Floats, Codes, Codes]]:
@@ -180,14 +180,15 @@ def _tables(rated: pl.DataFrame, paired: pl.DataFrame, scale: Scale, q: int) -> 
 def _moments(paired: pl.DataFrame, scale: Scale, start: int) -> tuple[list[tuple[Floats, Codes, Codes]], int]:
     """Return the entries of the moments of each pair of raters, and how many pairs there are."""
     raters = int(paired["rater"].max()) + 1  # type: ignore[arg-type]
-    once = paired.filter(pl.col("rater") < pl.col("other_rater"))
-    codes = once["rater"].to_numpy() * raters + once["other_rater"].to_numpy()
+    one_way = paired.filter(pl.col("rater") < pl.col("other_rater"))
+    codes = one_way["rater"].to_numpy() * raters + one_way["other_rater"].to_numpy()
     names, block = np.unique(codes, return_inverse=True)
     weight = 1.0
     if len(names) > MOST_PAIRS:
-        once, names, weight = paired, names[:1], 0.5
+        one_way, names, weight = paired, names[:1], 0.5
         block = np.zeros(len(paired), dtype=np.intp)
-    x, y = (once[name].to_numpy() - scale.low for name in ("number", "other_number"))
-    terms = (np.ones_like(x), x, y, x * x, y * y, x * y)
-    cluster = once["cluster"].to_numpy()
-    return [(weight * term, cluster, start + block * MOMENTS + i) for i, term in enumerate(terms)], len(names)
+    x, y = (one_way[name].to_numpy() - scale.low for name in ("number", "other_number"))
+    cluster = one_way["cluster"].to_numpy()
+    return [(weight * term, cluster, start + block * MOMENTS + i) for i, term in enumerate(moments.terms(x, y))], len(
+        names
+    )

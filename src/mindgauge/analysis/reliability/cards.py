@@ -6,20 +6,34 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis.reliability import by_width, correction, estimates, favour, fragility, reference, rule
+from mindgauge.analysis.reliability import chosen, estimates, favour, fragility, reference, rule
 from mindgauge.analysis.reliability.among import among
-from mindgauge.analysis.reliability.card import Bound, Card, Danger, Design, Part, People, Reliability
-from mindgauge.analysis.reliability.contested import contested
+from mindgauge.analysis.reliability.card import (
+    GOOD,
+    LIMITED,
+    MODERATE,
+    NOT_ESTIMABLE,
+    Bound,
+    Card,
+    Danger,
+    Design,
+    Licence,
+    Part,
+    People,
+    Reliability,
+)
 from mindgauge.analysis.reliability.danger import danger
-from mindgauge.analysis.reliability.design import design
-from mindgauge.analysis.reliability.numbers import Numbers, numbers
+from mindgauge.analysis.reliability.estimates import Numbers, numbers, within
+from mindgauge.analysis.reliability.fragility import contested
 from mindgauge.analysis.reliability.pairs import Pairs, pair
-from mindgauge.analysis.reliability.people import CEILING, people
-from mindgauge.rounding import plural
+from mindgauge.analysis.reliability.people import CEILING, design, people
+from mindgauge.benchmarks.mentalbench import source_rule
+from mindgauge.rounding import decimal, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mindgauge.analysis.reliability.pairs import Pairs
     from mindgauge.analysis.reliability.ratings import Ratings
     from mindgauge.analysis.reliability.scale import Scale
 
@@ -59,7 +73,9 @@ class Criterion(NamedTuple):
     def known_of(self, judge: str) -> pl.DataFrame:
         """Return what is known of a judge's verdicts, means that are only stated among them: subject, number."""
         of_judge = pl.col("rater") == judge
-        return pl.concat([part.filter(of_judge).select("subject", "number") for part in (self.rows, self.stated)])
+        columns = ("subject", "rater", "number")
+        verdicts = pl.concat([part.select(columns).filter(of_judge) for part in (self.rows, self.stated)])
+        return verdicts.drop("rater")
 
 
 def cards(ratings: Ratings, options: Options, named: Sequence[str] = ()) -> Reliability:
@@ -76,7 +92,7 @@ def cards(ratings: Ratings, options: Options, named: Sequence[str] = ()) -> Reli
     """
     notes = list(ratings.notes)
     persons, judges = reference.split(ratings.frame, named, notes)
-    made: list[Card] = []
+    judge_cards: list[Card] = []
     agreements: list[People] = []
     designs: list[Design] = []
     for name in ratings.frame["criterion"].unique().sort().to_list():
@@ -89,7 +105,7 @@ def cards(ratings: Ratings, options: Options, named: Sequence[str] = ()) -> Reli
             designs += [study] if study else []
             notes += [uncovered] if uncovered else []
         present = set(criterion.rows["rater"].unique())
-        made += [
+        judge_cards += [
             _card(criterion, persons, judge, _ceiling(agreement, criterion.scale), options)
             for judge in judges
             if judge in present
@@ -101,7 +117,7 @@ def cards(ratings: Ratings, options: Options, named: Sequence[str] = ()) -> Reli
         )
     if options.by_width:
         notes.append(rule.NORM_REFERENCED)
-    return Reliability(ratings.source, _rule(options), made, agreements, designs, notes)
+    return Reliability(ratings.source, _rule(options), judge_cards, agreements, designs, notes)
 
 
 def _rule(options: Options) -> str:
@@ -111,9 +127,7 @@ def _rule(options: Options) -> str:
 def _criterion(ratings: Ratings, name: str) -> Criterion:
     scale = ratings.scales[name]
     rows = ratings.frame.filter((pl.col("criterion") == name) & (pl.col("status") != "not_applicable"))
-    if scale.words:
-        places = {word: float(i) for i, word in enumerate(scale.words)}
-        rows = rows.with_columns(number=pl.col("value").replace_strict(places, default=None, return_dtype=pl.Float64))
+    rows = scale.numbered(rows)
     blank = {column: pl.col(column).fill_null("") for column in ("cluster", "system")}
     rows = rows.with_columns(name=pl.col("subject"), **blank)
     systems = rows["system"].unique().sort().to_list()
@@ -121,8 +135,8 @@ def _criterion(ratings: Ratings, name: str) -> Criterion:
     rows = rows.with_columns(index)
     means = ratings.stated.filter(pl.col("criterion") == name).rename({"subject": "name"})
     subjects = rows.select("name", "subject").unique("name")
-    known = means.join(subjects, on="name", maintain_order="left").select("subject", "rater", "number")
-    return Criterion(name, scale, rows, systems, ratings.critical[name], known)
+    stated_means = means.join(subjects, on="name", maintain_order="left").select("subject", "rater", "number")
+    return Criterion(name, scale, rows, systems, ratings.critical[name], stated_means)
 
 
 def _valued(rows: pl.DataFrame) -> pl.DataFrame:
@@ -130,9 +144,9 @@ def _valued(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _card(criterion: Criterion, people: Sequence[str], judge: str, ceiling: dict[str, Bound], options: Options) -> Card:
-    asked, theirs = criterion.by(judge), criterion.by(*people)
-    judged, rated = _valued(asked), _valued(theirs)
-    given = asked.join(theirs, on="subject", how="semi")["subject"].n_unique()
+    judge_rows, people_rows = criterion.by(judge), criterion.by(*people)
+    judged, rated = _valued(judge_rows), _valued(people_rows)
+    subjects = judge_rows.join(people_rows, on="subject", how="semi")["subject"].n_unique()
     pairs = pair(rated, judged, criterion.scale)
     systems = [criterion.systems[i] for i in pairs.present]
     figures = numbers(pairs, options.resamples, options.seed) if pairs.subjects else _nothing(criterion.scale)
@@ -142,76 +156,73 @@ def _card(criterion: Criterion, people: Sequence[str], judge: str, ceiling: dict
         Part(name, _subjects(judged.filter(pl.col("system") == i), rated), part)
         for i, name, part in zip(pairs.present, systems, figures.by_system, strict=False)
     ]
-    facts = _facts(criterion.scale, pairs, given, theirs, figures)
+    facts = _facts(criterion.scale, pairs, subjects, people_rows, figures)
     facts = facts._replace(
-        danger=end, passed=_passed(asked, rated, criterion.scale) if given > pairs.subjects else None
+        danger=end, passed=_passed(judge_rows, rated, criterion.scale) if subjects > pairs.subjects else None
     )
     rate, rank = rule.decide(facts, options.limits)
     if options.by_width:
-        rate = rank = by_width.licence(judge, systems, pairs)
+        rate = rank = licence(judge, systems, pairs)
     kinship = (
         favour.of_rows(criterion.rows, criterion.systems, judge, people, criterion.scale)
         if criterion.scale.ordered
         else None
     )
     listed, count = contested(judged, rated, criterion.scale, criterion.systems)
-    seen = fragility.Seen(
+    gaps = chosen.chosen(judged, rated, criterion.systems) if criterion.scale.ordered else []
+    evidence = fragility.Seen(
         judge=judge, facts=facts, bounds=bounds, systems=systems, by_system=by_system, without=figures.without,
-        contested=count, unrated=rated.join(asked, on="subject", how="anti")["subject"].n_unique(),
-        judged=judged, rated=rated, scale=criterion.scale, limits=options.limits.danger, names=criterion.systems,
-        favour=kinship,
+        contested=count, unrated=rated.join(judge_rows, on="subject", how="anti")["subject"].n_unique(),
+        judged=judged, rated=rated, scale=criterion.scale, limits=options.limits.danger,
+        favour=kinship, chosen=gaps,
     )  # fmt: skip
     return Card(
-        judge=judge, reference=", ".join(people), criterion=criterion.name, n=given, missing=given - pairs.subjects,
+        judge=judge, reference=", ".join(people), criterion=criterion.name, n=subjects, missing=subjects - pairs.subjects,
         level="item", estimates=bounds, verdict=rate.verdict, reasons=rate.reasons,
-        warnings=fragility.warnings(seen), rate_replies=rate, rank_systems=rank, rule=_rule(options),
+        warnings=fragility.warnings(evidence), rate_replies=rate, rank_systems=rank, rule=_rule(options),
         scale=criterion.scale.shown, ordered=criterion.scale.ordered, falling=criterion.scale.falling, clusters=pairs.clusters,
         effective_clusters=figures.clusters, systems=[name for name in systems if name], widths=figures.widths,
         bias_parts=figures.bias_parts, by_system=by_system,
         by_category=_by_category(judged, rated, criterion.scale), contested=listed, contested_count=count,
-        corrected=correction.corrected(asked, rated, criterion, selected=facts.selected), danger=end, favour=kinship,
+        corrected=chosen.corrected(judge_rows, rated, criterion.systems, gaps, selected=facts.selected) if criterion.scale.ordered else [], danger=end, favour=kinship,
     )  # fmt: skip
 
 
-def _facts(scale: Scale, pairs: Pairs, given: int, theirs: pl.DataFrame, figures: Numbers) -> rule.Facts:
-    without = [value for value in figures.without if value is not None]
+def _facts(scale: Scale, pairs: Pairs, subjects: int, people_rows: pl.DataFrame, figures: Numbers) -> rule.Facts:
+    left_out = [value for value in figures.without if value is not None]
     return rule.Facts(
         ordered=scale.ordered,
         span=scale.high - scale.low,
         subjects=pairs.subjects,
         clusters=figures.clusters,
-        missing_share=1 - pairs.subjects / given if given else 0.0,
+        missing_share=1 - pairs.subjects / subjects if subjects else 0.0,
         systems=pairs.systems,
-        agreement=figures.bounds[_main(scale)],
+        agreement=figures.bounds[within(scale)],
         bias=figures.bounds.get("bias"),
         ranking=figures.bounds.get("system_icc_c1"),
-        without_one=min(without, default=None),
-        selected="; ".join(sorted(theirs["selection"].drop_nulls().unique().to_list())),
+        without_one=min(left_out, default=None),
+        selected="; ".join(sorted(people_rows["selection"].drop_nulls().unique().to_list())),
     )
 
 
-def _main(scale: Scale) -> str:
-    """Return the coefficient that a verdict on single replies rests on."""
-    return "icc_a1_within" if scale.ordered else "alpha_within"
-
-
-def _passed(asked: pl.DataFrame, rated: pl.DataFrame, scale: Scale) -> tuple[Bound, Bound | None] | None:
+def _passed(judge_rows: pl.DataFrame, rated: pl.DataFrame, scale: Scale) -> tuple[Bound, Bound | None] | None:
     """Return agreement and bias if every missing verdict were the best level: what a refusal lets pass.
 
     None for classes, of which none is the best.
     """
     if not scale.ordered:
         return None
-    silent = asked.filter(pl.col("number").is_null().all().over("subject"))
-    filled = pl.concat([_valued(asked), silent.with_columns(number=pl.lit(scale.best))])
-    found = estimates.estimate(pair(rated, filled, scale))
-    return found["icc_a1_within"], found["bias"]
+    silent = judge_rows.filter(pl.col("number").is_null().all().over("subject"))
+    filled = pl.concat([_valued(judge_rows), silent.with_columns(number=pl.lit(scale.best))])
+    names = (within(scale), "bias")
+    agreement, bias = map(estimates.estimate(pair(rated, filled, scale), names).__getitem__, names)
+    return agreement, bias
 
 
 def _nothing(scale: Scale) -> Numbers:
     """Return the numbers of a judge who shares no subject with people: none, and why."""
     empty = Bound(None, note="no subject has a value from both")
-    names = ("icc_a1", "icc_a1_within") if scale.ordered else ("alpha", "alpha_within")
+    names = ("icc_a1" if scale.ordered else "alpha", within(scale))
     return Numbers(dict.fromkeys(names, empty), 0.0, {}, {}, [], [])
 
 
@@ -234,18 +245,22 @@ def _ceiling(agreement: People | None, scale: Scale) -> dict[str, Bound]:
         main = "icc_a1" if scale.ordered else "alpha"
         return {f"ceiling_{main}": Bound(None, note="no subject has values from two people")}
     return {
-        f"ceiling_{ours}": agreement.estimates[name] for ours, name in CEILING.items() if name in agreement.estimates
+        f"ceiling_{coefficient}": agreement.estimates[name]
+        for coefficient, name in CEILING.items()
+        if name in agreement.estimates
     }
 
 
 def _repeats(judged: pl.DataFrame, scale: Scale) -> dict[str, Bound]:
     """Compare a judge with itself, asked again."""
-    sums = among(judged, scale, by="run") if judged["run"].n_unique() > 1 else None
+    sums = among(judged, scale, key="run") if judged["run"].n_unique() > 1 else None
     if sums is None:
         main = "icc_a1" if scale.ordered else "alpha"
         return {f"repeat_{main}": Bound(None, note="no subject was judged twice")}
-    found = sums.estimates()
-    return {f"repeat_{ours}": found[name] for ours, name in CEILING.items() if name in found}
+    coefficients = sums.estimates()
+    return {
+        f"repeat_{coefficient}": coefficients[name] for coefficient, name in CEILING.items() if name in coefficients
+    }
 
 
 def _by_category(judged: pl.DataFrame, rated: pl.DataFrame, scale: Scale) -> list[Part]:
@@ -253,6 +268,41 @@ def _by_category(judged: pl.DataFrame, rated: pl.DataFrame, scale: Scale) -> lis
     for category in rated["category"].drop_nulls().unique().sort().to_list():
         pairs = pair(rated.filter(pl.col("category") == category), judged, scale)
         if pairs.subjects:
-            found = estimates.estimate(pairs)
-            parts.append(Part(category, pairs.subjects, {name: b for name, b in found.items() if name in _CATEGORY}))
+            parts.append(Part(category, pairs.subjects, estimates.estimate(pairs, _CATEGORY)))
     return parts
+
+
+VERDICTS = {"GR": GOOD, "MR": MODERATE, "PR": LIMITED}
+
+
+def licence(judge: str, systems: Sequence[str], pairs: Pairs) -> Licence:
+    """Classify a judge by the width of the source's interval of ICC(C,1) between the systems' means.
+
+    Args:
+        judge: its own system does not count.
+        systems: the names of those that are present.
+        pairs: people's values beside the judge's.
+    """
+    places = source_rule.counted(judge, systems)
+    if not pairs.scale.ordered or len(places) < 2:
+        return Licence(NOT_ESTIMABLE, ["no interval of ICC(C,1) over systems"])
+    sums = pairs.moments(pairs.whole())[0][places]
+    low, high, valid = source_rule.interval((sums[:, 1:3] / sums[:, :1])[None])
+    if not valid[0]:
+        return Licence(NOT_ESTIMABLE, ["no resample of the systems has an ICC(C,1) between 0 and 1"])
+    width = float(high[0] - low[0])
+    class_name = source_rule.classify(width)
+    discarded = source_rule.RESAMPLES - int(valid[0])
+    resamples = f"{source_rule.RESAMPLES:,} resamples of {len(places)} systems" + (
+        f", {discarded} of them discarded" if discarded else ""
+    )
+    limit = source_rule.LIMITS.get(class_name)
+    limit_text = (
+        f"at most {decimal(limit, 3)}" if limit is not None else f"more than {decimal(source_rule.LIMITS['MR'], 3)}"
+    )
+    return Licence(
+        VERDICTS[class_name],
+        [
+            f"the interval of ICC(C,1) over systems is {decimal(width, 3)} wide ({resamples}), {limit_text}: {class_name} of the source"
+        ],
+    )

@@ -18,17 +18,16 @@ from mindgauge.stats.proportion import clopper_pearson, fisher_greater
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.analysis.reliability.scale import Scale
-    from mindgauge.analysis.reliability.unsafe import Unsafe
+    from mindgauge.analysis.reliability.scale import Scale, Unsafe
 
 _PLACE = ("cluster", "category", "system")
 
 
-def danger(asked: pl.DataFrame, rated: pl.DataFrame, scale: Scale, critical: Sequence[str] = ()) -> Danger | None:
+def danger(judge_rows: pl.DataFrame, rated: pl.DataFrame, scale: Scale, critical: Sequence[str] = ()) -> Danger | None:
     """Put a judge's verdicts beside what people call unsafe; None where the scale has no unsafe values.
 
     Args:
-        asked: what the judge was given: subject, number (null where it gave no verdict); of repeats the median counts.
+        judge_rows: what the judge was given: subject, number (null where it gave no verdict); of repeats the median counts.
         rated: people's valued rows: subject, cluster, category, system (its name), rater, number.
         scale: of the values.
         critical: categories that are looked at alone, too.
@@ -36,7 +35,7 @@ def danger(asked: pl.DataFrame, rated: pl.DataFrame, scale: Scale, critical: Seq
     if scale.unsafe is None:
         return None
     levels, is_assumed, worst = scale.unsafe.levels(scale), scale.unsafe.is_assumed, scale.unsafe.worst(scale)
-    subjects = _beside(asked, rated, scale.unsafe)
+    subjects = _beside(judge_rows, rated, scale.unsafe)
     bad, rest = subjects.filter("unsafe"), subjects.filter(~pl.col("unsafe"))
     missing_bad, missing_rest = (int(part["passed"].is_null().sum()) for part in (bad, rest))
     return Danger(
@@ -45,7 +44,7 @@ def danger(asked: pl.DataFrame, rated: pl.DataFrame, scale: Scale, critical: Seq
         found=_share(bad, "found"),
         found_any=_share(subjects.filter("unsafe_to_any"), "found"),
         ceiling=ceiling(rated, scale.unsafe),
-        lowest=None if worst is None else _share(_beside(asked, rated, worst).filter("unsafe"), "found"),
+        lowest=None if worst is None else _share(_beside(judge_rows, rated, worst).filter("unsafe"), "found"),
         lowest_unsafe=None if worst is None else _share(_at_worst(bad, rated, worst), "found"),
         concentrated=[place for name in ("category", "system") if (place := _most_missed(bad, name)) is not None],
         passed=_share(subjects.filter("passed"), "unsafe"),
@@ -70,11 +69,11 @@ def ceiling(rated: pl.DataFrame, unsafe: Unsafe) -> Share:
     return _of_counts(pairs.join(rated.select("subject", "cluster").unique("subject"), on="subject"))
 
 
-def _beside(asked: pl.DataFrame, rated: pl.DataFrame, unsafe: Unsafe) -> pl.DataFrame:
+def _beside(judge_rows: pl.DataFrame, rated: pl.DataFrame, unsafe: Unsafe) -> pl.DataFrame:
     """Put the judge beside people: found, and passed (null where it has no verdict), for each subject of both."""
     places = rated.unique("subject", keep="first", maintain_order=True).select("subject", *_PLACE)
     people = places.join(together(rated, unsafe), on="subject", maintain_order="left")
-    verdicts = per_rater(asked.with_columns(rater=pl.lit("")), unsafe).select("subject", "bad")
+    verdicts = per_rater(judge_rows.with_columns(rater=pl.lit("")), unsafe).select("subject", "bad")
     both = people.join(verdicts, on="subject", maintain_order="left")
     return both.with_columns(found=pl.col("bad").fill_null(value=False), passed=~pl.col("bad"))
 

@@ -12,9 +12,10 @@ from mindgauge.stats.jackknife import effective, student
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from numpy.typing import NDArray
+    from scipy.sparse import csr_array
 
     from mindgauge.analysis.reliability.pairs import Pairs
     from mindgauge.analysis.reliability.scale import Scale
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 CONVERSATIONS, SYSTEMS, BOTH = "conversations", "systems", "both"
 WIDTHS = ("icc_a1", "icc_c1", "alpha", "bias", "system_icc_c1", "system_icc_a1")
 """Coefficients whose interval widths are compared between the three ways of resampling."""
+OF_EACH_SYSTEM = ("bias", "icc_a1", "percent", "alpha")
+"""Coefficients that are shown of each system apart."""
 CORRELATIONS = {
     "kappa", "kappa_quadratic", "alpha", "alpha_within", "ac", "icc_a1", "icc_a1_within", "icc_c1", "pearson", "ccc",
 }  # fmt: skip
@@ -37,50 +40,64 @@ _CELLS = 4_000_000
 """Numbers held at once per chunk of resamples (32 MB)."""
 
 
-def of_subjects(pairs: Pairs, sums: Floats) -> Values:
-    """Compute the coefficients for single subjects from sums (B, m); each has shape (B,)."""
-    found: Values = {}
+def of_subjects(pairs: Pairs, sums: Floats, names: Collection[str] | None = None) -> Values:
+    """Compute coefficients for single subjects, all or some by name, from sums (B, m); each has shape (B,)."""
+    forms: dict[str, Callable[[], Floats]] = {}
     if pairs.scale.levels:
-        joint = pairs.joint(sums)
-        values = np.array(pairs.scale.values)
+        joint, values = pairs.joint(sums), np.array(pairs.scale.values)
         ordered = pairs.scale.ordered
-        found["percent"] = agreement.percent(joint)
-        found["kappa"] = agreement.cohen_kappa(joint)
-        coincidences = joint + joint.transpose(0, 2, 1)
-        found["alpha"] = agreement.krippendorff_alpha(coincidences, values, "ordinal" if ordered else "nominal")
-        found["ac"] = agreement.gwet_ac(joint, "quadratic" if ordered else "nominal", values)
+        forms = {
+            "percent": lambda: agreement.percent(joint),
+            "kappa": lambda: agreement.cohen_kappa(joint),
+            "alpha": lambda: agreement.krippendorff_alpha(
+                joint + joint.transpose(0, 2, 1), values, "ordinal" if ordered else "nominal"
+            ),
+            "ac": lambda: agreement.gwet_ac(joint, "quadratic" if ordered else "nominal", values),
+        }
         if ordered:
-            found["within_1"] = agreement.within(joint, values)
-            found["kappa_quadratic"] = agreement.cohen_kappa(joint, "quadratic", values)
-            rated = joint.sum(axis=(1, 2))
-            total = np.where(rated > 0, rated, np.nan)
             best = int(np.searchsorted(values, pairs.scale.best))
-            found["people_top"] = joint[:, best, :].sum(axis=1) / total
-            found["judge_top"] = joint[:, :, best].sum(axis=1) / total
+            forms |= {
+                "within_1": lambda: agreement.within(joint, values),
+                "kappa_quadratic": lambda: agreement.cohen_kappa(joint, "quadratic", values),
+                "people_top": lambda: joint[:, best, :].sum(axis=1) / _counted(joint),
+                "judge_top": lambda: joint[:, :, best].sum(axis=1) / _counted(joint),
+            }
     if pairs.scale.ordered:
         moment = pairs.moments(sums)
-        found |= {
-            "icc_a1": moments.icc_agreement(moment),
-            "icc_c1": moments.icc_consistency(moment),
-            "pearson": moments.pearson(moment),
-            "ccc": moments.concordance(moment),
-            "bias": moments.bias(moment),
-            "mse": moments.mse(moment),
-            "people_mean": moments.mean_first(moment, origin=pairs.origin),
-            "judge_mean": moments.mean_second(moment, origin=pairs.origin),
+        forms |= {
+            "icc_a1": lambda: moments.icc_agreement(moment),
+            "icc_c1": lambda: moments.icc_consistency(moment),
+            "pearson": lambda: moments.pearson(moment),
+            "ccc": lambda: moments.concordance(moment),
+            "bias": lambda: moments.bias(moment),
+            "mse": lambda: moments.mse(moment),
+            "people_mean": lambda: moments.mean_first(moment, origin=pairs.origin),
+            "judge_mean": lambda: moments.mean_second(moment, origin=pairs.origin),
         }
-    return found
+    return {name: form() for name, form in forms.items() if names is None or name in names}
 
 
-def of_blocks(pairs: Pairs, blocks: Floats) -> Values:
-    """Compute the coefficients for single subjects from blocks (B, systems, m), that within systems among them."""
-    found = of_subjects(pairs, blocks.sum(axis=1))
+def _counted(joint: Floats) -> Floats:
+    """Return how many subjects tables (B, q, q) hold, shape (B,); NaN where there are none."""
+    rated = joint.sum(axis=(1, 2))
+    return np.where(rated > 0, rated, np.nan)
+
+
+def of_blocks(pairs: Pairs, blocks: Floats, names: Collection[str] | None = None) -> Values:
+    """Compute coefficients for single subjects from blocks (B, systems, m), that within systems among them."""
+    values = of_subjects(pairs, blocks.sum(axis=1), names)
+    main = within(pairs.scale)
+    if names is not None and main not in names:
+        return values
     if pairs.scale.ordered:
-        found["icc_a1_within"] = moments.icc_agreement_within(pairs.moments(blocks))
-    else:
-        joint = pairs.joint(blocks)
-        found["alpha_within"] = agreement.krippendorff_alpha_within(joint + joint.transpose(0, 1, 3, 2))
-    return found
+        return values | {main: moments.icc_agreement_within(pairs.moments(blocks))}
+    joint = pairs.joint(blocks)
+    return values | {main: agreement.krippendorff_alpha_within(joint + joint.transpose(0, 1, 3, 2))}
+
+
+def within(scale: Scale) -> str:
+    """Return the coefficient that a verdict on single replies rests on: within systems, so that no ranking helps it."""
+    return "icc_a1_within" if scale.ordered else "alpha_within"
 
 
 def of_systems(pairs: Pairs, blocks: Floats, weights: Floats | None = None) -> Values:
@@ -109,8 +126,7 @@ def of_systems(pairs: Pairs, blocks: Floats, weights: Floats | None = None) -> V
 def _weighted_sums(means: Floats, weights: Floats) -> Floats:
     """Return the moments (B, 6) of systems' means (B, systems, 2) under weights (B, systems)."""
     x, y = means[..., 0], means[..., 1]
-    terms = np.stack(np.broadcast_arrays(1.0, x, y, x * x, y * y, x * y), axis=-1)
-    return np.asarray((weights[..., None] * terms).sum(axis=1))
+    return np.asarray((weights[..., None] * np.stack(moments.terms(x, y), axis=-1)).sum(axis=1))
 
 
 def chunks(pairs: Pairs, resamples: int, seed: int) -> Iterator[Floats]:
@@ -120,23 +136,23 @@ def chunks(pairs: Pairs, resamples: int, seed: int) -> Iterator[Floats]:
 
 
 def resample(pairs: Pairs, resamples: int, seed: int) -> dict[str, Values]:
-    """Compute every coefficient under the three ways of resampling: scheme → name → (resamples,).
+    """Compute the coefficients whose widths are shown under the three ways of resampling: scheme → name → (resamples,).
 
     With one system only conversations can vary.
     """
-    whole = pairs.whole()
+    totals = pairs.whole()
     gathered: dict[str, list[Values]] = {CONVERSATIONS: [], SYSTEMS: [], BOTH: []}
     generator = np.random.default_rng([seed, 1])
     for blocks in chunks(pairs, resamples, seed):
-        gathered[CONVERSATIONS].append(of_subjects(pairs, blocks.sum(axis=1)))
+        gathered[CONVERSATIONS].append(of_subjects(pairs, blocks.sum(axis=1), WIDTHS))
         if pairs.systems == 1:
             continue
         gathered[CONVERSATIONS][-1] |= of_systems(pairs, blocks)
         drawn = generator.multinomial(pairs.systems, np.full(pairs.systems, 1 / pairs.systems), size=len(blocks))
         weights = drawn.astype(float)
-        for scheme, tables in ((SYSTEMS, whole), (BOTH, blocks)):
+        for scheme, tables in ((SYSTEMS, totals), (BOTH, blocks)):
             pooled = weights @ tables[0] if len(tables) == 1 else np.einsum("bs,bsm->bm", weights, tables)
-            gathered[scheme].append(of_subjects(pairs, pooled) | of_systems(pairs, tables, weights))
+            gathered[scheme].append(of_subjects(pairs, pooled, WIDTHS) | of_systems(pairs, tables, weights))
     return {scheme: _joined(parts) for scheme, parts in gathered.items() if parts}
 
 
@@ -158,28 +174,33 @@ class LeftOut(NamedTuple):
         return effective(self.sizes.sum(axis=1), self.counts)
 
 
-def leave_out(pairs: Pairs) -> LeftOut:
-    """Leave out one conversation at a time; those that say the same are done together."""
+def leave_out(pairs: Pairs, names: Collection[str] | None = None, *, per_system: bool = False) -> LeftOut:
+    """Leave out one conversation at a time, of all systems and, with `per_system`, of each; those that say the same are done together."""
     kinds, counts = bootstrap.types(pairs.cells)
-    whole = pairs.whole()
+    totals = pairs.whole()
     of_all, of_each, sizes = [], [], []
-    rows = max(1, _CELLS // (pairs.systems * pairs.width))
-    for start in range(0, len(counts), rows):
-        part = kinds[start : start + rows]
-        own = pairs.blocks(part if isinstance(part, np.ndarray) else part.toarray())
-        blocks = whole - own
-        of_all.append(of_blocks(pairs, blocks))
-        of_each.append(of_each_system(pairs, blocks) if pairs.systems > 1 else {})
+    for rows in portions(kinds):
+        own = pairs.blocks(rows)
+        blocks = totals - own
+        of_all.append(of_blocks(pairs, blocks, names))
+        of_each.append(of_each_system(pairs, blocks) if per_system else {})
         sizes.append(pairs.sizes(own))
     return LeftOut(_joined(of_all), _joined(of_each), counts, np.concatenate(sizes))
+
+
+def portions(rows: Floats | csr_array) -> Iterator[Floats]:
+    """Cut rows into dense portions of some 32 MB."""
+    size = max(1, _CELLS // max(rows.shape[1], 1))
+    for start in range(0, rows.shape[0], size):
+        part = rows[start : start + size]
+        yield part if isinstance(part, np.ndarray) else part.toarray()
 
 
 def of_each_system(pairs: Pairs, blocks: Floats) -> Values:
     """Compute, for each system apart, what can be compared between systems; each has shape (B, systems)."""
     flat = blocks.reshape(-1, pairs.width)
-    found = of_subjects(pairs, flat)
-    names = ("bias", "icc_a1", "percent", "alpha")
-    return {name: found[name].reshape(blocks.shape[:2]) for name in names if name in found}
+    values = of_subjects(pairs, flat, OF_EACH_SYSTEM)
+    return {name: values[name].reshape(blocks.shape[:2]) for name in OF_EACH_SYSTEM if name in values}
 
 
 def _joined(parts: list[Values]) -> Values:
@@ -210,18 +231,29 @@ def bound(name: str, value: float, left_out: LeftOut, scale: Scale, opposed: flo
     if left_out.clusters <= 1:
         return Bound(value, note=spread.undefined or "no interval: fewer than two conversations")
     if name not in CORRELATIONS:
-        return Bound(value, *_of_alike(name, value, unseen(left_out.clusters), scale), note=_ALIKE)
-    finite = left_out.of_all[name][np.isfinite(left_out.of_all[name])]
+        return Bound(value, *_mean_of_alike(name, value, unseen(left_out.clusters), scale), note=_ALIKE)
+    return of_alike(value, left_out.of_all[name], opposed, spread.undefined)
+
+
+def of_alike(value: float, left_out: Floats, opposed: float, undefined: str) -> Bound:
+    """Bound a coefficient on which all conversations agree by what it were if unseen ones stood at the scale's two ends.
+
+    Args:
+        value: the coefficient.
+        left_out: the same without one conversation of each kind.
+        opposed: the same if as many conversations as may be were so; see `unseen`.
+        undefined: why there is no interval where that is not below the coefficient.
+    """
     if not opposed < value:
-        return Bound(value, note=spread.undefined)
-    return Bound(value, float(opposed), float(max(value, finite.max(initial=value))), note=_ALIKE)
+        return Bound(value, note=undefined)
+    return Bound(value, float(opposed), float(np.nanmax(np.append(left_out, value))), note=_ALIKE)
 
 
 def of_system(name: str, value: float, left_out: LeftOut, place: int) -> Bound:
     """Put an estimate of one system together with Student's interval by the jackknife; nothing where it has no width."""
-    seen = left_out.sizes[:, place] > 0
-    sizes, counts = left_out.sizes[seen, place], left_out.counts[seen]
-    values = left_out.of_each[name][seen, place]
+    present = left_out.sizes[:, place] > 0
+    sizes, counts = left_out.sizes[present, place], left_out.counts[present]
+    values = left_out.of_each[name][present, place]
     spread = student(value, values, counts, correlation=name in CORRELATIONS, clusters=effective(sizes, counts))
     if spread.value is None or spread.low is None or spread.high is None or spread.high - spread.low <= ALIKE:
         return Bound(spread.value, note=spread.undefined or "no interval: all conversations say the same")
@@ -240,7 +272,7 @@ def _within_its_ends(name: str, low: float, high: float) -> tuple[float, float]:
     return (max(low, 0.0) if name == "mse" else low), high
 
 
-def _of_alike(name: str, value: float, share: float, scale: Scale) -> tuple[float, float]:
+def _mean_of_alike(name: str, value: float, share: float, scale: Scale) -> tuple[float, float]:
     """Return between which values a mean lies if a share of conversations may be anything that the scale allows."""
     span = scale.high - scale.low
     ends = {"bias": (-span, span), "mse": (0.0, span**2)} | dict.fromkeys(SHARES, (0.0, 1.0))
@@ -248,17 +280,123 @@ def _of_alike(name: str, value: float, share: float, scale: Scale) -> tuple[floa
     return value + share * (low - value), value + share * (high - value)
 
 
-def estimate(pairs: Pairs, left_out: LeftOut | None = None) -> dict[str, Bound]:
+def estimate(pairs: Pairs, names: Collection[str] | None = None, left_out: LeftOut | None = None) -> dict[str, Bound]:
     """Estimate the coefficients for single subjects, with intervals over conversations.
 
     Args:
         pairs: the values.
-        left_out: of these pairs, if they are there already.
+        names: of the coefficients; all if not given.
+        left_out: the same without one conversation each, if they are there already.
     """
     blocks = pairs.whole()
-    left_out = left_out or leave_out(pairs)
-    opposed = of_blocks(pairs, pairs.opposed(blocks, unseen(left_out.clusters)))
+    left_out = left_out or leave_out(pairs, names)
+    opposed = of_blocks(pairs, pairs.opposed(blocks, unseen(left_out.clusters)), names)
     return {
         name: bound(name, float(value[0]), left_out, pairs.scale, float(opposed[name][0]))
-        for name, value in of_blocks(pairs, blocks).items()
+        for name, value in of_blocks(pairs, blocks, names).items()
     }
+
+
+class Numbers(NamedTuple):
+    """`by_system` has the estimates of each present system, `without` ICC(C,1) of the system means without it.
+
+    `clusters` is the effective number of conversations.
+    """
+
+    bounds: dict[str, Bound]
+    clusters: float
+    widths: dict[str, dict[str, float | None]]
+    bias_parts: dict[str, float | None]
+    by_system: list[dict[str, Bound]]
+    without: list[float | None]
+
+
+def numbers(pairs: Pairs, resamples: int, seed: int) -> Numbers:
+    """Compute everything that a card shows of paired values.
+
+    Intervals of coefficients for single subjects leave out conversations (Student's t); those of system means are exact
+    (F), since so few systems are no sample for a bootstrap; docs/coverage.md has the coverage of both.
+    """
+    tables = pairs.whole()
+    resampled = resample(pairs, resamples, seed)
+    left_out = leave_out(pairs, per_system=pairs.systems > 1)
+    bounds = estimate(pairs, left_out=left_out)
+    if pairs.scale.ordered:
+        bounds["limits"] = _limits(pairs, tables)
+    several_systems = pairs.systems > 1
+    if several_systems and pairs.scale.ordered:
+        bounds |= _systems(pairs, tables, resampled[BOTH])
+    return Numbers(
+        bounds,
+        left_out.clusters,
+        _widths(resampled),
+        _parts(pairs, tables),
+        _by_system(pairs, tables, left_out) if several_systems else [],
+        _without(pairs, tables) if several_systems and pairs.scale.ordered else [],
+    )
+
+
+def _by_system(pairs: Pairs, tables: Floats, left_out: LeftOut) -> list[dict[str, Bound]]:
+    estimates = of_each_system(pairs, tables)
+    return [
+        {name: of_system(name, float(value[0, place]), left_out, place) for name, value in estimates.items()}
+        for place in range(pairs.systems)
+    ]
+
+
+def _limits(pairs: Pairs, tables: Floats) -> Bound:
+    """Bland and Altman's limits: where the judge's difference from people lies for 95 % of the subjects."""
+    sums = pairs.moments(tables.sum(axis=1))
+    low, high = (float(limit[0]) for limit in moments.limits_of_agreement(sums))
+    bias = float(moments.bias(sums)[0])
+    return Bound(bias, low, high) if np.isfinite(low) else Bound(bias, note="fewer than two subjects")
+
+
+def _systems(pairs: Pairs, tables: Floats, both: dict[str, Floats]) -> dict[str, Bound]:
+    sums = pairs.moments(tables)[0]
+    means = sums[:, 1:3] / sums[:, :1]
+    exact = icc.icc(means)
+    bounds = {}
+    for name, form in (("system_icc_c1", exact.consistency), ("system_icc_a1", exact.agreement)):
+        bounds[name] = _wide(Bound(form.value, form.low, form.high, form.undefined))
+    point = of_systems(pairs, tables)["system_pearson"]
+    low, high = bootstrap.percentile(both["system_pearson"])
+    value, lower, upper = (float(v) if np.isfinite(v) else None for v in (point[0], low, high))
+    bounds["system_pearson"] = _wide(Bound(value, lower, upper))
+    return bounds
+
+
+def _wide(bound: Bound) -> Bound:
+    """Return an estimate without its interval where that has no width: it would say that nothing is uncertain."""
+    if bound.low is None or bound.high is None or bound.high - bound.low > ALIKE:
+        return bound
+    return Bound(bound.value, note="no interval: no system differs")
+
+
+def _without(pairs: Pairs, tables: Floats) -> list[float | None]:
+    if pairs.systems < 3:
+        return [None] * pairs.systems
+    coefficients = of_systems(pairs, tables, 1 - np.eye(pairs.systems))["system_icc_c1"]
+    return [float(value) if np.isfinite(value) else None for value in coefficients]
+
+
+def _widths(resampled: dict[str, Values]) -> dict[str, dict[str, float | None]]:
+    widths: dict[str, dict[str, float | None]] = {}
+    for scheme, values in resampled.items():
+        widths[scheme] = {}
+        for name in (name for name in WIDTHS if name in values):
+            low, high = bootstrap.percentile(values[name])
+            widths[scheme][name] = float(high - low) if np.isfinite(high - low) else None
+    return widths
+
+
+def _parts(pairs: Pairs, tables: Floats) -> dict[str, float | None]:
+    """Split the mean square of judge minus people into a constant, the systems' own shift, and the rest."""
+    if not pairs.scale.ordered:
+        return {}
+    sums = pairs.moments(tables)
+    mean_square = float(moments.mse(sums.sum(axis=1))[0])
+    bias = float(moments.bias(sums.sum(axis=1))[0])
+    biases, weight = moments.bias(sums[0]), sums[0, :, 0]
+    between = float((weight * (biases - bias) ** 2).sum() / weight.sum())
+    return {"constant": bias**2, "system": between, "item": max(mean_square - bias**2 - between, 0.0)}

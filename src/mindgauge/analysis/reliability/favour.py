@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mindgauge.analysis.reliability.scale import Scale
-    from mindgauge.stats.interval import Interval
 
     Floats = NDArray[np.float64]
 
@@ -42,28 +41,28 @@ def favour(rated: stats.Rated, kin: Sequence[str], judges: Sequence[str], span: 
         judges: the other judges, of other families.
         span: from the scale's lowest to its highest value.
     """
-    found = stats.favour(rated)
-    people, others = found.beyond_people, found.beyond_judges
-    known = [of for of in (people, others) if of.value is not None]
+    test = stats.favour(rated)
+    people, others = test.beyond_people, test.beyond_judges
+    estimates = [estimate for estimate in (people, others) if estimate.value is not None]
     # What is beyond people and beyond judges is at most the smaller of the two.
-    value = min((of.value for of in known if of.value is not None), default=None)
-    low, high = (_least([getattr(of, end) for of in known]) for end in ("low", "high"))
-    if found.p is not None and found.p <= ALPHA:
+    value = min((estimate.value for estimate in estimates if estimate.value is not None), default=None)
+    low, high = (_least([getattr(estimate, end) for estimate in estimates]) for end in ("low", "high"))
+    if test.p is not None and test.p <= ALPHA:
         outcome, reason = FAVOURS, ""
-    elif (most := value if high is None else high) is not None and most < MARGIN * span:
+    elif (upper := value if high is None else high) is not None and upper < MARGIN * span:
         outcome, reason = NO_SIGN, ""
     else:
-        unknown = (of.undefined for of in (people, others) if of.value is None)
+        unknown = (estimate.undefined for estimate in (people, others) if estimate.value is None)
         outcome, reason = CANNOT_TELL, next(unknown, "") or _wide(low, high)
     return Favour(
-        list(kin), list(judges), found.n, found.clusters, outcome, Bound(value, low, high), _bound(people), _bound(others),
-        reason, found.p,
+        list(kin), list(judges), test.n, test.clusters, outcome, Bound(value, low, high), Bound(*people), Bound(*others),
+        reason, test.p,
     )  # fmt: skip
 
 
 def _least(ends: list[float | None]) -> float | None:
-    there = [end for end in ends if end is not None]
-    return min(there) if there and len(there) == len(ends) else None
+    values = [end for end in ends if end is not None]
+    return min(values) if values and len(values) == len(ends) else None
 
 
 def _wide(low: float | None, high: float | None) -> str:
@@ -88,8 +87,8 @@ def of_rows(
     better = -1.0 if scale.falling else 1.0
     valued = rows.filter(pl.col("number").is_not_null()).with_columns(number=better * pl.col("number"))
     judged = _means(valued.filter(pl.col("rater") == judge), "judge")
-    here = sorted(name for place, name in kin.items() if place in set(judged["system"]))
-    if not here:
+    rated_kin = sorted(name for place, name in kin.items() if place in set(judged["system"]))
+    if not rated_kin:
         return None
     kinds = {"model", None}
     others = sorted(
@@ -103,9 +102,9 @@ def of_rows(
     controls = []
     for other in others:
         own = [place for place, name in enumerate(systems) if name and same_family(other, name)]
-        its = valued.filter((pl.col("rater") == other) & ~pl.col("system").is_in(own))
+        other_rows = valued.filter((pl.col("rater") == other) & ~pl.col("system").is_in(own))
         joined = table.join(
-            _means(its, "other").select("subject", "other"), on="subject", how="left", maintain_order="left"
+            _means(other_rows, "other").select("subject", "other"), on="subject", how="left", maintain_order="left"
         )
         if joined["other"].null_count() < len(joined):
             controls.append((other, joined["other"].to_numpy()))
@@ -113,7 +112,7 @@ def of_rows(
         table["judge"].to_numpy(), _of_people(table, first), _columns([values for _, values in controls], len(table)),
         table["system"].is_in(list(kin)).to_numpy(), table["cluster"].to_numpy(),
     )  # fmt: skip
-    return favour(rated, here, [name for name, _ in controls], scale.high - scale.low)
+    return favour(rated, rated_kin, [name for name, _ in controls], scale.high - scale.low)
 
 
 def _means(rows: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -126,37 +125,35 @@ def _of_people(table: pl.DataFrame, first: pl.DataFrame) -> Floats:
     values = table.join(first.group_by("subject").agg("number"), on="subject", how="left", maintain_order="left")[
         "number"
     ]
-    most = max((len(of) for of in values), default=0)
-    found = np.full((len(table), max(most, 1)), np.nan)
-    for row, of in zip(found, values, strict=True):
-        row[: len(of)] = of
-    return found
+    width = max((len(numbers) for numbers in values), default=0)
+    matrix = np.full((len(table), max(width, 1)), np.nan)
+    for row, numbers in zip(matrix, values, strict=True):
+        row[: len(numbers)] = numbers
+    return matrix
 
 
 def _columns(columns: list[Floats], n: int) -> Floats:
     return np.stack(columns, axis=1) if columns else np.zeros((n, 0))
 
 
-def _bound(interval: Interval) -> Bound:
-    return Bound(interval.value, interval.low, interval.high, interval.undefined)
-
-
-def sentence(found: Favour) -> str:
+def sentence(result: Favour) -> str:
     """Say in one clause what came of it."""
-    who = ", ".join(found.kin[:_NAMED]) + (f" and {len(found.kin) - _NAMED} more" if len(found.kin) > _NAMED else "")
-    head = f"the judge comes from the family of {who}"
-    value, low, high = found.favour.value, found.favour.low, found.favour.high
-    size = bounded(value, low, high, signed=True)
-    if found.outcome == FAVOURS and value is not None:
-        judges = "another judge's" if len(found.judges) == 1 else f"{len(found.judges)} other judges'"
-        alone = "; of one model nobody knows whether it is the family or the model" if len(found.kin) == 1 else ""
-        return f"{head} and favours it by {size}, beyond what people's and {judges} ratings of the same replies explain{alone}"
-    if found.outcome == NO_SIGN:
-        return f"{head}; there is no sign that it favours it ({size})"
-    seen = found.beyond_people
-    known = (
-        ""
-        if seen.value is None or not found.beyond_judges.note
-        else f" (beyond people {bounded(seen.value, seen.low, seen.high, signed=True)})"
+    models = ", ".join(result.kin[:_NAMED]) + (
+        f" and {len(result.kin) - _NAMED} more" if len(result.kin) > _NAMED else ""
     )
-    return f"{head}; whether it favours it cannot be told, because {found.reason}{known}"
+    head = f"the judge comes from the family of {models}"
+    value, low, high = result.favour.value, result.favour.low, result.favour.high
+    size = bounded(value, low, high, signed=True)
+    if result.outcome == FAVOURS and value is not None:
+        judges = "another judge's" if len(result.judges) == 1 else f"{len(result.judges)} other judges'"
+        alone = "; of one model nobody knows whether it is the family or the model" if len(result.kin) == 1 else ""
+        return f"{head} and favours it by {size}, beyond what people's and {judges} ratings of the same replies explain{alone}"
+    if result.outcome == NO_SIGN:
+        return f"{head}; there is no sign that it favours it ({size})"
+    beside_people = result.beyond_people
+    aside = (
+        ""
+        if beside_people.value is None or not result.beyond_judges.note
+        else f" (beyond people {bounded(beside_people.value, beside_people.low, beside_people.high, signed=True)})"
+    )
+    return f"{head}; whether it favours it cannot be told, because {result.reason}{aside}"

@@ -15,6 +15,8 @@ import numpy as np
 import polars as pl
 from scipy.sparse import coo_array
 
+from mindgauge.stats.moments import terms
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
@@ -89,11 +91,11 @@ class Pairs(NamedTuple):
 
         Half of these have the person's value at the low end and the judge's at the high end, half the other way round.
         """
-        low, high, q = 0.0, self.scale.high - self.origin, len(self.scale.values)
+        low, high, q = np.zeros(1), np.array([self.scale.high - self.origin]), len(self.scale.values)
         column = np.zeros(self.width)
         if self.scale.ordered:
             for x, y in ((low, high), (high, low)):
-                column[:MOMENTS] += np.array([1.0, x, y, x * x, y * y, x * y]) / 2
+                column[:MOMENTS] += np.concatenate(terms(x, y)) / 2
         if self.scale.levels:
             column[self._before + q - 1] += 0.5
             column[self._before + q * (q - 1)] += 0.5
@@ -111,8 +113,8 @@ def pair(people: pl.DataFrame, judge: pl.DataFrame, scale: Scale) -> Pairs:
     weight = 1.0 / pl.len().over("subject")
     singles = people.join(judge.select("subject", other="number"), on="subject", maintain_order="left_right")
     means = judge.group_by("subject", maintain_order=True).agg(other=pl.col("number").mean())
-    beside = people.join(means, on="subject", maintain_order="left").with_columns(weight=weight)
-    return _sum(singles.with_columns(weight=weight), beside, scale)
+    joined = people.join(means, on="subject", maintain_order="left").with_columns(weight=weight)
+    return _sum(singles.with_columns(weight=weight), joined, scale)
 
 
 def _sum(singles: pl.DataFrame, means: pl.DataFrame, scale: Scale) -> Pairs:
@@ -136,7 +138,7 @@ def _sum(singles: pl.DataFrame, means: pl.DataFrame, scale: Scale) -> Pairs:
         row, column = place(means)
         x, y, weight = (means[name].to_numpy() for name in ("number", "other", "weight"))
         x, y = x - scale.low, y - scale.low
-        for i, value in enumerate((np.ones_like(x), x, y, x * x, y * y, x * y)):
+        for i, value in enumerate(terms(x, y)):
             parts.append((weight * value, row, column + i))
     if scale.levels:
         row, column = place(singles)

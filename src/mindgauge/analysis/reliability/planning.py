@@ -30,11 +30,11 @@ class Needed(NamedTuple):
     @property
     def sentence(self) -> str:
         """Say it to whoever plans the labelling."""
-        again = f" The same holds in each critical category: {', '.join(self.critical)}." if self.critical else ""
+        critical = f" The same holds in each critical category: {', '.join(self.critical)}." if self.critical else ""
         return (
             f"for a judge to be called good, people must call at least {self.replies} replies unsafe, each in a conversation of its own: "
             f"it may then miss {self.misses}, and a judge that finds {percent(self.sensitivity)} passes in {percent(self.passes)} of studies; "
-            f"with {self.fewest} it may miss none, with fewer nothing can be said.{again}"
+            f"with {self.fewest} it may miss none, with fewer nothing can be said.{critical}"
         )
 
 

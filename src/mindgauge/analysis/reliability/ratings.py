@@ -11,8 +11,8 @@ import polars as pl
 from mindgauge import confined, tables
 from mindgauge.analysis import frame as runs
 from mindgauge.analysis import stated
-from mindgauge.analysis.reliability.scale import Scale, of_criterion, settle
-from mindgauge.analysis.reliability.unsafe import Rule, Unsafe
+from mindgauge.analysis.reliability.scale import Scale, Unsafe, of_criterion, settle
+from mindgauge.analysis.reliability.unsafe import Rule
 from mindgauge.analysis.score import open_run
 from mindgauge.errors import DataError, UsageError
 from mindgauge.visible import visible

@@ -62,15 +62,15 @@ def _named(raters: dict[str, str | None], names: Sequence[str]) -> list[str]:
 
 def _found(raters: dict[str, str | None], notes: list[str]) -> list[str]:
     for kind in ("person", "gold"):
-        found = [rater for rater, its in raters.items() if its == kind]
-        if found:
-            return found
-    found = [rater for rater, kind in raters.items() if kind is None and _PEOPLE.fullmatch(rater)]
-    if found:
+        matching = [rater for rater, rater_kind in raters.items() if rater_kind == kind]
+        if matching:
+            return matching
+    matching = [rater for rater, kind in raters.items() if kind is None and _PEOPLE.fullmatch(rater)]
+    if matching:
         notes.append(
-            f"there is no rater_kind; by their names, {_some(found)} {'are' if len(found) > 1 else 'is'} taken as people (--reference says otherwise)"
+            f"there is no rater_kind; by their names, {_some(matching)} {'are' if len(matching) > 1 else 'is'} taken as people (--reference says otherwise)"
         )
-        return found
+        return matching
     raise DataError(
         f"which raters are people? Name each with --reference RATER, or give a column rater_kind with the value person; raters are {_some(raters)}"
     )

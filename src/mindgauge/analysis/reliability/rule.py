@@ -132,9 +132,9 @@ def decide(facts: Facts, rule: Rule) -> tuple[Licence, Licence]:
 
 def _rate(facts: Facts, rule: Rule) -> Licence:
     """Absolute agreement within systems, bias, and what is found at the unsafe end; the worst clause decides."""
-    nothing = _too_little(facts, rule)
-    if nothing:
-        return Licence(NOT_ESTIMABLE, [nothing])
+    lack = _too_little(facts, rule)
+    if lack:
+        return Licence(NOT_ESTIMABLE, [lack])
     clauses = list(_agreement(facts.agreement, facts.bias, facts, rule))
     if facts.missing_share > rule.data.missing:
         clauses.append((MODERATE, f"{percent(facts.missing_share)} of the verdicts are missing"))
@@ -187,18 +187,18 @@ def _danger(danger: Danger, rule: Rule) -> Iterator[Clause]:
         yield _found(share, f"unsafe replies in the critical category {category}", rule.danger, MODERATE)
 
 
-def _found(share: Share, what: str, limits: Limits, unknown: str) -> Clause:
+def _found(share: Share, replies: str, limits: Limits, unknown: str) -> Clause:
     """Say whether enough is found, or, where too few are unsafe for any judge to be good, that it is not known.
 
     Args:
         share: that is found.
-        what: of which.
+        replies: of which.
         limits: for its lower bound.
         unknown: the verdict where it is not known.
     """
     if share.value is None or share.low is None or share.high is None:
-        return unknown, f"there are no {what}, so nothing shows that it finds them"
-    reason = f"it finds {share.events} of {share.n} {what}, at least {percent(share.low)}"
+        return unknown, f"there are no {replies}, so nothing shows that it finds them"
+    reason = f"it finds {share.events} of {share.n} {replies}, at least {percent(share.low)}"
     for verdict, limit in ((GOOD, limits.good), (MODERATE, limits.moderate)):
         if share.low >= limit:
             return verdict, f"{reason}, which reaches {percent(limit)}"
@@ -213,9 +213,9 @@ def _found(share: Share, what: str, limits: Limits, unknown: str) -> Clause:
 
 def _rank(facts: Facts, rule: Rule) -> Licence:
     """Consistency of the systems' means, over systems, and robust to leaving out any one of them."""
-    nothing = _too_little(facts, rule)
-    if nothing:
-        return Licence(NOT_ESTIMABLE, [nothing])
+    lack = _too_little(facts, rule)
+    if lack:
+        return Licence(NOT_ESTIMABLE, [lack])
     if facts.systems < rule.data.systems:
         return Licence(
             NOT_ESTIMABLE, [f"{facts.systems} of the {rule.data.systems} systems that ranking needs at least"]
@@ -229,11 +229,11 @@ def _rank(facts: Facts, rule: Rule) -> Licence:
 
 
 def _least(value: float, limits: Limits) -> Clause:
-    what = f"ICC(C,1) with its most influential system left out is {decimal(value)}"
+    statement = f"ICC(C,1) with its most influential system left out is {decimal(value)}"
     for verdict, limit in ((GOOD, limits.good), (MODERATE, limits.moderate)):
         if value >= limit:
-            return verdict, f"{what}, which reaches {decimal(limit)}"
-    return LIMITED, f"{what}, below {decimal(limits.moderate)}"
+            return verdict, f"{statement}, which reaches {decimal(limit)}"
+    return LIMITED, f"{statement}, below {decimal(limits.moderate)}"
 
 
 def _too_little(facts: Facts, rule: Rule) -> str:
@@ -248,32 +248,36 @@ def _too_little(facts: Facts, rule: Rule) -> str:
     return ""
 
 
-def _above(what: str, bound: Bound, limits: Limits) -> Clause:
+def _above(coefficient: str, bound: Bound, limits: Limits) -> Clause:
     """Hold a lower bound against limits; an interval without width is none, and never makes a judge good."""
     if bound.value is None:
-        return LIMITED, f"{what} is not defined ({bound.note})"
+        return LIMITED, f"{coefficient} is not defined ({bound.note})"
     if bound.low is None or (bound.high is not None and bound.low >= bound.high):
         verdict = MODERATE if bound.value >= limits.good else LIMITED
-        return verdict, f"{what} is {decimal(bound.value)}, and has no lower bound ({bound.note})"
-    reason = f"{what} is {decimal(bound.value)}, its lower bound {decimal(bound.low)}"
+        return verdict, f"{coefficient} is {decimal(bound.value)}, and has no lower bound ({bound.note})"
+    reason = f"{coefficient} is {decimal(bound.value)}, its lower bound {decimal(bound.low)}"
     for verdict, limit in ((GOOD, limits.good), (MODERATE, limits.moderate)):
         if bound.low >= limit:
             return verdict, f"{reason}, which reaches {decimal(limit)}"
     return LIMITED, f"{reason}, below {decimal(limits.moderate)}"
 
 
-def _within(found: Bound, limits: Limits, span: float) -> Clause:
-    if found.value is None or found.low is None or found.high is None:
-        return LIMITED, f"bias has no interval ({found.note})"
-    largest = max(abs(found.low), abs(found.high)) / span
-    said = f"bias is {bounded(found.value, found.low, found.high, signed=True)}, up to {percent(largest)} of the scale"
+def _within(bias: Bound, limits: Limits, span: float) -> Clause:
+    if bias.value is None or bias.low is None or bias.high is None:
+        return LIMITED, f"bias has no interval ({bias.note})"
+    largest = max(abs(bias.low), abs(bias.high)) / span
+    statement = (
+        f"bias is {bounded(bias.value, bias.low, bias.high, signed=True)}, up to {percent(largest)} of the scale"
+    )
     for verdict, limit in ((GOOD, limits.good), (MODERATE, limits.moderate)):
         if largest <= limit:
-            return verdict, f"{said}, within {percent(limit)}"
-    return LIMITED, f"{said}, more than {percent(limits.moderate)}"
+            return verdict, f"{statement}, within {percent(limit)}"
+    return LIMITED, f"{statement}, more than {percent(limits.moderate)}"
 
 
 def _worst(clauses: list[Clause]) -> Licence:
     order = (GOOD, MODERATE, BLIND_END, LIMITED)
-    verdict = max((found for found, _ in clauses), key=order.index)
-    return Licence(verdict, [said for found, said in sorted(clauses, key=lambda clause: -order.index(clause[0]))])
+    verdict = max((clause_verdict for clause_verdict, _ in clauses), key=order.index)
+    return Licence(
+        verdict, [reason for clause_verdict, reason in sorted(clauses, key=lambda clause: -order.index(clause[0]))]
+    )

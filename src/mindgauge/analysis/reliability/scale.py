@@ -1,4 +1,4 @@
-"""The scale of a criterion: from its rubric, from the user, or, failing both, from the values themselves."""
+"""The scale of a criterion and its unsafe values: by its rubric, by the user, or, failing both, by the values themselves."""
 
 from __future__ import annotations
 
@@ -8,16 +8,82 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis.reliability.unsafe import Unsafe
 from mindgauge.errors import DataError, UsageError
 from mindgauge.rubric import Scale as Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from mindgauge.rubric import Criterion
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 MANY = 20
 """More distinct values than this are a continuum: coefficients for categories are not computed."""
+ASSUMED = 0.4
+"""Where nothing says which levels are unsafe, the worst of them are that lie within this share of the scale."""
+
+
+class Unsafe(NamedTuple):
+    """The unsafe values of a scale: of an order those from its worst end up to a limit, else some of its classes.
+
+    Values between levels, such as the median of two people, are unsafe up to the limit as well.
+    """
+
+    limit: float | None = None
+    falling: bool = False
+    """Whether the highest value is the worst."""
+    classes: tuple[float, ...] = ()
+    is_assumed: bool = False
+    """Whether nobody said so: the worst two fifths of the scale."""
+
+    @classmethod
+    def of(cls, scale: Scale, values: Collection[float]) -> Unsafe:
+        """Return some values of a scale as its unsafe ones.
+
+        Raises:
+            ValueError: of an order, they are not all values at one of its ends.
+        """
+        if not scale.ordered:
+            return cls(classes=tuple(sorted(values)))
+        falling = scale.low not in values
+        unsafe = cls(min(values) if falling else max(values), falling)
+        if {value for value in scale.values if unsafe.has(value)} != set(values) or len(values) == len(scale.values):
+            raise ValueError("the unsafe levels of an order are the first ones or the last ones, and not all of them")
+        return unsafe
+
+    @classmethod
+    def assumed(cls, scale: Scale, *, falling: bool = False) -> Unsafe:
+        """Return the values that lie within the worst two fifths of an ordered scale; the worst level at least.
+
+        A level takes up one step, so that 1 and 2 are two fifths of 1 to 5.
+        """
+        step = float(np.diff(scale.values).max(initial=0.0)) if scale.levels else 0.0
+        depth = max(ASSUMED * (scale.high - scale.low + step) - step, 0.0)
+        return cls(scale.high - depth if falling else scale.low + depth, falling, is_assumed=True)
+
+    def has(self, number: float) -> bool:
+        """Whether a value is unsafe."""
+        if self.limit is None:
+            return number in self.classes
+        return number >= self.limit if self.falling else number <= self.limit
+
+    def holds(self, number: pl.Expr) -> pl.Expr:
+        """Say of each value whether it is unsafe; null where it is missing."""
+        if self.limit is None:
+            return number.is_in(self.classes)
+        return number >= self.limit if self.falling else number <= self.limit
+
+    def levels(self, scale: Scale) -> list[float | str]:
+        """Return the unsafe levels as they are written; of a continuum its worst value and the limit."""
+        if self.limit is not None and not scale.levels:
+            return [scale.word(value) for value in sorted((scale.high if self.falling else scale.low, self.limit))]
+        return [scale.word(value) for value in scale.values if self.has(value)]
+
+    def worst(self, scale: Scale) -> Unsafe | None:
+        """Return the worst level alone; None where there is no such level."""
+        if self.limit is None or not scale.levels:
+            return None
+        return Unsafe(scale.high if self.falling else scale.low, self.falling)
 
 
 class Scale(NamedTuple):
@@ -33,6 +99,13 @@ class Scale(NamedTuple):
     levels: bool = True
     unsafe: Unsafe | None = None
     """Which values are unsafe; None where nothing says so yet."""
+
+    def numbered(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Return ratings with the places of words as their `number`; others have theirs."""
+        if not self.words:
+            return rows
+        places = {word: float(place) for place, word in enumerate(self.words)}
+        return rows.with_columns(number=pl.col("value").replace_strict(places, default=None, return_dtype=pl.Float64))
 
     @property
     def low(self) -> float:
@@ -111,7 +184,7 @@ def _worded(words: tuple[str, ...], *, ordered: bool) -> Scale:
 
 
 def settle(
-    rows: pl.DataFrame, criterion: str, given: str, known: Scale | None, *, nominal: bool
+    rows: pl.DataFrame, criterion: str, text: str, rubric_scale: Scale | None, *, nominal: bool
 ) -> tuple[Scale, pl.Series, list[str]]:
     """Find a criterion's scale, the rows (column `row`) whose values are off it, and what was assumed.
 
@@ -121,10 +194,10 @@ def settle(
     """
     valued = rows.filter(pl.col("value").is_not_null())
     notes: list[str] = []
-    if given:
-        scale = _given(given, valued)
-    elif known is not None:
-        scale = known
+    if text:
+        scale = _given(text, valued)
+    elif rubric_scale is not None:
+        scale = rubric_scale
     elif valued.is_empty():
         return Scale((0.0, 1.0)), pl.Series(dtype=pl.UInt32), [f"{criterion}: no rating has a value"]
     else:
@@ -133,20 +206,20 @@ def settle(
             notes.append(
                 f"{criterion}: no scale given, so it is taken from the values ({scale}); --scale LOW:HIGH says it"
             )
-    off = valued.filter(~_on(scale))["row"]
-    if len(off) and len(off) == len(valued):
+    off_scale = valued.filter(~_on(scale))["row"]
+    if len(off_scale) and len(off_scale) == len(valued):
         raise DataError(
             f"{criterion}: not one value is on the scale {scale} (found {', '.join(map(str, valued['value'].unique().sort().head(5)))}); is --scale right?"
         )
-    return scale, off, notes
+    return scale, off_scale, notes
 
 
 def _on(scale: Scale) -> pl.Expr:
     if scale.words:
         return pl.col("value").is_in(scale.words)
     number = pl.col("number")
-    within = number.is_between(scale.low, scale.high) & number.is_not_null()
-    return within & number.is_in(scale.values) if scale.levels else within
+    in_range = number.is_between(scale.low, scale.high) & number.is_not_null()
+    return in_range & number.is_in(scale.values) if scale.levels else in_range
 
 
 def _given(text: str, valued: pl.DataFrame) -> Scale:
@@ -171,10 +244,10 @@ def _given(text: str, valued: pl.DataFrame) -> Scale:
 def _observed(valued: pl.DataFrame, criterion: str, *, nominal: bool) -> Scale:
     words = valued.filter(pl.col("number").is_null())
     if nominal or len(words) == len(valued):
-        found = valued["value"].unique().sort().to_list()
-        if len(found) > MANY * 10:
-            raise DataError(f"{criterion}: {len(found)} different classes; these look like texts, not ratings")
-        return _worded(tuple(found), ordered=False)
+        classes = valued["value"].unique().sort().to_list()
+        if len(classes) > MANY * 10:
+            raise DataError(f"{criterion}: {len(classes)} different classes; these look like texts, not ratings")
+        return _worded(tuple(classes), ordered=False)
     if len(words):
         first = ", ".join(str(row) for row in words["row"].head(3))
         raise DataError(
@@ -185,13 +258,13 @@ def _observed(valued: pl.DataFrame, criterion: str, *, nominal: bool) -> Scale:
 
 
 def _numbers(numbers: pl.Series, low: float, high: float) -> Scale:
-    found = np.unique(numbers.drop_nulls().to_numpy())
-    whole = (
+    present = np.unique(numbers.drop_nulls().to_numpy())
+    grid = (
         np.arange(low, high + 1)
         if low.is_integer() and high.is_integer() and high - low <= MANY
         else np.array([low, high])
     )
-    values = np.union1d(found, whole)
+    values = np.union1d(present, grid)
     if len(values) > MANY:
         return Scale((low, high), levels=False)
     return Scale(tuple(float(v) for v in values))

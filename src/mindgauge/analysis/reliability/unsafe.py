@@ -1,4 +1,4 @@
-"""Which values of a scale are unsafe: what a rubric says, what a user says (`CRITERION<=LEVEL`), or the worst two fifths."""
+"""What raters call unsafe, one by one and together, and what a user says is unsafe (`CRITERION<=LEVEL`)."""
 
 from __future__ import annotations
 
@@ -6,83 +6,18 @@ import difflib
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 import polars as pl
 
+from mindgauge.analysis.reliability.scale import Unsafe
 from mindgauge.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from mindgauge.analysis.reliability.scale import Scale
 
-ASSUMED = 0.4
-"""Where nothing says which levels are unsafe, the worst of them are that lie within this share of the scale."""
 _FORM = re.compile(r"\s*(?P<name>.*?)\s*(?P<sign><=|>=|=)\s*(?P<level>.+?)\s*")
 _HOW = "write CRITERION<=LEVEL, CRITERION>=LEVEL where the highest is the worst, or CRITERION=LEVEL,LEVEL"
-
-
-class Unsafe(NamedTuple):
-    """The unsafe values of a scale: of an order those from its worst end up to a limit, else some of its classes.
-
-    Values between levels, such as the median of two people, are unsafe up to the limit as well.
-    """
-
-    limit: float | None = None
-    falling: bool = False
-    """Whether the highest value is the worst."""
-    classes: tuple[float, ...] = ()
-    is_assumed: bool = False
-    """Whether nobody said so: the worst two fifths of the scale."""
-
-    @classmethod
-    def of(cls, scale: Scale, values: Collection[float]) -> Unsafe:
-        """Return some values of a scale as its unsafe ones.
-
-        Raises:
-            ValueError: of an order, they are not all values at one of its ends.
-        """
-        if not scale.ordered:
-            return cls(classes=tuple(sorted(values)))
-        falling = scale.low not in values
-        unsafe = cls(min(values) if falling else max(values), falling)
-        if {value for value in scale.values if unsafe.has(value)} != set(values) or len(values) == len(scale.values):
-            raise ValueError("the unsafe levels of an order are the first ones or the last ones, and not all of them")
-        return unsafe
-
-    @classmethod
-    def assumed(cls, scale: Scale, *, falling: bool = False) -> Unsafe:
-        """Return the values that lie within the worst two fifths of an ordered scale; the worst level at least.
-
-        A level takes up one step, so that 1 and 2 are two fifths of 1 to 5.
-        """
-        step = float(np.diff(scale.values).max(initial=0.0)) if scale.levels else 0.0
-        depth = max(ASSUMED * (scale.high - scale.low + step) - step, 0.0)
-        return cls(scale.high - depth if falling else scale.low + depth, falling, is_assumed=True)
-
-    def has(self, number: float) -> bool:
-        """Whether a value is unsafe."""
-        if self.limit is None:
-            return number in self.classes
-        return number >= self.limit if self.falling else number <= self.limit
-
-    def holds(self, number: pl.Expr) -> pl.Expr:
-        """Say of each value whether it is unsafe; null where it is missing."""
-        if self.limit is None:
-            return number.is_in(self.classes)
-        return number >= self.limit if self.falling else number <= self.limit
-
-    def levels(self, scale: Scale) -> list[float | str]:
-        """Return the unsafe levels as they are written; of a continuum its worst value and the limit."""
-        if self.limit is not None and not scale.levels:
-            return [scale.word(value) for value in sorted((scale.high if self.falling else scale.low, self.limit))]
-        return [scale.word(value) for value in scale.values if self.has(value)]
-
-    def worst(self, scale: Scale) -> Unsafe | None:
-        """Return the worst level alone; None where there is no such level."""
-        if self.limit is None or not scale.levels:
-            return None
-        return Unsafe(scale.high if self.falling else scale.low, self.falling)
 
 
 def per_rater(ratings: pl.DataFrame, unsafe: Unsafe) -> pl.DataFrame:
@@ -96,8 +31,8 @@ def per_rater(ratings: pl.DataFrame, unsafe: Unsafe) -> pl.DataFrame:
         Columns subject, rater, place (the median; of classes the share of the unsafe), bad.
     """
     placed, order = _placed(ratings, unsafe)
-    each = placed.group_by("subject", "rater", maintain_order=True).agg(place=pl.col("number").median())
-    return each.with_columns(bad=order.holds(pl.col("place")))
+    medians = placed.group_by("subject", "rater", maintain_order=True).agg(place=pl.col("number").median())
+    return medians.with_columns(bad=order.holds(pl.col("place")))
 
 
 def together(ratings: pl.DataFrame, unsafe: Unsafe) -> pl.DataFrame:
@@ -157,8 +92,8 @@ class Rule(NamedTuple):
         if self.criterion not in criteria:
             near = difflib.get_close_matches(self.criterion, criteria, 1)
             hint = f"did you mean {near[0]}?" if near else f"people rated {', '.join(criteria)}"
-            what = f"no criterion {self.criterion!r}" if self.criterion else "which criterion"
-            raise UsageError(f"--unsafe {self.text!r}: {what}; {hint}")
+            fault = f"no criterion {self.criterion!r}" if self.criterion else "which criterion"
+            raise UsageError(f"--unsafe {self.text!r}: {fault}; {hint}")
         return self.criterion
 
     def on(self, scale: Scale) -> Unsafe:
@@ -179,10 +114,10 @@ class Rule(NamedTuple):
                 raise UsageError(f"{fault}: {error}") from error
         if not scale.ordered:
             raise UsageError(f"{fault}: the levels of {name} have no order; write {name}=LEVEL,LEVEL")
-        falling, known = self.sign == ">=", scale.unsafe
-        if known is not None and not known.is_assumed and known.falling is not falling:
+        falling, rubric_unsafe = self.sign == ">=", scale.unsafe
+        if rubric_unsafe is not None and not rubric_unsafe.is_assumed and rubric_unsafe.falling is not falling:
             raise UsageError(
-                f"{fault}: the worst level of {name} is {scale.word(scale.worst)}; write {name}{'>=' if known.falling else '<='}LEVEL"
+                f"{fault}: the worst level of {name} is {scale.word(scale.worst)}; write {name}{'>=' if rubric_unsafe.falling else '<='}LEVEL"
             )
         unsafe = Unsafe(places[0], falling)
         if unsafe.has(scale.low if falling else scale.high):

@@ -17,11 +17,8 @@ from scipy.special import stdtrit
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.stress.design import INAPPLICABLE
 from mindgauge.analysis.stress.found import BIASED, CANNOT_TELL, CLEAN, HALO, VALUE, Effect, Injections, Repeats
-from mindgauge.analysis.stress.gaps import Gaps, gaps, share
-from mindgauge.analysis.stress.halo import halo
+from mindgauge.analysis.stress.gaps import Gaps, gaps, halo, preference, severity, share
 from mindgauge.analysis.stress.injections import KIND, reached
-from mindgauge.analysis.stress.kin import preference
-from mindgauge.analysis.stress.languages import severity
 from mindgauge.stats import comparison, jackknife
 from mindgauge.stats.interval import AGREED, Interval
 from mindgauge.stats.multiplicity import holm
@@ -73,21 +70,21 @@ def outcome(design: Design, values: Floats, *, seed: int = 0) -> Outcome:
         values: the verdicts, shape (N, K).
         seed: of the flips.
     """
-    found = list(gaps(design, values))
+    differences = list(gaps(design, values))
     attempts = list(reached(design.attempts, values, design.conversations)) if design.attempts else []
-    each = [gap.each for gap in found] + [one.each for one in attempts]
-    flips = max(FLIPS, FLIPS_PER_TEST * len(each))
-    tests = _tests(np.array(each).reshape(len(each), design.conversations).T, flips, seed)
-    rows = [*zip(found, tests, strict=False), *_unpaired(design, values, flips, seed)]
+    columns = [gap.each for gap in differences] + [part.each for part in attempts]
+    flips = max(FLIPS, FLIPS_PER_TEST * len(columns))
+    tests = _tests(np.array(columns).reshape(len(columns), design.conversations).T, flips, seed)
+    rows = [*zip(differences, tests, strict=False), *_unpaired(design, values, flips, seed)]
     reaching = [
-        (one, test if one.slice.startswith(KIND) else test._replace(p=None))
-        for one, test in zip(attempts, tests[len(found) :], strict=True)
+        (part, test if part.slice.startswith(KIND) else test._replace(p=None))
+        for part, test in zip(attempts, tests[len(differences) :], strict=True)
     ]
     adjusted = iter(_adjusted([test for _, test in rows] + [test for _, test in reaching]))
     effects = [_effect(gap, test, next(adjusted)) for gap, test in rows]
     order = {name: place for place, name in enumerate(probes.NAMES)}
     effects.sort(key=lambda effect: order[effect.probe])
-    injections = [_injections(one, test, next(adjusted)) for one, test in reaching]
+    injections = [_injections(part, test, next(adjusted)) for part, test in reaching]
     return Outcome(effects, injections, list(_repeats(design, values)))
 
 
@@ -106,10 +103,10 @@ def _effect(gap: Gaps, test: _Test, adjusted: float | None) -> Effect:
     )  # fmt: skip
 
 
-def _injections(one: Reached, test: _Test, adjusted: float | None) -> Injections:
+def _injections(part: Reached, test: _Test, adjusted: float | None) -> Injections:
     return Injections(
-        slice=one.slice, attempts=one.attempts, attempts_reached=one.attempts_reached, n=one.n, clusters=one.clusters,
-        reached=one.reached, share=one.share, lost=one.lost, excess=Bound(*test.mean), p=test.p, adjusted=adjusted,
+        slice=part.slice, attempts=part.attempts, attempts_reached=part.attempts_reached, n=part.n, clusters=part.clusters,
+        reached=part.reached, share=part.share, lost=part.lost, excess=Bound(*test.mean), p=test.p, adjusted=adjusted,
         verdict=verdict(test.mean, adjusted, test.clusters), needed=needed(test.mean, test.clusters),
     )  # fmt: skip
 
@@ -139,35 +136,35 @@ def needed(mean: Interval, clusters: int) -> int | None:
     return n
 
 
-def _tests(each: Floats, flips: int, seed: int, ends: Ends = (-1.0, 1.0)) -> list[_Test]:
+def _tests(columns: Floats, flips: int, seed: int, ends: Ends = (-1.0, 1.0)) -> list[_Test]:
     """Test whether the mean of each column, shape (G, T), is 0; its values lie between the ends."""
-    p = comparison.sign_flip(np.nan_to_num(each), resamples=flips, seed=seed) if each.size else np.zeros(0)
-    return [_test(column[np.isfinite(column)], float(value), ends) for column, value in zip(each.T, p, strict=True)]
+    p = comparison.sign_flip(np.nan_to_num(columns), resamples=flips, seed=seed) if columns.size else np.zeros(0)
+    return [_test(column[np.isfinite(column)], float(value), ends) for column, value in zip(columns.T, p, strict=True)]
 
 
-def _test(each: Floats, p: float, ends: Ends) -> _Test:
-    n = len(each)
+def _test(column: Floats, p: float, ends: Ends) -> _Test:
+    n = len(column)
     if n == 0:
         return _Test(Interval(None, undefined="no conversations"), None, 0)
-    left_out = (each.sum() - each) / (n - 1) if n > 1 else np.full(1, np.nan)
-    mean = jackknife.student(float(each.mean()), left_out, np.ones(n, dtype=np.intp), ends=ends)
-    return _Test(mean, p if n > 1 else None, n, 2.0 ** (1 - np.count_nonzero(each)))
+    left_out = (column.sum() - column) / (n - 1) if n > 1 else np.full(1, np.nan)
+    mean = jackknife.student(float(column.mean()), left_out, np.ones(n, dtype=np.intp), ends=ends)
+    return _Test(mean, p if n > 1 else None, n, 2.0 ** (1 - np.count_nonzero(column)))
 
 
 def _unpaired(design: Design, values: Floats, flips: int, seed: int) -> Iterator[tuple[Gaps, _Test]]:
     """Yield what is no mean of differences between versions: halo, severity between languages, self-preference."""
-    none = np.zeros(0)
-    found = halo(design.halo, values, design.conversations, flips, seed) if design.halo else None
-    if found is not None:
-        gap = Gaps(probes.MODE, TOGETHER, APART, "", HALO, none, found.n, found.missing)
-        yield gap, _Test(found.excess, found.p, found.clusters, _least(found.p))
+    empty = np.zeros(0)
+    result = halo(design.halo, values, design.conversations, flips, seed) if design.halo else None
+    if result is not None:
+        gap = Gaps(probes.MODE, TOGETHER, APART, "", HALO, empty, result.n, result.missing)
+        yield gap, _Test(result.excess, result.p, result.clusters, _least(result.p))
     for languages in design.languages:
         kinder = severity(languages, values, flips, seed)
-        gap = Gaps(probes.LANGUAGE, CHINESE, ENGLISH, languages.criterion, VALUE, none, kinder.n, kinder.missing)
+        gap = Gaps(probes.LANGUAGE, CHINESE, ENGLISH, languages.criterion, VALUE, empty, kinder.n, kinder.missing)
         yield gap, _Test(kinder.kinder, kinder.p, kinder.clusters, _least(kinder.p))
     for kin in design.kin:
         own, missing = preference(kin, values)
-        gap = Gaps(probes.SELF, "own family", "others", kin.criterion, VALUE, none, len(kin.place), missing)
+        gap = Gaps(probes.SELF, "own family", "others", kin.criterion, VALUE, empty, len(kin.place), missing)
         value, low, high, _ = msgspec.structs.astuple(own.favour)
         yield gap, _Test(Interval(value, low, high, own.reason), own.p, own.conversations)
 
@@ -181,9 +178,9 @@ def _repeats(design: Design, values: Floats) -> Iterator[Repeats]:
     """Compare the first two verdicts on every original."""
     if values.shape[1] < 2:
         return
-    given = np.where(values == INAPPLICABLE, np.nan, values)
+    levels = np.where(values == INAPPLICABLE, np.nan, values)
     for criterion, (place, conversation) in design.originals.items():
-        distance = np.abs(given[place, 0] - given[place, 1])
+        distance = np.abs(levels[place, 0] - levels[place, 1])
         both = np.isfinite(distance)
         changed = share((distance[both] > 1e-9).astype(np.float64), conversation[both], design.conversations)
         clusters = len(np.unique(conversation[both]))

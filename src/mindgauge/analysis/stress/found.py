@@ -100,8 +100,8 @@ class Stress(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def biased(self) -> list[Effect | Injections]:
         """What was found: effects, and kinds of injection that reach it."""
-        found: list[Effect | Injections] = [*self.effects, *self.injections]
-        return [one for one in found if one.verdict == BIASED]
+        outcomes: list[Effect | Injections] = [*self.effects, *self.injections]
+        return [outcome for outcome in outcomes if outcome.verdict == BIASED]
 
     @property
     def table(self) -> pl.DataFrame:

@@ -34,31 +34,32 @@ class Reached(NamedTuple):
     each: Floats
 
 
-def reached(found: Attempts, values: Floats, conversations: int) -> Iterator[Reached]:
+def reached(attempts: Attempts, values: Floats, conversations: int) -> Iterator[Reached]:
     """Count attempts whose aim became the verdict, for the battery as a whole and by kind, place and language.
 
     Args:
-        found: where the verdicts stand.
+        attempts: where the verdicts stand.
         values: shape (N, K).
         conversations: G.
     """
     ok = np.isfinite(values) & (values != INAPPLICABLE)
-    aim = found.aim[:, None]
+    aim = attempts.aim[:, None]
     hit, placebo, original = (
-        (ok[at] & (np.abs(values[at] - aim) < 1e-9)).mean(axis=1) for at in (found.place, found.placebo, found.original)
+        (ok[place] & (np.abs(values[place] - aim) < 1e-9)).mean(axis=1)
+        for place in (attempts.place, attempts.placebo, attempts.original)
     )
-    rated = ok[found.original].any(axis=1)
+    rated = ok[attempts.original].any(axis=1)
     free = rated & (original == 0)
     fair = free & (placebo == 0)
-    lost = rated & ok[found.placebo].any(axis=1) & ~ok[found.place].any(axis=1)
+    lost = rated & ok[attempts.placebo].any(axis=1) & ~ok[attempts.place].any(axis=1)
     slices = [(ALL, np.ones(len(aim), dtype=np.bool_))]
     for fact in SLICES:
-        slices += [(f"{fact}={value}", found.facts[fact] == value) for value in np.unique(found.facts[fact])]
+        slices += [(f"{fact}={value}", attempts.facts[fact] == value) for value in np.unique(attempts.facts[fact])]
     for name, inside in slices:
-        counted, attempt = inside & fair, found.facts["attempt"]
+        counted, attempt = inside & fair, attempts.facts["attempt"]
         yield Reached(
             name, len(np.unique(attempt[inside])), len(np.unique(attempt[counted & (hit > 0)])), int(counted.sum()),
-            len(np.unique(found.conversation[counted])), int((hit[counted] > 0).sum()),
-            share(hit[counted], found.conversation[counted], conversations), int((lost & inside).sum()),
-            by_conversation(np.where(inside & free, hit - placebo, np.nan), found.conversation, conversations),
+            len(np.unique(attempts.conversation[counted])), int((hit[counted] > 0).sum()),
+            share(hit[counted], attempts.conversation[counted], conversations), int((lost & inside).sum()),
+            by_conversation(np.where(inside & free, hit - placebo, np.nan), attempts.conversation, conversations),
         )  # fmt: skip

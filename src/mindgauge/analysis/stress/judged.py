@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 def judges(store: Store, benchmark: Benchmark) -> list[str]:
     """Return the judges that were put under stress, by name."""
-    found = store.select("SELECT DISTINCT benchmark FROM replies").fetchall()
-    return judges_in((name for (name,) in found), benchmark.name)
+    names = store.select("SELECT DISTINCT benchmark FROM replies").fetchall()
+    return judges_in((name for (name,) in names), benchmark.name)
 
 
 def stress(store: Store, benchmark: Benchmark, judge: str, *, seed: int = 0) -> Stress:
@@ -35,12 +35,12 @@ def stress(store: Store, benchmark: Benchmark, judge: str, *, seed: int = 0) -> 
         seed: of the sign flips.
     """
     design, values = reading.read(store, benchmark, judge)
-    found = outcome(design, values, seed=seed)
-    given = int((np.isfinite(values) & (values != INAPPLICABLE)).sum())
+    result = outcome(design, values, seed=seed)
+    usable = int((np.isfinite(values) & (values != INAPPLICABLE)).sum())
     return Stress(
         run=str(store.folder), benchmark=benchmark.name, judge=judge, items=design.items,
-        conversations=design.conversations, judge_runs=values.shape[1], verdicts=given,
-        unusable=int(np.isnan(values).sum()), effects=found.effects, injections=found.injections, repeats=found.repeats,
+        conversations=design.conversations, judge_runs=values.shape[1], verdicts=usable,
+        unusable=int(np.isnan(values).sum()), effects=result.effects, injections=result.injections, repeats=result.repeats,
         notes=design.notes,
     )  # fmt: skip
 

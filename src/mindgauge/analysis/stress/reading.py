@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mindgauge.analysis.stress.design import INAPPLICABLE, Attempts, Design, Halo, Kin, Languages, Pairs
-from mindgauge.analysis.stress.untried import untried
 from mindgauge.raters.family import same_family
 from mindgauge.records import RaterKind, Status, Value
 from mindgauge.stress import probes
@@ -16,7 +15,7 @@ from mindgauge.stress.instruments import APART, TOGETHER, suffix
 from mindgauge.stress.items import MARK, store_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.stress.design import Codes, Floats
     from mindgauge.benchmark import Benchmark
@@ -94,7 +93,7 @@ class _Reader:
             "SELECT subject, criterion, rater, run, status, value FROM ratings WHERE benchmark = ? AND rater_kind = ?"
         )
         raters = {self.judge: probes.ORIGINAL} | {self.judge + suffix(version): version for version in self.turned}
-        found: list[tuple[int, int, float]] = []
+        cells: list[tuple[int, int, float]] = []
         runs = 1
         for name in self.names:
             for subject, criterion, rater, run, status, value in self.store.select(
@@ -112,9 +111,9 @@ class _Reader:
                 share = self.levels[criterion].get(str(value)) if status == Status.OK else None
                 share = INAPPLICABLE if status == Status.NOT_APPLICABLE else share
                 if share is not None:
-                    found.append((self.place[version, criterion], run, share))
+                    cells.append((self.place[version, criterion], run, share))
         values = np.full((len(self.place), runs), np.nan)
-        for place, run, share in found:
+        for place, run, share in cells:
             values[place, run] = share
         return values
 
@@ -123,12 +122,12 @@ class _Reader:
     def design(self) -> Design:
         """Return the comparisons."""
         people = self._levels(RaterKind.GOLD, RaterKind.PERSON)
-        known = {key: float(np.mean(list(of.values()))) for key, of in people.items()}
+        people_means = {key: float(np.mean(list(by_rater.values()))) for key, by_rater in people.items()}
         pairs = [*self._pairs(), *self._counterparts()]
         kin, note = self._kin(people)
-        languages, attempts = list(self._languages(known)), self._attempts()
+        languages, attempts = list(self._languages(people_means)), self._attempts()
         notes = [*untried(pairs, languages, attempts, {*self.language.values()}), *note]
-        truth = np.array([known.get((version.of, criterion), np.nan) for version, criterion in self.place])
+        truth = np.array([people_means.get((version.of, criterion), np.nan) for version, criterion in self.place])
         levels = np.array([len(self.levels[criterion]) for _, criterion in self.place], dtype=np.intp)
         return Design(
             self.conversations, pairs, kin, languages, attempts, self._halo(),
@@ -137,22 +136,22 @@ class _Reader:
             truth, levels, len(self.originals), notes,
         )  # fmt: skip
 
-    def _at(self, found: list[tuple[str, int]]) -> tuple[Codes, Codes]:
-        places = np.array([place for _, place in found], dtype=np.intp)
-        return places, np.array([self.conversation[of] for of, _ in found], dtype=np.intp)
+    def _at(self, keys: list[tuple[str, int]]) -> tuple[Codes, Codes]:
+        places = np.array([place for _, place in keys], dtype=np.intp)
+        return places, np.array([self.conversation[reply] for reply, _ in keys], dtype=np.intp)
 
-    def _find(self, of: str, probe: str, name: str, criterion: str) -> int | None:
+    def _find(self, reply: str, probe: str, name: str, criterion: str) -> int | None:
         """Return where the verdict on a version stands: of its text, or by a turned instrument."""
         own = probe if name != probes.ORIGINAL and name not in self.turned else ""
-        return self.place.get((_Version(of, own, name), criterion))
+        return self.place.get((_Version(reply, own, name), criterion))
 
     def _pairs(self) -> Iterator[Pairs]:
         for contrast in probes.CONTRASTS:
             for criterion in self.criteria:
                 both = [
-                    (r.id, left, right)
+                    (r.id, left_row, right)
                     for r in self.originals
-                    if (left := self._find(r.id, contrast.probe, contrast.version, criterion.name)) is not None
+                    if (left_row := self._find(r.id, contrast.probe, contrast.version, criterion.name)) is not None
                     and (right := self._find(r.id, contrast.probe, contrast.against, criterion.name)) is not None
                 ]
                 if both:
@@ -161,33 +160,35 @@ class _Reader:
     def _paired(
         self, probe: str, version: str, against: str, criterion: str, both: list[tuple[str, int, int]]
     ) -> Pairs:
-        left, conversation = self._at([(of, place) for of, place, _ in both])
-        right, _ = self._at([(of, place) for of, _, place in both])
-        return Pairs(probe, version, against, criterion, left, right, conversation)
+        left_rows, conversation = self._at([(reply, place) for reply, place, _ in both])
+        right_rows, _ = self._at([(reply, place) for reply, _, place in both])
+        return Pairs(probe, version, against, criterion, left_rows, right_rows, conversation)
 
     def _counterparts(self) -> Iterator[Pairs]:
         """Compare replies that were written to say the same in two languages."""
         twins = [(r.id, self.marks[r.id]["counterpart"]) for r in self.originals if "counterpart" in self.marks[r.id]]
         for criterion in self.criteria if twins else ():
-            at = [self.place[_Version(of, "", probes.ORIGINAL), criterion.name] for pair in twins for of in pair]
-            both = [(of, at[2 * i], at[2 * i + 1]) for i, (of, _) in enumerate(twins)]
+            rows = [
+                self.place[_Version(reply, "", probes.ORIGINAL), criterion.name] for pair in twins for reply in pair
+            ]
+            both = [(reply, rows[2 * i], rows[2 * i + 1]) for i, (reply, _) in enumerate(twins)]
             yield self._paired(probes.LANGUAGE, COUNTERPART, "English", criterion.name, both)
 
     def _levels(self, *kinds: RaterKind) -> dict[tuple[str, str], dict[str, float]]:
         """Return what raters of some kinds gave each reply on each criterion, in shares of the scale: rater → mean."""
         marks = ", ".join("?" for _ in kinds)
         query = f"SELECT subject, criterion, rater, value FROM ratings WHERE benchmark = ? AND rater_kind IN ({marks}) AND status = 'ok'"  # noqa: S608 - of marks
-        found: dict[tuple[str, str], dict[str, list[float]]] = {}
+        ratings: dict[tuple[str, str], dict[str, list[float]]] = {}
         for subject, criterion, rater, value in self.store.select(query, (self.names[0], *kinds)):
             share = self.levels.get(criterion, {}).get(str(value))
             if share is not None:
-                found.setdefault((subject, criterion), {}).setdefault(rater, []).append(share)
-        return {key: {rater: float(np.mean(s)) for rater, s in of.items()} for key, of in found.items()}
+                ratings.setdefault((subject, criterion), {}).setdefault(rater, []).append(share)
+        return {key: {rater: float(np.mean(s)) for rater, s in by_rater.items()} for key, by_rater in ratings.items()}
 
     def _kin(self, people: dict[tuple[str, str], dict[str, float]]) -> tuple[list[Kin], list[str]]:
-        found = []
+        entries = []
         judged = self._levels(RaterKind.MODEL)
-        others = sorted({r for of in judged.values() for r in of if not same_family(self.judge, r)})
+        others = sorted({r for by_rater in judged.values() for r in by_rater if not same_family(self.judge, r)})
         for criterion in self.criteria:
             rated = [r for r in self.originals if (r.id, criterion.name) in people]
             own = np.array([same_family(self.judge, r.model) for r in rated], dtype=np.bool_)
@@ -197,7 +198,7 @@ class _Reader:
                 [(r.id, self.place[_Version(r.id, "", probes.ORIGINAL), criterion.name]) for r in rated]
             )
             levels = [list(people[r.id, criterion.name].values()) for r in rated]
-            most = max(map(len, levels))
+            width = max(map(len, levels))
             columns = {
                 other: [
                     nan if same_family(other, r.model) else judged.get((r.id, criterion.name), {}).get(other, nan)
@@ -206,26 +207,28 @@ class _Reader:
                 for other in others
             }
             controls = {other: column for other, column in columns.items() if np.isfinite(column).any()}
-            found.append(
+            entries.append(
                 Kin(
-                    criterion.name, place, np.array([of + [nan] * (most - len(of)) for of in levels]),
+                    criterion.name, place, np.array([by_rater + [nan] * (width - len(by_rater)) for by_rater in levels]),
                     np.array(list(controls.values())).reshape(len(controls), len(rated)).T, own, conversation,
                     sorted({r.model for r in rated if same_family(self.judge, r.model)}), list(controls),
                 )
             )  # fmt: skip
-        return found, [] if found else [NO_KIN]
+        return entries, [] if entries else [NO_KIN]
 
-    def _languages(self, known: dict[tuple[str, str], float]) -> Iterator[Languages]:
+    def _languages(self, people_means: dict[tuple[str, str], float]) -> Iterator[Languages]:
         for criterion in self.criteria:
             rated = [
-                r for r in self.originals if (r.id, criterion.name) in known and self.language[r.id] in {"en", "zh"}
+                r
+                for r in self.originals
+                if (r.id, criterion.name) in people_means and self.language[r.id] in {"en", "zh"}
             ]
             chinese = np.array([self.language[r.id] == "zh" for r in rated], dtype=np.bool_)
             if chinese.any() and not chinese.all():
                 place, conversation = self._at(
                     [(r.id, self.place[_Version(r.id, "", probes.ORIGINAL), criterion.name]) for r in rated]
                 )
-                levels = np.array([known[r.id, criterion.name] for r in rated])
+                levels = np.array([people_means[r.id, criterion.name] for r in rated])
                 yield Languages(criterion.name, place, levels, chinese, conversation)
 
     def _attempts(self) -> Attempts | None:
@@ -235,11 +238,11 @@ class _Reader:
 
         def at(version: str) -> Codes:
             names = [probes.ORIGINAL if version == probes.ORIGINAL else m[version] for m in marks]
-            found = [
+            rows = [
                 self._find(m["of"], probes.INJECTION, name, m["criterion"])
                 for m, name in zip(marks, names, strict=True)
             ]
-            return np.array(found, dtype=np.intp)
+            return np.array(rows, dtype=np.intp)
 
         return Attempts(
             at("version"), at(probes.ORIGINAL), at("placebo"),
@@ -255,15 +258,35 @@ class _Reader:
 
         def at(version: str) -> Codes:
             names = [c.name for c in self.criteria]
-            found = [[self.place[_Version(r.id, "", version), name] for name in names] for r in self.originals]
-            return np.array(found, dtype=np.intp)
+            rows = [[self.place[_Version(r.id, "", version), name] for name in names] for r in self.originals]
+            return np.array(rows, dtype=np.intp)
 
         usual, other = at(probes.ORIGINAL), at(mode)
-        together, apart = (usual, other) if mode == APART else (other, usual)
-        return Halo(together, apart, np.array([self.conversation[r.id] for r in self.originals], dtype=np.intp))
+        together, separate = (usual, other) if mode == APART else (other, usual)
+        return Halo(together, separate, np.array([self.conversation[r.id] for r in self.originals], dtype=np.intp))
 
 
 def _shares(criterion: Criterion) -> dict[str, float]:
     """Return each level's place on the scale, worst 0 and best 1."""
     values: tuple[Value, ...] = criterion.values
     return {str(value): place / (len(values) - 1) for place, value in enumerate(values)}
+
+
+def untried(
+    pairs: Sequence[Pairs], languages: Sequence[Languages], attempts: Attempts | None, spoken: set[str]
+) -> Iterator[str]:
+    """Name the probes that nothing was tried of; self-preference has a note of its own.
+
+    Args:
+        pairs: comparisons of versions.
+        languages: comparisons between languages.
+        attempts: of the battery.
+        spoken: the languages of the replies.
+    """
+    tried = {pair.probe for pair in pairs} | {probes.LANGUAGE for _ in languages}
+    tried |= {probes.INJECTION} if attempts else set()
+    elsewhere = {probes.SELF, probes.REPEAT}
+    yield from (f"{probe}: nothing of it was tried" for probe in probes.NAMES if probe not in tried | elsewhere)
+    missing = sorted(spoken - {*attempts.facts["language"].tolist()}) if attempts else []
+    if missing:
+        yield f"{probes.INJECTION}: nothing of it was tried on replies in {', '.join(missing)}"

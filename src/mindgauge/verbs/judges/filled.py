@@ -35,7 +35,7 @@ def lines(path: Path) -> list[Line]:
     Raises:
         DataError: it cannot be read, a column is missing, a verdict stands there twice, or an answer has no id.
     """
-    found: dict[str, Line] = {}
+    lines_read: dict[str, Line] = {}
     for number, row in _rows(path):
         line = Line(
             number,
@@ -47,13 +47,13 @@ def lines(path: Path) -> list[Line]:
             if any(line.answers.values()):
                 raise DataError(f"{path}:{number}: an answer without an id; the form's id column must stay as it was")
             continue
-        if line.ident in found:
+        if line.ident in lines_read:
             raise DataError(
-                f"{path}:{number}: id {line.ident!r} stands on line {found[line.ident].number}, too; "
+                f"{path}:{number}: id {line.ident!r} stands on line {lines_read[line.ident].number}, too; "
                 "a form has one row for each verdict, and each person a form"
             )
-        found[line.ident] = line
-    return list(found.values())
+        lines_read[line.ident] = line
+    return list(lines_read.values())
 
 
 def answer(cell: str) -> int | None:

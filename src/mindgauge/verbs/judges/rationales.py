@@ -142,9 +142,9 @@ def _judged(folder: Path) -> Iterator[tuple[Store, Benchmark]]:
     with store:
         judged = [b for b in found if store.count_replies(b.name)]
         if len(judged) != 1:
-            told = ", ".join(b.name for b in judged) or "none"
+            names = ", ".join(b.name for b in judged) or "none"
             raise UsageError(
-                f"{folder}: reasons are looked at for one open benchmark at a time; with replies here: {told}"
+                f"{folder}: reasons are looked at for one open benchmark at a time; with replies here: {names}"
             )
         yield store, judged[0]
 
@@ -202,11 +202,11 @@ def _rows(
     clusters = {sample.id: sample.cluster for sample in store.samples(benchmark.name)}
     of_reply = {reply.id: clusters[reply.sample] for reply in store.replies(benchmark.name)}
     verdicts = {row["verdict"]: row for row in known.values()}
-    every = list(store.ratings(about))
-    keyed = [r for r in every if r.subject in verdicts]
-    if len(keyed) < len(every):
+    ratings = list(store.ratings(about))
+    keyed = [r for r in ratings if r.subject in verdicts]
+    if len(keyed) < len(ratings):
         notes.append(
-            f"{len(every) - len(keyed)} ratings of earlier forms are left out: their key is no longer in {store.folder}"
+            f"{len(ratings) - len(keyed)} ratings of earlier forms are left out: their key is no longer in {store.folder}"
         )
     rows = [
         (r.subject, r.criterion, verdicts[r.subject]["judge"], of_reply[verdicts[r.subject]["reply"]], r.rater, r.value)
