@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy import special
 
 from mindgauge.analysis.stress.design import INAPPLICABLE
 from mindgauge.analysis.stress.gaps import by_conversation, portions
@@ -63,7 +63,7 @@ def severity(found: Languages, values: Floats, flips: int, seed: int) -> Severit
     interval = Interval(value, undefined=SAME)
     if parts.sum() > TIE:
         freedom = parts.sum() ** 2 / (parts**2 / [len(chinese) - 1, len(english) - 1]).sum()
-        half = float(stdtrit(freedom, 0.975) * np.sqrt(parts.sum()))
+        half = float(special.stdtrit(freedom, 0.975) * np.sqrt(parts.sum()))
         interval = Interval(value, value - half, value + half)
     return Severity(interval, p, n, missing, clusters)
 
