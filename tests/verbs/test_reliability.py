@@ -52,8 +52,8 @@ def test_the_whole_card_in_the_terminal(
     for said in (
         "Krippendorff's alpha",
         "one person with another: ICC(A,1)",
-        "Width of the interval",
-        "By system",
+        "How wide the intervals are",
+        "Agreement by system",
         "Contested",
     ):
         assert said in out

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
-from scipy.special import softmax
+from scipy import special
 
 from mindgauge.classifiers.parts import divide
 from mindgauge.stats.proportion import clopper_pearson
@@ -31,7 +31,7 @@ LEVEL = 0.95
 
 
 def temperature(logits: Floats, codes: Codes) -> float:
-    """Return the T that makes softmax(logits / T) likeliest (Guo et al. 2017), between 1/20 and 20.
+    """Return the T that makes special.softmax(logits / T) likeliest (Guo et al. 2017), between 1/20 and 20.
 
     One more observation of every label, each with weight 1/q, is added (as Platt 1999 does), so that a few samples
     that are all right do not make it certain. The negative log-likelihood is convex in 1/T, so that its derivative,
@@ -41,7 +41,7 @@ def temperature(logits: Floats, codes: Codes) -> float:
     right = (1 - extra) * logits[np.arange(len(codes)), codes] + extra * logits.mean(axis=1)
 
     def slope(inverse: float) -> float:
-        expected = (softmax(inverse * logits, axis=1) * logits).sum(axis=1)
+        expected = (special.softmax(inverse * logits, axis=1) * logits).sum(axis=1)
         return float((expected - right).mean())
 
     low, high = 0.05, 20.0
@@ -57,11 +57,11 @@ def temperature(logits: Floats, codes: Codes) -> float:
 
 def cross_fitted(logits: Floats, dev: Part, seed: int = 0) -> Floats:
     """Return probabilities of the development part, each with the temperature of the other folds' groups."""
-    probabilities: Floats = softmax(logits, axis=1)
+    probabilities: Floats = special.softmax(logits, axis=1)
     for rows in divide(dev, [1 / FOLDS] * FOLDS, logits.shape[1], seed):
         others = np.setdiff1d(np.arange(len(dev)), rows)
         if len(rows) and len(others):
-            probabilities[rows] = softmax(logits[rows] / temperature(logits[others], dev.codes[others]), axis=1)
+            probabilities[rows] = special.softmax(logits[rows] / temperature(logits[others], dev.codes[others]), axis=1)
     return probabilities
 
 

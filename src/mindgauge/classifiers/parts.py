@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from mindgauge.classifiers import form
 from mindgauge.errors import DataError
@@ -20,9 +19,11 @@ from mindgauge.records import Sample
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from mindgauge.records import Value
 
-Codes: TypeAlias = NDArray[np.intp]
+Codes: TypeAlias = "NDArray[np.intp]"
 
 FEWEST = 2
 """A class with fewer examples can be learned or tested, but not both."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 import numpy as np
 import tomli_w
-from scipy.special import softmax
+from scipy import special
 
 from mindgauge import bounds, private
 from mindgauge.classifiers import extra, form, memory, pretrained
@@ -108,7 +108,7 @@ class Classifier:
         logits = self.model.logits([form.dialogue(sample) for sample in samples], progress)
         if not np.isfinite(logits).all():
             raise UsageError(f"{self.path}: its weights give no numbers; copy the whole folder again, or train again")
-        return np.asarray(softmax(logits / self.decision.temperature, axis=1))
+        return np.asarray(special.softmax(logits / self.decision.temperature, axis=1))
 
     def decide(self, probabilities: Floats) -> list[Value | None]:
         """Return the likeliest value of each row; None where it abstains."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import log_softmax
+from scipy import special
 
 from mindgauge.errors import UsageError
 from mindgauge.stats.agreement import confusion
@@ -32,7 +32,7 @@ class Standing(NamedTuple):
 
 def standing(logits: Floats, codes: Codes) -> Standing:
     """Return how logits of shape (n, q) do against the right labels, by the labels that occur."""
-    likelihood = log_softmax(logits, axis=1)[np.arange(len(codes)), codes]
+    likelihood = special.log_softmax(logits, axis=1)[np.arange(len(codes)), codes]
     return Standing(macro_f1(logits.argmax(axis=1), codes, logits.shape[1]), float(likelihood.mean()))
 
 

@@ -15,7 +15,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy import sparse
 
 from mindgauge import bounds
 from mindgauge.classifiers import form
@@ -142,7 +142,7 @@ class Field(NamedTuple):
     bucket: NDArray[np.int32]
     idf: Weights
 
-    def matrix(self, counts: Counts, texts: int) -> csr_array:
+    def matrix(self, counts: Counts, texts: int) -> sparse.csr_array:
         """Return TF-IDF rows of length 1: (1 + ln count) · idf, and zeros where nothing of the field is known."""
         column = np.full(1 << BITS, -1, dtype=np.int32)
         column[self.bucket] = np.arange(len(self.bucket), dtype=np.int32)
@@ -153,7 +153,7 @@ class Field(NamedTuple):
         length = np.sqrt(np.bincount(text, values.astype(np.float64) ** 2, minlength=texts))
         values /= np.maximum(length, 1e-12)[text].astype(np.float32)
         starts = np.searchsorted(text, np.arange(texts + 1)).astype(np.int32)
-        return csr_array((values, index, starts), shape=(texts, len(self.bucket)))
+        return sparse.csr_array((values, index, starts), shape=(texts, len(self.bucket)))
 
 
 def _blocks(dialogues: Sequence[form.Dialogue]) -> Iterator[Sequence[form.Dialogue]]:

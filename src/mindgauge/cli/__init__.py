@@ -3,59 +3,58 @@
 from __future__ import annotations
 
 import sys
+from collections import UserDict
+from importlib import import_module
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
-from mindgauge.cli import (
-    annotate,
-    audit,
-    compare,
-    demo,
-    export,
-    judges,
-    list_,
-    load,
-    profile,
-    rate,
-    reliability,
-    report,
-    reproduce,
-    run,
-    salvage,
-    score,
-    status,
-    terminal,
-    train,
-)
+from mindgauge.cli import deferred, terminal
 from mindgauge.errors import MindgaugeError
 from mindgauge.redaction import redacted
 
+MODULES = {
+    "demo": "demo", "list": "list_", "run": "run", "rate": "rate", "load": "load", "status": "status", "score": "score",
+    "reliability": "reliability", "audit": "audit", "compare": "compare", "profile": "profile", "train": "train",
+    "report": "report", "reproduce": "reproduce", "export": "export", "salvage": "salvage", "judges": "judges",
+    "annotate": "annotate",
+}  # fmt: skip
+"""Verb → the module here that holds a function of the module's name, or an `app` of several verbs."""
+
+
+class _Verbs(UserDict[str, Any]):
+    """Commands by name, each imported when somebody asks for it."""
+
+    def __getitem__(self, name: str) -> Any:
+        command = super().__getitem__(name)
+        if isinstance(command, str):
+            module = import_module(f"mindgauge.cli.{command}")
+            verbs = getattr(module, "app", None)
+            if verbs is None:
+                verbs = typer.Typer(add_completion=False, rich_markup_mode=None)
+                verbs.command(name)(getattr(module, command))
+            self.data[name] = command = typer.main.get_command(verbs)
+        return command
+
+
+class _Mindgauge(TyperGroup):
+    """The command `mindgauge`."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = _Verbs(MODULES)
+
+
 app = typer.Typer(
     name="mindgauge",
+    cls=_Mindgauge,
     help="Measures how safely and how well language models talk with people in distress, and how far each number can be trusted.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.command()(demo.demo)
-app.command("list")(list_.list_)
-app.command()(run.run)
-app.command()(rate.rate)
-app.command()(load.load)
-app.command()(status.status)
-app.command()(score.score)
-app.command()(reliability.reliability)
-app.command()(audit.audit)
-app.command()(compare.compare)
-app.command()(profile.profile)
-app.command()(train.train)
-app.command()(report.report)
-app.command()(reproduce.reproduce)
-app.command()(export.export)
-app.command()(salvage.salvage)
-app.add_typer(judges.app)
-app.add_typer(annotate.app)
 
 
 def _show_version(wanted: bool) -> None:
@@ -75,6 +74,7 @@ def _options(
 
 def main() -> None:
     """Run the command line; whatever goes wrong is one line and an exit code, not a traceback."""
+    deferred.defer()
     terminal.guard()
     try:
         code = app(standalone_mode=False)

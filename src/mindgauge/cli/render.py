@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,11 +19,15 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.score import Score, Scores
     from mindgauge.engine.steps import PlannedStep
+    from mindgauge.reports.content import Sheet
     from mindgauge.reports.standing import Standings
     from mindgauge.rounding import Kind
     from mindgauge.verbs.forecast import DryRun, Forecast
 
 
+WIDTH = 160
+"""Characters of a line where nobody watches."""
+GAP = 2
 NO_SCORE = "no score"
 WRONG, RIGHT = "wrong", "right"
 
@@ -88,8 +93,43 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
         drawn.add_column(escape(_cell(column)), overflow="fold")
     for row in rows:
         drawn.add_row(*(escape(_cell(cell)) for cell in row))
-    console = Console(file=terminal.direct(sys.stdout), width=None if sys.stdout.isatty() else 160)
+    console = Console(file=terminal.direct(sys.stdout), width=None if sys.stdout.isatty() else WIDTH)
     console.print(drawn)
+
+
+def sheet(report_table: Sheet) -> None:
+    """Print a table of the report; where it is wider than the terminal, in parts that each begin the columns that tell rows apart."""
+    from mindgauge.reports.sheets import joined
+
+    columns, rows = joined(report_table)
+    naming = next((n for n in range(1, len(columns)) if len({tuple(row[:n]) for row in rows}) == len(rows)), 1)
+    in_parts(report_table.title, columns[:naming], columns[naming:], rows)
+
+
+def in_parts(title: str, names: Sequence[str], measures: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table; where it is wider than the terminal, its measures stand in several tables of the same rows.
+
+    Args:
+        title: of the first one.
+        names: columns that every table has, first.
+        measures: the other columns; those that are empty throughout are not printed.
+        rows: cells in the order of the columns.
+    """
+    columns = [*names, *measures]
+    width = [max(map(len, column)) + GAP for column in zip(columns, *rows, strict=True)]
+    room = _width() - sum(width[: len(names)])
+    parts: list[list[int]] = [[]]
+    for place in (at for at in range(len(names), len(columns)) if any(row[at] for row in rows)):
+        if parts[-1] and sum(width[at] for at in parts[-1]) + width[place] > room:
+            parts.append([])
+        parts[-1].append(place)
+    for number, part in enumerate(parts):
+        places = [*range(len(names)), *part]
+        table("" if number else title, [columns[at] for at in places], [[row[at] for at in places] for row in rows])
+
+
+def _width() -> int:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
 
 
 def _cell(text: str) -> str:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from mindgauge.english import words as in_words
 from mindgauge.metrics.words import Words
@@ -18,11 +17,15 @@ from mindgauge.stats.interval import Ends, Interval, tied
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from mindgauge.rounding import Kind
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.intp]
-Mask = NDArray[np.bool_]
+Floats: TypeAlias = "NDArray[np.float64]"
+Codes: TypeAlias = "NDArray[np.intp]"
+Mask: TypeAlias = "NDArray[np.bool_]"
+Texts: TypeAlias = "NDArray[np.str_]"
+Tags: TypeAlias = "NDArray[np.object_]"
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -36,10 +39,10 @@ class Table(msgspec.Struct, frozen=True):
     target: Codes
     cluster: Codes
     subject: Codes
-    status: NDArray[np.str_]
+    status: Texts
     run: Codes | None = None
     """Which repeat each rating belongs to; None where nothing was repeated."""
-    tags: dict[str, NDArray[np.object_]] = {}
+    tags: dict[str, Tags] = {}
     """The tags of each rating's sample that the benchmark's metrics look at; empty strings where it has none."""
 
     def __len__(self) -> int:

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from mindgauge.analysis.reliability.card import Card, Contested, Part
-    from mindgauge.reports.content import Cell, Kind, System
-    from mindgauge.reports.standing import Standing
+    from mindgauge.reports.content import Cell, Kind
 
-    Found = Sequence[tuple[System, Standing]]
+    Cards = Sequence[tuple[str, str, Card]]
+    """What a judge is called here, the criterion, and its card."""
 
 _WHO = [Column("judge"), Column("criterion")]
 _NOTHING = Bound(None)
@@ -41,39 +41,39 @@ _ERROR = (
 )
 
 
-def sheets(found: Found, anchors: set[str], ident: str) -> list[Sheet]:
+def sheets(cards: Cards, anchors: set[str], ident: str) -> list[Sheet]:
     """Tabulate the cards: verdicts and main numbers first, then everything that was estimated."""
-    ordered = [(judge, s) for judge, s in found if s.card.ordered]
+    ordered = [item for item in cards if item[-1].ordered]
     tables = [
-        _overview(found),
-        _unsafe_end(found),
+        _overview(cards),
+        _unsafe_end(cards),
         Sheet("estimates", "Every estimate", [*_WHO, Column("estimate"), *_bounds("value"), Column("note")],
-              _rows(found, lambda card: [[label(name), *_cells(b), b.note] for name, b in card.estimates.items()])),
+              _rows(cards, lambda card: [[label(name), *_cells(b), b.note] for name, b in card.estimates.items()])),
         Sheet("error", "The judges' error: limits of agreement, and its parts", [
             *_WHO, *_bounds("bias"), Column("limits from", "level"), Column("to", "level"), Column("mean square", "level"),
             Column("common shift", "level"), Column("systems' own shifts", "level"), Column("single replies", "level"),
         ], _rows(ordered, _error), _ERROR),
         Sheet("widths", "How wide the intervals are, by what is resampled", [
             *_WHO, Column("estimate"), Column("conversations", "level"), Column("systems", "level"), Column("both", "level"),
-        ], _rows(found, _widths), _WIDTHS),
+        ], _rows(cards, _widths), _WIDTHS),
         Sheet("by-system", "Agreement by system", [
             *_WHO, Column("system"), Column("n", "count"), *_bounds("agreement"), *_bounds("bias"), Column("same value", "share"),
-        ], _rows(found, lambda card: [_part(card, part) for part in card.by_system])),
+        ], _rows(cards, lambda card: [_part(card, part) for part in card.by_system])),
         Sheet("by-category", "Agreement by category", [
             *_WHO, Column("category"), Column("n", "count"), *_bounds("agreement"), *_bounds("bias"), Column("same value", "share"),
             Column("people's mean", "level"), Column("judge's mean", "level"),
-        ], _rows(found, lambda card: [[*_part(card, p), _value(p, "people_mean"), _own(p)] for p in card.by_category])),
-        _contested(found, anchors),
+        ], _rows(cards, lambda card: [[*_part(card, p), _value(p, "people_mean"), _own(p)] for p in card.by_category])),
+        _contested(cards, anchors),
     ]  # fmt: skip
     for table in tables:
         table.name = f"{table.name}-{ident}"
     return [table for table in tables if table.rows]
 
 
-def corrected(found: Found, ident: str) -> Sheet | None:
+def corrected(cards: Cards, ident: str) -> Sheet | None:
     """Put each judge's mean beside people's, and beside its own corrected by theirs or why it is not; None without means."""
     rows = _rows(
-        found,
+        cards,
         lambda card: [
             [words(c.system) if c.system else "all", *_cells(c.corrected), *_raw(card, c.raw), *_cells(c.people), c.judged,
              c.rated_by_people, c.gain, c.corrected.note]
@@ -93,9 +93,9 @@ def corrected(found: Found, ident: str) -> Sheet | None:
     return Sheet(f"corrected-{ident}", title, columns, rows, note) if rows else None
 
 
-def _rows(found: Found, of: Callable[[Card], Iterable[list[Cell]]]) -> list[list[Cell]]:
+def _rows(cards: Cards, of: Callable[[Card], Iterable[list[Cell]]]) -> list[list[Cell]]:
     """Put judge and criterion before the rows of each card."""
-    return [[judge.label, words(s.criterion), *row] for judge, s in found for row in of(s.card)]
+    return [[judge, words(criterion), *row] for judge, criterion, card in cards for row in of(card)]
 
 
 def _bounds(name: str, kind: Kind = "level") -> list[Column]:
@@ -114,13 +114,12 @@ def _raw(card: Card, bound: Bound) -> list[Cell]:
     return [marked, bound.low, bound.high]
 
 
-def _overview(found: Found) -> Sheet:
-    def row(judge: System, standing: Standing) -> list[Cell]:
-        card = standing.card
+def _overview(cards: Cards) -> Sheet:
+    def row(card: Card) -> list[Cell]:
         name = main(card)
         share = card.danger.found if card.danger is not None else Share(None)
         return [
-            judge.label, words(standing.criterion), card.rate_replies.verdict, card.rank_systems.verdict, NAMES[name],
+            card.rate_replies.verdict, card.rank_systems.verdict, NAMES[name],
             *_cells(agreement(card)), *_cells(ceiling(card) or _NOTHING), *_cells(repeated(card) or _NOTHING),
             *_cells(card.estimates.get("bias", _NOTHING)),
             *_cells(card.estimates.get("system_icc_c1", _NOTHING)), card.n, card.missing, card.clusters, len(card.systems),
@@ -133,10 +132,10 @@ def _overview(found: Found) -> Sheet:
         Column("n", "count"), Column("missing", "count"), Column("conversations", "count"), Column("systems", "count"),
         Column("contested", "count"), Column("called unsafe by people", "count"), Column("of these, by it too", "count"),
     ]  # fmt: skip
-    return Sheet("cards", "The cards in numbers", columns, [row(judge, s) for judge, s in found], _OVERVIEW)
+    return Sheet("cards", "The cards in numbers", columns, _rows(cards, lambda card: [row(card)]), _OVERVIEW)
 
 
-def _unsafe_end(found: Found) -> Sheet:
+def _unsafe_end(cards: Cards) -> Sheet:
     """Tabulate what judges find of what people call unsafe, and what they pass."""
 
     def rows(card: Card) -> list[list[Cell]]:
@@ -163,7 +162,7 @@ def _unsafe_end(found: Found) -> Sheet:
         *_WHO, Column("unsafe levels"), Column("share"), *_bounds("value", "share"), Column("replies", "count"),
         Column("of", "count"), Column("note"),
     ]  # fmt: skip
-    return Sheet("unsafe", "The judges at the unsafe end", columns, _rows(found, rows), _UNSAFE_END)
+    return Sheet("unsafe", "The judges at the unsafe end", columns, _rows(cards, rows), _UNSAFE_END)
 
 
 def _error(card: Card) -> list[list[Cell]]:
@@ -192,8 +191,8 @@ def _own(part: Part) -> Cell:
     return LIMITED if bound.note == LIMITED else bound.value
 
 
-def _contested(found: Found, anchors: set[str]) -> Sheet:
-    rows = _rows(found, lambda card: [_dispute(c) for c in card.contested])
+def _contested(cards: Cards, anchors: set[str]) -> Sheet:
+    rows = _rows(cards, lambda card: [_dispute(c) for c in card.contested])
     columns = [
         *_WHO, Column("reply", "subject"), Column("system"), Column("category"), Column("people"), Column("judge"),
     ]  # fmt: skip

@@ -35,12 +35,13 @@ def picture(found: Sequence[tuple[System, Standing]], anchors: set[str]) -> Agre
     benchmark = found[0][1].benchmark
     ident = re.sub(r"[^a-z0-9]+", "-", benchmark.casefold()).strip("-")
     cards = [standing.card for _, standing in found]
+    by_name = [(judge.label, standing.criterion, standing.card) for judge, standing in found]
     axis = _axis(cards)
     ranked = any(card.rank_systems.verdict != NOT_ESTIMABLE for card in cards)
     rows = [_row(judge, standing, axis, ranked=ranked) for judge, standing in found]
     return Agreement(
         benchmark, finding([(judge.label, standing) for judge, standing in found]), _measure(cards, axis), axis,
-        list(_panels(rows, ident)), card_sheets.sheets(found, anchors, ident), card_sheets.corrected(found, ident),
+        list(_panels(rows, ident)), card_sheets.sheets(by_name, anchors, ident), card_sheets.corrected(by_name, ident),
     )  # fmt: skip
 
 

@@ -66,7 +66,7 @@ def environment() -> jinja2.Environment:
     env.filters |= {
         "drawn": drawing.drawn,
         "typeset": typeset,
-        "shown": sheets.shown,
+        "written": sheets.written,
         "csv": sheets.data_link,
         "words": english.words,
         "sentence": english.sentence,

@@ -13,7 +13,7 @@ import functools
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy import special
 
 from mindgauge.stats.interval import AGREED, SAME, TIE, Interval, tied
 from mindgauge.stats.proportion import unanimous
@@ -379,14 +379,14 @@ def bca(value: float, values: Floats, left_out: Floats, level: float = 0.95, cou
     z0, acceleration, reason = _corrections(
         value, values, left_out, np.ones(len(left_out)) if counts is None else counts
     )
-    shift = z0 + ndtri([(1 - level) / 2, (1 + level) / 2])
+    shift = z0 + special.ndtri([(1 - level) / 2, (1 + level) / 2])
     if not reason and (acceleration * shift >= 1).any():
         reason = "the acceleration is too large"
     if reason:
         return percentiles._replace(
             undefined="; ".join(filter(None, [percentiles.undefined, f"percentile, not BCa: {reason}"]))
         )
-    low, high = np.quantile(values[np.isfinite(values)], ndtr(z0 + shift / (1 - acceleration * shift)))
+    low, high = np.quantile(values[np.isfinite(values)], special.ndtr(z0 + shift / (1 - acceleration * shift)))
     if tied(low, high):
         return percentiles._replace(undefined="percentile, not BCa: its two ends are the same")
     return percentiles._replace(low=float(low), high=float(high))
@@ -405,7 +405,7 @@ def _corrections(value: float, values: Floats, left_out: Floats, counts: Codes |
     spread = float(counts @ distance**2)
     if spread <= len(distance) * (TIE * max(1.0, abs(value))) ** 2:
         return 0.0, 0.0, "leaving out any one cluster changes nothing"
-    return float(ndtri(share_below)), float(counts @ distance**3 / (6 * spread**1.5)), ""
+    return float(special.ndtri(share_below)), float(counts @ distance**3 / (6 * spread**1.5)), ""
 
 
 def interval(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy import special
 
 from mindgauge.stats import bootstrap, rank
 from mindgauge.stats.interval import Interval
@@ -355,7 +355,7 @@ def _certain(sign: float, data: _Data, observed: _Means, resampled: _Means, leve
     reach = float(np.quantile(distance.max(axis=1, initial=0.0), level, method="higher")) if drawn.any() else np.inf
     # A few conversations have so few resamples that no interval is shorter than Student's for that pair alone.
     n = data.shared()
-    alone = stdtrit(n - 1, (1 + level) / 2) * np.sqrt(n / (n - 1))
+    alone = special.stdtrit(n - 1, (1 + level) / 2) * np.sqrt(n / (n - 1))
     margin = np.maximum(reach, alone) * error if np.isfinite(reach) else np.full(len(error), np.inf)
     same = rank.sign_test_rejects(n, len(error), level)
     distinct = np.where(error > data.noise, np.abs(difference) > margin, same & (np.abs(difference) > data.noise))

@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
+from scipy import special
 
 from mindgauge.stats.interval import SAME, Interval, tied
 from mindgauge.stats.proportion import clopper_pearson
@@ -221,7 +221,7 @@ def _interval(value: float, influence: Floats, clusters: int, lost: int, level: 
     if not influence.any():
         return Interval(float(value), undefined=SAME)
     variance = float(influence @ influence) * clusters / (clusters - lost)
-    half = float(stdtrit(clusters - lost, (1 + level) / 2)) * math.sqrt(variance)
+    half = float(special.stdtrit(clusters - lost, (1 + level) / 2)) * math.sqrt(variance)
     if tied(float(value) - half, float(value) + half):
         return Interval(float(value), undefined=SAME)
     return Interval(float(value), float(value) - half, float(value) + half)
@@ -313,7 +313,7 @@ def _prevalence(called: _Share, positive: _Share, negative: _Share, covariance: 
 def _lang_reiczigel(
     called: _Share, positive: _Share, negative: _Share, covariance: Floats, level: float
 ) -> tuple[float | None, float | None, str]:
-    z = float(ndtri((1 + level) / 2))
+    z = float(special.ndtri((1 + level) / 2))
     p, n = (called.events + z**2 / 2) / (called.n + z**2), called.n + z**2
     se, n_se = (positive.events + 1) / (positive.n + 2), positive.n + 2
     sp, n_sp = (negative.events + 1) / (negative.n + 2), negative.n + 2

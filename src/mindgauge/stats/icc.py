@@ -16,10 +16,11 @@ interval and test for one table. Estimates below 0 stay below 0.
 from __future__ import annotations
 
 import math
+import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import fdtrc, fdtri  # scipy.stats has the same and takes 40 MB more to import
+from scipy import special  # scipy.stats has the same and takes 40 MB more to import
 
 from mindgauge.stats.interval import tied
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-ROUNDING = 64 * np.finfo(float).eps
+ROUNDING = 64 * sys.float_info.epsilon
 """A sum of squared deviations below this share of what it is a difference of is rounding error."""
 
 
@@ -235,13 +236,13 @@ def icc(ratings: Floats, level: float = 0.95) -> Icc:
             return Coefficient(None, undefined=reason)
         if ms.rows == 0:
             return Coefficient(value, undefined="subjects do not differ, so there is no interval")
-        quantiles = fdtri(error_df, n - 1, [(1 - level) / 2, (1 + level) / 2])
+        quantiles = special.fdtri(error_df, n - 1, [(1 - level) / 2, (1 + level) / 2])
         low, high = (None if np.isnan(b) else float(b) for b in estimate(ms._replace(rows=ms.rows * quantiles)))
         f = float(ms.rows / error) if error > 0 else math.inf
         if low is not None and high is not None and tied(low, high):  # raters who never differ say nothing of others
             reason = "there is no error to measure, so there is no interval"
-            return Coefficient(value, None, None, f, n - 1, df, float(fdtrc(n - 1, df, f)), reason)
-        return Coefficient(value, low, high, f, n - 1, df, float(fdtrc(n - 1, df, f)))
+            return Coefficient(value, None, None, f, n - 1, df, float(special.fdtrc(n - 1, df, f)), reason)
+        return Coefficient(value, low, high, f, n - 1, df, float(special.fdtrc(n - 1, df, f)))
 
     return Icc(
         one_way=form(one_way, ms.within, within_df, within_df),

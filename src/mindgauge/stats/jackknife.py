@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import stdtr, stdtrit  # scipy.stats has the same and takes 40 MB more to import
+from scipy import special  # scipy.stats has the same and takes 40 MB more to import
 
 from mindgauge.stats.interval import Interval, tied
 from mindgauge.stats.proportion import unanimous
@@ -70,7 +70,7 @@ def student(
         return Interval(value, undefined=f"no interval: {hindrance}")
     transformed, centre = (np.arctanh(left_out), math.atanh(value)) if correlation else (left_out, value)
     spread = float(counts @ (transformed - counts @ transformed / number) ** 2)
-    half = float(stdtrit(freedom, (1 + level) / 2)) * math.sqrt((number - 1) / number * spread)
+    half = float(special.stdtrit(freedom, (1 + level) / 2)) * math.sqrt((number - 1) / number * spread)
     low, high = centre - half, centre + half
     if correlation:
         low, high = math.tanh(low), math.tanh(high)
@@ -106,4 +106,4 @@ def p_value(value: float, left_out: Floats, counts: Codes) -> float | None:
     spread = float(counts @ (left_out - counts @ left_out / clusters) ** 2) * (clusters - 1) / clusters
     if spread <= 1e-24:
         return 1.0 if abs(value) <= 1e-12 else None
-    return 2 * float(stdtr(clusters - 1, -abs(value) / math.sqrt(spread)))
+    return 2 * float(special.stdtr(clusters - 1, -abs(value) / math.sqrt(spread)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import bdtr  # scipy.stats has the same and takes 40 MB more to import
+from scipy import special  # scipy.stats has the same and takes 40 MB more to import
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -38,4 +38,4 @@ def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
     if first_hits.shape != second_hits.shape or first_hits.ndim != 1:
         raise ValueError(f"pairs of two lists of one length are needed, not {first_hits.shape} and {second_hits.shape}")
     b, c = int((first_hits & ~second_hits).sum()), int((second_hits & ~first_hits).sum())
-    return McNemar(b, c, len(first_hits), min(1.0, 2 * float(bdtr(min(b, c), b + c, 0.5))))
+    return McNemar(b, c, len(first_hits), min(1.0, 2 * float(special.bdtr(min(b, c), b + c, 0.5))))

@@ -20,6 +20,7 @@ to the same denominator:
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-ROUNDING = 64 * np.finfo(float).eps
+ROUNDING = 64 * sys.float_info.epsilon
 """A sum of squared deviations below this share of its raw sum of squares is rounding error."""
 
 

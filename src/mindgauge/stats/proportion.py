@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import bdtr, betaincinv, gammaln, ndtri  # scipy.stats has the same and takes 40 MB more to import
+from scipy import special  # scipy.stats has the same and takes 40 MB more to import
 
 from mindgauge.stats.interval import AGREED, Ends, Interval
 
@@ -34,8 +34,8 @@ def clopper_pearson(count: float, n: float, level: float = 0.95) -> Interval:
     if n == 0:
         return NONE
     alpha = 1 - level
-    low = float(betaincinv(count, n - count + 1, alpha / 2)) if count > 0 else 0.0
-    high = float(betaincinv(count + 1, n - count, 1 - alpha / 2)) if count < n else 1.0
+    low = float(special.betaincinv(count, n - count + 1, alpha / 2)) if count > 0 else 0.0
+    high = float(special.betaincinv(count + 1, n - count, 1 - alpha / 2)) if count < n else 1.0
     return Interval(count / n, low, high)
 
 
@@ -67,7 +67,7 @@ def wilson(count: float, n: float, level: float = 0.95) -> Interval:
     _check(count, n)
     if n == 0:
         return NONE
-    z = float(ndtri((1 + level) / 2))
+    z = float(special.ndtri((1 + level) / 2))
     half = z * math.sqrt(count * (n - count) / n + z**2 / 4)
     low = (count + z**2 / 2 - half) / (n + z**2) if count > 0 else 0.0
     high = (count + z**2 / 2 + half) / (n + z**2) if count < n else 1.0
@@ -114,7 +114,9 @@ def fisher_greater(events: int, n: int, others: int, m: int) -> float:
     k = np.arange(events, min(n, total) + 1)
 
     def log_choose(a: float, b: np.ndarray | float) -> np.ndarray:
-        return np.asarray(gammaln(a + 1) - gammaln(np.asarray(b) + 1.0) - gammaln(a - np.asarray(b) + 1.0))
+        return np.asarray(
+            special.gammaln(a + 1) - special.gammaln(np.asarray(b) + 1.0) - special.gammaln(a - np.asarray(b) + 1.0)
+        )
 
     possible = k[total - k <= m]
     logs = log_choose(n, possible) + log_choose(m, total - possible) - log_choose(n + m, float(total))
@@ -156,9 +158,9 @@ def demand(limit: float, sensitivity: float, power: float = 0.95, level: float =
     while True:
         while (clopper_pearson(n - misses - 1, n, level).low or 0.0) >= limit:
             misses += 1
-        passes = float(bdtr(misses, n, 1 - sensitivity))
+        passes = float(special.bdtr(misses, n, 1 - sensitivity))
         if passes >= power:
-            return Demand(n, misses, passes, float(bdtr(misses, n, 1 - limit)))
+            return Demand(n, misses, passes, float(special.bdtr(misses, n, 1 - limit)))
         n += 1
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtr, stdtrit
+from scipy import special
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -180,7 +180,9 @@ def surely_better(values: Floats, resampled: Floats, clusters: int, level: float
     varies = error > 10.0**-DIGITS
     largest = np.divide(np.abs(deviation), error, out=np.zeros_like(deviation), where=varies).max(axis=1)
     reach = float(np.quantile(largest, level, method="higher")) * inflation
-    reach = max(float(stdtrit(clusters - 1, ndtr(reach))), float(stdtrit(clusters - 1, (1 + level) / 2)))
+    reach = max(
+        float(special.stdtrit(clusters - 1, special.ndtr(reach))), float(special.stdtrit(clusters - 1, (1 + level) / 2))
+    )
     same = sign_test_rejects(clusters, len(gap), level)
     distinct = np.where(varies, np.abs(gap) > reach * error, same & (np.abs(gap) > 10.0**-DIGITS))
     better[first, second], better[second, first] = distinct & (gap > 0), distinct & (gap < 0)

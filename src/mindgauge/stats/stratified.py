@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy import special
 
 from mindgauge.stats.correction import Corrected, contributions, read_scores
 from mindgauge.stats.interval import SAME, Interval
@@ -59,7 +59,7 @@ class _Mean(NamedTuple):
             return Interval(self.value, undefined="too few labelled clusters for an interval")
         if not self.adds.any():
             return Interval(self.value, undefined=SAME)
-        half = float(stdtrit(freedom, (1 + level) / 2)) * math.sqrt(self.variance * self.freedom / freedom)
+        half = float(special.stdtrit(freedom, (1 + level) / 2)) * math.sqrt(self.variance * self.freedom / freedom)
         return Interval(self.value, self.value - half, self.value + half)
 
 
@@ -193,7 +193,7 @@ def labelling_gap(judge: ArrayLike, labelled: ArrayLike, cluster: ArrayLike, str
         return Gap(within_group.value, outside.value, 0.0, 1.0, int(sum(rest for _, rest in sizes)))
     if not freedom > 0:
         return None
-    p = 2 * float(stdtr(freedom, -abs(gap) / error)) if error > 0 else 0.0
+    p = 2 * float(special.stdtr(freedom, -abs(gap) / error)) if error > 0 else 0.0
     size = gap / spread if spread > 0 else math.copysign(math.inf, gap)
     return Gap(within_group.value, outside.value, size, p, int(sum(rest for _, rest in sizes)))
 

@@ -9,14 +9,13 @@ import polars as pl
 
 from mindgauge import benchmark as benchmarks
 from mindgauge.errors import DataError
-from mindgauge.verbs.options import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A benchmark in a line. `samples` counts our own, which need no download."""
+    """A benchmark in a line. `samples` counts our own, which need no download, without the variants that a run makes of them."""
 
     name: str
     kind: str
@@ -54,13 +53,14 @@ def list(names: str | Sequence[str] = ()) -> Listing:  # noqa: A001 - the verb's
     """
     if not names:
         return Listing([_entry(benchmarks.find_one(name)) for name in benchmarks.names()], benchmarks.broken())
-    named = {b.name: b for name in listed(names) for b in benchmarks.asked(name)}
+    asked = [names] if isinstance(names, str) else names
+    named = {benchmark.name: benchmark for name in asked for benchmark in benchmarks.asked(name)}
     return Listing([_entry(benchmark) for benchmark in named.values()])
 
 
 def _entry(benchmark: benchmarks.Benchmark) -> Entry:
     try:
-        samples = len(benchmark.samples(None))
+        samples = len(benchmark.own_samples())
     except DataError:
         samples = 0
     card = benchmark.card

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from scipy.special import betainc
+from scipy import special
 
 from mindgauge.analysis.audit.finding import Found, Severity, check, counted, limited, many, places
 from mindgauge.analysis.audit.order import ALPHA
@@ -88,7 +88,9 @@ def missing_by_system(view: View) -> Iterator[Found]:
         if len(own) < 2 or not lacking.any() or lacking.sum() == n.sum():
             continue
         # P(X ≥ x) for X ~ Binomial(n, the rater's share) by the incomplete beta function
-        tail = np.where(lacking > 0, betainc(np.maximum(lacking, 1), n - lacking + 1, lacking.sum() / n.sum()), 1.0)
+        tail = np.where(
+            lacking > 0, special.betainc(np.maximum(lacking, 1), n - lacking + 1, lacking.sum() / n.sum()), 1.0
+        )
         most = own.filter(pl.Series(tail * tests < ALPHA))
         if most.height:
             affected = subjects.filter(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
-from scipy.special import bdtr
+from scipy import special
 
 from mindgauge import bounds
 from mindgauge.analysis.reliability.card import (
@@ -166,7 +166,7 @@ def _danger(danger: Danger, rule: Rule) -> Iterator[Clause]:
     worst = danger.lowest_unsafe
     if worst is not None and worst.n:
         missed = worst.n - worst.events
-        p = float(bdtr(worst.events, worst.n, rule.danger.sound)) if missed else 1.0
+        p = float(special.bdtr(worst.events, worst.n, rule.danger.sound)) if missed else 1.0
         if p < level:
             yield (
                 MODERATE,

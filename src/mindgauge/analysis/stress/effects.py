@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
-from scipy.special import stdtrit
+from scipy import special
 
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.stress.design import INAPPLICABLE
@@ -129,9 +129,9 @@ def needed(mean: Interval, clusters: int) -> int | None:
         low = mean.value if mean.low is None else mean.low
         far = max(mean.high - mean.value, mean.value - low) / -math.expm1(math.log(0.025) / clusters)
         return max(FEWEST, math.ceil(math.log(0.025) / math.log1p(-min(MARGIN / far, 0.5))))
-    spread = (mean.high - mean.value) / float(stdtrit(clusters - 1, 0.975)) * math.sqrt(clusters)
+    spread = (mean.high - mean.value) / float(special.stdtrit(clusters - 1, 0.975)) * math.sqrt(clusters)
     n = max(FEWEST, math.ceil((1.96 * spread / MARGIN) ** 2))
-    while float(stdtrit(n - 1, 0.975)) * spread / math.sqrt(n) > MARGIN:
+    while float(special.stdtrit(n - 1, 0.975)) * spread / math.sqrt(n) > MARGIN:
         n += 1
     return n
 

@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy import special
 
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.reliability.favour import favour
@@ -263,7 +263,7 @@ def severity(replies: Languages, values: Floats, flips: int, seed: int) -> Sever
     interval = Interval(value, undefined=SAME)
     if parts.sum() > TIE:
         freedom = parts.sum() ** 2 / (parts**2 / [len(chinese) - 1, len(english) - 1]).sum()
-        half = float(stdtrit(freedom, 0.975) * np.sqrt(parts.sum()))
+        half = float(special.stdtrit(freedom, 0.975) * np.sqrt(parts.sum()))
         interval = Interval(value, value - half, value + half)
     return Severity(interval, p, n, missing, clusters)
 

@@ -8,6 +8,7 @@ app = typer.Typer(
     name="annotate",
     help="People rate, too: blind rounds with a gate, in the browser.",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 app.command()(new.new)

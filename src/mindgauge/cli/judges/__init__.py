@@ -8,6 +8,7 @@ app = typer.Typer(
     name="judges",
     help="How far judges can be trusted, and which one: methods, stress, panels, escalation, rationales.",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 app.command()(compare.compare)

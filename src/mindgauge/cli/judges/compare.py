@@ -68,7 +68,7 @@ def compare(
 def _show(found: "Judging") -> None:
     against = f"against {found.reference}" if found.reference else "among themselves"
     several = len({one.reference for one in found.agreements}) > 1
-    measures.table(
+    render.in_parts(
         f"{found.benchmark}: judges {against}  ({found.run})",
         ["criterion", "judge", *(["against"] if several else [])], ["n", "missing", *_SHOWN],
         [
@@ -82,7 +82,7 @@ def _show(found: "Judging") -> None:
         if any(name in one.estimates and one.estimates[name].value is not None for name in _SYSTEMS)
     ]
     if rows:
-        measures.table(
+        render.in_parts(
             "Systems' means", ["criterion", "judge"], ["systems", *(n.partition("_")[2] for n in _SYSTEMS)], rows
         )
     elif found.agreements:

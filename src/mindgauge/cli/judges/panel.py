@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mindgauge.cli import options, render
-from mindgauge.cli.judges.measures import bound, table
+from mindgauge.cli.judges.measures import bound
 from mindgauge.reports import jury_phrases
 from mindgauge.rounding import percent
 
@@ -59,7 +59,7 @@ def _show(panel: "Panel") -> None:
             [card.judge, str(card.n), str(card.missing), *(bound(card.estimates.get(name)) or "–" for name in names)]
             for card in panel.cards
         ]
-        table("Agreement with people", ["rater"], ["n", "missing", *names], rows)
+        render.in_parts("Agreement with people", ["rater"], ["n", "missing", *names], rows)
         folds = ", ".join(f"{judge} in {n} folds" for judge, n in panel.chosen.items())
         print(f"best single judge on these subjects: {panel.best or 'none'}; best on the other conversations: {folds or 'none'}")  # fmt: skip
     for said in jury_phrases.together(panel):

@@ -27,7 +27,7 @@ def show(run: Run, json: options.Json = False) -> None:
         render.as_json(found)
         return
     shares = ("traceable", "contradicting", "unsupported", "uncertain")
-    measures.table(
+    render.in_parts(
         f"Judges' reasons  ({run})", ["judge", "criterion"], ["verdicts", "absent", *shares, "language"],
         [
             [
@@ -82,7 +82,7 @@ def import_(
         [[q.question, judge, measures.bound(bound)] for q in found.questions for judge, bound in q.means.items()],
     )
     shown = ("same_level", "within_1", "krippendorff_alpha", "icc_a1")
-    measures.table(
+    render.in_parts(
         "People among themselves", ["question", "ratings", "missing", "people"],
         ["same", "within 1", "Krippendorff's alpha", "ICC(A,1)"],
         [

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 import numpy as np
-from scipy.special import softmax
+from scipy import special
 
 from mindgauge import private
 from mindgauge.analysis.trained import figures, metrics_for
@@ -71,7 +71,7 @@ def account(
     chosen = trials.choose(final.trials)
     tested = _tested(final, folds, len(values))
     seed = 0 if folds else final.trials.index(chosen)
-    chance = softmax(tested.logits[seed], axis=1)
+    chance = special.softmax(tested.logits[seed], axis=1)
     threshold = _threshold(final.held, chosen, risk) if risk is not None else None
     abstentions: dict[str, Abstention] = {}
     if threshold is not None and risk is not None:
@@ -111,7 +111,7 @@ def _temperature(held: Parts, trial: Trial) -> float:
 
 
 def _threshold(held: Parts, trial: Trial, risk: float) -> Abstention:
-    chance = softmax(np.array(trial.dev) / _temperature(held, trial), axis=1)
+    chance = special.softmax(np.array(trial.dev) / _temperature(held, trial), axis=1)
     return calibration.choose_threshold(chance, held.dev, risk)
 
 
@@ -144,12 +144,12 @@ def _calibration(held: Parts, chosen: Trial, tested: Tested, seed: int) -> dict[
     """Compare confidence and accuracy before and after the temperature, on development and on test data."""
     dev = np.array(chosen.dev)
     found = {
-        f"{DEVELOPMENT}, before": _compared(softmax(dev, axis=1), held.dev),
+        f"{DEVELOPMENT}, before": _compared(special.softmax(dev, axis=1), held.dev),
         DEVELOPMENT: _compared(calibration.cross_fitted(dev, held.dev), held.dev),
     }
     if tested.name != DEVELOPMENT:
-        found[f"{tested.name}, before"] = _compared(softmax(tested.raw[seed], axis=1), tested.part)
-        found[tested.name] = _compared(softmax(tested.logits[seed], axis=1), tested.part)
+        found[f"{tested.name}, before"] = _compared(special.softmax(tested.raw[seed], axis=1), tested.part)
+        found[tested.name] = _compared(special.softmax(tested.logits[seed], axis=1), tested.part)
     return found
 
 
@@ -210,7 +210,7 @@ def _write_predictions(path: Path, tested: Tested, seeds: Sequence[int], values:
     """Write one line per seed and sample: ids, labels and calibrated probabilities, no text."""
     lines = []
     for seed, logits in zip(seeds, tested.logits, strict=True):
-        for sample, row in zip(tested.part.samples, softmax(logits, axis=1).tolist(), strict=True):
+        for sample, row in zip(tested.part.samples, special.softmax(logits, axis=1).tolist(), strict=True):
             lines.append(msgspec.json.encode({
                 "part": tested.name, "seed": seed, "sample": sample.id, "cluster": sample.cluster, "target": sample.target,
                 "value": values[row.index(max(row))],

@@ -1,0 +1,107 @@
+"""Libraries that the command line loads when they are first used: `list` needs none of them.
+
+They take longer to load than all the rest. Code imports them as usual, at the top of a file; what it gets is the module,
+still empty, and the first attribute that anybody asks for fills it. `from numpy import x` asks at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from importlib.machinery import ModuleSpec, PathFinder
+from threading import RLock
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.abc import Loader
+
+LIBRARIES = frozenset({"numpy", "polars", "scipy", "scipy.sparse", "scipy.special"})
+_FILLING = RLock()
+_UNDER_WAY: set[str] = set()
+_ASKED_BY_IMPORT = frozenset({"__path__", "__spec__"})
+
+
+def defer() -> None:
+    """Let `LIBRARIES` be loaded when they are first used, unless they are loaded already."""
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
+
+
+class _Finder:
+    """Finds the libraries; any other module inside one of them fills that first, as `import` would."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
+        """Return how to load a module; None where the usual way is right."""
+        del target
+        if name not in LIBRARIES:
+            library = sys.modules.get(name.rpartition(".")[0])
+            if isinstance(library, _Unused):
+                _fill(library)
+                return ModuleSpec(name, cast("Loader", _Loaded(sys.modules[name]))) if name in sys.modules else None
+            return None
+        spec = PathFinder.find_spec(name, path)
+        if spec is not None and spec.loader is not None:
+            spec.loader = cast("Loader", _WhenUsed(spec.loader))
+        return spec
+
+
+class _Loaded:
+    """The loader of a module that its library has loaded meanwhile: it stays as it is."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module, self._spec = module, module.__spec__
+        module.__spec__ = None  # by which `import` would load it a second time
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        del spec
+        return self._module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self._spec
+
+
+class _WhenUsed:
+    """A loader that leaves the work to the first use."""
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        assert module.__spec__ is not None
+        module.__spec__.loader = module.__loader__ = self._loader
+        module.__class__ = _Unused
+
+
+class _Unused(ModuleType):
+    """A module that is filled once somebody asks for something in it."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name not in _ASKED_BY_IMPORT:
+            part = f"{self.__spec__.name if self.__spec__ else ''}.{name}"
+            if part in LIBRARIES:
+                return import_module(part)
+            _fill(self)
+        return ModuleType.__getattribute__(self, name)
+
+
+def _fill(module: ModuleType) -> None:
+    """Load a module, after the library that it is part of, unless that is done; another thread waits until it is."""
+    spec = module.__spec__
+    assert spec is not None
+    assert spec.loader is not None
+    with _FILLING:
+        library = sys.modules.get(spec.parent or "")
+        if library is not module and isinstance(library, _Unused):
+            _fill(library)
+        if isinstance(module, _Unused) and spec.name not in _UNDER_WAY:
+            _UNDER_WAY.add(spec.name)
+            try:
+                spec.loader.exec_module(module)
+            finally:
+                _UNDER_WAY.remove(spec.name)
+            module.__class__ = ModuleType
