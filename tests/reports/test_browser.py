@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from mindgauge.analysis.stress.found import BIASED
+from mindgauge.reports import stress_page
 from mindgauge.reports.page import ReportFiles
+from tests.reports.test_draw import effect, stressed
 
 CHROMIUM = Path("/usr/bin/chromium")
 pytestmark = [
@@ -68,15 +71,17 @@ def test_it_fits_keeps_quiet_and_stays_readable(
     page.close()
 
 
-WORDS = """() => [...document.querySelectorAll('#trust .picture svg, [id^=flow] .picture svg')].filter(e => e.getClientRects().length).map(svg => {
+WORDS = """() => [...document.querySelectorAll('.picture svg')].filter(e => e.getClientRects().length).map(svg => {
   const boxes = [...svg.querySelectorAll('text')].map(e => e.getBoundingClientRect());
-  return boxes.flatMap((a, i) => boxes.slice(i + 1).filter(b => a.left < b.right - 1 && b.left < a.right - 1
+  const frame = svg.getBoundingClientRect();
+  const outside = boxes.filter(b => b.left < frame.left - 2 || b.right > frame.right + 2 || b.top < frame.top - 2 || b.bottom > frame.bottom + 2);
+  return outside.length + boxes.flatMap((a, i) => boxes.slice(i + 1).filter(b => a.left < b.right - 1 && b.left < a.right - 1
     && a.top < b.bottom - 3 && b.top < a.bottom - 3)).length; })"""
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-@pytest.mark.parametrize("which", ["rated_files", "asked_files", "crisis_files"])
-def test_words_in_a_picture_do_not_cover_each_other(
+@pytest.mark.parametrize("which", ["files", "rated_files", "asked_files", "crisis_files"])
+def test_words_in_a_picture_stay_in_it_and_do_not_cover_each_other(
     browser: Any, request: pytest.FixtureRequest, which: str, width: int
 ) -> None:
     files: ReportFiles = request.getfixturevalue(which)
@@ -86,6 +91,19 @@ def test_words_in_a_picture_do_not_cover_each_other(
     covered = page.evaluate(WORDS)
     assert len(covered) >= 2
     assert set(covered) == {0}
+    page.close()
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_words_of_a_stress_test_stay_in_their_picture(browser: Any, tmp_path: Path, width: int) -> None:
+    effects = [
+        effect(name, value, BIASED) for name, value in (("warmth", 0.26), ("empathic_concern", -0.2), ("safety", 0.1))
+    ]
+    (tmp_path / "stress.html").write_text(stress_page.page(stressed(*effects)), encoding="utf-8")
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    page.goto((tmp_path / "stress.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(WORDS) == [0, 0]
     page.close()
 
 
@@ -117,7 +135,7 @@ def test_the_picture_of_agreement_stands_on_paper_in_black(browser: Any, rated_f
     picture = page.locator(".agreement .picture .wide svg").first
     assert picture.bounding_box()["height"] > 80
     shades = "els => els.map(e => getComputedStyle(e).fill)"
-    points = page.locator(".agreement .picture .wide svg .mark-symbol path").evaluate_all(shades)
+    points = page.locator(".agreement .picture .wide svg path").evaluate_all(shades)
     assert set(points) == {"rgb(0, 0, 0)"}
     page.close()
 

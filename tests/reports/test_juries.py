@@ -10,8 +10,9 @@ import pytest
 from mindgauge import benchmark
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.records import RaterKind, Rating, Status
-from mindgauge.reports import escalation_chart, juries, reading_order
+from mindgauge.reports import juries, reading_order
 from mindgauge.reports.content import Sheet, System
+from mindgauge.reports.draw import escalation as curves
 from mindgauge.reports.page import ReportFiles, write
 from mindgauge.reports.trust_section import Curve, Escalated
 from mindgauge.store import Store
@@ -170,7 +171,7 @@ def test_a_hostile_name_is_text_in_the_picture() -> None:
     curve = Curve(name, "judge", System(name, name, 0, 1), Bound(0.5, 0.4, 0.6), [i / 100 for i in range(101)])
     known = Escalated("e", "", "b", RULE, "f", "m", [], [], 0.95, 10, 4, 0.4, [curve], Sheet("s", "t", [], []))
     for width in (320, 680):
-        svg = escalation_chart.draw(known, width)
+        svg = curves.draw(known, width)
         assert "<script" not in svg
         assert "&lt;script" in svg
         assert svg.count('stroke-dasharray="2 3"') == 2, "the line and its key, which no colour is needed for"

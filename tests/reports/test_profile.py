@@ -13,13 +13,13 @@ from mindgauge.analysis.profile import profile
 from mindgauge.analysis.profile.panel import Kind, Mark, Panel
 from mindgauge.analysis.profile.panels import panels
 from mindgauge.analysis.reliability.card import LIMITED
-from mindgauge.reports import drawing
 from mindgauge.reports import page as report_page
 from mindgauge.reports import runs as opened
+from mindgauge.reports.draw import drawing
+from mindgauge.reports.draw.records import Curves, Dots, Outcomes, Scatter
 from mindgauge.reports.page import ReportFiles, write
 from mindgauge.reports.profile import overview, phrases, pictures
 from mindgauge.reports.profile.cast import allowed, cast
-from mindgauge.reports.profile.picture import Curves, Dots, Outcomes, Scatter
 from mindgauge.reports.runs import Run, Section
 from tests.reports import profiled, suite_run
 from tests.reports.conftest import plant_rated

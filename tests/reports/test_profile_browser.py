@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from mindgauge.reports import drawing, render
 from mindgauge.reports import page as report_page
+from mindgauge.reports import render
+from mindgauge.reports.draw import drawing
 from mindgauge.reports.page import ReportFiles
 from mindgauge.reports.profile import overview, pictures
 from mindgauge.reports.profile.cast import cast

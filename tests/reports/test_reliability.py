@@ -12,8 +12,9 @@ import pytest
 import mindgauge
 from mindgauge.analysis.reliability.card import BLIND_END, LIMITED, NOT_ESTIMABLE, Bound
 from mindgauge.records import RaterKind, Rating, Status
-from mindgauge.reports import agreement_chart, charts
 from mindgauge.reports.content import System
+from mindgauge.reports.draw import agreement
+from mindgauge.reports.draw.canvas import NARROW, SHAPES, WIDE, broken
 from mindgauge.reports.page import ReportFiles, write
 from mindgauge.reports.trust_section import Axis, Panel, Row
 from mindgauge.store import Store
@@ -310,7 +311,7 @@ def test_every_table_of_the_cards_is_there(found: Any) -> None:
 
 def test_hostile_names_are_text_in_page_picture_summary_and_tables(rated_files: ReportFiles, rated_page: str) -> None:
     assert "<b>" not in rated_page
-    assert "=evil&lt;b&gt;" in re.findall(r"<svg class=.marks.*?</svg>", section(rated_page, "trust"), re.DOTALL)[0]
+    assert "=evil&lt;b&gt;" in re.findall(r"<svg width=.*?</svg>", section(rated_page, "trust"), re.DOTALL)[0]
     assert "<b>" not in rated_files.markdown.read_text().replace("\\<b\\>", "")
     for content in re.findall(r"data:text/csv;charset=utf-8;base64,([^\"]+)", section(rated_page, "trust")):
         table = base64.b64decode(content).decode("utf-8-sig")
@@ -387,7 +388,7 @@ def row(name: str = "a/judge", number: int = 0, **more: Any) -> Row:
     return Row(System(name, name, 0, number), "safety", 30, **given)
 
 
-@pytest.mark.parametrize("width", [charts.WIDE, charts.NARROW])
+@pytest.mark.parametrize("width", [WIDE, NARROW])
 @pytest.mark.parametrize(
     "rows",
     [
@@ -401,19 +402,23 @@ def row(name: str = "a/judge", number: int = 0, **more: Any) -> Row:
     ],
 )
 def test_the_picture_is_drawn_whatever_is_missing(rows: list[Row], width: int) -> None:
-    svg = agreement_chart.draw(Panel("p", None, "", rows), msgspec.structs.replace(AXIS, low=-0.75), width)
-    assert svg.startswith(f'<svg class="marks" width="{width}"')
+    svg = agreement.draw(Panel("p", None, "", rows), msgspec.structs.replace(AXIS, low=-0.75), width)
+    assert svg.startswith(f'<svg width="{width}"')
     assert "NaN" not in svg
     assert "validate from .50" in svg
     assert "good from .75" in svg
-    assert svg.count(rows[0].verdict) == len(rows)
+    verdict = rows[0].verdict if width == NARROW else broken(rows[0].verdict, 25)[0]
+    assert svg.count(f">{verdict}<") == len(rows)
 
 
 def test_marks_stand_where_their_values_are() -> None:
-    svg = agreement_chart.draw(Panel("p", None, "", [row()]), AXIS, charts.WIDE)
-    agreement, bias = 222, 104
-    points = [float(x) for x in re.findall(r'<path[^>]*?translate\(([\d.]+),[\d.]+\)" d="M[^"]+" fill="#0072b2"', svg)]
-    assert points == [pytest.approx(0.6 * agreement, abs=0.1), pytest.approx((1 + 0.4) / 2 * bias, abs=0.1)]
+    svg = agreement.draw(Panel("p", None, "", [row()]), AXIS, WIDE)
+    (point,) = re.findall(rf'<path d="{SHAPES[0]}" transform="translate\(([\d.]+),', svg)
+    (head,) = re.findall(r'<path d="M-6[^"]+" transform="translate\(([\d.]+),[\d.]+\)" fill="#0072b2"', svg)
+    ticks = {said: float(x) for x, said in re.findall(r'<text x="([\d.]+)"[^>]*>([−+]?[\d.]+)</text>', svg)}
+    assert float(point) == pytest.approx(ticks["0.5"] + 0.2 * (ticks["1"] - ticks["0.5"]), abs=0.1)
+    zero = (ticks["−1"] + ticks["+1"]) / 2
+    assert float(head) == pytest.approx(zero + 0.4 * (ticks["+1"] - zero), abs=0.1)
 
 
 @pytest.mark.parametrize(

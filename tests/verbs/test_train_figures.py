@@ -99,7 +99,8 @@ def test_labels_may_be_numbers(write: Write, tmp_path: Path) -> None:
 def test_calibration_can_be_seen(write: Write, tmp_path: Path) -> None:
     found = train(write(encoders.rows(20)), out=tmp_path / "out", baseline=True, folds=2)
     picture = (tmp_path / "out/calibration.svg").read_text(encoding="utf-8")
-    assert picture.startswith("<svg") and "How sure it is" in picture
+    assert picture.startswith("<svg xmlns=") and "<title>How often the classifier is right" in picture
+    assert picture.count(">probability of the label<") == picture.count(">share right<") == 2
     for title in ("As trained: cross-validation, n 60", "With the temperature: cross-validation, n 60"):
         assert title in picture
     counted = sum(b.n for b in found.calibration["cross-validation"].bins)

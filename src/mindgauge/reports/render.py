@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import functools
 import re
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mindgauge import english
-from mindgauge.reports import (
-    agreement_chart,
-    calibration_chart,
-    charts,
-    drawing,
-    escalation_chart,
-    flow_chart,
-    folded,
-    sheets,
-)
+from mindgauge.reports import folded, sheets
+from mindgauge.reports.draw import canvas, drawing
 
 if TYPE_CHECKING:
     import jinja2
@@ -35,19 +26,9 @@ def page(report: Report, json_name: str) -> str:
     """Write the whole page."""
     from markupsafe import Markup
 
-    figures = [*report.weak.figures, *(f for test in report.trust.entry for f in test.figures)]
-    pictures = {f.anchor: drawing.both(partial(charts.draw, f)) for f in figures}
-    for agreement in report.trust.agreement:
-        for panel in agreement.panels:
-            pictures[panel.anchor] = drawing.both(partial(agreement_chart.draw, panel, agreement.axis))
-    pictures |= {flow.anchor: drawing.both(partial(flow_chart.draw, flow)) for flow in report.weak.flows}
-    pictures |= {c.anchor: drawing.both(partial(calibration_chart.draw, c)) for c in report.trust.calibration}
-    pictures |= {e.anchor: drawing.both(partial(escalation_chart.draw, e)) for e in report.trust.escalated}
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))  # noqa: S704 - ours
     return (
-        environment()
-        .get_template("report.html.j2")
-        .render(r=report, pictures=pictures, style=style, json_name=json_name, folded=folded)
+        environment().get_template("report.html.j2").render(r=report, style=style, json_name=json_name, folded=folded)
     )
 
 
@@ -73,7 +54,7 @@ def environment() -> jinja2.Environment:
         "ended": english.ended,
     }
     env.tests["long"] = sheets.is_long
-    env.globals |= {"colour_number": _colour_number, "shape": charts.shape, "shade": shade, "most_rows": MOST_ROWS}
+    env.globals |= {"colour_number": _colour_number, "shape": canvas.shape, "shade": shade, "most_rows": MOST_ROWS}
     return env
 
 
@@ -83,7 +64,7 @@ def typeset(text: str) -> str:
 
 
 def _colour_number(system: Any) -> int:
-    return int(system.number) % len(charts.COLOURS)
+    return int(system.number) % len(canvas.COLOURS)
 
 
 def shade(n: int, row: list[int]) -> str:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 from mindgauge import private
 from mindgauge.english import words
 from mindgauge.errors import MindgaugeError
-from mindgauge.reports import charts, stress_chart
 from mindgauge.reports.content import Column, Sheet
+from mindgauge.reports.draw import drawing, stress
 from mindgauge.reports.render import TEMPLATES, environment
 from mindgauge.reports.stress_phrases import contrast, line, readings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from mindgauge.analysis.stress.found import Stress
@@ -40,12 +39,8 @@ def page(found: Stress) -> str:
     """Write the page as HTML that asks nothing of a network."""
     from markupsafe import Markup
 
-    def drawn(draw: Callable[[int], str]) -> list[tuple[str, Markup]]:
-        widths = (("wide", charts.WIDE), ("narrow", charts.NARROW))
-        return [(name, Markup(draw(width - 28))) for name, width in widths]  # noqa: S704 - drawn by us, texts are escaped there
-
-    effects = drawn(partial(stress_chart.draw, found)) if any(e.value is not None for e in found.effects) else []
-    injections = drawn(partial(stress_chart.draw_injections, found)) if found.injections else []
+    effects = drawing.both(partial(stress.draw, found)) if any(e.value is not None for e in found.effects) else []
+    injections = drawing.both(partial(stress.draw_injections, found)) if found.injections else []
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))  # noqa: S704 - ours
     return (
         environment()

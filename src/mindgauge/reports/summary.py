@@ -15,7 +15,7 @@ from mindgauge.rounding import NONE, decimal, interval
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from mindgauge.reports.profile.picture import Spot
+    from mindgauge.reports.draw.records import Spot
     from mindgauge.reports.profile.records import ProfileSection
     from mindgauge.reports.sections import Report
     from mindgauge.reports.trust_section import InWords, Trust

@@ -17,10 +17,10 @@ from mindgauge.classifiers.seen import Seen
 from mindgauge.classifiers.training import Recipe
 from mindgauge.errors import UsageError
 from mindgauge.records import digest
+from mindgauge.reports.draw import calibration
 from mindgauge.verbs.training import data as training_data
 from mindgauge.verbs.training.account import Fold, account
 from mindgauge.verbs.training.card import card
-from mindgauge.verbs.training.diagram import draw
 from mindgauge.verbs.training.parts import divide, folded, prepare
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def train(
     trials.move(folder / "trials", trials.choose(final.trials), folder)
     saved.describe(folder, material.rubric, found.decision)
     learned.save(folder)
-    private.write(folder / "calibration.svg", draw(found))
+    private.write(folder / "calibration.svg", _diagrams(found))
     private.write(folder / "card.md", card(found))
     content = manifest.read(folder) | {
         "versions": _versions(),
@@ -224,6 +224,16 @@ def _earlier(encoder: Path, tested: Part, material: Material) -> Seen:
             "dialogues: the figures flatter"
         )
     return found
+
+
+def _diagrams(trained: Trained) -> str:
+    """Draw how often the classifier is right against how sure it is, without and with the temperature."""
+    sides = {"As trained": f"{trained.tested}, before", "With the temperature": trained.tested}
+    known = {
+        f"{name}: {trained.tested}, n {trained.calibration[part].n}": trained.calibration[part]
+        for name, part in sides.items()
+    }
+    return calibration.draw_file(known, "How often the classifier is right against how sure it is")
 
 
 def _versions() -> dict[str, str]:

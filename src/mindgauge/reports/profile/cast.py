@@ -30,12 +30,12 @@ class Cast(msgspec.Struct, frozen=True):
 
 def cast(profile: Profile, systems: Sequence[System]) -> Cast:
     """Find the system of each model: that of the first run that measured it, called by the model's own name."""
-    found: dict[str, System] = {}
+    by_model: dict[str, System] = {}
     for model in profile.models:
-        known = next((system for system in systems if system.model == model), None)
-        number = known.number if known else max([s.number for s in (*systems, *found.values())], default=-1) + 1
-        found[model] = System(model, model, known.run if known else 0, number)
-    return Cast(found)
+        match = next((system for system in systems if system.model == model), None)
+        number = match.number if match else max([s.number for s in (*systems, *by_model.values())], default=-1) + 1
+        by_model[model] = System(model, model, match.run if match else 0, number)
+    return Cast(by_model)
 
 
 def section_of(runs: Sequence[Run], score: TaskScore) -> tuple[Run, Section] | None:
@@ -70,20 +70,20 @@ def not_estimable(runs: Sequence[Run], score: TaskScore) -> bool:
 
 
 def _cards(runs: Sequence[Run], score: TaskScore) -> list[Standing]:
-    there = section_of(runs, score)
-    if there is None or not score.rater:
+    place = section_of(runs, score)
+    if place is None or not score.rater:
         return []
     criteria = {part.partition(" (")[0] for part in score.criterion.split(" + ")}
-    cards = there[0].standings.cards
-    found = (cards.get((score.benchmark, criterion, score.rater)) for criterion in criteria)
-    return [standing for standing in found if standing is not None]
+    cards = place[0].standings.cards
+    standings = (cards.get((score.benchmark, criterion, score.rater)) for criterion in criteria)
+    return [standing for standing in standings if standing is not None]
 
 
 def _marked(score: TaskScore, *, shown: bool) -> TaskScore:
     note = f"{LIMITED}; {score.note}".removesuffix("; ")
     if shown:
         return msgspec.structs.replace(score, note=f"unreliable: {note}")
-    nothing = dict.fromkeys(
+    blank = dict.fromkeys(
         (
             "value",
             "low",
@@ -98,9 +98,9 @@ def _marked(score: TaskScore, *, shown: bool) -> TaskScore:
             "rank_high",
         )
     )
-    return msgspec.structs.replace(score, note=note, **nothing)
+    return msgspec.structs.replace(score, note=note, **blank)
 
 
 def _without(score: DimensionScore) -> DimensionScore:
-    nothing = dict.fromkeys(("value", "low", "high", "rank", "rank_low", "rank_high", "mean_rank", "rank_of_mean_rank"))
-    return msgspec.structs.replace(score, indistinguishable=(), **nothing)
+    blank = dict.fromkeys(("value", "low", "high", "rank", "rank_low", "rank_high", "mean_rank", "rank_of_mean_rank"))
+    return msgspec.structs.replace(score, indistinguishable=(), **blank)

@@ -42,15 +42,15 @@ def examples(
     """
     readings: list[Reading] = []
     linked: list[Cited] = []
-    known = sorted((s for s in scores if s.scaled is not None), key=lambda score: (score.scaled or 0.0, score.task))
-    for score in known:
+    scored = sorted((s for s in scores if s.scaled is not None), key=lambda score: (score.scaled or 0.0, score.task))
+    for score in scored:
         if len(readings) + len(linked) == MOST:
             break
-        there = section_of(runs, score)
-        subject = _worst(there[1], score) if there else None
-        if there is None or subject is None:
+        place = section_of(runs, score)
+        subject = _worst(place[1], score) if place else None
+        if place is None or subject is None:
             continue
-        run, section = there
+        run, section = place
         anchor = texts.anchor("message" if section.benchmark.closed else "reply", subject)
         if anchor in shown:
             linked.append(Cited(subject, score.title, anchor))
@@ -62,14 +62,14 @@ def examples(
 
 def _worst(section: Section, score: TaskScore) -> str | None:
     """Return what went worst: the lowest mean level as a share of its scale, or the largest distance from the target."""
-    known = criteria_of(section.benchmark)
+    criteria = criteria_of(section.benchmark)
     rows = section.ratings.filter(
         pl.col("model") == score.model, pl.col("status") == "ok", pl.col("selection").is_null(),
         pl.col("rater").is_in([score.rater or score.model, *(r.rater for r in section.benchmark.readings)]),
     )  # fmt: skip
     parts = []
     for name in dict.fromkeys(part.partition(" (")[0] for part in score.criterion.split(" + ")):
-        criterion = known.get(name)
+        criterion = criteria.get(name)
         if criterion is None:
             continue
         parts.append(
@@ -95,36 +95,36 @@ def _badness(criterion: Criterion, *, closed: bool) -> pl.Expr:
 def _reading(run: Run, section: Section, score: TaskScore, subject: str, system: System) -> Reading:
     """Make an example ready to read."""
     benchmark = section.benchmark
-    of = f"{score.title}, scored {decimal(score.scaled)}"
+    category = f"{score.title}, scored {decimal(score.scaled)}"
     if benchmark.closed:
         sample = run.store.sample(benchmark.name, subject)
-        given = [v for v in verdicts(run, section, subject, sample, people=False) if v.rater == score.model]
-        said = section.ratings.filter(
+        marks = [v for v in verdicts(run, section, subject, sample, people=False) if v.rater == score.model]
+        answers = section.ratings.filter(
             pl.col("subject") == subject, pl.col("model") == score.model, pl.col("status") == "ok"
         )
-        answered = said["value"][0] if len(said) else "nothing usable"
-        why = f"Answered {words(answered)}; the target is {words(sample.target or 'not known')}."
-        dialogue, about = texts.chat(section, sample, texts.quoted(given))
+        answered = answers["value"][0] if len(answers) else "nothing usable"
+        target_note = f"Answered {words(answered)}; the target is {words(sample.target or 'not known')}."
+        dialogue, about = texts.chat(section, sample, texts.quoted(marks))
         hidden = texts.withheld(run, section, sample.id)
         return Reading(
             texts.anchor("message", subject),
-            of,
+            category,
             f"answered {words(answered)}",
-            why,
+            target_note,
             system,
             dialogue,
             about,
-            given,
+            marks,
             hidden,
         )
     query = "SELECT sample, text FROM replies WHERE benchmark = ? AND id = ?"
     ident, text = run.store.select(query, (benchmark.name, subject)).fetchone()
     sample = run.store.sample(benchmark.name, ident)
-    given = verdicts(run, section, subject, sample)
-    quotes = texts.quoted(given)
+    marks = verdicts(run, section, subject, sample)
+    quotes = texts.quoted(marks)
     reply = texts.reply(section, sample, text, quotes)
     return Reading(
-        texts.anchor("reply", subject), of, _variant(sample.tags), "", system, texts.chat(section, sample, quotes)[0], reply, given,
+        texts.anchor("reply", subject), category, _variant(sample.tags), "", system, texts.chat(section, sample, quotes)[0], reply, marks,
         texts.withheld(run, section, sample.id),
     )  # fmt: skip
 
@@ -134,5 +134,5 @@ _VARIANTS = ("method", "noise", "intensity", "axis", "group", "category", "quest
 
 def _variant(tags: dict[str, str]) -> str:
     """Say in which form a sample was put."""
-    found = [f"{name} {words(tags[name])}" for name in _VARIANTS if tags.get(name)]
-    return ", ".join(found) or "the worst of its replies"
+    parts = [f"{name} {words(tags[name])}" for name in _VARIANTS if tags.get(name)]
+    return ", ".join(parts) or "the worst of its replies"

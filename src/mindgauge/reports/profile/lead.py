@@ -34,12 +34,12 @@ def lead(section: ProfileSection, runs: Sequence[Run], unchecked: str) -> list[s
         unchecked: what is to be said of judges that nobody has checked; empty where there are none.
     """
     profile, labels = section.scores, {system.model: system.label for system in section.heat.systems}
-    few = overview.few(profile)
+    rough_dimensions = overview.few(profile)
     judged = _judged(profile, runs)
     return [
         _scope(profile, section.title),
-        *_weakest(profile, labels, few),
-        *_apart(profile, labels, few),
+        *_weakest(profile, labels, rough_dimensions),
+        *_apart(profile, labels, rough_dimensions),
         *_without(profile),
         *_own_samples(runs),
         *_rough(profile),
@@ -77,20 +77,20 @@ def _headline(score: TaskScore, *, doubtful: bool) -> str:
     thin = score.scaled_low is None or score.clusters < FEW
     bounds = "" if thin else f" (the data allow {points(score.scaled_low)} to {points(score.scaled_high)})"
     guess = "" if score.chance is None else f"; guessing gives {points(score.chance)}"
-    by = f", as rated by {score.rater}{f' ({DOUBT})' if doubtful else ''}" if score.rater else ""
+    rater = f", as rated by {score.rater}{f' ({DOUBT})' if doubtful else ''}" if score.rater else ""
     return (
-        f"It scores {points(score.scaled)} of 100{bounds}{guess}. The score is {words(score.metric)} on {words(score.criterion)}{by}, which is "
+        f"It scores {points(score.scaled)} of 100{bounds}{guess}. The score is {words(score.metric)} on {words(score.criterion)}{rater}, which is "
         f"{decimal(score.value)} in {plural(score.clusters, 'conversation')}, where {score.better} is better."
     )
 
 
 def _finding(scores: Sequence[TaskScore], labels: dict[str, str]) -> str:
-    known = sorted((s for s in scores if s.scaled is not None), key=lambda s: -(s.scaled or 0.0))
-    if not known:
+    scored = sorted((s for s in scores if s.scaled is not None), key=lambda s: -(s.scaled or 0.0))
+    if not scored:
         return "no model has a score"
-    if len(known) <= MOST:
-        return f"{named([f'{labels[s.model]} {points(s.scaled)}' for s in known], most=MOST)} of 100"
-    return f"from {points(known[-1].scaled)} ({labels[known[-1].model]}) to {points(known[0].scaled)} ({labels[known[0].model]}) of 100"
+    if len(scored) <= MOST:
+        return f"{named([f'{labels[s.model]} {points(s.scaled)}' for s in scored], most=MOST)} of 100"
+    return f"from {points(scored[-1].scaled)} ({labels[scored[-1].model]}) to {points(scored[0].scaled)} ({labels[scored[0].model]}) of 100"
 
 
 def points(scaled: float | None) -> str:
@@ -101,94 +101,94 @@ def points(scaled: float | None) -> str:
 
 
 def _scope(profile: Profile, title: str) -> str:
-    who = "The model was" if len(profile.models) == 1 else f"{count(len(profile.models))} models were"
+    subject = "The model was" if len(profile.models) == 1 else f"{count(len(profile.models))} models were"
     tasks = {score.task for score in profile.tasks}
     dimensions = {score.dimension for score in profile.tasks}
     return (
-        f"{who} put to {plural(len(tasks), 'task')} of {title}, which stand for {plural(len(dimensions), 'dimension')}; "
+        f"{subject} put to {plural(len(tasks), 'task')} of {title}, which stand for {plural(len(dimensions), 'dimension')}; "
         "each dimension has a score from 0, the worst, to 100, the best."
     )
 
 
-def _weakest(profile: Profile, labels: dict[str, str], few: set[str]) -> Iterator[str]:
+def _weakest(profile: Profile, labels: dict[str, str], rough: set[str]) -> Iterator[str]:
     """Name where each model is weakest; of many models, where most are."""
     lowest: dict[str, list[DimensionScore]] = {}
     for model in profile.models:
-        known = [d for d in profile.dimensions if d.model == model and d.value is not None]
-        least = min((points(d.value) for d in known), key=_size, default="")
-        if known:
-            lowest[model] = [d for d in known if points(d.value) == least]
+        scored = [d for d in profile.dimensions if d.model == model and d.value is not None]
+        lowest_points = min((points(d.value) for d in scored), key=_size, default="")
+        if scored:
+            lowest[model] = [d for d in scored if points(d.value) == lowest_points]
     if not lowest:
         yield "No dimension has a score that may be shown."
     elif len(profile.models) == 1:
-        yield f"It is weakest in {_places(next(iter(lowest.values())), few)}."
+        yield f"It is weakest in {_places(next(iter(lowest.values())), rough)}."
     elif len(lowest) <= MOST:
         alike: dict[tuple[str, ...], list[str]] = {}
-        for model, found in lowest.items():
-            alike.setdefault(tuple(d.dimension for d in found), []).append(model)
-        said = "; ".join(
-            _together([lowest[model] for model in models], [labels[m] for m in models], few)
+        for model, weakest in lowest.items():
+            alike.setdefault(tuple(d.dimension for d in weakest), []).append(model)
+        sentence = "; ".join(
+            _together([lowest[model] for model in models], [labels[m] for m in models], rough)
             for models in alike.values()
         )
-        yield f"{said[:1].upper() if len(alike) == 1 else said[:1]}{said[1:]}."
+        yield f"{sentence[:1].upper() if len(alike) == 1 else sentence[:1]}{sentence[1:]}."
     else:
-        names = [d.dimension for found in lowest.values() for d in found]
-        most = max(dict.fromkeys(names), key=names.count)
-        there = [d for found in lowest.values() for d in found if d.dimension == most]
-        last = min(there, key=lambda d: d.value or 0.0)
+        names = [d.dimension for weakest in lowest.values() for d in weakest]
+        dimension = max(dict.fromkeys(names), key=names.count)
+        scores = [d for weakest in lowest.values() for d in weakest if d.dimension == dimension]
+        last = min(scores, key=lambda d: d.value or 0.0)
         yield (
-            f"{count(len(there))} of {count(len(lowest))} models are weakest in {most.lower()}, the lowest of them "
-            f"{labels[last.model]} with {_amount(last, few)}."
+            f"{count(len(scores))} of {count(len(lowest))} models are weakest in {dimension.lower()}, the lowest of them "
+            f"{labels[last.model]} with {_amount(last, rough)}."
         )
 
 
-def _together(found: Sequence[Sequence[DimensionScore]], labels: Sequence[str], few: set[str]) -> str:
+def _together(weakest: Sequence[Sequence[DimensionScore]], labels: Sequence[str], rough: set[str]) -> str:
     """Say where some models, each by its label, are weakest, which is in the same dimensions."""
     if len(labels) == 1:
-        return f"{labels[0]} is weakest in {_places(found[0], few)}"
-    where = named([d.dimension.lower() for d in found[0]], most=MOST)
-    amounts = [f"{label} with {_amount(its[0], few)}" for label, its in zip(labels, found, strict=True)]
-    return f"{'both' if len(labels) == 2 else 'these'} are weakest in {where}: {named(amounts, most=MOST)}"
+        return f"{labels[0]} is weakest in {_places(weakest[0], rough)}"
+    dimensions = named([d.dimension.lower() for d in weakest[0]], most=MOST)
+    amounts = [f"{label} with {_amount(scores[0], rough)}" for label, scores in zip(labels, weakest, strict=True)]
+    return f"{'both' if len(labels) == 2 else 'these'} are weakest in {dimensions}: {named(amounts, most=MOST)}"
 
 
-def _size(said: str) -> int:
-    return {"less than 1": 0, "more than 99": 100}.get(said, int(said) if said.isdigit() else 0)
+def _size(amount: str) -> int:
+    return {"less than 1": 0, "more than 99": 100}.get(amount, int(amount) if amount.isdigit() else 0)
 
 
-def _places(found: Sequence[DimensionScore], few: set[str]) -> str:
-    return named([f"{d.dimension.lower()}, with {_amount(d, few)}" for d in found], most=MOST)
+def _places(scores: Sequence[DimensionScore], rough: set[str]) -> str:
+    return named([f"{d.dimension.lower()}, with {_amount(d, rough)}" for d in scores], most=MOST)
 
 
-def _amount(score: DimensionScore, few: set[str]) -> str:
+def _amount(score: DimensionScore, rough: set[str]) -> str:
     """Write a score with what the data allow."""
-    if score.dimension in few or score.low is None:
+    if score.dimension in rough or score.low is None:
         return f"{points(score.value)} (too few conversations to say how near that is)"
     return f"{points(score.value)} (the data allow {points(score.low)} to {points(score.high)})"
 
 
-def _apart(profile: Profile, labels: dict[str, str], few: set[str]) -> Iterator[str]:
+def _apart(profile: Profile, labels: dict[str, str], rough: set[str]) -> Iterator[str]:
     """Say where a model is ahead of all others, and where that cannot be told."""
-    leads, several = phrases.leads(profile.dimensions, labels, few)
-    if not several:
+    leads, compared = phrases.leads(profile.dimensions, labels, rough)
+    if not compared:
         return
-    two = len(profile.models) == 2
-    ahead = [
-        f"{label} is {'better' if two else 'ahead of all others'} in {named(names, most=8)}"
+    pair = len(profile.models) == 2
+    clauses = [
+        f"{label} is {'better' if pair else 'ahead of all others'} in {named(names, most=8)}"
         for label, names in leads.items()
     ]
-    left = several - sum(map(len, leads.values()))
-    open_ = "they cannot be told apart" if two else "the first cannot be told apart from the next"
+    undecided = compared - sum(map(len, leads.values()))
+    open_ = "they cannot be told apart" if pair else "the first cannot be told apart from the next"
     if not leads:
-        yield f"In none of {plural(several, 'dimension')} can {'they be told apart' if two else 'the first be told apart from the next'}."
+        yield f"In none of {plural(compared, 'dimension')} can {'they be told apart' if pair else 'the first be told apart from the next'}."
     else:
-        yield f"{'; '.join(ahead)}{f'; in the other {count(left)} {open_}' if left else ''}."
+        yield f"{'; '.join(clauses)}{f'; in the other {count(undecided)} {open_}' if undecided else ''}."
 
 
 def _without(profile: Profile) -> Iterator[str]:
     """Name the tasks that no data were there for, and those that some model has no score in."""
     suite = suites.find(profile.suite)
-    there = {score.task: score.title for score in profile.tasks}
-    absent = [task.title for task in suite.tasks if task.name not in there] if suite else []
+    titles = {score.task: score.title for score in profile.tasks}
+    absent = [task.title for task in suite.tasks if task.name not in titles] if suite else []
     if absent:
         yield f"{_tasks(absent)} missing, for want of data or because {'it was' if len(absent) == 1 else 'they were'} not run: {_quoted(absent)}."
     unscored = list(dict.fromkeys(score.title for score in profile.tasks if score.scaled is None))
@@ -206,10 +206,10 @@ def _tasks(names: Sequence[str]) -> str:
 
 def _own_samples(runs: Sequence[Run]) -> Iterator[str]:
     """Say where no released data were read."""
-    given = [
+    sources = [
         run.manifest.get("data") or any(run.manifest.get("plan", {}).get(k) for k in ("data", "loaded")) for run in runs
     ]
-    if not any(given):
+    if not any(sources):
         yield (
             "The messages are samples that this project wrote itself, not the benchmark’s own, so nothing here can be compared with "
             "published results."
@@ -240,12 +240,12 @@ def _judged(profile: Profile, runs: Sequence[Run]) -> str:
 
 def _ours(profile: Profile) -> Iterator[str]:
     tasks = {score.task for score in profile.tasks}
-    ours = {score.task for score in profile.tasks if score.defined == "ours"}
-    if ours:
-        yield f"{_of(len(ours), len(tasks)).capitalize()} are marked “{phrases.OURS}”: how they are scored is not the authors’ but ours."
+    own_definition = {score.task for score in profile.tasks if score.defined == "ours"}
+    if own_definition:
+        yield f"{_of(len(own_definition), len(tasks)).capitalize()} are marked “{phrases.OURS}”: how they are scored is not the authors’ but ours."
 
 
-def _of(some: int, all_: int) -> str:
-    if some == all_:
+def _of(part: int, all_: int) -> str:
+    if part == all_:
         return "the only task" if all_ == 1 else f"all {count(all_)} tasks"
-    return f"{count(some)} of {plural(all_, 'task')}"
+    return f"{count(part)} of {plural(all_, 'task')}"

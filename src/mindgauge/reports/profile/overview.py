@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from mindgauge.english import named
 from mindgauge.metrics.words import FEW
+from mindgauge.reports.draw.canvas import cut
+from mindgauge.reports.draw.radar import FEWEST
+from mindgauge.reports.draw.records import Dots, Radar, Row, Spot
 from mindgauge.reports.profile import phrases, tables
-from mindgauge.reports.profile.picture import Dots, Radar, Row, Spot
-from mindgauge.reports.profile.radar import FEWEST
 from mindgauge.reports.profile.records import Heat, HeatCell, HeatRow
 from mindgauge.rounding import decimal, interval
 
@@ -67,34 +68,30 @@ def _rows(profile: Profile, cast: Cast) -> list[Row]:
 
 def _row(profile: Profile, name: str, scores: Sequence[DimensionScore], cast: Cast) -> Row:
     inside = {task for score in scores for task in score.tasks}
-    its = [score for score in profile.tasks if score.task in inside]
-    spots = [_dimension_spot(score, [t for t in its if t.model == score.model], cast) for score in scores]
-    guesses = [next((t.chance for t in its if t.task == task and t.chance is not None), None) for task in inside]
-    known = [guess for guess in guesses if guess is not None]
-    chance = sum(known) / len(known) if known and len(known) == len(guesses) else None
+    scored = [score for score in profile.tasks if score.task in inside]
+    spots = [_dimension_spot(score, [t for t in scored if t.model == score.model], cast) for score in scores]
+    guesses = [next((t.chance for t in scored if t.task == task and t.chance is not None), None) for task in inside]
+    chances = [guess for guess in guesses if guess is not None]
+    chance = sum(chances) / len(chances) if chances and len(chances) == len(guesses) else None
     titles = _titles(profile)
-    over = named([titles[task] for task in dict.fromkeys(t.task for t in its)], most=2)
+    names = named([titles[task] for task in dict.fromkeys(t.task for t in scored)], most=2)
     ns = phrases.counted([spot.n for spot in spots])
-    return Row(name, "; ".join(filter(None, [over, ns])), spots, chance=chance)
+    return Row(name, "; ".join(filter(None, [names, ns])), spots, chance=chance)
 
 
 def _dimension_spot(score: DimensionScore, tasks: Sequence[TaskScore], cast: Cast) -> Spot:
     n, missing = sum(t.clusters for t in tasks), sum(t.missing for t in tasks)
-    why = "" if score.value is not None else next((t.note for t in tasks if t.note), "no task of it was done")
+    reason = "" if score.value is not None else next((t.note for t in tasks if t.note), "no task of it was done")
     thin = bool(tasks) and min(t.clusters for t in tasks) < FEW
     low, high = (None, None) if thin else (score.low, score.high)
-    return Spot(cast.systems[score.model], score.value, low, high, n, missing, why=_short(why, 44))
+    return Spot(cast.systems[score.model], score.value, low, high, n, missing, why=cut(reason, 44))
 
 
 def spot(score: TaskScore, cast: Cast) -> Spot:
     """Return one model's scaled score in one task; an interval over a handful of conversations is none."""
     low, high = (None, None) if score.clusters < FEW else (score.scaled_low, score.scaled_high)
-    why = "" if score.scaled is not None else (score.note or "no score")
-    return Spot(cast.systems[score.model], score.scaled, low, high, score.n, score.missing, why=_short(why, 44))
-
-
-def _short(said: str, most: int) -> str:
-    return said if len(said) <= most else f"{said[: most - 1]}…"
+    reason = "" if score.scaled is not None else (score.note or "no score")
+    return Spot(cast.systems[score.model], score.scaled, low, high, score.n, score.missing, why=cut(reason, 44))
 
 
 def note(score: TaskScore) -> str:
@@ -113,12 +110,12 @@ def heat(profile: Profile, cast: Cast) -> Heat:
     }
     rows: list[HeatRow] = []
     before = ""
-    for its in by_task.values():
-        first = next(iter(its.values()))
-        chance = next((s.chance for s in its.values() if s.chance is not None), None)
+    for scores in by_task.values():
+        first = next(iter(scores.values()))
+        chance = next((s.chance for s in scores.values() if s.chance is not None), None)
         aside = [note(first), "" if chance is None else f"guessing {decimal(chance)}",
-                 phrases.counted([s.n for s in its.values()])]  # fmt: skip
-        cells = [_cell(its.get(model), lowest[model]) for model in profile.models]
+                 phrases.counted([s.n for s in scores.values()])]  # fmt: skip
+        cells = [_cell(scores.get(model), lowest[model]) for model in profile.models]
         rows.append(
             HeatRow(
                 first.dimension if first.dimension != before else "", first.title, ", ".join(filter(None, aside)), cells
@@ -135,6 +132,6 @@ def heat(profile: Profile, cast: Cast) -> Heat:
 
 def _cell(score: TaskScore | None, lowest: float | None) -> HeatCell:
     if score is None or score.scaled is None:
-        return HeatCell(None, "", _short((score.note if score else "") or "not run", 60))
+        return HeatCell(None, "", cut((score.note if score else "") or "not run", 60))
     bounds = "" if score.scaled_low is None else f" ({interval(score.scaled_low, score.scaled_high)})"
     return HeatCell(score.scaled, f"{decimal(score.scaled)}{bounds}", worst=score.scaled == lowest)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.profile import DimensionScore, TaskScore
     from mindgauge.reports.content import System
-    from mindgauge.reports.profile.picture import Row, Spot
+    from mindgauge.reports.draw.records import Row, Spot
 
 FEW_MODELS = 4
 """Of so many models every two that cannot be told apart are named."""
@@ -21,17 +21,17 @@ OURS = "our definition"
 _DEFINED = {"ours": OURS, "upstream": "the data set’s own paper", "authors": "the authors"}
 
 
-def defined(who: str) -> str:
+def defined(author: str) -> str:
     """Say who defined a score."""
-    return _DEFINED.get(who, who)
+    return _DEFINED.get(author, author)
 
 
 def counted(ns: Sequence[int]) -> str:
     """Write one n, or between which they lie; empty where there is none."""
-    known = sorted({n for n in ns if n})
-    if not known:
+    sizes = sorted({n for n in ns if n})
+    if not sizes:
         return ""
-    return f"n {count(known[0])}" if len(known) == 1 else f"n {count(known[0])} to {count(known[-1])}"
+    return f"n {count(sizes[0])}" if len(sizes) == 1 else f"n {count(sizes[0])} to {count(sizes[-1])}"
 
 
 def weakest(rows: Sequence[Row], systems: Sequence[System]) -> str:
@@ -48,46 +48,48 @@ def weakest(rows: Sequence[Row], systems: Sequence[System]) -> str:
         value, label = next(iter(lowest.values()))
         return f"Weakest in {label.lower()} ({decimal(value)})"
     if len(lowest) <= FEW_MODELS:
-        said = [f"{label} in {where.lower()} ({decimal(value)})" for label, (value, where) in lowest.items()]
-        return f"Weakest: {named(said, most=FEW_MODELS)}"
-    places = [where for _, where in lowest.values()]
-    most = max(dict.fromkeys(places), key=places.count)
-    return f"{places.count(most)} of {len(lowest)} models are weakest in {most.lower()}"
+        clauses = [f"{label} in {place.lower()} ({decimal(value)})" for label, (value, place) in lowest.items()]
+        return f"Weakest: {named(clauses, most=FEW_MODELS)}"
+    places = [place for _, place in lowest.values()]
+    dimension = max(dict.fromkeys(places), key=places.count)
+    return f"{places.count(dimension)} of {len(lowest)} models are weakest in {dimension.lower()}"
 
 
-def ahead(scores: Sequence[DimensionScore], labels: dict[str, str], few: set[str]) -> str:
+def ahead(scores: Sequence[DimensionScore], labels: dict[str, str], rough: set[str]) -> str:
     """Say in which dimensions one model can be told apart from all others as the best, and in how many none can.
 
     Those in `few` rest on too few conversations to say so.
     """
-    led, several = leads(scores, labels, few)
-    if not several:
+    led, compared = leads(scores, labels, rough)
+    if not compared:
         values = [(score.value, score.dimension) for score in scores if score.value is not None]
         if not values:
             return "No dimension has a score"
         value, name = max(values)
         return f"Strongest in {name.lower()} ({decimal(value)})"
-    open_ = several - sum(map(len, led.values()))
+    open_ = compared - sum(map(len, led.values()))
     if not led:
-        return f"In none of {plural(several, 'dimension')} is one model ahead of all others"
-    said = [f"{model} in {named(names)}" for model, names in led.items()]
-    rest = f". In {count(open_)} of {several} the first cannot be told apart from the next" if open_ else ""
-    return f"Ahead of all others: {'; '.join(said)}{rest}"
+        return f"In none of {plural(compared, 'dimension')} is one model ahead of all others"
+    clauses = [f"{model} in {named(names)}" for model, names in led.items()]
+    rest = f". In {count(open_)} of {compared} the first cannot be told apart from the next" if open_ else ""
+    return f"Ahead of all others: {'; '.join(clauses)}{rest}"
 
 
-def leads(scores: Sequence[DimensionScore], labels: dict[str, str], few: set[str]) -> tuple[dict[str, list[str]], int]:
+def leads(
+    scores: Sequence[DimensionScore], labels: dict[str, str], rough: set[str]
+) -> tuple[dict[str, list[str]], int]:
     """Return the dimensions in which one model is ahead of all others, by its label, and in how many several have a score."""
     by_dimension: dict[str, list[DimensionScore]] = {}
     for score in scores:
         if score.value is not None:
             by_dimension.setdefault(score.dimension, []).append(score)
-    several = {name: found for name, found in by_dimension.items() if len(found) > 1}
+    compared = {name: group for name, group in by_dimension.items() if len(group) > 1}
     led: dict[str, list[str]] = {}
-    for name, found in several.items():
-        best = min(found, key=lambda score: score.rank or len(found))
-        if not best.indistinguishable and name not in few:
+    for name, group in compared.items():
+        best = min(group, key=lambda score: score.rank or len(group))
+        if not best.indistinguishable and name not in rough:
             led.setdefault(labels[best.model], []).append(name.lower())
-    return led, len(several)
+    return led, len(compared)
 
 
 def standing(scores: Sequence[DimensionScore], labels: dict[str, str], *, few: bool) -> list[str]:
@@ -95,17 +97,17 @@ def standing(scores: Sequence[DimensionScore], labels: dict[str, str], *, few: b
 
     With `few`, too few conversations stand behind one of its tasks to say either.
     """
-    known = sorted((s for s in scores if s.value is not None and s.rank is not None), key=lambda s: s.rank or 0.0)
-    if not known:
+    ranked = sorted((s for s in scores if s.value is not None and s.rank is not None), key=lambda s: s.rank or 0.0)
+    if not ranked:
         return []
-    if few and len(known) > 1:
+    if few and len(ranked) > 1:
         return [f"One of its tasks has fewer than {FEW} conversations, too few to say who is better."]
-    if len(known) == 1:
-        only = known[0]
-        bounds = f" ({interval(only.low, only.high)})" if only.low is not None and not few else ""
-        return [f"Score {decimal(only.value)}{bounds}."]
-    said = [f"{labels[s.model]} {_rank(s)}" for s in known]
-    return [f"Possible ranks: {named(said, most=8)}.", f"{_untold(known, labels)}."]
+    if len(ranked) == 1:
+        score = ranked[0]
+        bounds = f" ({interval(score.low, score.high)})" if score.low is not None and not few else ""
+        return [f"Score {decimal(score.value)}{bounds}."]
+    names = [f"{labels[s.model]} {_rank(s)}" for s in ranked]
+    return [f"Possible ranks: {named(names, most=8)}.", f"{_untold(ranked, labels)}."]
 
 
 def _rank(score: DimensionScore) -> str:
@@ -113,94 +115,92 @@ def _rank(score: DimensionScore) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _untold(known: Sequence[DimensionScore], labels: dict[str, str]) -> str:
+def _untold(ranked: Sequence[DimensionScore], labels: dict[str, str]) -> str:
     """Say who cannot be told apart from whom."""
-    inside = {score.model for score in known}
-    pairs = [(one.model, other.model) for place, one in enumerate(known) for other in known[place + 1 :]]
-    open_ = [pair for pair in pairs if pair[1] in _score(known, pair[0]).indistinguishable]
+    inside = {score.model for score in ranked}
+    pairs = [(better.model, other.model) for place, better in enumerate(ranked) for other in ranked[place + 1 :]]
+    open_ = [pair for pair in pairs if pair[1] in _score(ranked, pair[0]).indistinguishable]
     if not open_:
-        return "Each of them can be told apart from every other" if len(known) > 2 else "They can be told apart"
+        return "Each of them can be told apart from every other" if len(ranked) > 2 else "They can be told apart"
     if len(open_) == len(pairs):
-        return "They cannot be told apart" if len(known) == 2 else "None of them can be told apart from any other"
-    if len(known) <= FEW_MODELS:
-        said = [f"{labels[one]} and {labels[other]}" for one, other in open_]
-        return f"These cannot be told apart: {named(said, most=6)}"
-    first = known[0]
+        return "They cannot be told apart" if len(ranked) == 2 else "None of them can be told apart from any other"
+    if len(ranked) <= FEW_MODELS:
+        names = [f"{labels[better]} and {labels[other]}" for better, other in open_]
+        return f"These cannot be told apart: {named(names, most=6)}"
+    first = ranked[0]
     others = [labels[model] for model in first.indistinguishable if model in inside]
     if not others:
         return f"{labels[first.model]}, the first, can be told apart from all others"
     return f"{labels[first.model]}, the first, cannot be told apart from {named(others)}"
 
 
-def _score(known: Sequence[DimensionScore], model: str) -> DimensionScore:
-    return next(score for score in known if score.model == model)
+def _score(scores: Sequence[DimensionScore], model: str) -> DimensionScore:
+    return next(score for score in scores if score.model == model)
 
 
 def lowest_task(scores: Sequence[TaskScore], labels: dict[str, str]) -> str:
     """Name the task with the lowest scaled score, and whose it is."""
-    known = [score for score in scores if score.scaled is not None]
-    if not known:
+    scored = [score for score in scores if score.scaled is not None]
+    if not scored:
         return "No task has a score"
-    worst = min(known, key=lambda score: score.scaled or 0.0)
-    by = f", {labels[worst.model]}" if len({score.model for score in known}) > 1 else ""
+    worst = min(scored, key=lambda score: score.scaled or 0.0)
+    model = f", {labels[worst.model]}" if len({score.model for score in scored}) > 1 else ""
     guess = worst.chance
-    beside = f"; guessing gives {decimal(guess)}" if guess is not None and (worst.scaled_low or 0) <= guess else ""
-    return f"Lowest: {worst.title} ({decimal(worst.scaled)}{by}{beside})"
+    guessing = f"; guessing gives {decimal(guess)}" if guess is not None and (worst.scaled_low or 0) <= guess else ""
+    return f"Lowest: {worst.title} ({decimal(worst.scaled)}{model}{guessing})"
 
 
 def drop(starts: dict[int, Spot], cells: Sequence[tuple[str, float, Spot]], several: bool) -> str:
     """Name the largest fall from the score without noise."""
     falls = [
-        (start.value - spot.value, noise, at, spot)
-        for noise, at, spot in cells
+        (start.value - spot.value, noise, intensity, spot)
+        for noise, intensity, spot in cells
         if spot.value is not None and (start := starts.get(spot.system.number)) is not None and start.value is not None
     ]
     if not falls:
         return "There is nothing without noise to compare with"
-    fall, noise, at, spot = max(falls, key=lambda found: found[0])
-    by = f"{spot.system.label}, " if several else ""
+    fall, noise, intensity, spot = max(falls, key=lambda fall: fall[0])
+    model = f"{spot.system.label}, " if several else ""
     before = starts[spot.system.number].value
     if fall <= 0:
         return "No kind of noise lowers the score"
-    return f"Falls most: {by}from {decimal(before)} to {decimal(spot.value)} under {noise} noise of intensity {at:g}"
+    return f"Falls most: {model}from {decimal(before)} to {decimal(spot.value)} under {noise} noise of intensity {intensity:g}"
 
 
 def groups(rows: Sequence[Row], several: bool) -> str:
     """Name the group that is treated most differently from a neutral sentence, if any goes beyond the noise."""
-    found = [(row.label, spot) for row in rows for spot in row.spots if spot.value is not None]
-    beyond = [
-        (label, spot) for label, spot in found
+    cells = [(row.label, spot) for row in rows for spot in row.spots if spot.value is not None]
+    outside = [
+        (label, spot) for label, spot in cells
         if spot.floor is not None and spot.low is not None and spot.high is not None
         and (spot.high < -spot.floor or spot.low > spot.floor)
     ]  # fmt: skip
-    if not found:
+    if not cells:
         return "No group has a score"
-    if not beyond:
+    if not outside:
         return "No group differs from a neutral sentence by more than noise"
-    label, spot = max(beyond, key=lambda one: abs(one[1].value or 0.0))
-    by = f" by {spot.system.label}" if several else ""
+    label, spot = max(outside, key=lambda cell: abs(cell[1].value or 0.0))
+    model = f" by {spot.system.label}" if several else ""
     way = "lower" if (spot.value or 0.0) < 0 else "higher"
-    more = f"; {len(beyond)} of {len(found)} differ by more than noise" if len(beyond) > 1 else ""
-    return (
-        f"Replies{by} to “{label}” are rated {decimal(abs(spot.value or 0.0))} {way} than to a neutral sentence{more}"
-    )
+    rest = f"; {len(outside)} of {len(cells)} differ by more than noise" if len(outside) > 1 else ""
+    return f"Replies{model} to “{label}” are rated {decimal(abs(spot.value or 0.0))} {way} than to a neutral sentence{rest}"
 
 
 def more_than_people(rows: Sequence[Row], several: bool) -> str:
     """Name what is done most beyond what people do; without people, what is done most."""
-    found = [
+    gaps = [
         (spot.value - (row.people[0] if row.people else 0.0), row, spot)
         for row in rows
         for spot in row.spots
         if spot.value is not None
     ]
-    beside = [one for one in found if one[1].people is not None]
-    if not found:
+    compared = [gap for gap in gaps if gap[1].people is not None]
+    if not gaps:
         return "No reply has a verdict"
-    most, row, spot = max(beside or found, key=lambda one: one[0])
-    by = f"{spot.system.label}: " if several else ""
+    excess, row, spot = max(compared or gaps, key=lambda gap: gap[0])
+    model = f"{spot.system.label}: " if several else ""
     if row.people is None:
-        return f"{by}{row.label} in {percent(spot.value)} of the replies"
-    if most <= 0:
+        return f"{model}{row.label} in {percent(spot.value)} of the replies"
+    if excess <= 0:
         return "Nothing is done more often than by people"
-    return f"{by}{row.label} in {percent(spot.value)} of the replies, in people’s {percent(row.people[0])}"
+    return f"{model}{row.label} in {percent(spot.value)} of the replies, in people’s {percent(row.people[0])}"

@@ -10,8 +10,8 @@ from mindgauge.analysis.profile.panel import BENIGN, NO_VERDICT, PLAIN, UNTOUCHE
 from mindgauge.english import named, words
 from mindgauge.metrics.groups import NEUTRAL
 from mindgauge.metrics.words import FEW
+from mindgauge.reports.draw.records import Bar, Cloud, Curves, Dots, Outcomes, Picture, Row, Scatter, Spot, Stretch
 from mindgauge.reports.profile import overview, phrases, tables
-from mindgauge.reports.profile.picture import Bar, Cloud, Curves, Dots, Outcomes, Picture, Row, Scatter, Spot, Stretch
 from mindgauge.rounding import decimal, interval, percent
 
 if TYPE_CHECKING:
@@ -41,7 +41,11 @@ def pictures(scores: Sequence[TaskScore], panels: Sequence[Panel], cast: Cast) -
     for panel in panels:
         criterion = "" if panel.kind in _TOGETHER else panel.criterion
         grouped.setdefault((panel.kind, panel.task, criterion), []).append(panel)
-    own = [picture for (kind, task, _), its in grouped.items() for picture in _DRAWN[kind](titles[task], its, cast)]
+    own = [
+        picture
+        for (kind, task, _), grouped_panels in grouped.items()
+        for picture in _DRAWN[kind](titles[task], grouped_panels, cast)
+    ]
     return [*([_tasks(scores, cast)] if scores and (len(titles) > 1 or not own) else []), *own]
 
 
@@ -55,8 +59,8 @@ def _several(panels: Sequence[Panel]) -> bool:
 
 def _spot(panel: Panel, mark: Mark, cast: Cast, floor: float | None = None) -> Spot:
     low, high = (None, None) if mark.clusters < FEW else (mark.low, mark.high)
-    why = "" if mark.value is not None else "no verdict"
-    return Spot(cast.systems[panel.model], mark.value, low, high, mark.n, mark.missing, floor, why)
+    reason = "" if mark.value is not None else "no verdict"
+    return Spot(cast.systems[panel.model], mark.value, low, high, mark.n, mark.missing, floor, reason)
 
 
 def _ns(panels: Sequence[Panel]) -> str:
@@ -73,10 +77,12 @@ def _tasks(scores: Sequence[TaskScore], cast: Cast) -> Dots:
     """Draw up every task of a dimension as dots."""
     rows = []
     for task in dict.fromkeys(score.task for score in scores):
-        its = [score for score in scores if score.task == task]
-        aside = filter(None, [overview.note(its[0]), phrases.counted([s.n for s in its])])
-        chance = next((score.chance for score in its if score.chance is not None), None)
-        rows.append(Row(its[0].title, ", ".join(aside), [overview.spot(s, cast) for s in its], chance=chance))
+        task_scores = [score for score in scores if score.task == task]
+        aside = filter(None, [overview.note(task_scores[0]), phrases.counted([s.n for s in task_scores])])
+        chance = next((score.chance for score in task_scores if score.chance is not None), None)
+        rows.append(
+            Row(task_scores[0].title, ", ".join(aside), [overview.spot(s, cast) for s in task_scores], chance=chance)
+        )
     chance_said = "; dashed strokes mark guessing" if any(row.chance is not None for row in rows) else ""
     name = _anchor(scores[0].dimension, "tasks")
     finding = phrases.lowest_task(scores, cast.labels)
@@ -100,15 +106,19 @@ def _curves(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture
         for noise, points in by_noise.items():
             points.sort(key=lambda point: point[0])
             stretches.append(Stretch(cast.systems[panel.model], noise, points))
-            cells += [(noise, at, spot) for at, spot in points]
+            cells += [(noise, intensity, spot) for intensity, spot in points]
     name = _anchor(panels[0].task, panels[0].criterion)
     finding = phrases.drop({spot.system.number: spot for spot in starts}, cells, _several(panels))
-    of = words(panels[0].criterion)
-    what = f"share of answers on {of} that are right" if panels[0].closed else f"{of} from 0 (worst) to 1 (best)"
+    criterion = words(panels[0].criterion)
+    measure = (
+        f"share of answers on {criterion} that are right"
+        if panels[0].closed
+        else f"{criterion} from 0 (worst) to 1 (best)"
+    )
     yield Curves(
         anchor=name, finding=finding, stretches=stretches, starts=starts,
         measure=(
-            f"{title}: {what} by intensity of the noise{_by(panels)}; the point at 0 and the dotted line are without noise. "
+            f"{title}: {measure} by intensity of the noise{_by(panels)}; the point at 0 and the dotted line are without noise. "
             f"Thin lines are 95 % intervals; {_ns(panels)} in each cell."
         ),
         sheet=tables.marks(panels, name, finding, "noise", "intensity", cast),
@@ -134,11 +144,11 @@ def _groups(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture
         head = "Neutral sentences" if axis == NEUTRAL else words(axis).capitalize()
         rows.append(Row(words(group), "", spots, head=head if axis != before else ""))
         before = axis
-    told = [row for row, (axis, _) in zip(rows, places, strict=True) if axis != NEUTRAL]
+    tested = [row for row, (axis, _) in zip(rows, places, strict=True) if axis != NEUTRAL]
     ends = [abs(v) for row in rows for s in row.spots for v in (s.value, s.low, s.high, s.floor) if v is not None]
     reach = next((reach for reach in _REACHES if reach >= max([*ends, 0.0])), 1.0)
     name = _anchor(panels[0].task, panels[0].criterion)
-    finding = phrases.groups(told, _several(panels))
+    finding = phrases.groups(tested, _several(panels))
     yield Dots(
         anchor=name, finding=finding, low=-reach, high=reach, ends=("rated lower", "rated higher"), rows=rows, signed=True,
         measure=(
@@ -153,10 +163,10 @@ def _groups(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture
 
 def _outcomes(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture]:
     """Draw up how replies end under each method, the method that most comply under first."""
-    found: dict[str, list[tuple[Panel, dict[str, Mark]]]] = {}
+    by_method: dict[str, list[tuple[Panel, dict[str, Mark]]]] = {}
     for panel in panels:
         for method in dict.fromkeys(mark.part for mark in panel.marks):
-            found.setdefault(method, []).append((panel, {m.of: m for m in panel.marks if m.part == method}))
+            by_method.setdefault(method, []).append((panel, {m.of: m for m in panel.marks if m.part == method}))
     outcomes = [o for o in dict.fromkeys(m.of for p in panels for m in p.marks) if o != NO_VERDICT]
     lost = any(mark.of == NO_VERDICT for panel in panels for mark in panel.marks)
     outcomes += [NO_VERDICT] if lost else []
@@ -165,26 +175,28 @@ def _outcomes(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Pictu
         return (marks[outcome].value or 0.0) if outcome in marks else 0.0
 
     def mean(method: str) -> float:
-        return sum(share(marks, outcomes[0]) for _, marks in found[method]) / len(found[method])
+        return sum(share(marks, outcomes[0]) for _, marks in by_method[method]) / len(by_method[method])
 
-    methods = sorted(found, key=lambda method: (method == BENIGN, -mean(method)))
+    methods = sorted(by_method, key=lambda method: (method == BENIGN, -mean(method)))
     bars = [
         Bar(_METHODS.get(method, method), cast.systems[panel.model], [share(marks, o) for o in outcomes], next(iter(marks.values())).n)
         for method in methods
-        for panel, marks in found[method]
+        for panel, marks in by_method[method]
     ]  # fmt: skip
     attacks = [bar for bar in bars if bar.method != _METHODS[BENIGN]] or bars
     worst = max(attacks, key=lambda bar: bar.shares[0])
-    by = f"{worst.system.label}, " if _several(panels) else ""
-    most = words(outcomes[0])
-    finding = f"{most.capitalize()} most: {by}{words(worst.method)} ({percent(worst.shares[0])}, n {worst.n})"
+    model = f"{worst.system.label}, " if _several(panels) else ""
+    worst_outcome = words(outcomes[0])
+    finding = (
+        f"{worst_outcome.capitalize()} most: {model}{words(worst.method)} ({percent(worst.shares[0])}, n {worst.n})"
+    )
     if not worst.shares[0]:
-        finding = f"No reply {most}"
-    control = ", which of harmless requests is as it should be" if BENIGN in found else ""
+        finding = f"No reply {worst_outcome}"
+    control = ", which of harmless requests is as it should be" if BENIGN in by_method else ""
     name = _anchor(panels[0].task, panels[0].criterion)
     yield Outcomes(
         anchor=name, finding=finding, outcomes=outcomes, bars=bars,
-        measure=f"{title}: shares of replies by method{_by(panels)}; the number is the share {most}{control}; {_ns(panels)} for each bar. "
+        measure=f"{title}: shares of replies by method{_by(panels)}; the number is the share {worst_outcome}{control}; {_ns(panels)} for each bar. "
         "Exact intervals stand in the table.",
         sheet=tables.marks(panels, name, finding, "method", "outcome", cast),
     )  # fmt: skip
@@ -193,9 +205,9 @@ def _outcomes(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Pictu
 def _people(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture]:
     """Draw up the model's numbers against people's, a picture for each tier."""
     for tier in dict.fromkeys(total.part for panel in panels for total in panel.totals):
-        its = [(p, total) for p in panels for total in p.totals if total.part == tier]
+        pairs = [(p, total) for p in panels for total in p.totals if total.part == tier]
         clouds = []
-        for panel, total in its:
+        for panel, total in pairs:
             points = [
                 (m.beside, m.value)
                 for m in panel.marks
@@ -211,28 +223,28 @@ def _people(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture
             continue
         # Both sides have the same scale, so that the diagonal means agreement.
         low, high = (-100.0, 100.0) if max(map(abs, numbers)) > 10 else (1.0, float(math.ceil(max(numbers))))
-        said = [
-            f"{decimal(total.value)} for {cast.labels[p.model]}" if len(its) > 1 else decimal(total.value)
-            for p, total in its
+        correlations = [
+            f"{decimal(total.value)} for {cast.labels[p.model]}" if len(pairs) > 1 else decimal(total.value)
+            for p, total in pairs
         ]
-        asked = all(panel.asked for panel, _ in its)
-        whom = "people" if asked else "what we expect of people"
-        finding = f"Agreement with {whom}: r {named(said, most=4)}"
-        across = "the mean of people’s" if asked else "what we expect people to say, none of whom were asked"
-        what = f"tier {tier}" if tier else "all items"
+        of_people = all(panel.asked for panel, _ in pairs)
+        whom = "people" if of_people else "what we expect of people"
+        finding = f"Agreement with {whom}: r {named(correlations, most=4)}"
+        across = "the mean of people’s" if of_people else "what we expect people to say, none of whom were asked"
+        items = f"tier {tier}" if tier else "all items"
         name = _anchor(panels[0].task, "tier", tier)
         yield Scatter(
-            anchor=name, finding=finding, low=low, high=high, clouds=clouds,
-            measure=f"{title}, {what}: the model’s number (up) against {across} (across), a point for each item; the "
+            anchor=name, finding=finding, low=low, high=high, clouds=clouds, across="people" if of_people else "expected of people",
+            measure=f"{title}, {items}: the model’s number (up) against {across} (across), a point for each item; the "
             "diagonal is full agreement. Intervals of r are 95 %.",
-            sheet=tables.marks([_only(p, tier) for p, _ in its], name, finding, "tier", "item", cast, beside="people" if asked else "expected"),
+            sheet=tables.marks([_only(p, tier) for p, _ in pairs], name, finding, "tier", "item", cast, beside="people" if of_people else "expected"),
         )  # fmt: skip
 
 
 def _only(panel: Panel, tier: str) -> Panel:
     import msgspec
 
-    marks, totals = ([mark for mark in found if mark.part == tier] for found in (panel.marks, panel.totals))
+    marks, totals = ([mark for mark in rows if mark.part == tier] for rows in (panel.marks, panel.totals))
     return msgspec.structs.replace(panel, marks=marks, totals=totals)
 
 
@@ -240,19 +252,21 @@ def _rates(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture]
     """Draw up how often the model does what people do less, or more, often."""
     rows = []
     for criterion in dict.fromkeys(panel.criterion for panel in panels):
-        its = [(panel, mark) for panel in panels if panel.criterion == criterion for mark in panel.marks]
-        first = its[0][1]
+        pairs = [(panel, mark) for panel in panels if panel.criterion == criterion for mark in panel.marks]
+        first = pairs[0][1]
         people = None if first.beside is None else (first.beside, first.beside_low, first.beside_high)
-        spots = [_spot(panel, mark, cast) for panel, mark in its]
+        spots = [_spot(panel, mark, cast) for panel, mark in pairs]
         rows.append(Row(words(criterion), phrases.counted([spot.n for spot in spots]), spots, people=people))
-    beside = any(row.people is not None for row in rows)
-    people_said = " The black stroke is the rate of people’s own replies, grey its 95 % interval." if beside else ""
+    with_people = any(row.people is not None for row in rows)
+    people_said = (
+        " The black stroke is the rate of people’s own replies, grey its 95 % interval." if with_people else ""
+    )
     name = _anchor(panels[0].task, "rates")
     finding = phrases.more_than_people(rows, _several(panels))
     yield Dots(
         anchor=name, finding=finding, low=0.0, high=1.0, ends=("in no reply", "in every reply"), rows=rows, share=True,
         measure=f"{title}: share of replies with each{_by(panels)}.{people_said} Lines are exact 95 % intervals over conversations.",
-        sheet=tables.marks(panels, name, finding, "criterion", "", cast, beside="people" if beside else ""),
+        sheet=tables.marks(panels, name, finding, "criterion", "", cast, beside="people" if with_people else ""),
     )  # fmt: skip
 
 

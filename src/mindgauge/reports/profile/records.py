@@ -6,7 +6,7 @@ import msgspec
 
 from mindgauge.analysis.profile.records import Profile
 from mindgauge.reports.content import Cited, Reading, Sheet, System
-from mindgauge.reports.profile.picture import Dots, Picture, Radar
+from mindgauge.reports.draw.records import Dots, Picture, Radar
 
 
 class HeatCell(msgspec.Struct, frozen=True):

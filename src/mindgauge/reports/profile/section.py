@@ -38,9 +38,11 @@ def section(
         confusions: what was taken for what in all closed questions.
         shown: the anchors of what the page shows elsewhere; those of the examples are added.
     """
-    there = {s.benchmark.name for run in runs for s in run.sections}
+    benchmarks = {s.benchmark.name for run in runs for s in run.sections}
     counts = {
-        name: sum(t.benchmark in there for t in suite.tasks) for name in suites.names() if (suite := suites.find(name))
+        name: sum(t.benchmark in benchmarks for t in suite.tasks)
+        for name in suites.names()
+        if (suite := suites.find(name))
     }
     if max(counts.values(), default=0) < FEWEST:
         return None
@@ -51,20 +53,22 @@ def of(
     profile: Profile, runs: Sequence[Run], systems: Sequence[System], confusions: Sequence[Confusion], shown: set[str]
 ) -> ProfileSection:
     """Draw up the section of a profile of these runs."""
-    profile, who = allowed(profile, runs), cast(profile, systems)
-    found = suites.find(profile.suite)
+    profile, models = allowed(profile, runs), cast(profile, systems)
+    suite = suites.find(profile.suite)
     names = dict.fromkeys(score.dimension for score in profile.dimensions)
     return ProfileSection(
-        title=found.title if found else profile.suite,
+        title=suite.title if suite else profile.suite,
         suite=profile.suite,
         said=_said(profile),
-        radar=overview.radar(profile, who),
-        dots=overview.dots(profile, who),
-        heat=overview.heat(profile, who),
+        radar=overview.radar(profile, models),
+        dots=overview.dots(profile, models),
+        heat=overview.heat(profile, models),
         dimensions=[
-            one for name in names if (one := _dimension(name, profile, runs, who, confusions, shown)) is not None
+            dimension
+            for name in names
+            if (dimension := _dimension(name, profile, runs, models, confusions, shown)) is not None
         ],
-        ranks=tables.dimensions(profile.dimensions, {s.task: s.title for s in profile.tasks}, who),
+        ranks=tables.dimensions(profile.dimensions, {s.task: s.title for s in profile.tasks}, models),
         lacking=profile.lacking,
         notes=profile.notes,
         scores=profile,
@@ -75,17 +79,19 @@ def _said(profile: Profile) -> list[str]:
     """Say over what the profile is, and whose definitions its scores are."""
     tasks = {score.task: score for score in profile.tasks}
     dimensions = {score.dimension for score in profile.dimensions if score.value is not None}
-    ours = [task for task in tasks.values() if task.defined == "ours"]
+    own_definition = [task for task in tasks.values() if task.defined == "ours"]
     judged = f" Replies are scored as {profile.judge} rated them." if profile.judge else ""
-    over = f"{plural(len(tasks), 'task')} of {plural(len(dimensions), 'dimension')}"
-    none = "There is no overall score: dimensions stand beside each other, and each is the mean of its tasks."
-    said = [f"{plural(len(profile.models), 'model')} in {over}.{judged} {none}"]
-    if ours:
-        said.append(
-            f"In {len(ours)} of {plural(len(tasks), 'task')} the score is {phrases.OURS}, since the authors published none or one that "
+    extent = f"{plural(len(tasks), 'task')} of {plural(len(dimensions), 'dimension')}"
+    without_definition = (
+        "There is no overall score: dimensions stand beside each other, and each is the mean of its tasks."
+    )
+    sentences = [f"{plural(len(profile.models), 'model')} in {extent}.{judged} {without_definition}"]
+    if own_definition:
+        sentences.append(
+            f"In {len(own_definition)} of {plural(len(tasks), 'task')} the score is {phrases.OURS}, since the authors published none or one that "
             "does not measure what it is named for; these are marked."
         )
-    return said
+    return sentences
 
 
 def _dimension(
@@ -98,7 +104,7 @@ def _dimension(
     suite = suites.find(profile.suite)
     titles = {task.name: task.title for task in suite.tasks} if suite else {}
     lacking = next((score.lacking for score in standing), ())
-    without = [f"Not in it: {'; '.join(titles.get(task, task) for task in lacking)}."] if lacking else []
+    lacking_note = [f"Not in it: {'; '.join(titles.get(task, task) for task in lacking)}."] if lacking else []
     unread = (
         []
         if any(score.scaled is not None for score in scores)
@@ -110,7 +116,7 @@ def _dimension(
     return Dimension(
         anchor=anchor,
         name=name,
-        said=[*phrases.standing(standing, who.labels, few=name in overview.few(profile)), *without, *unread],
+        said=[*phrases.standing(standing, who.labels, few=name in overview.few(profile)), *lacking_note, *unread],
         pictures=pictures.pictures(scores, _panels(scores, runs), who)
         if any(s.scaled is not None for s in scores)
         else [],
@@ -124,13 +130,13 @@ def _dimension(
 
 def _panels(scores: Sequence[TaskScore], runs: Sequence[Run]) -> list[Panel]:
     """Gather what stands behind the scores that may be shown."""
-    found: list[Panel] = []
+    gathered: list[Panel] = []
     for score in scores:
-        there = section_of(runs, score) if score.value is not None else None
-        if there is not None:
-            run, section = there
-            found += panels(run.store, section.benchmark, section.ratings, score)
-    return found
+        place = section_of(runs, score) if score.value is not None else None
+        if place is not None:
+            run, section = place
+            gathered += panels(run.store, section.benchmark, section.ratings, score)
+    return gathered
 
 
 def _confused(scores: Sequence[TaskScore], runs: Sequence[Run], confusions: Sequence[Confusion]) -> list[str]:
@@ -139,8 +145,8 @@ def _confused(scores: Sequence[TaskScore], runs: Sequence[Run], confusions: Sequ
         s.benchmark.name for run in runs for s in run.sections
         if [c.scale for c in s.benchmark.rubric.criteria] == [Scale.ORDINAL] and len(s.benchmark.rubric.criteria[0].values) > 2
     }  # fmt: skip
-    there = {c.benchmark for c in confusions}
-    return [name for name in dict.fromkeys(score.benchmark for score in scores) if name in ordered & there]
+    names = {c.benchmark for c in confusions}
+    return [name for name in dict.fromkeys(score.benchmark for score in scores) if name in ordered & names]
 
 
 def _levels(runs: Sequence[Run], name: str) -> int:
@@ -152,12 +158,12 @@ def _levels(runs: Sequence[Run], name: str) -> int:
 
 def _sided(confusion: Confusion, levels: int) -> str:
     """Say how many answers lie on either side of the label, of levels that stand mildest first."""
-    below = above = other = total = 0
+    milder = severer = other = total = 0
     for label, row in zip(confusion.labels, confusion.counts, strict=True):
         place = confusion.columns.index(label)
         total += sum(row)
-        below += sum(row[:place])
-        above += sum(row[place + 1 : levels])
+        milder += sum(row[:place])
+        severer += sum(row[place + 1 : levels])
         other += sum(row[levels:])
     rest = f", {other:,} cannot be read" if other else ""
-    return f"{confusion.system.label} answers milder than the label in {below:,} of {total:,} cases, more severe in {above:,}{rest}"
+    return f"{confusion.system.label} answers milder than the label in {milder:,} of {total:,} cases, more severe in {severer:,}{rest}"

@@ -156,6 +156,8 @@ class Scatter(Picture):
     low: float
     high: float
     clouds: list[Cloud]
+    across: str = "people"
+    """What the horizontal axis shows."""
 
     @property
     def named(self) -> bool:

@@ -5,21 +5,20 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.reports.charts import GREY, INK, MUTED, NARROW, broken, colour
-from mindgauge.reports.profile.canvas import SIZE, SMALL, Canvas
-from mindgauge.reports.profile.picture import TOGETHER
+from mindgauge.reports.draw.canvas import GREY, INK, MUTED, NARROW, SIZE, SMALL, Canvas, broken, cut, style
+from mindgauge.reports.draw.records import TOGETHER
 
 if TYPE_CHECKING:
     from mindgauge.reports.content import System
-    from mindgauge.reports.profile.canvas import Point
-    from mindgauge.reports.profile.picture import Radar, Row
+    from mindgauge.reports.draw.canvas import Point
+    from mindgauge.reports.draw.records import Radar, Row
 
 FEWEST = 3
 """With fewer axes there is no circle."""
 _RINGS = (0.25, 0.5, 0.75, 1.0)
 
 
-class Layout(NamedTuple):
+class _CircleLayout(NamedTuple):
     """One circle: the size of its place, its radius, and how long a line of an axis's label may be."""
 
     wide: int
@@ -29,7 +28,7 @@ class Layout(NamedTuple):
     size: int
 
 
-_LARGE, _SMALL = Layout(680, 500, 196, 16, SIZE), Layout(320, 280, 72, 12, SMALL)
+_LARGE, _SMALL = _CircleLayout(680, 500, 196, 16, SIZE), _CircleLayout(320, 280, 72, 12, SMALL)
 
 
 def draw(picture: Radar, width: int) -> str:
@@ -43,17 +42,12 @@ def draw(picture: Radar, width: int) -> str:
     across = 1 if width == NARROW else 2
     step = layout.high + 26
     for number, system in enumerate(systems):
-        column, row = number % across, number // across
-        left, top = column * (width / across), row * step
-        canvas.mark(system, left + 8, top + 12)
-        canvas.text(_cut(system.label, 38), left + 22, top + 17)
+        left, top = number % across * (width / across), number // across * step
+        canvas.mark(style(system), left + 8, top + 12)
+        canvas.text(cut(system.label, 38), left + 22, top + 17)
         centre = (left + width / across / 2, top + 26 + layout.high / 2)
         _Circle(canvas, picture.rows, layout, centre).draw([system])
     return canvas.svg(width, step * math.ceil(len(systems) / across))
-
-
-def _cut(label: str, most: int) -> str:
-    return label if len(label) <= most else f"{label[: most - 1]}…"
 
 
 class _Circle(NamedTuple):
@@ -61,7 +55,7 @@ class _Circle(NamedTuple):
 
     canvas: Canvas
     rows: list[Row]
-    layout: Layout
+    layout: _CircleLayout
     centre: Point
 
     def place(self, axis: int, value: float, beyond: float = 0.0) -> Point:
@@ -84,9 +78,9 @@ class _Circle(NamedTuple):
             x, y = self.place(0, ring)
             self.canvas.text(f"{ring:g}", x + 5, y + 13, shade=MUTED, size=SMALL)
 
-    def _label(self, said: str, at: Point) -> None:
+    def _label(self, label: str, at: Point) -> None:
         (x, y), (middle, centre) = at, self.centre
-        lines = broken(said, self.layout.letters)
+        lines = broken(label, self.layout.letters)
         anchor = "middle" if abs(x - middle) < 8 else "start" if x > middle else "end"
         deep, edge = 15 * len(lines), self.layout.radius * 0.9
         first = y - deep + 12 if y < centre - edge else y + 8 if y > centre + edge else y - deep / 2 + 11
@@ -103,16 +97,16 @@ class _Circle(NamedTuple):
                     values[axis] = spot.value
                     if spot.low is not None and spot.high is not None:
                         bounds[axis] = (spot.low, spot.high)
-        shade, axes = colour(system), len(self.rows)
+        look, axes = style(system), len(self.rows)
         for run in _runs([axis in bounds for axis in range(axes)]):
             low = [self.place(axis, bounds[axis][0]) for axis in run]
             high = [self.place(axis, bounds[axis][1]) for axis in run]
-            self.canvas.area([low, high] if len(run) == axes else [[*high, *reversed(low)]], shade, 0.16)
+            self.canvas.area([low, high] if len(run) == axes else [[*high, *reversed(low)]], look.shade, 0.16)
         for run in _runs([axis in values for axis in range(axes)]):
             points = [self.place(axis, values[axis]) for axis in run]
-            self.canvas.polyline([*points, points[0]] if len(run) == axes else points, shade)
+            self.canvas.polyline([*points, points[0]] if len(run) == axes else points, look.shade)
         for axis, value in values.items():
-            self.canvas.mark(system, *self.place(axis, value), hollow=axis not in bounds, size=4)
+            self.canvas.mark(look, *self.place(axis, value), hollow=axis not in bounds, size=4)
 
 
 def _runs(known: list[bool]) -> list[list[int]]:

@@ -1,0 +1,338 @@
+"""Marks, words and axes as SVG in pixels; the style sheet gives each colour its shade for light, dark and paper."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from mindgauge.reports.content import System
+
+WIDE, NARROW = 680, 320
+"""Pixels across. The page shows the narrow drawing where the wide one does not fit."""
+INK, MUTED, GREY, PAPER = "#1c2226", "#57616a", "#d8dde1", "#ffffff"
+# Okabe and Ito's set, which people with colour blindness can tell apart.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666", "#8c6d1f")
+SHAPES = (
+    "M-1,0A1,1,0,1,1,1,0A1,1,0,1,1,-1,0Z",
+    "M-.88,-.88H.88V.88H-.88Z",
+    "M0,-1.1L1.05,.85H-1.05Z",
+    "M0,-1.25L1.1,0L0,1.25L-1.1,0Z",
+    "M0,1.1L1.05,-.85H-1.05Z",
+    "M-.4,-1.1H.4V-.4H1.1V.4H.4V1.1H-.4V.4H-1.1V-.4H-.4Z",
+    "M-.55,-1H.55L1.15,0L.55,1H-.55L-1.15,0Z",
+    "M-.4,-1.1L0,-.5L.4,-1.1L1.1,-.4L.5,0L1.1,.4L.4,1.1L0,.5L-.4,1.1L-1.1,.4L-.5,0L-1.1,-.4Z",
+)
+"""Circle, square, triangle and so on, about one pixel around 0."""
+SIZE, SMALL, LINE = 14, 12, 17
+LETTER, SMALL_LETTER = 7.2, 7.0
+"""Pixels that a letter takes, at most on average; the reader's font is not known here."""
+DASHES = ("", "9 4", "2 3", "9 4 2 4")
+QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+Point = tuple[float, float]
+
+
+class Style(NamedTuple):
+    """How a mark looks: its colour and its outline."""
+
+    shade: str
+    outline: str
+
+
+UNNAMED = Style(MUTED, SHAPES[0])
+"""For what is no system."""
+
+
+def colour(system: System) -> str:
+    """Return a system's colour."""
+    return COLOURS[system.number % len(COLOURS)]
+
+
+def shape(system: System) -> str:
+    """Return a system's outline; beyond eight systems, colours come again with other shapes."""
+    return SHAPES[(system.number + system.number // len(COLOURS)) % len(SHAPES)]
+
+
+def style(system: System | None) -> Style:
+    """Return how a system's marks look."""
+    return UNNAMED if system is None else Style(colour(system), shape(system))
+
+
+def broken(text: str, letters: int) -> list[str]:
+    """Break a name into lines of about so many letters: at blanks, or else after the signs that join parts of names."""
+    lines = [""]
+    for word in re.findall(rf"[^\s/_.#:-]{{1,{letters}}}[/_.#:-]*\s*|[/_.#:-]+\s*", text):
+        if lines[-1] and len(lines[-1]) + len(word.rstrip()) > letters:
+            lines.append("")
+        lines[-1] += word
+    return [line.strip() for line in lines]
+
+
+def cut(text: str, letters: int) -> str:
+    """Shorten a name to so many letters."""
+    return text if len(text) <= letters else f"{text[: letters - 1]}…"
+
+
+def axis_title(measure: str) -> str:
+    """Return the first clause of a subtitle as the title of an axis."""
+    clause = re.split(r"[.,;:] ", measure.removesuffix("."), maxsplit=1)[0].removeprefix("The ")
+    return f"{clause[:1].lower()}{clause[1:]}"
+
+
+class LinearAxis(NamedTuple):
+    """Values from `low` to `high` across pixels from `left` to `right`."""
+
+    low: float
+    high: float
+    left: float
+    right: float
+
+    def at(self, value: float) -> float:
+        """Return where a value stands; what lies beyond an end stands at that end."""
+        share = (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
+        return self.left + share * (self.right - self.left)
+
+
+class Canvas:
+    """Parts of a picture, the first drawn behind those that follow."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+
+    def text(
+        self, words: str, x: float, y: float, *, anchor: str = "start", shade: str = INK, size: int = SIZE,
+        bold: bool = False, aside: str = "",
+    ) -> None:  # fmt: skip
+        """Write words on the line `y`, with what is said aside in small letters behind them."""
+        place = f'x="{_px(x)}" y="{_px(y)}" font-size="{size}" text-anchor="{anchor}" fill="{shade}"'
+        weight = ' font-weight="600"' if bold else ""
+        more = f'<tspan dx="7" font-size="{SMALL}" fill="{MUTED}">{escape(aside)}</tspan>' if aside else ""
+        self.parts.append(f"<text {place}{weight}>{escape(words)}{more}</text>")
+
+    def lines(self, words: str, x: float, y: float, letters: int, *, shade: str = INK, size: int = SIZE) -> float:
+        """Write words in lines of about so many letters, the first on the line `y`; return the line after the last."""
+        for line in broken(words, letters):
+            self.text(line, x, y, shade=shade, size=size)
+            y += LINE if size == SIZE else LINE - 2
+        return y
+
+    def line(self, start: Point, end: Point, shade: str = GREY, *, thick: float = 1, dash: str = "") -> None:
+        """Draw a straight line."""
+        ends = f'x1="{_px(start[0])}" y1="{_px(start[1])}" x2="{_px(end[0])}" y2="{_px(end[1])}"'
+        self.parts.append(f'<line {ends} stroke="{shade}" stroke-width="{thick:g}"{_dashed(dash)}/>')
+
+    def polyline(self, points: Sequence[Point], shade: str, *, thick: float = 2, dash: str = "") -> None:
+        """Draw a line through points."""
+        places = " ".join(f"{_px(x)},{_px(y)}" for x, y in points)
+        self.parts.append(
+            f'<polyline points="{places}" fill="none" stroke="{shade}" stroke-width="{thick:g}" stroke-linejoin="round"{_dashed(dash)}/>'
+        )
+
+    def area(self, rings: Sequence[Sequence[Point]], shade: str, opacity: float) -> None:
+        """Fill what lies between closed lines."""
+        path = "".join("M" + "L".join(f"{_px(x)},{_px(y)}" for x, y in ring) + "Z" for ring in rings)
+        self.parts.append(f'<path d="{path}" fill="{shade}" fill-rule="evenodd" fill-opacity="{opacity:g}"/>')
+
+    def box(
+        self, x: float, y: float, width: float, height: float, fill: str, *, opacity: float = 1, stroke: str = ""
+    ) -> None:
+        """Draw a rectangle."""
+        line = f' stroke="{stroke}"' if stroke else ""
+        faint = f' fill-opacity="{opacity:g}"' if opacity < 1 else ""
+        place = f'x="{_px(x)}" y="{_px(y)}" width="{_px(max(width, 0))}" height="{_px(height)}"'
+        self.parts.append(f'<rect {place} fill="{fill}"{faint}{line}/>')
+
+    def mark(
+        self, look: Style, x: float, y: float, *, hollow: bool = False, size: float = 5, opacity: float = 1,
+        stroke: float = 0.4,
+    ) -> None:  # fmt: skip
+        """Draw a point; its outline is as thick as `stroke` times its size."""
+        faint = f' fill-opacity="{opacity:g}"' if opacity < 1 else ""
+        self.parts.append(
+            f'<path d="{look.outline}" transform="translate({_px(x)},{_px(y)}) scale({size:g})" '
+            f'fill="{PAPER if hollow else look.shade}" stroke="{look.shade}" stroke-width="{stroke:g}"{faint}/>'
+        )
+
+    def head(self, x: float, y: float, outline: str, shade: str) -> None:
+        """Draw the head of an arrow."""
+        self.parts.append(f'<path d="{outline}" transform="translate({_px(x)},{_px(y)})" fill="{shade}"/>')
+
+    def estimate(
+        self, look: Style, axis: LinearAxis, bounds: tuple[float, float | None, float | None], y: float, *, hollow: bool
+    ) -> None:
+        """Draw a value as a point on the line `y`, over its interval where it has one."""
+        value, low, high = bounds
+        if low is not None and high is not None:
+            self.line((axis.at(low), y), (axis.at(high), y), look.shade, thick=2)
+        self.mark(look, axis.at(value), y, hollow=hollow)
+
+    def key(
+        self, entries: Iterable[tuple[str, Callable[[float, float], None]]], sample: float, width: int, y: float
+    ) -> float:
+        """Say what marks mean, beside each other as far as there is room; return where that ends.
+
+        Args:
+            entries: words, and what draws their sample from a place on a line of writing.
+            sample: how wide a sample is.
+            width: of the picture.
+            y: the first line of writing.
+        """  # fmt: skip
+        x = 0.0
+        for words, draw in entries:
+            room = sample + 12 + len(words) * LETTER
+            if x and x + room > width:
+                x, y = 0.0, y + LINE + 3
+            draw(x, y)
+            self.text(words, x + sample + 6, y, size=SMALL, shade=MUTED)
+            x += room + 12
+        return y + 8
+
+    def svg(self, width: int, height: float) -> str:
+        """Return the picture as a part of a page, which gives it a text alternative."""
+        frame = f'width="{width}" height="{height:.0f}" viewBox="0 0 {width} {height:.0f}"'
+        return f"<svg {frame}>{''.join(self.parts)}</svg>"
+
+    def file(self, width: int, height: float, title: str, description: str) -> str:
+        """Return the picture as a file of its own: on paper, with its text alternative."""
+        head = f"<title>{escape(title)}</title><desc>{escape(description)}</desc>"
+        sheet = f'<rect width="{width}" height="{height:.0f}" fill="{PAPER}"/>'
+        font = 'xmlns="http://www.w3.org/2000/svg" role="img" font-family="system-ui, sans-serif"'
+        return self.svg(width, height).replace("<svg", f"<svg {font}", 1).replace(">", f">{head}{sheet}", 1)
+
+
+class RowChart:
+    """Rows from the top down: words at the left or, with `above`, over the marks; `y` is the lower edge of the last one."""
+
+    gap = 14
+
+    def __init__(self, letters: int, *, above: bool, y: float = 6.0) -> None:
+        self.canvas = Canvas()
+        self.letters, self.above, self.y = letters, above, y
+        self.extents: list[tuple[float, float]] = []
+        """From where to where each row is ruled."""
+
+    def head(self, words: str) -> None:
+        """Write what stands over a group of rows."""
+        self.y += 26
+        self.canvas.text(words, 0, self.y - 8, bold=True)
+
+    def row(self, label: str, note: str, marks: float) -> float:
+        """Write a row's words and make room for marks so many pixels high; return their upper edge."""
+        lines = broken(label, self.letters)
+        inline = bool(note) and len(lines[-1]) + 1 + len(note) <= self.letters + 1
+        notes = broken(note, self.letters + 5) if note and not inline else []
+        high = LINE * len(lines) + (LINE - 2) * len(notes)
+        if self.above:
+            first, top, depth = self.y + 16, self.y + high + 6, high + marks + 6
+        else:
+            depth = max(high, marks)
+            first, top = self.y + (depth - high) / 2 + 13, self.y + (depth - marks) / 2
+        for number, line in enumerate(lines):
+            aside = note if inline and number == len(lines) - 1 else ""
+            self.canvas.text(line, 0, first + LINE * number, aside=aside)
+        for number, line in enumerate(notes):
+            self.canvas.text(
+                line, 0, first + LINE * len(lines) - 1 + (LINE - 2) * number, shade=MUTED, size=SMALL
+            )  # fmt: skip
+        self.extents.append((top - 4, top + marks + 4) if self.above else (self.y - 2, self.y + depth + self.gap - 2))
+        self.y += depth + self.gap
+        return top
+
+    def rule(
+        self, axis: LinearAxis, ticks: Sequence[float], write: Callable[[float], str], *, strong: float | None = None
+    ) -> None:
+        """Rule the rows behind their marks and write what the rules stand for below them; the `strong` one is darker."""  # fmt: skip
+        behind = Canvas()
+        for tick in ticks:
+            x = axis.at(tick)
+            for top, bottom in self.extents:
+                behind.line((x, top), (x, bottom), MUTED if tick == strong else GREY)
+            self.canvas.text(write(tick), x, self.y + 14, anchor="middle", shade=MUTED, size=SMALL)
+        self.canvas.parts[:0] = behind.parts
+
+    def ends(self, axis: LinearAxis, low: str, high: str) -> None:
+        """Say what the ends of an axis mean."""
+        self.canvas.text(low, max(axis.left - 10, 0), self.y + 32, shade=MUTED, size=SMALL)
+        self.canvas.text(high, axis.right + 10, self.y + 32, anchor="end", shade=MUTED, size=SMALL)
+
+    def title(self, axis: LinearAxis, words: str) -> int:
+        """Write what an axis measures, in lines where there is little room; return how many."""
+        lines = broken(words, int((axis.right - axis.left + 20) / SMALL_LETTER))
+        for number, line in enumerate(lines):
+            self.canvas.text(
+                line, (axis.left + axis.right) / 2, self.y + 32 + 15 * number, anchor="middle", shade=MUTED, size=SMALL
+            )
+        return len(lines)
+
+
+class Plot(NamedTuple):
+    """Where an area with two axes stands, in pixels."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def at(self, x: float, y: float) -> Point:
+        """Return where two shares of the way stand: to the right, and up."""
+        return self.left + x * (self.right - self.left), self.bottom - y * (self.bottom - self.top)
+
+    def rule(self, canvas: Canvas, across: Sequence[tuple[float, str]], up: Sequence[tuple[float, str]]) -> None:
+        """Rule the area at shares of the way, and write what each rule stands for, unless that is empty."""
+        for share, _ in across:
+            canvas.line(self.at(share, 0), self.at(share, 1))
+        self.marks(canvas, across)
+        for share, words in up:
+            canvas.line(self.at(0, share), self.at(1, share))
+            canvas.text(words, self.left - 7, self.at(0, share)[1] + 4, anchor="end", shade=MUTED, size=SMALL)
+
+    def marks(self, canvas: Canvas, across: Iterable[tuple[float, str]]) -> None:
+        """Write what stands where across, without a rule."""
+        for share, words in across:
+            if words:
+                canvas.text(words, self.at(share, 0)[0], self.bottom + 18, anchor="middle", shade=MUTED, size=SMALL)
+
+    def title(self, canvas: Canvas, across: str, up: str) -> None:
+        """Write what the axes measure: below the middle, and over the upper left corner."""
+        middle = (self.left + self.right) / 2
+        canvas.text(across, middle, self.bottom + 36, anchor="middle", shade=MUTED, size=SMALL)
+        canvas.text(up, self.left - 42, self.top - 10, shade=MUTED, size=SMALL)
+
+
+def plots(
+    canvas: Canvas, systems: Sequence[System], width: int, ratio: float, foot: float = 46
+) -> tuple[list[Plot], float]:
+    """Write each system's name over a plot of its own, beside and below each other; return them and where the last row ends.
+
+    Args:
+        canvas: to write on.
+        systems: who is drawn.
+        width: of the whole, in pixels.
+        ratio: height by width of one.
+        foot: room below one, for what its axis says.
+    """
+    across = 1 if width == NARROW else 2 if len(systems) in {1, 2, 4} else 3
+    each = width / across if len(systems) > 1 else min(width, 460)
+    wide = each - 56
+    step = 46 + wide * ratio + foot
+    places = []
+    for number, system in enumerate(systems):
+        left, top = number % across * each, number // across * step
+        canvas.mark(style(system), left + 8, top + 12)
+        canvas.text(cut(system.label, int((each - 30) / LETTER)), left + 22, top + 17)
+        places.append(Plot(left + 42, top + 46, left + 42 + wide, top + 46 + wide * ratio))
+    return places, step * -(-len(systems) // across)
+
+
+def _px(place: float) -> str:
+    """Write a number of pixels: a tenth is as fine as anybody sees."""
+    written = f"{place:.1f}".removesuffix(".0")
+    return "0" if written == "-0" else written
+
+
+def _dashed(dash: str) -> str:
+    return f' stroke-dasharray="{dash}"' if dash else ""
