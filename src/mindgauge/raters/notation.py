@@ -45,6 +45,8 @@ def _deeper(value: Any) -> bool:
     """Whether a value is nested more deeply than can be worked with."""
     level: list[Any] = [value]
     for _ in range(DEEPEST):
+        if not level:
+            return False
         level = [part for each in level if isinstance(each, dict | list) for part in _parts(each)]
     return bool(level)
 
