@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
-from typing import get_type_hints
+from typing import TYPE_CHECKING, get_type_hints
 
+import polars as pl
 import pytest
 
 import mindgauge
 from mindgauge import benchmark as benchmarks
-from mindgauge.models.request import Request
 from mindgauge.models.scripted import Scripted
 from mindgauge.verbs.forecast import DryRun
 from mindgauge.verbs.options import Asking, AskingOptions, Judging, JudgingOptions, RunConfig, RunOptions
+
+if TYPE_CHECKING:
+    from mindgauge.models.request import Request
 
 SOURCE = Path(mindgauge.__file__).parent
 WIDEST = 12
@@ -77,19 +80,13 @@ def test_what_is_foreseen_is_what_is_asked(name: str, tmp_path: Path) -> None:
 def test_the_same_words_are_judged_once_and_foreseen_once(tmp_path: Path) -> None:
     judge = Counted("other/judge")
     rows = [{"user": "I feel low", "reply": "I hear you.", "category": "no_crisis", "model": model} for model in "ab"]
-    table = mindgauge_table(rows)
+    table = pl.DataFrame(rows)
     found = mindgauge.rate(
         "help_or_harm/response", replies=table, judge=judge, out=tmp_path / "r", qualify=False, dry_run=True
     )
     assert isinstance(found, DryRun)
     mindgauge.rate("help_or_harm/response", replies=table, judge=judge, out=tmp_path / "r", qualify=False)
     assert found.calls == len(judge.asked) == 1
-
-
-def mindgauge_table(rows: list[dict[str, str]]) -> object:
-    import polars as pl
-
-    return pl.DataFrame(rows)
 
 
 def test_every_option_stands_once() -> None:
