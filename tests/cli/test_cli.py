@@ -81,7 +81,7 @@ def test_help_and_version() -> None:
         (["run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:1/v1#m", "--ask", "sequentially"], "did you mean sequential?"),
         (["run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:1/v1#m", "--ask", "twice"], "there are flat, unordered, few-shot, sequential"),
         (["run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:1/v1#m", "--shots", "2"], "go with --ask few-shot"),
-        (["run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:1/v1#m", "--ask", "few-shot", "--shots", "0"], "greater than or equal to 1"),
+        (["run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:1/v1#m", "--ask", "few-shot", "--shots", "0"], "--shots must be at least 1"),
         (["run", RESPONSE, "--model", "http://127.0.0.1:1/v1#m", "--ask", "few-shot"], "--ask is for closed questions"),
         (["rate", RESPONSE, "--replies", "none.csv", "--judge", "rule/refusal"], "no such file"),
         (["rate", RESPONSE, "--replies", "none.csv", "--judge", "rule/refusal", "--shots", "2"], "go with --ask few-shot"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mindgauge.cli import options
+from mindgauge.cli.calling import price_of
 from mindgauge.errors import UsageError
 from mindgauge.models.request import Price
 from mindgauge.models.settings import Settings
@@ -25,7 +25,7 @@ def test_listed_models_have_a_price_for_cached_tokens(monkeypatch: pytest.Monkey
 
 
 def price(text: str) -> Price | None:
-    return options.settings(concurrency=1, timeout=1, tries=1, max_tokens=None, price=text, local_only=False).price
+    return price_of(text)
 
 
 def test_a_price_is_given_with_or_without_cache() -> None:

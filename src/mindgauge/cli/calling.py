@@ -117,7 +117,7 @@ def _read(given: Mapping[str, Any]) -> Chosen:
     chosen = {name: value for name, value in given.items() if name not in settings}
     if "method" in chosen:
         chosen["method"] = options.several(listed(chosen["method"]))
-    settings["price"] = _price(settings.get("price"))
+    settings["price"] = price_of(settings.get("price"))
     engine = settings.get("engine", _HERE)
     if engine not in {_HERE, "ray"} and not engine.startswith("ray://"):
         raise UsageError(f"--engine is plain, ray or ray://HOST:PORT, not {engine!r}")
@@ -131,7 +131,12 @@ def _read(given: Mapping[str, Any]) -> Chosen:
     return {**chosen, "settings": Settings(**settings)}
 
 
-def _price(text: str | None) -> Price | None:
+def price_of(text: str | None) -> Price | None:
+    """Read a price.
+
+    Raises:
+        UsageError: it is not IN:OUT or IN:OUT:CACHED.
+    """
     from mindgauge.models.request import Price
 
     if text is None:

@@ -97,6 +97,7 @@ class ChatModel:
         self._pause = pause
         self._max_tokens_field = max_tokens_field
         self._unsupported: set[str] = set()
+        self._bare_schema: tuple[dict[str, Any] | None, Any] = None, None
         self._answered = False
         self._session: aiohttp.ClientSession | None = None
 
@@ -157,12 +158,18 @@ class ChatModel:
         body: dict[str, Any] = {"model": self._model, "messages": request.messages, **request.parameters}
         body[self._max_tokens_field] = body.pop("max_tokens", self.max_tokens)
         if request.schema is not None:
-            schema = request.schema if self.takes_lengths else completion.without_lengths(request.schema)
+            schema = request.schema if self.takes_lengths else self._without_lengths(request.schema)
             verdict = {"name": "verdict", "strict": True, "schema": schema}
             body["response_format"] = {"type": "json_schema", "json_schema": verdict}
         for name in self._unsupported:
             body.pop(name, None)
         return body
+
+    def _without_lengths(self, schema: dict[str, Any]) -> Any:
+        """Return a schema without bounds on lengths; one call after the other has the very same."""
+        if self._bare_schema[0] is not schema:
+            self._bare_schema = schema, completion.without_lengths(schema)
+        return self._bare_schema[1]
 
     async def _post(self, request: Request, attempt: int, began: float) -> Exchange:
         assert self._session is not None, "enter the model before asking it"

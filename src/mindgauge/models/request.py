@@ -43,7 +43,13 @@ class Request(msgspec.Struct, frozen=True, dict=True):
 
     def key(self, model: str) -> bytes:
         """Hash the call: 16 bytes over model, messages, parameters, schema and repeat."""
-        return _hash(model, self.prompt_hash.hex(), self.parameters, self.schema)
+        if model not in self._keys:
+            self._keys[model] = _hash(model, self.prompt_hash.hex(), self.parameters, self.schema)
+        return self._keys[model]
+
+    @cached_property
+    def _keys(self) -> dict[str, bytes]:
+        return {}
 
     def _blanked(self) -> object:
         if not self.nonces:

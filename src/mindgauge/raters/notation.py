@@ -45,6 +45,8 @@ def _deeper(value: Any) -> bool:
     """Whether a value is nested more deeply than can be worked with."""
     level: list[Any] = [value]
     for _ in range(DEEPEST):
+        if not level:
+            return False
         level = [part for nested in level if isinstance(nested, dict | list) for part in _parts(nested)]
     return bool(level)
 

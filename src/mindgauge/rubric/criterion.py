@@ -9,6 +9,7 @@ is *what to look at*, *checks* answered yes or no, and what each level needs of 
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -62,7 +63,7 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """On the last node: the level that is left where no node says yes."""
 
 
-class Criterion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Criterion(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """One thing that is rated. Ordinal levels stand worst to best; best to worst where `unsafe` names the last of them."""
 
     name: str
@@ -129,10 +130,16 @@ class Criterion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if not isinstance(answer, int | str):
             return None
         wanted = str(answer).strip().casefold()  # true and false are read where a level has them as an alias
+        return self._spelled.get(wanted)
+
+    @cached_property
+    def _spelled(self) -> dict[str, Value]:
+        """The values by every spelling of theirs; of two with one spelling, the first."""
+        spelled: dict[str, Value] = {}
         for level in self.levels:
-            if wanted == str(level.value).casefold() or wanted in (alias.casefold() for alias in level.aliases):
-                return level.value
-        return None
+            for spelling in (str(level.value), *level.aliases):
+                spelled.setdefault(spelling.casefold(), level.value)
+        return spelled
 
     def implied(self, answers: Mapping[str, bool]) -> Value | None:
         """Return the level that follows from the checks: the best one whose needs hold; None where one is open."""
