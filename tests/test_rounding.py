@@ -141,12 +141,7 @@ ALLOWED = {
     "annotation/database.py": "a setting of the database",
     "metrics/drops.py": "the name of a tag, which must be the same everywhere",
     "variants/perturbation.py": "the name of a tag, which must be the same everywhere",
-    "reports/charts.py": "places in a picture",
-    "reports/profile/canvas.py": "places in a picture",
-    "reports/escalation_chart.py": "places in a picture",
-    "reports/calibration_chart.py": "places in a picture",
-    "reports/paired_chart.py": "places in a picture",
-    "reports/flow_chart.py": "places in a picture",
+    "reports/draw/canvas.py": "places in a picture",
 }
 SOURCE = Path(mindgauge.__file__).parent
 

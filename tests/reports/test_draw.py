@@ -177,7 +177,7 @@ def every_picture(name: str) -> list[str]:
     named = msgspec.structs.replace(
         who, systems={m: msgspec.structs.replace(s, label=name) for m, s in who.systems.items()}
     )
-    records = [overview.dots(whole, named), overview.radar(whole, named)]
+    records: list[object] = [overview.dots(whole, named), overview.radar(whole, named)]
     for dimension, tasks in profiled.TASKS.items():
         scores = [score for score in whole.tasks if score.dimension == dimension]
         records += pictures.pictures(scores, [p for p in profiled.panels() if p.task in tasks], named)
@@ -232,3 +232,12 @@ def test_a_value_beyond_the_axis_stands_at_its_end() -> None:
 
 def test_an_empty_canvas_is_a_picture() -> None:
     assert Canvas().svg(10, 4.6) == '<svg width="10" height="5" viewBox="0 0 10 5"></svg>'
+
+
+@WIDTHS
+@pytest.mark.parametrize(("low", "high", "step"), [(1, 5, 1), (0, 10, 2), (0, 100, 20), (-100, 100, 25)])
+def test_levels_are_ruled_as_far_apart_as_they_can_be_read(low: int, high: int, step: int, width: int) -> None:
+    svg = dots.draw_figure(figure(dot(SYSTEMS[0], "anger", 2.0), low=float(low), high=float(high)), width)
+    assert [said for said in ticks(svg) if "warmth" not in said] == [
+        f"{n}".replace("-", "−") for n in range(low, high + 1, step)
+    ]

@@ -21,7 +21,7 @@ _SHORTEST = 4
 """Pixels from which on a bias is drawn as an arrow, below as a stroke."""
 
 
-class _Words(NamedTuple):
+class _CardWords(NamedTuple):
     """A line of words beside the marks, or over them."""
 
     text: str
@@ -35,8 +35,8 @@ class _CardRow(NamedTuple):
     row: Row
     top: float
     bottom: float
-    left: list[_Words]
-    right: list[_Words]
+    left: list[_CardWords]
+    right: list[_CardWords]
 
     @property
     def y(self) -> float:
@@ -68,10 +68,12 @@ def _rows(panel: Panel, *, narrow: bool) -> tuple[list[_CardRow], float]:
     rows, y = [], float(_TOP)
     for row in panel.rows:
         name = words(row.criterion) if panel.judge is not None else row.judge.label
-        names = [_Words(line, INK, 13) for line in broken(name, 36 if narrow else 16)]
-        verdicts = [_Words(line, MUTED if narrow else INK, 13) for line in broken(row.verdict, 40 if narrow else 25)]
+        names = [_CardWords(line, INK, 13) for line in broken(name, 36 if narrow else 16)]
+        verdicts = [
+            _CardWords(line, MUTED if narrow else INK, 13) for line in broken(row.verdict, 40 if narrow else 25)
+        ]
         if row.ranking:
-            verdicts.append(_Words(f"ranking systems: {row.ranking.partition(':')[0]}", MUTED, SMALL))
+            verdicts.append(_CardWords(f"ranking systems: {row.ranking.partition(':')[0]}", MUTED, SMALL))
         if narrow:
             lines = [*names, *verdicts]
             top = y + LINE * len(lines) + 4

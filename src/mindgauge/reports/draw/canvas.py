@@ -31,9 +31,10 @@ SIZE, SMALL, LINE = 14, 12, 17
 LETTER, SMALL_LETTER = 7.2, 7.0
 """Pixels that a letter takes, at most on average; the reader's font is not known here."""
 DASHES = ("", "9 4", "2 3", "9 4 2 4")
+_STEPS = (1, 2, 5, 10, 20, 25, 50, 100, 1000)
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
-Point = tuple[float, float]
+Coordinates = tuple[float, float]
 
 
 class Style(NamedTuple):
@@ -83,6 +84,12 @@ def axis_title(measure: str) -> str:
     return f"{clause[:1].lower()}{clause[1:]}"
 
 
+def level_ticks(low: float, high: float, spaces: int) -> range:
+    """Return the whole levels to rule between two ends: each, or of many so few that there are at most so many spaces."""
+    step = next((step for step in _STEPS if step * spaces >= high - low), _STEPS[-1])
+    return range(int(low), int(high) + 1, step)
+
+
 class LinearAxis(NamedTuple):
     """Values from `low` to `high` across pixels from `left` to `right`."""
 
@@ -120,19 +127,21 @@ class Canvas:
             y += LINE if size == SIZE else LINE - 2
         return y
 
-    def line(self, start: Point, end: Point, shade: str = GREY, *, thick: float = 1, dash: str = "") -> None:
+    def line(
+        self, start: Coordinates, end: Coordinates, shade: str = GREY, *, thick: float = 1, dash: str = ""
+    ) -> None:
         """Draw a straight line."""
         ends = f'x1="{_px(start[0])}" y1="{_px(start[1])}" x2="{_px(end[0])}" y2="{_px(end[1])}"'
         self.parts.append(f'<line {ends} stroke="{shade}" stroke-width="{thick:g}"{_dashed(dash)}/>')
 
-    def polyline(self, points: Sequence[Point], shade: str, *, thick: float = 2, dash: str = "") -> None:
+    def polyline(self, points: Sequence[Coordinates], shade: str, *, thick: float = 2, dash: str = "") -> None:
         """Draw a line through points."""
         places = " ".join(f"{_px(x)},{_px(y)}" for x, y in points)
         self.parts.append(
             f'<polyline points="{places}" fill="none" stroke="{shade}" stroke-width="{thick:g}" stroke-linejoin="round"{_dashed(dash)}/>'
         )
 
-    def area(self, rings: Sequence[Sequence[Point]], shade: str, opacity: float) -> None:
+    def area(self, rings: Sequence[Sequence[Coordinates]], shade: str, opacity: float) -> None:
         """Fill what lies between closed lines."""
         path = "".join("M" + "L".join(f"{_px(x)},{_px(y)}" for x, y in ring) + "Z" for ring in rings)
         self.parts.append(f'<path d="{path}" fill="{shade}" fill-rule="evenodd" fill-opacity="{opacity:g}"/>')
@@ -277,7 +286,7 @@ class Plot(NamedTuple):
     right: float
     bottom: float
 
-    def at(self, x: float, y: float) -> Point:
+    def at(self, x: float, y: float) -> Coordinates:
         """Return where two shares of the way stand: to the right, and up."""
         return self.left + x * (self.right - self.left), self.bottom - y * (self.bottom - self.top)
 

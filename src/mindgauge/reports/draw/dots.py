@@ -16,6 +16,7 @@ from mindgauge.reports.draw.canvas import (
     LinearAxis,
     RowChart,
     axis_title,
+    level_ticks,
     style,
 )
 from mindgauge.reports.draw.records import Dots, Row, Spot
@@ -49,13 +50,13 @@ def draw_figure(figure: Figure, width: int) -> str:
     if figure.unit == "share":
         chart.rule(axis, QUARTERS, percent)
     else:
-        chart.rule(axis, range(int(low), int(high) + 1), "{:g}".format)
+        chart.rule(axis, level_ticks(low, high, 8), partial(decimal, digits=0))
     lines = chart.title(axis, axis_title(figure.measure))
     return chart.canvas.svg(width, chart.y + 25 + 15 * lines)
 
 
 def _row(figure: Figure, name: str) -> Row:
-    """Put a row's dots in the order of the systems; a system without one leaves its line empty."""
+    """Put a row's dots in the order of the systems; a system without one says so."""
     dots = {dot.system.number: dot for dot in figure.dots if dot.row == name}
     ns = sorted({dot.n for dot in dots.values()})
     n = [f"n {count(ns[0])}" if len(ns) == 1 else f"n {count(ns[0])}–{count(ns[-1])}"] if ns else []

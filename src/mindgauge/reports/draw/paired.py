@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mindgauge.reports.draw.canvas import (
@@ -14,9 +15,10 @@ from mindgauge.reports.draw.canvas import (
     LinearAxis,
     RowChart,
     axis_title,
+    level_ticks,
     style,
 )
-from mindgauge.rounding import percent
+from mindgauge.rounding import decimal, percent
 
 if TYPE_CHECKING:
     from mindgauge.reports.compared_section import Contrast, Place
@@ -39,8 +41,7 @@ def draw(contrast: Contrast, width: int) -> str:
     if contrast.unit == "share":
         chart.rule(values, (0, 0.5, 1) if narrow else QUARTERS, percent)
     else:
-        low, high = int(contrast.low), int(contrast.high)
-        chart.rule(values, range(low, high + 1, max(1, (high - low) // 5)), "{:g}".format)
+        chart.rule(values, level_ticks(contrast.low, contrast.high, 5), partial(decimal, digits=0))
     lines = chart.title(values, axis_title(contrast.measure))
     return chart.canvas.svg(width, chart.y + 25 + 15 * lines)
 

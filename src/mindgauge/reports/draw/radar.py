@@ -10,7 +10,7 @@ from mindgauge.reports.draw.records import TOGETHER
 
 if TYPE_CHECKING:
     from mindgauge.reports.content import System
-    from mindgauge.reports.draw.canvas import Point
+    from mindgauge.reports.draw.canvas import Coordinates
     from mindgauge.reports.draw.records import Radar, Row
 
 FEWEST = 3
@@ -56,9 +56,9 @@ class _Circle(NamedTuple):
     canvas: Canvas
     rows: list[Row]
     layout: _CircleLayout
-    centre: Point
+    centre: Coordinates
 
-    def place(self, axis: int, value: float, beyond: float = 0.0) -> Point:
+    def place(self, axis: int, value: float, beyond: float = 0.0) -> Coordinates:
         """Return where a value stands on an axis, or so many pixels beyond."""
         angle = 2 * math.pi * axis / len(self.rows) - math.pi / 2
         far = self.layout.radius * min(max(value, 0.0), 1.0) + beyond
@@ -78,7 +78,7 @@ class _Circle(NamedTuple):
             x, y = self.place(0, ring)
             self.canvas.text(f"{ring:g}", x + 5, y + 13, shade=MUTED, size=SMALL)
 
-    def _label(self, label: str, at: Point) -> None:
+    def _label(self, label: str, at: Coordinates) -> None:
         (x, y), (middle, centre) = at, self.centre
         lines = broken(label, self.layout.letters)
         anchor = "middle" if abs(x - middle) < 8 else "start" if x > middle else "end"

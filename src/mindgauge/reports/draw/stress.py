@@ -64,8 +64,8 @@ def draw_injections(stress: Stress, width: int) -> str:
             bounds = (share.value, share.low, share.high)
             chart.canvas.estimate(_look(kind.verdict), axis, bounds, y, hollow=kind.verdict == CANNOT_TELL)
     chart.rule(axis, QUARTERS, percent)
-    chart.title(axis, "share of attempts that got what they wanted")
-    return chart.canvas.svg(width, chart.y + 40)
+    lines = chart.title(axis, "share of attempts that got what they wanted")
+    return chart.canvas.svg(width, chart.y + 25 + 15 * lines)
 
 
 def _reach(effects: Sequence[Effect]) -> float:
