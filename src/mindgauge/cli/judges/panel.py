@@ -7,7 +7,7 @@ import typer
 
 from mindgauge.cli import options, render
 from mindgauge.cli.judges.measures import bound
-from mindgauge.reports import jury_phrases
+from mindgauge.reports import juries
 from mindgauge.rounding import percent
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _show(panel: "Panel") -> None:
         render.in_parts("Agreement with people", ["rater"], ["n", "missing", *names], rows)
         folds = ", ".join(f"{judge} in {n} folds" for judge, n in panel.chosen.items())
         print(f"best single judge on these subjects: {panel.best or 'none'}; best on the other conversations: {folds or 'none'}")  # fmt: skip
-    for said in jury_phrases.together(panel):
+    for said in juries.together(panel):
         print(said)
     if panel.without:
         rows = [[w.judge, bound(w.tau), w.first, percent(w.same_first)] for w in panel.without]
