@@ -75,20 +75,20 @@ def rate(
         wait=wait,
     )
     with render.progress() as progress:
-        found = verb(
+        result = verb(
             name, replies=replies, judge=judge, dialogues=dialogues, unit=unit, out=out, columns=options.pairs(map_, "--map"), judge_runs=judge_runs,
             limit=limit, mode=mode, method=options.several(method), protocol=protocol, judge_temperature=judge_temperature, max_cost=max_cost,
             ask=ask, shots=shots, shot_seed=shot_seed, own_family=own_family, qualify=qualify, anchors=anchors, settings=settings, text=not no_text,
             dry_run=dry_run, progress=progress, notice=render.notice, command=render.command(),
         )  # fmt: skip
     if json:
-        render.as_json(found)
-    elif isinstance(found, Scores):
-        render.scores(found)
-        labels.show(found)
-        entry_test.show(found.qualifications)
-        print(f"Read on: mindgauge report {found.run}")
+        render.as_json(result)
+    elif isinstance(result, Scores):
+        render.scores(result)
+        labels.show(result)
+        entry_test.show(result.qualifications)
+        print(f"Read on: mindgauge report {result.run}")
     else:
-        render.foreseen(found)
-    if isinstance(found, Scores):
-        render.verdict_on(found)
+        render.foreseen(result)
+    if isinstance(result, Scores):
+        render.verdict_on(result)

@@ -77,27 +77,27 @@ def run(
         wait=wait,
     )
     with render.progress() as progress:
-        found = verb(
+        result = verb(
             names, model=model, judge=judge, data=data, out=out, runs=runs, judge_runs=judge_runs, limit=limit,
             where=options.where(where), mode=mode, method=options.several(method), protocol=protocol, temperature=temperature,
             judge_temperature=judge_temperature, ask=ask, shots=shots, shot_seed=shot_seed, max_cost=max_cost, own_family=own_family,
             qualify=qualify, anchors=anchors, settings=settings, text=not no_text, dry_run=dry_run, progress=progress, notice=render.notice, command=render.command(),
         )  # fmt: skip
     if json:
-        render.as_json(found)
-    elif isinstance(found, Scores):
-        summed_up = suite.of(metric.benchmark for metric in found.metrics)
+        render.as_json(result)
+    elif isinstance(result, Scores):
+        summed_up = suite.of(metric.benchmark for metric in result.metrics)
         if summed_up:
-            its = profiled(found.run)
+            its = profiled(result.run)
             profile.show(its)
-            render.told(found, told_before=its.notes)
-            print(f"Every metric of every task: mindgauge score {found.run}")
+            render.told(result, told_before=its.notes)
+            print(f"Every metric of every task: mindgauge score {result.run}")
         else:
-            render.scores(found)
-            labels.show(found)
-        entry_test.show(found.qualifications)
-        print(f"Read on: mindgauge report {found.run}")
+            render.scores(result)
+            labels.show(result)
+        entry_test.show(result.qualifications)
+        print(f"Read on: mindgauge report {result.run}")
     else:
-        render.foreseen(found)
-    if isinstance(found, Scores):
-        render.verdict_on(found)
+        render.foreseen(result)
+    if isinstance(result, Scores):
+        render.verdict_on(result)

@@ -36,17 +36,17 @@ def panel(
     """Put judges together to juries, beside their members and the best single judge; nothing is asked."""
     from mindgauge.verbs.judges.panel import panel as verb
 
-    found = verb(
+    result = verb(
         list(ratings), how=[name.strip() for name in how.split(",")], judges=judge, quorum=quorum, reference=reference,
         criteria=criterion, scale=options.scales(scale), columns=options.pairs(columns, "--map"), resamples=resamples,
         seed=seed,
     )  # fmt: skip
     if json:
-        render.as_json(found)
+        render.as_json(result)
         return
-    for each in found.panels:
+    for each in result.panels:
         _show(each)
-    for note in found.notes:
+    for note in result.notes:
         print(f"note: {note}")
 
 
