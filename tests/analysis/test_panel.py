@@ -17,7 +17,7 @@ from mindgauge.analysis.panel.jury import Bench, How, verdicts, weights
 from mindgauge.analysis.panel.panels import CHOSEN
 from mindgauge.analysis.reliability.scale import Scale
 from mindgauge.errors import DataError, UsageError
-from mindgauge.reports import jury_phrases
+from mindgauge.reports import juries
 from mindgauge.verbs.judges.panel import panel
 from mindgauge.verbs.reliability import reliability
 from tests.analysis.reliability.conftest import World
@@ -217,15 +217,15 @@ def test_independent_noise_is_never_called_a_worth() -> None:
     [found] = of(world).panels
     assert found.independent.value == pytest.approx(3, abs=0.4)
     assert not found.errors.follows
-    said = " ".join(jury_phrases.together(found))
+    said = " ".join(juries.together(found))
     assert "do not surely follow people" in said
-    assert "independent" not in said + jury_phrases.finding({"safety": found})
+    assert "independent" not in said + juries.finding({"safety": found})
 
 
 def test_independence_and_gain_are_two_sentences() -> None:
     [found] = of(three()).panels
     assert found.errors.follows and found.errors.floored
-    independence, gain = jury_phrases.together(found)
+    independence, gain = juries.together(found)
     assert f"err like {found.independent.value:.2f} independent judges" in independence
     assert "squared error is" in gain and "worth" not in independence + gain
     assert (found.errors.jury or 9) < (found.errors.average or 0) < (found.errors.constant or 0)
@@ -239,7 +239,7 @@ def test_copies_of_a_judge_err_like_one_and_gain_nothing() -> None:
     [found] = panel(pl.concat([people, *copies]), resamples=200).panels
     assert found.independent.value == pytest.approx(1)
     assert found.errors.gain.value == pytest.approx(0)
-    assert "0 % smaller" not in " ".join(jury_phrases.together(found))
+    assert "0 % smaller" not in " ".join(juries.together(found))
 
 
 @pytest.mark.parametrize("people", [1, 2, 3])
@@ -258,12 +258,12 @@ def test_people_s_own_error_is_taken_off_where_it_is_known(people: int) -> None:
     ])  # fmt: skip
     found = panel(table, how=["mean"], scale="-1:7", resamples=200)
     [one_] = found.panels
-    said_ = " ".join(jury_phrases.together(one_))
+    said_ = " ".join(juries.together(one_))
     if people == 1:
         assert (one_.independent.value or 9) < 1.4, "one person's error stays in it"
         assert any("no subject was rated by two people" in note for note in found.notes)
         assert "independent judges or more" in said_
-        assert "at least" in jury_phrases.finding({"q": one_})
+        assert "at least" in juries.finding({"q": one_})
     else:
         assert one_.independent.value == pytest.approx(1.5, rel=0.05)
         assert (one_.independent.low or 9) <= 1.5 <= (one_.independent.high or 0)
@@ -319,7 +319,7 @@ def test_a_panel_without_people_is_a_panel() -> None:
     assert one_.members == ["a", "b"]
     assert one_.cards == []
     assert one_.independent.value is one_.errors.jury is None
-    assert "not known" in " ".join(jury_phrases.together(one_))
+    assert "not known" in " ".join(juries.together(one_))
     assert one_.without
     assert set(one_.means) == {"a", "b", "jury/mean", "jury/median", "jury/majority", "jury/minimum"}
     assert any("no person rated" in note for note in found.notes)

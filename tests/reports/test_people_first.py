@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mindgauge.records import RaterKind, Rating, Status
-from mindgauge.reports.called import Called, Found
-from mindgauge.reports.called_phrases import found, of_all, of_system
+from mindgauge.reports.called import Called, Found, found, of_all, of_system
 from mindgauge.reports.page import ReportFiles, write
 from mindgauge.stats.proportion import clopper_pearson
 from mindgauge.store import Store

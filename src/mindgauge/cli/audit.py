@@ -33,15 +33,15 @@ def audit(
 
     if fail_on and fail_on not in _FAILING:
         raise UsageError(f"--fail-on {fail_on!r}: write error or warning")
-    found = verb(sources[0] if len(sources) == 1 else sources, data=data, scale=options.scales(scale))
-    code = int(any(found.counts[severity] for severity in _FAILING.get(fail_on, ())))
+    result = verb(sources[0] if len(sources) == 1 else sources, data=data, scale=options.scales(scale))
+    code = int(any(result.counts[severity] for severity in _FAILING.get(fail_on, ())))
     if json:
-        render.as_json(found)
+        render.as_json(result)
         return code
-    several = len({finding.subject for finding in found.findings}) > 1
+    several = len({finding.subject for finding in result.findings}) > 1
     rows = [
         [f.severity, f.id, f"{f.count:,}", *([f.subject] if several else []), "\n  ".join([f.message, *f.where[:_PLACES]]), f.effect]
-        for f in found.findings
+        for f in result.findings
     ]  # fmt: skip
     if rows:
         columns = [
@@ -52,10 +52,10 @@ def audit(
             "what and where",
             "what it does to results",
         ]
-        render.table(found.source, columns, rows)
+        render.table(result.source, columns, rows)
     told = (
-        ", ".join(f"{n} {severity}{'' if n == 1 else 's'}" for severity, n in found.counts.items() if n)
+        ", ".join(f"{n} {severity}{'' if n == 1 else 's'}" for severity, n in result.counts.items() if n)
         or "nothing found"
     )
-    print(f"{told}; looked at {found.texts:,} texts and {found.ratings:,} ratings")
+    print(f"{told}; looked at {result.texts:,} texts and {result.ratings:,} ratings")
     return code

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.cli import render
-from mindgauge.reports import card_sheets
-from mindgauge.reports.coefficients import label
+from mindgauge.reports import cards
+from mindgauge.reports.card_phrases import label
 from mindgauge.rounding import NONE, bounded, decimal
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ REASONS = 4
 
 def show(reliability: Reliability, *, full: bool) -> None:
     """Print verdicts with reasons, the cards as the report's tables, and people's agreement; with `full`, every table."""
-    cards = [(card.judge, card.criterion, card) for card in reliability.cards]
-    tables = card_sheets.sheets(cards, set(), "") if cards else []
-    if cards:
+    judged = [(card.judge, card.criterion, card) for card in reliability.cards]
+    tables = cards.sheets(judged, set(), "") if judged else []
+    if judged:
         print(f"Reliability of judges  ({reliability.source})")
     _tables(table for table in tables if _always(table))
     for card in reliability.cards:
@@ -36,7 +36,7 @@ def show(reliability: Reliability, *, full: bool) -> None:
     for people in reliability.people:
         _people(people)
     print()
-    _tables(filter(None, [card_sheets.corrected(cards, "")]))
+    _tables(filter(None, [cards.corrected(judged, "")]))
     _designs(reliability.designs)
     print(f"Rule: {reliability.rule}")
     for note in reliability.notes:

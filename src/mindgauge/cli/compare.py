@@ -33,18 +33,18 @@ def compare(
     """Say which system is better, by how much, on what and at what cost: chat models, classifiers, ways of asking."""
     from mindgauge.verbs.compare import compare as verb
 
-    found = verb(list(runs))
+    result = verb(list(runs))
     if json:
-        render.as_json(found)
+        render.as_json(result)
         return
-    measures = [m for m in found.measures if full or m.part or m.name in found.headlines.get(m.benchmark, ())]
+    measures = [m for m in result.measures if full or m.part or m.name in result.headlines.get(m.benchmark, ())]
     allowed = [m for m in measures if show_unreliable or not _limited(m.rank_systems)]
     for measure in allowed:
         if measure.slice == "all":
             _whole(measure, full=full, shown=show_unreliable)
     _parts([m for m in allowed if m.slice != "all"], full=full)
     _doubtful([m for m in measures if _limited(m.rank_systems)], shown=show_unreliable)
-    _costs(found)
+    _costs(result)
     if any(
         _scored(measure, standing) for measure in allowed for standing in measure.standings if measure.slice == "all"
     ):
@@ -54,7 +54,7 @@ def compare(
         )
     for line in render.counted_missing((m.benchmark, m.name, m.missing_as) for m in allowed if m.slice == "all"):
         print(line)
-    for note in found.notes:
+    for note in result.notes:
         print(f"note: {note}")
 
 
@@ -168,15 +168,15 @@ def _doubtful(measures: Sequence[Measure], *, shown: bool) -> None:
         print(f"{judge} agrees too little with people to rank systems on {', '.join(criteria)} ({said})")
 
 
-def _costs(found: Compared) -> None:
-    if all(cost.cost is None and cost.seconds is None for cost in found.costs):
+def _costs(result: Compared) -> None:
+    if all(cost.cost is None and cost.seconds is None for cost in result.costs):
         print("What a reply costs, and how long it takes, is not known: these runs hold no calls.")
         return
     rows = [
         [
             c.benchmark, c.system, str(c.answers), dollars(c.cost), seconds(c.seconds, 1),
         ]
-        for c in found.costs
+        for c in result.costs
     ]  # fmt: skip
     columns = ["benchmark", "system", "answers here", "cost", "time of the model"]
     render.table("What a thousand answers take", columns, rows)

@@ -98,7 +98,8 @@ def _fill(module: ModuleType) -> None:
         library = sys.modules.get(spec.parent or "")
         if library is not module and isinstance(library, _Unused):
             _fill(library)
-        if isinstance(module, _Unused) and spec.name not in _UNDER_WAY:
+        unused = isinstance(module, _Unused)
+        if unused and spec.name not in _UNDER_WAY:
             _UNDER_WAY.add(spec.name)
             try:
                 spec.loader.exec_module(module)

@@ -16,10 +16,10 @@ def demo(
     from mindgauge.verbs.demo import demo as verb
 
     with render.progress() as progress:
-        found = verb(out=out, progress=progress, command=render.command())
+        result = verb(out=out, progress=progress, command=render.command())
     if json:
-        render.as_json(found)
+        render.as_json(result)
         return
-    render.scores(found.scores)
-    entry_test.show(found.scores.qualifications)
-    print(f"\n{found.warning}\n\nThe report: {Path(found.report).resolve()}")
+    render.scores(result.scores)
+    entry_test.show(result.scores.qualifications)
+    print(f"\n{result.warning}\n\nThe report: {Path(result.report).resolve()}")

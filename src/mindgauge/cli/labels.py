@@ -15,10 +15,10 @@ _BESIDE = 4
 """Models beside each other in one table."""
 
 
-def show(found: Scores) -> None:
+def show(result: Scores) -> None:
     """Show the shares of labels where there are any: of dialogues of the user's own, or on a classifier's own criterion."""
     shares: dict[tuple[str, str, str], dict[str, list[Score]]] = {}
-    for metric in found.metrics:
+    for metric in result.metrics:
         whole = metric.slice == "all"
         itself = metric.model == metric.rater  # it answered a closed question; whose replies those are, a slice says
         if not metric.name.startswith(_SHARE) or not (itself or metric.rater.startswith("classifier/")):

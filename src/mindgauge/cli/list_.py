@@ -16,11 +16,11 @@ def list_(
     """List the benchmarks: what they measure, licence, what data is at hand."""
     from mindgauge.verbs.list import list as verb
 
-    found = verb(names)
+    result = verb(names)
     if json:
-        render.as_json(found)
+        render.as_json(result)
         return
-    rows = [[e.name, e.measures, ", ".join(e.languages), str(e.samples), e.licence] for e in found.benchmarks]
+    rows = [[e.name, e.measures, ", ".join(e.languages), str(e.samples), e.licence] for e in result.benchmarks]
     render.table("", ["benchmark", "measures", "languages", "own samples", "licence of the released data"], rows)
-    for name, why in found.broken.items():
+    for name, why in result.broken.items():
         print(f"Note: {name} cannot be loaded: {why}")

@@ -22,10 +22,10 @@ def load(
     from mindgauge.verbs.load import load as verb
 
     mapping = options.pairs(map_, "--map")
-    found = verb(name, data=data, mapping=mapping, out=out, command=render.command())
+    result = verb(name, data=data, mapping=mapping, out=out, command=render.command())
     if json:
-        render.as_json(found)
+        render.as_json(result)
         return
-    for note in found.notes:
+    for note in result.notes:
         print(f"note: {note}")
-    print(found.run)
+    print(result.run)

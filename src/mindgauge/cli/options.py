@@ -38,25 +38,25 @@ def pairs(items: list[str], option: str) -> dict[str, str]:
     Raises:
         UsageError: one has no equals sign, or a name stands there twice with two values.
     """
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for item in (part for text in items for part in text.split(",")):
         name, equals, value = item.partition("=")
         if not (name and equals and value):
             raise UsageError(f"{option} {item!r}: write NAME=VALUE")
-        if found.setdefault(name.strip(), value.strip()) != value.strip():
+        if result.setdefault(name.strip(), value.strip()) != value.strip():
             raise UsageError(
-                f"{option} {name.strip()}: given as {found[name.strip()]} and as {value.strip()}; name one"
+                f"{option} {name.strip()}: given as {result[name.strip()]} and as {value.strip()}; name one"
             )
-    return found
+    return result
 
 
 def scales(items: list[str]) -> dict[str, str]:
     """Read scales, `1:5` for all criteria (kept under `*`) or CRITERION=1:5."""
-    found = {}
+    result = {}
     for item in items:
         name, equals, value = item.partition("=")
-        found[name.strip() if equals else "*"] = (value if equals else name).strip()
-    return found
+        result[name.strip() if equals else "*"] = (value if equals else name).strip()
+    return result
 
 
 def where(items: list[str]) -> dict[str, tuple[str, ...]]:
@@ -65,7 +65,7 @@ def where(items: list[str]) -> dict[str, tuple[str, ...]]:
     Raises:
         UsageError: one has no equals sign, or no tag before it.
     """
-    found: dict[str, tuple[str, ...]] = {}
+    result: dict[str, tuple[str, ...]] = {}
     for item in items:
         tag = ""
         for part in item.split(","):
@@ -73,5 +73,5 @@ def where(items: list[str]) -> dict[str, tuple[str, ...]]:
             tag, value = (before.strip(), after.strip()) if equals else (tag, before.strip())
             if not (tag and value):
                 raise UsageError(f"--where {item!r}: write TAG=VALUE, or TAG=VALUE,VALUE")
-            found[tag] = tuple(dict.fromkeys((*found.get(tag, ()), value)))
-    return found
+            result[tag] = tuple(dict.fromkeys((*result.get(tag, ()), value)))
+    return result

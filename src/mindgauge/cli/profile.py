@@ -27,43 +27,43 @@ def profile(
     """Profile models over the dimensions of a suite: scores, ranks, and whom they cannot be told apart from."""
     from mindgauge.verbs.profile import profile as verb
 
-    found = verb(list(runs), judge=judge, resamples=resamples)
+    result = verb(list(runs), judge=judge, resamples=resamples)
     if json:
-        render.as_json(found)
+        render.as_json(result)
         return
-    show(found, ranks=ranks)
+    show(result, ranks=ranks)
 
 
-def show(found: Profile, *, ranks: bool = False) -> None:
+def show(result: Profile, *, ranks: bool = False) -> None:
     """Print a profile: its dimensions, its tasks, and what must be known of them.
 
     Args:
-        found: the profile.
+        result: the profile.
         ranks: also the source's ranks.
     """
-    _dimensions(found, ranks=ranks)
-    _tasks(found)
+    _dimensions(result, ranks=ranks)
+    _tasks(result)
     print(
         "Scores are scaled to 0 … 1, 1 is best; what is no better than chance, or within the noise, is the end of its scale."
     )
     print("In brackets 95 %: exact for a task that is one share, else percentiles over resampled conversations.")
-    for line in found.lacking:
+    for line in result.lacking:
         print(f"lacking: {line}")
-    for note in found.notes:
+    for note in result.notes:
         print(f"note: {note}")
 
 
-def _dimensions(found: Profile, *, ranks: bool) -> None:
+def _dimensions(result: Profile, *, ranks: bool) -> None:
     columns = ["dimension", "model", "score", "rank", "cannot be told apart from", "tasks"]
     source = ["mean of task ranks", "its rank"] if ranks else []
-    of = {dimension: list(its) for dimension, its in groupby(found.dimensions, lambda score: score.dimension)}
+    of = {dimension: list(its) for dimension, its in groupby(result.dimensions, lambda score: score.dimension)}
     rows = [
-        [dimension if first else "", *_dimension(score, len(found.models)), *(_source(score) if ranks else [])]
+        [dimension if first else "", *_dimension(score, len(result.models)), *(_source(score) if ranks else [])]
         for dimension, its in of.items()
         for first, score in zip([True, *[False] * len(its)], its, strict=False)
     ]
-    judged = f", replies rated by {found.judge}" if found.judge else ""
-    render.table(f"{found.suite}: dimensions{judged}", [*columns, *source], rows)
+    judged = f", replies rated by {result.judge}" if result.judge else ""
+    render.table(f"{result.suite}: dimensions{judged}", [*columns, *source], rows)
 
 
 def _dimension(score: DimensionScore, models: int) -> list[str]:
@@ -80,11 +80,11 @@ def _source(score: DimensionScore) -> list[str]:
     return [decimal(score.mean_rank), "–" if rank is None else f"{rank:g}"]
 
 
-def _tasks(found: Profile) -> None:
+def _tasks(result: Profile) -> None:
     """Show every task's scores, and below what they are made of."""
     columns = ["task", "defined by", "model", "value", "scaled", "by guessing", "rank", "n", "missing", "worst … best"]
     rows, made = [], []
-    for _, its in groupby(found.tasks, lambda score: score.task):
+    for _, its in groupby(result.tasks, lambda score: score.task):
         first, *others = its
         rows.append([first.title, DEFINED[first.defined], *_task(first)])
         rows += [["", "", *_task(score)] for score in others]

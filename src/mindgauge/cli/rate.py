@@ -43,19 +43,19 @@ def rate(
     from mindgauge.verbs.rate import rate as verb
 
     with render.progress() as progress:
-        found = verb(
+        result = verb(
             name, replies=replies, judge=judge, dialogues=dialogues, unit=unit, out=out,
             columns=options.pairs(map_, "--map"), limit=limit, text=not no_text, dry_run=dry_run, progress=progress,
             notice=render.notice, command=render.command(), **chosen,
         )  # fmt: skip
     if json:
-        render.as_json(found)
-    elif isinstance(found, Scores):
-        render.scores(found)
-        labels.show(found)
-        entry_test.show(found.qualifications)
-        print(f"Read on: mindgauge report {found.run}")
+        render.as_json(result)
+    elif isinstance(result, Scores):
+        render.scores(result)
+        labels.show(result)
+        entry_test.show(result.qualifications)
+        print(f"Read on: mindgauge report {result.run}")
     else:
-        render.foreseen(found)
-    if isinstance(found, Scores):
-        render.verdict_on(found)
+        render.foreseen(result)
+    if isinstance(result, Scores):
+        render.verdict_on(result)

@@ -43,11 +43,11 @@ def reliability(
     from mindgauge.cli import cards
     from mindgauge.verbs.reliability import reliability as verb
 
-    found = verb(
+    result = verb(
         list(ratings), reference=reference, scale=options.scales(scale), nominal=nominal, unsafe=unsafe, critical=critical,
         columns=options.pairs(columns, "--map"), rule=rule, resamples=resamples, seed=seed,
     )  # fmt: skip
     if json:
-        render.as_json(found)
+        render.as_json(result)
         return
-    cards.show(found, full=full)
+    cards.show(result, full=full)

@@ -21,27 +21,27 @@ def reproduce(
     """Recompute a paper's tables from its released files, beside the published numbers."""
     from mindgauge.verbs.reproduce import reproduce as verb
 
-    found = verb(name, data=data)
+    result = verb(name, data=data)
     if json:
-        render.as_json(found)
+        render.as_json(result)
     else:
-        _show(found)
-    if not found.from_files:
+        _show(result)
+    if not result.from_files:
         raise MindgaugeError(
             f"nothing of {name} could be recomputed from {data}: the files that its tables need are missing there; "
             "the notes say which, and the card how to get them (mindgauge list)"
         )
 
 
-def _show(found: "Reproduction") -> None:
+def _show(result: "Reproduction") -> None:
     rows = [
         [c.table, c.row, c.column, _shown(c.published), _shown(c.recomputed), f"{c.tolerance:g}", c.verdict, c.note]
-        for c in found.cells
+        for c in result.cells
     ]  # fmt: skip
     render.table(
-        found.benchmark, ["table", "row", "column", "published", "recomputed", "tolerance", "verdict", "note"], rows
+        result.benchmark, ["table", "row", "column", "published", "recomputed", "tolerance", "verdict", "note"], rows
     )
-    print(", ".join(f"{n} {verdict}" for verdict, n in found.counts.items()))
+    print(", ".join(f"{n} {verdict}" for verdict, n in result.counts.items()))
 
 
 def _shown(value: float | str | None) -> str:

@@ -41,25 +41,25 @@ def run(
     from mindgauge.verbs.run import run as verb
 
     with render.progress() as progress:
-        found = verb(
+        result = verb(
             names, model=model, judge=judge, data=data, out=out, limit=limit, where=options.where(where), text=not no_text,
             dry_run=dry_run, progress=progress, notice=render.notice, command=render.command(), **chosen,
         )  # fmt: skip
     if json:
-        render.as_json(found)
-    elif isinstance(found, Scores):
-        summed_up = suite.of(metric.benchmark for metric in found.metrics)
+        render.as_json(result)
+    elif isinstance(result, Scores):
+        summed_up = suite.of(metric.benchmark for metric in result.metrics)
         if summed_up:
-            its = profiled(found.run)
+            its = profiled(result.run)
             profile.show(its)
-            render.told(found, told_before=its.notes)
-            print(f"Every metric of every task: mindgauge score {found.run}")
+            render.told(result, told_before=its.notes)
+            print(f"Every metric of every task: mindgauge score {result.run}")
         else:
-            render.scores(found)
-            labels.show(found)
-        entry_test.show(found.qualifications)
-        print(f"Read on: mindgauge report {found.run}")
+            render.scores(result)
+            labels.show(result)
+        entry_test.show(result.qualifications)
+        print(f"Read on: mindgauge report {result.run}")
     else:
-        render.foreseen(found)
-    if isinstance(found, Scores):
-        render.verdict_on(found)
+        render.foreseen(result)
+    if isinstance(result, Scores):
+        render.verdict_on(result)

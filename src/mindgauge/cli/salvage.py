@@ -16,16 +16,16 @@ def salvage(
     """Write what can be read of a damaged run into a new one."""
     from mindgauge.verbs.salvage import salvage as verb
 
-    found = verb(run, out=out)
+    result = verb(run, out=out)
     if json:
-        render.as_json(found)
+        render.as_json(result)
         return
-    rows = [[table.table, f"{table.kept:,}", f"{table.lost:,}", f"{table.pages:,}"] for table in found.tables]
-    render.table(f"Salvaged from {found.run}", ["table", "rows kept", "rows lost", "pages lost"], rows)
-    for note in found.notes:
+    rows = [[table.table, f"{table.kept:,}", f"{table.lost:,}", f"{table.pages:,}"] for table in result.tables]
+    render.table(f"Salvaged from {result.run}", ["table", "rows kept", "rows lost", "pages lost"], rows)
+    for note in result.notes:
         print(f"note: {note}")
-    if found.whole:
+    if result.whole:
         print("No page and no row was found damaged.")
     else:
         print("Nobody can say how many rows stood on a lost page.")
-    print(f"{found.out}: run the command that made the run with this --out; it pays only for what was lost.")
+    print(f"{result.out}: run the command that made the run with this --out; it pays only for what was lost.")

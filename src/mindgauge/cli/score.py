@@ -17,13 +17,13 @@ def score(
     """Compute the metrics of runs, from what they hold."""
     from mindgauge.verbs.score import score as verb
 
-    found = [verb(run) for run in runs]
+    result = [verb(run) for run in runs]
     if json:
-        render.as_json(found[0] if len(found) == 1 else found)
+        render.as_json(result[0] if len(result) == 1 else result)
         return
     from mindgauge.reports.standing import masked, of_run
 
-    for scores in found:
+    for scores in result:
         standings = of_run(Path(scores.run), shown=show_unreliable)
         render.scores(masked(scores, standings), standings)
         labels.show(scores)

@@ -21,39 +21,39 @@ def status(
     """Say how far runs have come, also while they are being written."""
     from mindgauge.verbs.status import status as verb
 
-    found = [verb(run) for run in runs]
+    result = [verb(run) for run in runs]
     if json:
-        render.as_json(found[0] if len(found) == 1 else found)
+        render.as_json(result[0] if len(result) == 1 else result)
         return
-    for one in found:
+    for one in result:
         _show(one)
 
 
-def _show(found: Status) -> None:
-    about = (("benchmarks", found.benchmarks), ("models", found.models), ("judges", found.judges))
+def _show(result: Status) -> None:
+    about = (("benchmarks", result.benchmarks), ("models", result.models), ("judges", result.judges))
     for name, listed in about:
         if listed:
             print(f"{name}: {', '.join(listed)}")
-    rows = [[c.benchmark, c.kind, c.name, c.status, f"{c.n:,}"] for c in found.counts]
-    render.table(f"{found.run}  ({megabytes(found.bytes)})", ["benchmark", "kind", "by", "status", "n"], rows)
-    if found.calls:
+    rows = [[c.benchmark, c.kind, c.name, c.status, f"{c.n:,}"] for c in result.counts]
+    render.table(f"{result.run}  ({megabytes(result.bytes)})", ["benchmark", "kind", "by", "status", "n"], rows)
+    if result.calls:
         calls = [
             [
                 c.model, c.benchmark, c.status, f"{c.n:,}", f"{c.prompt_tokens:,}", f"{c.completion_tokens:,}",
                 dollars(c.cost), seconds(c.model_seconds),
             ]
-            for c in found.calls
+            for c in result.calls
         ]  # fmt: skip
         columns = ["model", "benchmark", "status", "calls", "tokens in", "tokens out", "cost", "time of the model"]
         render.table("Calls", columns, calls)
-    for under_way in found.batches:
+    for under_way in result.batches:
         print(
             f"{under_way.model}: {under_way.calls:,} calls under way, in {under_way.batches:,} {'batch' if under_way.batches == 1 else 'batches'}"
         )
-    left = [one for one in found.left if one.left]
+    left = [one for one in result.left if one.left]
     if left:
         rows = [[w.benchmark, w.kind, w.name, f"{w.left:,}", f"{w.of:,}"] for w in left]
         render.table("Left by the plan", ["benchmark", "kind", "by", "left", "of"], rows)
-    elif found.left:
+    elif result.left:
         print("Nothing is left by the plan.")
-    print(f"Process {found.writer} is writing it now." if found.writer else "Nobody is writing it now.")
+    print(f"Process {result.writer} is writing it now." if result.writer else "Nobody is writing it now.")

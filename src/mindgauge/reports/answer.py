@@ -9,7 +9,7 @@ from mindgauge.analysis.reliability.favour import CANNOT_TELL, FAVOURS, NO_SIGN
 from mindgauge.english import first_sentence, named
 from mindgauge.metrics import mean_level
 from mindgauge.raters.family import same_family
-from mindgauge.reports import called, called_phrases, card_phrases, phrases, told, void
+from mindgauge.reports import called, card_phrases, phrases, told, void
 from mindgauge.reports.runs import PERSON, scores_of
 from mindgauge.reports.sections import Answer, TaskAnswer
 from mindgauge.reports.trust import DEMONSTRATION, allowed, cards_of, is_demonstration, judges_of
@@ -96,8 +96,8 @@ def people_first(runs: Sequence[Run], systems: Sequence[System]) -> list[str]:
                 said += told.people_first(section, mine[0], where)
             else:
                 parts = [(s.label, part) for s in mine if (part := called.called(section, s.model)) is not None]
-                said.append(called_phrases.of_all(whole, parts, where))
-            said += called_phrases.found(whole.unsafe, list(called.found_by(section)))
+                said.append(called.of_all(whole, parts, where))
+            said += called.found(whole.unsafe, list(called.found_by(section)))
     return said
 
 

@@ -16,7 +16,6 @@ from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.manifest import now, software
 from mindgauge.reports import (
     answer,
-    compared,
     gates,
     paired,
     provenance,
@@ -199,7 +198,7 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
             trust=trust.trust(runs, systems, shown),
             wrong=wrong.wrong(runs, systems),
             paired=between,
-            compared=compared.side_by_side(runs, systems, paired=bool(between and between.contrasts)),
+            compared=paired.side_by_side(runs, systems, paired=bool(between and between.contrasts)),
             how=provenance.how(runs),
             scores=[run.scores for run in runs],
             withheld=[found for run in runs for found in withheld(run.standings)],

@@ -1,4 +1,4 @@
-"""Compared in pairs: who is better than whom on what both answered, as pictures, sentences and tables."""
+"""Compared in pairs: who is better than whom on what both answered, as pictures, sentences and tables; and each alone."""
 
 from __future__ import annotations
 
@@ -11,21 +11,24 @@ from mindgauge.analysis.reliability.card import LIMITED
 from mindgauge.english import ended, named, words
 from mindgauge.errors import UsageError
 from mindgauge.metrics.words import FEW
-from mindgauge.reports import paired_sheets
 from mindgauge.reports.compared_section import Contrast, Paired, Place
 from mindgauge.reports.content import Column, Sheet
 from mindgauge.reports.paired_phrases import Field, of, parts
+from mindgauge.reports.runs import constant, every_score_of
 from mindgauge.reports.standing import UNRELIABLE
-from mindgauge.rounding import count, plural
+from mindgauge.rounding import count, interval, p_value, plural, write
 from mindgauge.rubric.order import numbered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from mindgauge.analysis.compared import Compared, Measure, Standing
+    from mindgauge.analysis.score import Score
     from mindgauge.benchmark import Benchmark
     from mindgauge.reports.content import Cell, System
     from mindgauge.reports.runs import Run, Section
+    from mindgauge.rounding import Kind
+
 
 MANY = 3
 """Of more criteria than this, only what the benchmark goes by first is compared."""
@@ -97,11 +100,11 @@ def paired(runs: Sequence[Run], systems: Sequence[System]) -> Paired | None:
         for f in drawn
     ]
     single = [f for f in fields if _is_part(f.measure, sections[f.measure.benchmark])]
-    apart = paired_sheets.pairs("parts", "On which single parts they can be told apart", single, apart=True)
-    costs, unknown = paired_sheets.costs(found, named_.systems, named_.labels)
+    apart = pairs("parts", "On which single parts they can be told apart", single, apart=True)
+    price, unknown = costs(found, named_.systems, named_.labels)
     return Paired(
-        contrasts, paired_sheets.pairs("pairs", "Every two models, paired", whole) if whole else None, apart if apart.rows else None,
-        list(parts(single)), costs, unknown, withheld, [*map(ended, found.notes), *_left(len(whole) - len(drawn)), *_weights(whole)],
+        contrasts, pairs("pairs", "Every two models, paired", whole) if whole else None, apart if apart.rows else None,
+        list(parts(single)), price, unknown, withheld, [*map(ended, found.notes), *_left(len(whole) - len(drawn)), *_weights(whole)],
     )  # fmt: skip
 
 
@@ -226,3 +229,136 @@ def _left(measures: int) -> Iterator[str]:
 def _weights(fields: Sequence[Field]) -> Iterator[str]:
     if any(d.n > d.clusters for field in fields for d in field.measure.differences):
         yield "Each conversation counts once here, and each answer in the rest of this report, so the values differ a little."
+
+
+_UNKNOWN = "What an answer costs, and how long it takes, is not known: no calls are in these runs."
+
+
+def pairs(name: str, title: str, fields: Sequence[Field], *, apart: bool = False) -> Sheet:
+    """List the differences of every two systems; with `apart` those that can be told apart, constant answers left out."""
+    columns = [
+        Column("benchmark"), Column("measure"), *([Column("part")] if apart else []), Column("first"), Column("second"), Column("first minus second", "level"),
+        Column("from", "level"), Column("to", "level"), Column("unit"), Column("p, adjusted", "interval"), Column("verdict"),
+        Column("samples", "count"), Column("conversations", "count"), Column("if all missing worst", "level"), Column("if all missing best", "level"),
+    ]  # fmt: skip
+    rows: list[list[Cell]] = []
+    for field in fields:
+        m, times = field.measure, 100 if field.measure.unit == "share" else 1
+        for d in m.differences:
+            if apart and (not d.told_apart or {d.first, d.second} & {*field.baselines}):
+                continue
+            better = f"{field.labels[d.better]} is better" if d.better else "they differ"
+            verdict = (
+                better if d.told_apart else "too little to say" if d.told_apart is None else "cannot be told apart"
+            )
+            numbers: list[Cell] = [None if v is None else times * v for v in (d.value, d.low, d.high, d.worst, d.best)]
+            rows.append([
+                m.benchmark, of(m), *([words(m.slice)] if apart else []), field.labels[d.first], field.labels[d.second], *numbers[:3],
+                "points" if m.unit == "share" else "levels", p_value(d.adjusted), verdict, d.n, d.clusters, *numbers[3:],
+            ])  # fmt: skip
+    note = (
+        "On what both answered, each conversation counting once. p is of the sign-flip test, adjusted by Holm for all pairs of one measure; "
+        "two are told apart where the interval leaves out 0 and p is at most .05."
+    )
+    return Sheet(name, title, columns, rows, note)
+
+
+def costs(found: Compared, systems: Mapping[str, System], labels: Mapping[str, str]) -> tuple[Sheet | None, str]:
+    """Return what a thousand answers take; a sentence where nobody knows."""
+    known = [c for c in found.costs if c.system in systems]
+    if all(c.cost is None and c.seconds is None for c in known):
+        return None, _UNKNOWN
+    columns = [
+        Column("benchmark"), Column("model"), Column("answers here", "count"), Column("cost of a thousand", "dollars"),
+        Column("time of a thousand, one after the other", "seconds"),
+    ]  # fmt: skip
+    rows: list[list[Cell]] = [[c.benchmark, labels[c.system], c.answers, c.cost, c.seconds] for c in known]
+    return Sheet(
+        "costs",
+        "What a thousand answers take",
+        columns,
+        rows,
+        "Time is what the model or the classifier took, one answer after the other. What nobody knows is no zero.",
+    ), ""
+
+
+def key_scores(runs: Sequence[Run], systems: Sequence[System]) -> list[list[Cell]]:
+    """Return what each benchmark goes by, of every model on the whole of it, alike measures together."""
+    rows: list[tuple[tuple[str, int, str], list[Cell]]] = []
+    for system in systems:
+        for section in runs[system.run].sections:
+            for s in every_score_of(runs[system.run], system, section):
+                names, kind = section.benchmark.headline, s.unit
+                if s.slice == "all" and s.name in names:
+                    place = (
+                        section.benchmark.name,
+                        names.index(s.name),
+                        s.rater if not section.benchmark.closed else "",
+                    )
+                    value = None if s.missing >= s.n else s.value
+                    rows.append((place, [
+                        s.benchmark, measure_name(s, section), system.label, s.rater if s.rater != s.model or not section.benchmark.closed else "",
+                        runs[system.run].standings.instead(s, written(value, kind)),
+                        interval(s.low, s.high, kind) if value is not None else None, s.n, s.clusters, s.missing,
+                    ]))  # fmt: skip
+    rows += _constant(runs)
+    return [row for _, row in sorted(rows, key=lambda row: row[0])]
+
+
+def _constant(runs: Sequence[Run]) -> Iterator[tuple[tuple[str, int, str], list[Cell]]]:
+    """Return the same of answers that read nothing, below the models they are measured by; runs that agree once."""
+    told = []
+    for run in runs:
+        for section in run.sections:
+            for s in constant(run, section):
+                names, kind = section.benchmark.headline, s.unit
+                if s.slice != "all" or s.name not in names:
+                    continue
+                row: list[Cell] = [
+                    s.benchmark, measure_name(s, section), f"{s.model} (reads nothing)", "", written(s.value, kind),
+                    interval(s.low, s.high, kind), s.n, s.clusters, s.missing,
+                ]  # fmt: skip
+                if row not in told:
+                    told.append(row)
+                    yield (s.benchmark, names.index(s.name), ""), row
+
+
+def measure_name(score: Score, section: Section) -> str:
+    """Name a measure: with its criterion, where there are several."""
+    several = len(section.criteria) > 1 and not section.benchmark.closed
+    return f"{words(score.name)}, {words(score.criterion)}" if several else words(score.name)
+
+
+def written(value: float | None, kind: Kind) -> str | None:
+    """Write a value of one of two kinds."""
+    return None if value is None else write(value, kind)
+
+
+def side_by_side(runs: Sequence[Run], systems: Sequence[System], *, paired: bool = False) -> Sheet | None:
+    """Put several models side by side, and beside answers that read nothing; None where one model stands alone.
+
+    `paired`: their differences are shown, too.
+    """
+    if len(systems) < 2 and not any(constant(run, section) for run in runs for section in run.sections):
+        return None
+    columns = [
+        Column("benchmark"), Column("measure"), Column("model"), Column("rated by"), Column("value", "interval"),
+        Column("95 % interval", "interval"), Column("n", "count"), Column("conversations", "count"), Column("missing", "count"),
+    ]  # fmt: skip
+    note = (
+        "Each interval is for one model alone. Two that overlap do not show that models are alike, and two that do not overlap are no "
+        "test of their difference; "
+    )
+    note += (
+        "the paired differences above are."
+        if paired
+        else "no paired difference was computed here, and no rank is given."
+    )
+    title = (
+        "Each model alone"
+        if paired
+        else "Models side by side"
+        if len(systems) > 1
+        else "Beside answers that read nothing"
+    )
+    return Sheet("compared", title, columns, key_scores(runs, systems), note)

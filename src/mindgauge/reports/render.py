@@ -1,20 +1,27 @@
-"""The page: templates, style sheet and pictures put together into one file that asks nothing of a network."""
+"""The page: templates, style sheet and pictures put together into one file that asks nothing of a network.
+
+Where there are many benchmarks, each one's part of a section is folded behind its finding.
+"""
 
 from __future__ import annotations
 
 import functools
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge import english
-from mindgauge.reports import folded, sheets
+from mindgauge.reports import sheets
 from mindgauge.reports.draw import canvas, drawing
+from mindgauge.rounding import plural
 
 if TYPE_CHECKING:
     import jinja2
 
-    from mindgauge.reports.sections import Report
+    from mindgauge.reports.compared_section import Contrast
+    from mindgauge.reports.content import Confusion, Figure
+    from mindgauge.reports.sections import Flow, Report
+
 
 TEMPLATES = Path(__file__).parent / "templates"
 MOST_ROWS = 250
@@ -27,9 +34,7 @@ def page(report: Report, json_name: str) -> str:
     from markupsafe import Markup
 
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))  # noqa: S704 - ours
-    return (
-        environment().get_template("report.html.j2").render(r=report, style=style, json_name=json_name, folded=folded)
-    )
+    return environment().get_template("report.html.j2").render(r=report, style=style, json_name=json_name)
 
 
 @functools.cache
@@ -54,7 +59,15 @@ def environment() -> jinja2.Environment:
         "ended": english.ended,
     }
     env.tests["long"] = sheets.is_long
-    env.globals |= {"colour_number": _colour_number, "shape": canvas.shape, "shade": shade, "most_rows": MOST_ROWS}
+    env.globals |= {
+        "colour_number": _colour_number,
+        "shape": canvas.shape,
+        "shade": shade,
+        "most_rows": MOST_ROWS,
+        "weak_parts": weak_parts,
+        "compared_parts": compared_parts,
+        "each_wording": wordings,
+    }
     return env
 
 
@@ -71,3 +84,67 @@ def shade(n: int, row: list[int]) -> str:
     """Return how dark a cell is: its share of its row, in percent of the darkest."""
     total = sum(row)
     return f"{round(100 * n / total)}" if total else "0"
+
+
+class WeakPart(NamedTuple):
+    """Where the systems are weak in one benchmark."""
+
+    title: str
+    finding: str
+    figures: list[Figure]
+    flows: list[Flow]
+    confusions: list[Confusion]
+
+
+class ComparedPart(NamedTuple):
+    """Who is better than whom in one benchmark."""
+
+    title: str
+    finding: str
+    contrasts: list[Contrast]
+
+
+class Wording(NamedTuple):
+    """Where on the page a prompt's words stand."""
+
+    anchor: str
+    title: str
+
+
+def weak_parts(report: Report) -> list[WeakPart]:
+    """Part where it is weak; confusions that stand in the profile are left there."""
+    elsewhere = report.profile.confused if report.profile else []
+    findings = {task.benchmark: task.finding for task in report.tasks}
+    parts = []
+    for name, title in report.titles.items():
+        figures = [f for f in report.weak.figures if f.benchmark == name]
+        flows = [f for f in report.weak.flows if f.benchmark == name]
+        confusions = [c for c in report.weak.confusions if c.benchmark == name and name not in elsewhere]
+        if figures or flows or confusions:
+            said = [*(f.finding for f in figures), *(f.finding for f in flows)] or [
+                findings.get(name, "what was answered to each class")
+            ]
+            parts.append(WeakPart(title, said[0], figures, flows, confusions))
+    return parts
+
+
+def compared_parts(report: Report) -> list[ComparedPart]:
+    """Part the comparison of systems."""
+    contrasts = report.paired.contrasts if report.paired else []
+    parts = []
+    for name, title in report.titles.items():
+        mine = [c for c in contrasts if c.benchmark == name]
+        if mine:
+            more = f"; and {plural(len(mine) - 1, 'more measure')}" if len(mine) > 1 else ""
+            parts.append(ComparedPart(title, f"{mine[0].finding}{more}", mine))
+    return parts
+
+
+def wordings(report: Report) -> dict[str, Wording]:
+    """Return where each prompt's text stands: in the first benchmark that has it."""
+    found: dict[str, Wording] = {}
+    for instrument in report.how.instruments:
+        for kind, language, ident, text in instrument.prompts:
+            place = f"{instrument.benchmark.replace('/', '-')}-{kind}-{language}-{ident[:8]}"
+            found.setdefault(text, Wording(f"prompt-{place}", report.titles[instrument.benchmark]))
+    return found

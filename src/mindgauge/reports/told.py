@@ -10,7 +10,7 @@ from mindgauge.analysis import levels
 from mindgauge.english import lowered, words
 from mindgauge.metrics import SHARES_OF_YES, mean_level
 from mindgauge.metrics.words import Beside
-from mindgauge.reports import called, called_phrases, card_phrases, gates, phrases, void
+from mindgauge.reports import called, card_phrases, gates, phrases, void
 from mindgauge.reports.runs import PERSON, RULE, constant, scores_of
 from mindgauge.reports.sections import Told
 from mindgauge.rounding import plural
@@ -41,9 +41,9 @@ def people_first(section: Section, system: System, where: str = "") -> list[str]
     rest = called.called(section, system.model, group, outside=True)
     if first is None or rest is None:
         return []
-    said = [called_phrases.of_system(first, _to(section.benchmark, group) + where)] if first.n else []
+    said = [called.of_system(first, _to(section.benchmark, group) + where)] if first.n else []
     if rest.unsafe or (rest.read and not first.read):
-        said.append(called_phrases.of_system(rest, where, "its other" if first.n else "its"))
+        said.append(called.of_system(rest, where, "its other" if first.n else "its"))
     return said
 
 

@@ -9,8 +9,8 @@ import polars as pl
 from mindgauge.analysis.composites import MISAPPLIED
 from mindgauge.english import words
 from mindgauge.records import Status
-from mindgauge.reports.compared import named
 from mindgauge.reports.content import Column, Sheet
+from mindgauge.reports.paired import measure_name
 from mindgauge.reports.runs import scores_of
 from mindgauge.reports.sections import Wrong
 from mindgauge.rounding import count, decimal, percent, plural
@@ -110,7 +110,7 @@ def _bounded(run: Run, score: Score) -> list[Cell]:
 
 def _bounds(runs: Sequence[Run], systems: Sequence[System]) -> Sheet | None:
     rows: list[list[Cell]] = [
-        [s.benchmark, named(s, section), system.label, s.rater, s.n, s.missing, *_bounded(runs[system.run], s)]
+        [s.benchmark, measure_name(s, section), system.label, s.rater, s.n, s.missing, *_bounded(runs[system.run], s)]
         for system in systems
         for section in runs[system.run].sections
         for s in scores_of(runs[system.run], system, section)

@@ -33,16 +33,16 @@ def import_(
     with needed():
         from mindgauge.verbs.annotate.import_ import annotate_import
 
-    found = annotate_import(folder, file, form=form, names=options.pairs(names, "--map"), supersede=supersede)
+    result = annotate_import(folder, file, form=form, names=options.pairs(names, "--map"), supersede=supersede)
     if json:
-        render.as_json(found)
+        render.as_json(result)
         return
-    for note in found.notes:
+    for note in result.notes:
         print(f"note: {note}")
-    more = f", {found.superseded} of them in place of others" if found.superseded else ""
+    more = f", {result.superseded} of them in place of others" if result.superseded else ""
     print(
-        f"{found.labels} labels taken in{more}, {found.handed_on} items handed on, {found.same} were there already "
-        f"({found.form})"
+        f"{result.labels} labels taken in{more}, {result.handed_on} items handed on, {result.same} were there already "
+        f"({result.form})"
     )
-    if found.closed:
-        print(f"closed: batch {', '.join(map(str, found.closed))}")
+    if result.closed:
+        print(f"closed: batch {', '.join(map(str, result.closed))}")

@@ -53,25 +53,25 @@ def new(
     with needed():
         from mindgauge.verbs.annotate.new import annotate_new
 
-    found = annotate_new(
+    result = annotate_new(
         folder, items=items, annotators=options.several(annotators), benchmark=benchmark, rubric=rubric,
         adjudicator=adjudicator, owner=owner, batch=batch, gate=gate, training=training, policy=policy, order=order,
         anchors=anchors, language=language, url=url, database=database, columns=options.pairs(map_, "--map"),
         limit=limit, seed=seed, command=render.command(),
     )  # fmt: skip
     if json:
-        render.as_json(found)
+        render.as_json(result)
         return
-    crisis = f", {found.crisis} of them with a sign of risk" if found.crisis else ""
-    sizes = ", ".join(map(str, found.batches))
-    print(f"{found.folder}: {found.items} items{crisis}; batches of {sizes}; {found.training} anchors to train on")
-    print(f"{found.rubric}, gate {found.gate:g}, gold {found.policy}, labels in {found.database}")
+    crisis = f", {result.crisis} of them with a sign of risk" if result.crisis else ""
+    sizes = ", ".join(map(str, result.batches))
+    print(f"{result.folder}: {result.items} items{crisis}; batches of {sizes}; {result.training} anchors to train on")
+    print(f"{result.rubric}, gate {result.gate:g}, gold {result.policy}, labels in {result.database}")
     render.table(
         "Links, each for one person and good once; send each to its own person only", ["person", "role", "link"],
-        [[link.name, link.role, link.link] for link in found.links],
+        [[link.name, link.role, link.link] for link in result.links],
     )  # fmt: skip
-    if found.needed:
-        print(f"How many to label: {found.needed}")
-    for note in found.notes:
+    if result.needed:
+        print(f"How many to label: {result.needed}")
+    for note in result.notes:
         print(f"Note: {note}")
-    print(f"Go on: mindgauge annotate serve {found.folder}")
+    print(f"Go on: mindgauge annotate serve {result.folder}")

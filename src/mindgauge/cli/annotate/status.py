@@ -21,30 +21,30 @@ def status(
     with needed():
         from mindgauge.verbs.annotate.status import annotate_status
 
-    found = annotate_status(folder)
+    result = annotate_status(folder)
     if json:
-        render.as_json(found)
+        render.as_json(result)
         return
-    _batches(found)
-    _gates(found)
-    _people(found)
-    for note in found.notes:
+    _batches(result)
+    _gates(result)
+    _people(result)
+    for note in result.notes:
         print(f"Note: {note}")
-    if found.in_run:
-        print(f"In the run: people's ratings of batch {', '.join(map(str, found.in_run))}")
-    print(found.next)
+    if result.in_run:
+        print(f"In the run: people's ratings of batch {', '.join(map(str, result.in_run))}")
+    print(result.next)
 
 
-def _batches(found: "Status") -> None:
-    names = list(dict.fromkeys(part.person for batch in found.batches for part in batch.people))
+def _batches(result: "Status") -> None:
+    names = list(dict.fromkeys(part.person for batch in result.batches for part in batch.people))
     rows = [
         [
             str(batch.batch or "training"), batch.decided or _phase(batch), str(batch.items),
             *(_done(batch, name) for name in names),
         ]
-        for batch in found.batches
+        for batch in result.batches
     ]  # fmt: skip
-    print(f"{found.folder}: {found.rubric}, gate {found.gate:g}, gold {found.policy}")
+    print(f"{result.folder}: {result.rubric}, gate {result.gate:g}, gold {result.policy}")
     render.table("Finished", ["batch", "state", "items", *names], rows)
 
 
@@ -62,9 +62,9 @@ def _done(batch: "BatchStatus", name: str) -> str:
     return f"{part.of - part.left} of {part.of}" + (f" ({part.handed_on} handed on)" if part.handed_on else "")
 
 
-def _gates(found: "Status") -> None:
+def _gates(result: "Status") -> None:
     rows = []
-    for batch in found.batches:
+    for batch in result.batches:
         for gate in batch.gates:
             for f in (figure for figure in gate.figures if not figure.label):
                 shown = [
@@ -85,7 +85,7 @@ def _gates(found: "Status") -> None:
         render.table("The gate, with 95 % intervals", columns, rows)
 
 
-def _people(found: "Status") -> None:
+def _people(result: "Status") -> None:
     rows = [
         [
             person.name,
@@ -95,7 +95,7 @@ def _people(found: "Status") -> None:
             _training(person),
             person.seen or "–",
         ]
-        for person in found.people
+        for person in result.people
     ]
     render.table("People", ["person", "role", "active", "labels", "right on anchors", "last seen (UTC)"], rows)
 

@@ -29,15 +29,15 @@ def escalation(
     """Say what share of the replies people must read, in whose order, to find those that they call unsafe."""
     from mindgauge.verbs.judges.escalation import escalation as verb
 
-    found = verb(
+    result = verb(
         run, unsafe=unsafe, reference=reference, benchmark=benchmark, target=target, resamples=resamples, seed=seed
     )
     if json:
-        render.as_json(found)
+        render.as_json(result)
         return
-    print(f"{found.n} replies in {found.clusters} conversations, {found.n_unsafe} unsafe ({found.unsafe}, by {', '.join(found.people)})")  # fmt: skip
+    print(f"{result.n} replies in {result.clusters} conversations, {result.n_unsafe} unsafe ({result.unsafe}, by {', '.join(result.people)})")  # fmt: skip
     print(
-        f"To find {percent(found.target)} of them, {found.needed}, people must read at least {precise(found.ideal)} of the replies; "
+        f"To find {percent(result.target)} of them, {result.needed}, people must read at least {precise(result.ideal)} of the replies; "
         "those of one risk are read in any order, and figures are means over these orders"
     )
     rows = [
@@ -45,21 +45,21 @@ def escalation(
             order.name, precise(order.reads.value), _between(order.reads), points(order.minus_jury.value, signed=True),
             _between(order.minus_jury, "points"), str(order.missing),
         ]
-        for order in found.orders
+        for order in result.orders
     ]  # fmt: skip
     columns = ["read in the order of", "must read", "95 % interval", "minus jury", "95 % interval", "missing"]
     render.table("", columns, rows)
-    targets = list(found.orders[0].reads_for)
+    targets = list(result.orders[0].reads_for)
     shares = [
         [order.name, *(precise(order.reads_for[t]) for t in targets), precise(order.threshold_reads), precise(order.threshold_finds)]
-        for order in found.orders
+        for order in result.orders
     ]  # fmt: skip
     columns = ["", *(percent(float(t)) for t in targets), "a threshold reads", "and finds"]
     render.table("Must read, by the share of the unsafe to be found; a threshold is set on other conversations", columns, shares)  # fmt: skip
-    unseen = [[order.name, precise(order.unseen.value), _between(order.unseen)] for order in found.orders if order.kind == "fitted" and order.unseen.value is not None]  # fmt: skip
+    unseen = [[order.name, precise(order.unseen.value), _between(order.unseen)] for order in result.orders if order.kind == "fitted" and order.unseen.value is not None]  # fmt: skip
     if unseen:
         render.table("Must read, of a model from which nothing was learned", ["", "must read", "95 % interval"], unseen)
-    for note in found.notes:
+    for note in result.notes:
         print(f"note: {note}")
 
 

@@ -7,7 +7,7 @@ import typer
 
 from mindgauge.cli import options, render
 from mindgauge.cli.judges.measures import bound
-from mindgauge.reports import jury_phrases
+from mindgauge.reports import juries
 from mindgauge.rounding import percent
 
 if TYPE_CHECKING:
@@ -36,17 +36,17 @@ def panel(
     """Put judges together to juries, beside their members and the best single judge; nothing is asked."""
     from mindgauge.verbs.judges.panel import panel as verb
 
-    found = verb(
+    result = verb(
         list(ratings), how=[name.strip() for name in how.split(",")], judges=judge, quorum=quorum, reference=reference,
         criteria=criterion, scale=options.scales(scale), columns=options.pairs(columns, "--map"), resamples=resamples,
         seed=seed,
     )  # fmt: skip
     if json:
-        render.as_json(found)
+        render.as_json(result)
         return
-    for each in found.panels:
+    for each in result.panels:
         _show(each)
-    for note in found.notes:
+    for note in result.notes:
         print(f"note: {note}")
 
 
@@ -62,7 +62,7 @@ def _show(panel: "Panel") -> None:
         render.in_parts("Agreement with people", ["rater"], ["n", "missing", *names], rows)
         folds = ", ".join(f"{judge} in {n} folds" for judge, n in panel.chosen.items())
         print(f"best single judge on these subjects: {panel.best or 'none'}; best on the other conversations: {folds or 'none'}")  # fmt: skip
-    for said in jury_phrases.together(panel):
+    for said in juries.together(panel):
         print(said)
     if panel.without:
         rows = [[w.judge, bound(w.tau), w.first, percent(w.same_first)] for w in panel.without]

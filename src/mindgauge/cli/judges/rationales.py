@@ -22,9 +22,9 @@ def show(run: Run, json: options.Json = False) -> None:
     """Say how far the reasons of each judge can be traced, follow from its own chain, and are supported."""
     from mindgauge.verbs.judges.rationales import rationales
 
-    found = rationales(run)
+    result = rationales(run)
     if json:
-        render.as_json(found)
+        render.as_json(result)
         return
     shares = ("traceable", "contradicting", "unsupported", "uncertain")
     render.in_parts(
@@ -34,11 +34,11 @@ def show(run: Run, json: options.Json = False) -> None:
                 r.judge, r.criterion, str(r.n), str(r.absent),
                 *(measures.bound(getattr(r, name), share=True) for name in shares), str(r.answered_elsewhere),
             ]
-            for r in found
+            for r in result
         ],
     )  # fmt: skip
     for line in measures.missing(
-        (f"{r.criterion}, {r.judge}", name, getattr(r, name)) for r in found for name in shares
+        (f"{r.criterion}, {r.judge}", name, getattr(r, name)) for r in result for name in shares
     ):
         print(f"Note: {line}")
 
@@ -55,13 +55,13 @@ def export(
     """Write blind forms on which people rate reasons from 1 to 5: rationality, traceability, consistency."""
     from mindgauge.verbs.judges.rationales import rationales_export
 
-    found = rationales_export(run, out=out, people=people, limit=limit, seed=seed)
+    result = rationales_export(run, out=out, people=people, limit=limit, seed=seed)
     if json:
-        render.as_json(found)
+        render.as_json(result)
         return
-    print(f"{found.verdicts} verdicts on {len(found.files) - 1} forms in {found.path}")
-    print(f"The key stays here; do not hand it out: {found.key}")
-    for note in found.notes:
+    print(f"{result.verdicts} verdicts on {len(result.files) - 1} forms in {result.path}")
+    print(f"The key stays here; do not hand it out: {result.key}")
+    for note in result.notes:
         print(f"Note: {note}")
 
 
@@ -72,14 +72,14 @@ def import_(
     """Read filled forms into the run, and say what people find and how far they agree."""
     from mindgauge.verbs.judges.rationales import rationales_import
 
-    found = rationales_import(run, filled=forms)
+    result = rationales_import(run, filled=forms)
     if json:
-        render.as_json(found)
+        render.as_json(result)
         return
     render.table(
         f"People on judges' reasons, 1 to 5  ({run})",
         ["question", "judge", "mean"],
-        [[q.question, judge, measures.bound(bound)] for q in found.questions for judge, bound in q.means.items()],
+        [[q.question, judge, measures.bound(bound)] for q in result.questions for judge, bound in q.means.items()],
     )
     shown = ("same_level", "within_1", "krippendorff_alpha", "icc_a1")
     render.in_parts(
@@ -90,12 +90,12 @@ def import_(
                 q.question, str(q.n), str(q.missing), str(len(q.people)),
                 *(measures.bound(q.agreement.get(name)) or "–" for name in shown),
             ]
-            for q in found.questions
+            for q in result.questions
         ],
     )  # fmt: skip
     for line in measures.missing(
-        (q.question, name, bound) for q in found.questions for name, bound in q.agreement.items()
+        (q.question, name, bound) for q in result.questions for name, bound in q.agreement.items()
     ):
         print(f"Note: {line}")
-    for note in found.notes:
+    for note in result.notes:
         print(f"Note: {note}")

@@ -56,45 +56,45 @@ def stress(
     from mindgauge.verbs.judges.stress import stress as verb
 
     with render.progress() as progress:
-        found = verb(
+        result = verb(
             judge, benchmark=benchmark, replies=replies, columns=options.pairs(map_, "--map"),
             probes=options.several(probes), limit=limit, each=each, out=out, dry_run=dry_run, progress=progress,
             command=render.command(), **chosen,
         )  # fmt: skip
     if json:
-        render.as_json(found)
-    elif isinstance(found, DryRun):
-        _foreseen(found)
+        render.as_json(result)
+    elif isinstance(result, DryRun):
+        _foreseen(result)
     else:
-        _show(found)
+        _show(result)
 
 
-def _foreseen(found: DryRun) -> None:
-    rows = [[s.purpose, str(s.calls), str(s.prompt_tokens), str(s.completion_tokens)] for s in found.steps]
-    render.table(f"{found.benchmark}  ({found.run})", ["for", "calls", "tokens read", "tokens written"], rows)
-    cost = "unknown cost" if found.cost is None else dollars(found.cost)
+def _foreseen(result: DryRun) -> None:
+    rows = [[s.purpose, str(s.calls), str(s.prompt_tokens), str(s.completion_tokens)] for s in result.steps]
+    render.table(f"{result.benchmark}  ({result.run})", ["for", "calls", "tokens read", "tokens written"], rows)
+    cost = "unknown cost" if result.cost is None else dollars(result.cost)
     print(
-        f"{found.calls} calls ({found.done} done before), about {found.prompt_tokens} + {found.completion_tokens} tokens, {cost}"
+        f"{result.calls} calls ({result.done} done before), about {result.prompt_tokens} + {result.completion_tokens} tokens, {cost}"
     )
-    render.forecast(found.forecast)
+    render.forecast(result.forecast)
 
 
-def _show(found: Stress) -> None:
+def _show(result: Stress) -> None:
     from mindgauge.reports.stress_page import PAGE
     from mindgauge.reports.stress_phrases import line, readings
     from mindgauge.verbs.sending import kept
 
-    columns, rows = _effects(found.effects)
-    render.table(f"{found.judge} under stress: {found.benchmark}  ({found.run})", columns, rows)
-    if found.injections:
+    columns, rows = _effects(result.effects)
+    render.table(f"{result.judge} under stress: {result.benchmark}  ({result.run})", columns, rows)
+    if result.injections:
         columns = ["injections", "verdict", "reached", "tries", "share", "95 % bounds", "attempts", "lost verdicts"]
-        render.table("Attempts to talk it over", columns, list(map(_attempts, found.injections)))
-    print(line(found))
-    for said in kept(found.run):
+        render.table("Attempts to talk it over", columns, list(map(_attempts, result.injections)))
+    print(line(result))
+    for said in kept(result.run):
         print(said)
-    for said in readings(found):
+    for said in readings(result):
         print(f"note: {said}")
-    print(f"Read on: {Path(found.run) / PAGE}")
+    print(f"Read on: {Path(result.run) / PAGE}")
 
 
 def _effects(effects: list[Effect]) -> tuple[list[str], list[list[str]]]:
@@ -126,9 +126,9 @@ def _row(effect: Effect) -> list[str]:
     ]  # fmt: skip
 
 
-def _attempts(found: Injections) -> list[str]:
+def _attempts(result: Injections) -> list[str]:
     return [
-        found.slice, found.verdict if found.p is not None else "", str(found.reached), str(found.n),
-        percent(found.share.value), interval(found.share.low, found.share.high, "share"),
-        f"{found.attempts_reached} of {found.attempts}", str(found.lost),
+        result.slice, result.verdict if result.p is not None else "", str(result.reached), str(result.n),
+        percent(result.share.value), interval(result.share.low, result.share.high, "share"),
+        f"{result.attempts_reached} of {result.attempts}", str(result.lost),
     ]  # fmt: skip
