@@ -88,6 +88,13 @@ Ask = Annotated[
 ]
 Shots = Annotated[int | None, typer.Option(min=1, help="Examples per label, with --ask few-shot; 1 if not given.")]
 ShotSeed = Annotated[int | None, typer.Option(help="Of the choice of examples; 0 if not given.")]
+Map = Annotated[
+    list[str],
+    typer.Option(
+        "--map",
+        help="NAME=COLUMN, where a column is called otherwise (reply=Antwort, user=#1), or how the file is read (sheet, header, encoding, separator); or FILE.toml.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
@@ -96,22 +103,11 @@ def several(items: list[str]) -> list[str]:
     return [part.strip() for text in items for part in text.split(",") if part.strip()]
 
 
-def pairs(items: list[str], option: str) -> dict[str, str]:
-    """Read NAME=VALUE options, also several separated by commas.
+def mapping(items: list[str]) -> dict[str, str]:
+    """Read `--map`: NAME=COLUMN, several separated by commas, or files of them; see `mindgauge.mapping`."""
+    from mindgauge.mapping import parse
 
-    Raises:
-        UsageError: one has no equals sign, or a name stands there twice with two values.
-    """
-    found: dict[str, str] = {}
-    for item in (part for text in items for part in text.split(",")):
-        name, equals, value = item.partition("=")
-        if not (name and equals and value):
-            raise UsageError(f"{option} {item!r}: write NAME=VALUE")
-        if found.setdefault(name.strip(), value.strip()) != value.strip():
-            raise UsageError(
-                f"{option} {name.strip()}: given as {found[name.strip()]} and as {value.strip()}; name one"
-            )
-    return found
+    return parse(items)
 
 
 def scales(items: list[str]) -> dict[str, str]:

@@ -23,9 +23,7 @@ def rate(
         typer.Option(help="Of --dialogues, rate every `turn` of the assistant, the whole `dialogue`, or `both`."),
     ] = None,
     out: options.Out = None,
-    map_: Annotated[
-        list[str], typer.Option("--map", help="Other column names: reply=Antwort,user=Frage,target=Urteil.")
-    ] = [],  # noqa: B006 - how typer spells an empty list
+    map_: options.Map = [],  # noqa: B006 - how typer spells an empty list
     judge_runs: options.JudgeRuns = 1,
     limit: Annotated[int | None, typer.Option(min=1, help="At most this many replies of the file.")] = None,
     mode: options.Mode = "joint",
@@ -76,7 +74,7 @@ def rate(
     )
     with render.progress() as progress:
         found = verb(
-            name, replies=replies, judge=judge, dialogues=dialogues, unit=unit, out=out, columns=options.pairs(map_, "--map"), judge_runs=judge_runs,
+            name, replies=replies, judge=judge, dialogues=dialogues, unit=unit, out=out, columns=options.mapping(map_), judge_runs=judge_runs,
             limit=limit, mode=mode, method=options.several(method), protocol=protocol, judge_temperature=judge_temperature, max_cost=max_cost,
             ask=ask, shots=shots, shot_seed=shot_seed, own_family=own_family, qualify=qualify, anchors=anchors, settings=settings, text=not no_text,
             dry_run=dry_run, progress=progress, notice=render.notice, command=render.command(),

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
+from mindgauge.bounds import clean
 from mindgauge.raters import plain, rule
 from mindgauge.raters.echo import NOTHING, unlined
 from mindgauge.raters.notation import DOUBLED
 from mindgauge.raters.objects import CLOSING, HOLE, LONGEST, after_thinking, objects, without
 from mindgauge.records import Status, Value
 from mindgauge.rubric import Method
-from mindgauge.tables import clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

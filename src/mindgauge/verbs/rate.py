@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mindgauge import benchmark as benchmarks
-from mindgauge import manifest
+from mindgauge import manifest, reader
 from mindgauge.analysis.score import Scores, score
 from mindgauge.errors import UsageError
 from mindgauge.models.spec import Settings
@@ -154,7 +154,8 @@ def _replies(
     """Take replies from a file or a run, or the dialogues that a closed question is about."""
     if source is None:
         raise UsageError(multi_turn.ONE_SOURCE)
-    if isinstance(source, str | Path) and Path(source).is_dir():
+    if reader.is_run(source):
+        assert isinstance(source, str | Path)
         if limit is not None or out is not None:
             raise UsageError("--limit and --out go with a file of replies; a run is rated whole, where it is")
         return given.run(Path(source), benchmark)

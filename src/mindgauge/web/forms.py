@@ -7,7 +7,7 @@ from fastapi import Depends, HTTPException
 from starlette.datastructures import FormData, ImmutableMultiDict
 from starlette.requests import Request
 
-from mindgauge import tables
+from mindgauge import bounds
 
 
 async def _fields(request: Request) -> ImmutableMultiDict[str, str]:
@@ -38,7 +38,7 @@ Body = Annotated[dict[str, Any], Depends(_body)]
 def clean(value: Any) -> Any:
     """Replace NUL characters and lone surrogates, which no database takes, in all texts of a JSON-like value."""
     if isinstance(value, str):
-        return tables.clean(value)
+        return bounds.clean(value)
     if isinstance(value, list):
         return [clean(part) for part in value]
     if isinstance(value, dict):
