@@ -160,11 +160,15 @@ class Table:
         places = self.places(columns or {})
         with faults(self, b""):
             bounds.refuse_twice(self.headers)
-        names = [(at, name) for at, name in enumerate(self.headers) if name and name not in places]
-        names += [(at, name) for name, at in places.items()]
+        at = [n for n, name in enumerate(self.headers) if name and name not in places] + list(places.values())
+        names = [name for name in self.headers if name and name not in places] + list(places)
+        plain, texts = at == [*range(len(self.headers))], "" in self._empty
         for number, cells in self.cells():
-            count = len(cells)
-            yield number, {name: cells[at] for at, name in names if at < count and cells[at] not in self._empty}
+            held = cells if plain else [cells[n] if n < len(cells) else None for n in at]
+            if texts:
+                yield number, {name: cell for name, cell in zip(names, held, strict=False) if cell}
+            else:
+                yield number, {name: cell for name, cell in zip(names, held, strict=False) if cell is not None}
 
     def glimpse(self) -> list[str]:
         """Return the columns as far as they are seen without reading on."""
@@ -436,9 +440,9 @@ def _headed(
                     continue
                 if notes is not None:
                     ragged += len(row) != width
-                elif any(map(_filled, row[width:])):
+                elif len(row) > width and any(map(_filled, row[width:])):
                     raise bounds.Fault("more cells than the header has columns", number)
-                yield number, row[:width] if notes is None else row
+                yield number, row if notes is not None or len(row) <= width else row[:width]
             if ragged and notes is not None:
                 notes.append(f"{path}: {ragged} rows with more or fewer cells than the header")
 
