@@ -35,7 +35,7 @@ _NEXT = re.compile(r",(?=\s*[\w.\- ]+=)")
 _SHOWN, _LONGEST = 30, 40
 
 
-class Layout(NamedTuple):
+class FileLayout(NamedTuple):
     """How a file is to be read; what is not said is seen from the file, or is its first row."""
 
     sheet: str = ""
@@ -49,7 +49,7 @@ class ColumnMap(NamedTuple):
     """What a mapping says: our name → the file's column, and how the file is to be read."""
 
     columns: dict[str, str]
-    layout: Layout = Layout()
+    layout: FileLayout = FileLayout()
 
 
 NOTHING = ColumnMap({})
@@ -79,7 +79,7 @@ def read(said: Mapping[str, str] | None, names: Collection[str], prefixes: Itera
     return ColumnMap(columns, layout(said or {}))
 
 
-def layout(said: Mapping[str, str]) -> Layout:
+def layout(said: Mapping[str, str]) -> FileLayout:
     """Read how a file is to be read.
 
     Raises:
@@ -93,7 +93,7 @@ def layout(said: Mapping[str, str]) -> Layout:
     separator = SEPARATORS.get(said.get(SEPARATOR, ""), said.get(SEPARATOR, ""))
     if len(separator) > 1 or separator in {'"', "\n", "\r"}:
         raise UsageError(f"--map {SEPARATOR}={separator}: write one character, or {', '.join(SEPARATORS)}")
-    return Layout(said.get(SHEET, ""), None if header is None else int(header), said.get(ENCODING, ""), separator)
+    return FileLayout(said.get(SHEET, ""), None if header is None else int(header), said.get(ENCODING, ""), separator)
 
 
 def parse(items: Iterable[str], option: str = "--map") -> dict[str, str]:

@@ -19,7 +19,7 @@ from mindgauge import bounds, confined, files, frames, mapping
 from mindgauge.bounds import clean
 from mindgauge.errors import DataError
 from mindgauge.files import File
-from mindgauge.mapping import Layout, described, place
+from mindgauge.mapping import FileLayout, described, place
 from mindgauge.tables import decoded, faults, read_records
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ HEADED = WORKBOOKS | SEPARATED
 """Tables whose headers are a row like the others."""
 ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _SHOWN = 30
-_SEEN = Layout()
+_SEEN = FileLayout()
 """How a file is read of which nothing is said."""
 _QUOTED = re.compile(rb'"[^"]*"')
 _NAMED = 100
@@ -93,7 +93,7 @@ def find(source: str | Readable) -> Readable:
     return lying[0]
 
 
-class Table:
+class InputTable:
     """A table: headers, and rows of cells with the line of the file on which each begins (of Parquet, its number, from 1)."""
 
     def __init__(
@@ -204,7 +204,7 @@ class Table:
         return frame.with_columns([frame[column].alias(name) for name, column in theirs.items() if column and column in frame.columns])  # fmt: skip
 
 
-class Records(Table):
+class RecordTable(InputTable):
     """A table of JSON: each row has keys of its own, and the columns are all of them."""
 
     def __init__(
@@ -239,7 +239,7 @@ class Records(Table):
         return ((number, [record.get(key) for key in keys]) for number, record in self._records())
 
     def rows(self, columns: Mapping[str, str] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield rows as they stand, with our names; see `Table.rows`."""
+        """Yield rows as they stand, with our names; see `InputTable.rows`."""
         theirs = {name: self.headers[at] for name, at in self.places(columns).items()} if columns else {}
         for number, record in self._records():
             if not theirs:
@@ -262,7 +262,7 @@ def rows(
 
     Raises:
         UsageError: the mapping names something else.
-        DataError: as `open_table` and `Table.rows`.
+        DataError: as `open_table` and `InputTable.rows`.
     """
     how = mapping.read(said, names, prefixes)
     yield from open_table(source, how.layout).rows(how.columns)
@@ -296,7 +296,7 @@ def text_of(cell: object) -> str | None:
     return clean(json.dumps(cell, ensure_ascii=False, default=str))
 
 
-def open_table(source: Source, how: Layout = _SEEN) -> Table:
+def open_table(source: Source, how: FileLayout = _SEEN) -> InputTable:
     """Open a table.
 
     Args:
@@ -317,8 +317,8 @@ def open_table(source: Source, how: Layout = _SEEN) -> Table:
 
 
 def open_tables(
-    path: Readable, how: Layout = _SEEN, notes: list[str] | None = None, *, as_written: bool = False
-) -> list[Table]:
+    path: Readable, how: FileLayout = _SEEN, notes: list[str] | None = None, *, as_written: bool = False
+) -> list[InputTable]:
     """Open every table of a file: the sheets of a workbook, else one.
 
     Args:
@@ -339,19 +339,19 @@ def open_tables(
         tables = [_of_sheet(path, name, frame, how, notes) for name, frame in sheets.items()]
         for table in tables:
             table.several = len(tables) > 1
-        return tables or [Table(path, (), lambda: iter(()))]
+        return tables or [InputTable(path, (), lambda: iter(()))]
     if suffix in SEPARATED:
         return [_separated(path, how, notes)]
     if suffix in LINES:
         return [_lines(path, how, notes, as_written=as_written)]
     if suffix == ".json":
-        return [Records(path, lambda: enumerate(read_records(path, how.encoding, as_written=as_written), 1))]
+        return [RecordTable(path, lambda: enumerate(read_records(path, how.encoding, as_written=as_written), 1))]
     if suffix == ".parquet":
         return [_of_frame(path, frames.without_nulls(confined.parquet(path)), notes)]
     raise DataError(f"{path}: expected {', '.join(ENDINGS[:7])}, found {suffix or 'no ending'}")
 
 
-def _refuse_idle(path: Readable, suffix: str, how: Layout) -> None:
+def _refuse_idle(path: Readable, suffix: str, how: FileLayout) -> None:
     idle = {
         "sheet": how.sheet and suffix not in WORKBOOKS,
         "header": how.header is not None and suffix not in HEADED,
@@ -371,19 +371,19 @@ def _frame(source: Frame) -> pl.DataFrame:
     return pl.DataFrame(source)
 
 
-def _of_frame(path: Readable | None, frame: pl.DataFrame, notes: list[str] | None = None) -> Table:
+def _of_frame(path: Readable | None, frame: pl.DataFrame, notes: list[str] | None = None) -> InputTable:
     headers = frame.columns if notes is None else _noted(frame.columns, path, notes)
-    return Table(path, headers, lambda: enumerate(frame.iter_rows(), 1), frame=lambda _: frame)
+    return InputTable(path, headers, lambda: enumerate(frame.iter_rows(), 1), frame=lambda _: frame)
 
 
-def _of_sheet(path: Readable, sheet: str, frame: pl.DataFrame, how: Layout, notes: list[str] | None) -> Table:
+def _of_sheet(path: Readable, sheet: str, frame: pl.DataFrame, how: FileLayout, notes: list[str] | None) -> InputTable:
     cells = [(number, row) for number, row in enumerate(frame.iter_rows(), 1)]
     while cells and not any(map(_filled, cells[-1][1])):
         cells.pop()
     return _headed(path, lambda: iter(cells), how, notes, part=sheet)
 
 
-def _separated(path: Readable, how: Layout, notes: list[str] | None) -> Table:
+def _separated(path: Readable, how: FileLayout, notes: list[str] | None) -> InputTable:
     """Open a CSV file; between its cells stands what stands there most often where its headers are."""
     content = decoded(path, how.encoding, notes)
     strict = notes is None
@@ -420,12 +420,12 @@ def _separator(content: bytes, header: int) -> str:
 def _headed(
     path: Readable,
     cells: Callable[[], Iterator[Row]],
-    how: Layout,
+    how: FileLayout,
     notes: list[str] | None,
     *,
     separator: str = ",",
     part: str = "",
-) -> Table:
+) -> InputTable:
     """Take the headers from a row: the one that is named, else the first that is not empty."""
     above, header = _header(path, cells, how)
     headers, width = [name.strip() for name in header], len(header)
@@ -446,10 +446,10 @@ def _headed(
             if ragged and notes is not None:
                 notes.append(f"{path}: {ragged} rows with more or fewer cells than the header")
 
-    return Table(path, headers, below, separator=separator, part=part, empty=(None, ""))
+    return InputTable(path, headers, below, separator=separator, part=part, empty=(None, ""))
 
 
-def _header(path: Readable, cells: Callable[[], Iterator[Row]], how: Layout) -> tuple[int, list[str]]:
+def _header(path: Readable, cells: Callable[[], Iterator[Row]], how: FileLayout) -> tuple[int, list[str]]:
     """Return the headers and their line; a table without them has columns without names."""
     if how.header == 0:
         return 0, [""] * max((len(row) for _, row in cells()), default=0)
@@ -486,7 +486,7 @@ def _filled(cell: object) -> bool:
     return bool(cell.strip()) if isinstance(cell, str) else cell is not None
 
 
-def _lines(path: Readable, how: Layout, notes: list[str] | None, *, as_written: bool) -> Table:
+def _lines(path: Readable, how: FileLayout, notes: list[str] | None, *, as_written: bool) -> InputTable:
     content = decoded(path, how.encoding, notes)
 
     def rows() -> Iterator[tuple[int, dict[str, Any]]]:
@@ -503,7 +503,7 @@ def _lines(path: Readable, how: Layout, notes: list[str] | None, *, as_written: 
                     raise bounds.Fault(f"its rows have more than {bounds.COLUMNS:,} columns (keys) together, the most that are read; leave out those that are not needed", number)  # fmt: skip
                 yield number, row
 
-    return Records(path, rows, lambda wanted: frames.json_frame(path, content, wanted, rows))
+    return RecordTable(path, rows, lambda wanted: frames.json_frame(path, content, wanted, rows))
 
 
 def _noted_lines(path: Readable, content: bytes, notes: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -13,7 +13,7 @@ import xlsxwriter  # type: ignore[import-untyped]
 
 from mindgauge import bounds
 from mindgauge.analysis.audit.reading import shape
-from mindgauge.analysis.audit.reading.tables import Table, flat, tables
+from mindgauge.analysis.audit.reading.tables import AuditTable, flat, tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mindgauge.material import Material
 
 
-def read(path: Path) -> tuple[list[Table], list[str]]:
+def read(path: Path) -> tuple[list[AuditTable], list[str]]:
     notes: list[str] = []
     return tables([path], notes), notes
 

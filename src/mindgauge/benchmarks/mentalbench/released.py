@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from mindgauge.benchmarks.mentalbench.cells import Scores
     from mindgauge.files import File
-    from mindgauge.reader import Table
+    from mindgauge.reader import InputTable
 
     Column = list[str | None]
 
@@ -137,7 +137,7 @@ def find(data: Path) -> Files:
     return Files(tuple(sheets), texts, (*notes, *others))
 
 
-def _parts(table: Table, path: File, source: str) -> Iterator[Sheet | Texts]:
+def _parts(table: InputTable, path: File, source: str) -> Iterator[Sheet | Texts]:
     """Read what a table holds of theirs: the ratings of one rater, or of people and a judge joined, or the replies."""
     prefixes = [p for p in _PREFIXES if any(header.casefold().startswith(p) for header in table.headers)]
     if not prefixes and not _has_replies(table.headers):

@@ -16,7 +16,7 @@ from mindgauge.records import RaterKind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mindgauge.reader import Table
+    from mindgauge.reader import InputTable
     from mindgauge.rubric import Rubric
 
 FIELDS = ("user", "reply", "category", "model", "rater", "id", "source", "language")
@@ -44,7 +44,7 @@ class Columns(NamedTuple):
     told: str
 
 
-def resolve(said: Mapping[str, str], sheet: Table, rubric: Rubric) -> Columns:
+def resolve(said: Mapping[str, str], sheet: InputTable, rubric: Rubric) -> Columns:
     """Find the columns that a mapping names.
 
     Raises:
@@ -87,7 +87,7 @@ def resolve(said: Mapping[str, str], sheet: Table, rubric: Rubric) -> Columns:
     return Columns(fields, labels, answers, f"{PurePath(sheet.name).name}: read {told}{apart}")
 
 
-def _check(fields: dict[str, int], labels: list[Labels], answers: dict[str, int], sheet: Table) -> None:
+def _check(fields: dict[str, int], labels: list[Labels], answers: dict[str, int], sheet: InputTable) -> None:
     """Refuse values without a reply that they are about, and two columns for one rater's values."""
     if (labels or answers) and "reply" not in fields:
         raise DataError(

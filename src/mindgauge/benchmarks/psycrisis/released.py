@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from mindgauge.benchmarks.psycrisis.columns import Columns
     from mindgauge.files import Readable
-    from mindgauge.reader import Table
+    from mindgauge.reader import InputTable
 
     Cells = list[tuple[int, list[str | None]]]
     """Rows of texts, with their lines."""
@@ -81,7 +81,7 @@ def load_mapped(data: Readable, said: Mapping[str, str]) -> Released:
     return Released(list(known.values()), list(written.values()), ratings, notes)
 
 
-def _doubtful(found: Table, read_from: Columns, said: Mapping[str, str]) -> Iterator[str]:
+def _doubtful(found: InputTable, read_from: Columns, said: Mapping[str, str]) -> Iterator[str]:
     """Say where what was taken for headers may be none: a mapped column has none, or what is mapped reads like data."""
     places = {*read_from.fields.values(), *(one.column for one in read_from.labels), *read_from.answers.values()}
     bare = [str(place + 1) for place in sorted(places) if not found.headers[place]]
@@ -95,7 +95,7 @@ def _doubtful(found: Table, read_from: Columns, said: Mapping[str, str]) -> Iter
         yield f"the header above column {', '.join(like_data)} reads like a label; if there are none, say --map header=0"
 
 
-def opened(data: Readable, said: Mapping[str, str]) -> tuple[Table, Columns, Cells]:
+def opened(data: Readable, said: Mapping[str, str]) -> tuple[InputTable, Columns, Cells]:
     """Read a table and find the columns that a mapping names in it.
 
     Raises:
@@ -112,7 +112,7 @@ def opened(data: Readable, said: Mapping[str, str]) -> tuple[Table, Columns, Cel
 class Rows:
     """The rows of a table, read by a mapping, with what had to be said of them."""
 
-    def __init__(self, table: Table, read_from: Columns, rows: Cells) -> None:
+    def __init__(self, table: InputTable, read_from: Columns, rows: Cells) -> None:
         """Take a table, the columns that a mapping names in it, and its rows."""
         self._file, self._columns = PurePath(table.name).name, read_from
         self._cells = dict(rows)

@@ -34,7 +34,7 @@ _MODEL = r"(?i)gpt|claude|gemini|llama|qwen|deepseek|mistral|\bo\d|judge|llm"
 _DIGITS = re.compile(r"\s*-?\d+(?:\.\d+)?\s*")
 
 
-def opened(path: Path, how: ColumnMap, notes: list[str]) -> reader.Table | None:
+def opened(path: Path, how: ColumnMap, notes: list[str]) -> reader.InputTable | None:
     """Open a file that is, or is meant as, a ratings file; None where it is none."""
     said: list[str] = []
     try:
@@ -51,7 +51,7 @@ def opened(path: Path, how: ColumnMap, notes: list[str]) -> reader.Table | None:
 
 
 def material(
-    sources: Sequence[reader.Table], scale: Mapping[str, str], columns: Mapping[str, str], notes: list[str]
+    sources: Sequence[reader.InputTable], scale: Mapping[str, str], columns: Mapping[str, str], notes: list[str]
 ) -> Material:
     """Read ratings files as one material.
 
@@ -104,9 +104,9 @@ def read_scales(
     return scales, options
 
 
-def _table(source: reader.Table, columns: Mapping[str, str]) -> pl.DataFrame:
+def _table(source: reader.InputTable, columns: Mapping[str, str]) -> pl.DataFrame:
     """Return all columns; of JSON, a number written as text keeps its quotes, if its column also has numbers."""
-    if not isinstance(source, reader.Records):
+    if not isinstance(source, reader.RecordTable):
         return source.frame(source.headers, columns)
     rows: list[dict[str, Any]] = []
     names: dict[str, None] = {}

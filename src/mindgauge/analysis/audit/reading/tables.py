@@ -27,7 +27,7 @@ REPORT = 0.5
 _DEPTH = 4
 
 
-class Table(NamedTuple):
+class AuditTable(NamedTuple):
     """Rows of one file, sheet or list inside a file. `part` names the latter two; `lines` marks a text without columns."""
 
     file: str
@@ -41,9 +41,9 @@ class Table(NamedTuple):
         return f"{self.file}#{self.part}" if self.part else self.file
 
 
-def tables(paths: Iterable[Path | File], notes: list[str], how: ColumnMap = mapping.NOTHING) -> list[Table]:
+def tables(paths: Iterable[Path | File], notes: list[str], how: ColumnMap = mapping.NOTHING) -> list[AuditTable]:
     """Read files, folders and zips into tables; files that hold one record each become one table per folder."""
-    found: list[Table] = []
+    found: list[AuditTable] = []
     single: dict[str, list[tuple[str, Row]]] = {}
     for file in _files(paths, notes):
         name = str(file)
@@ -64,9 +64,9 @@ def tables(paths: Iterable[Path | File], notes: list[str], how: ColumnMap = mapp
                 notes.append(f"{table.name}: no rows")
     for folder, records in single.items():
         if len(records) == 1:
-            found.append(Table(records[0][0], [records[0][1]]))
+            found.append(AuditTable(records[0][0], [records[0][1]]))
         else:
-            found.append(Table(folder, [row for _, row in sorted(records, key=lambda r: natural(r[0]))]))
+            found.append(AuditTable(folder, [row for _, row in sorted(records, key=lambda r: natural(r[0]))]))
     return found
 
 
@@ -110,7 +110,7 @@ def _members(path: Path, name: str, notes: list[str]) -> Iterator[File]:
             notes.append(f"{where}: {what}, not read")
 
 
-def _read(file: File, notes: list[str], how: ColumnMap) -> Iterator[Table]:
+def _read(file: File, notes: list[str], how: ColumnMap) -> Iterator[AuditTable]:
     name, suffix = str(file), file.suffix.lower()
     if suffix in {".txt", ".json"}:
         text = decoded(file, how.layout.encoding, notes).decode()
@@ -121,21 +121,21 @@ def _read(file: File, notes: list[str], how: ColumnMap) -> Iterator[Table]:
         if suffix == ".tsv" and not how.columns and len(table.headers) == 1:
             notes.append(f"{name}: no tab in it, read line by line")
             yield _lines(name, decoded(file, how.layout.encoding, []).decode(), notes)
-        elif isinstance(table, reader.Records):
-            yield Table(name, _within_bounds(flat(row) for _, row in table.rows(how.columns)))
+        elif isinstance(table, reader.RecordTable):
+            yield AuditTable(name, _within_bounds(flat(row) for _, row in table.rows(how.columns)))
         else:
             places = table.places(how.columns)
             names = [*(header for header in table.headers if header not in places), *places]
             at = [*(n for n, header in enumerate(table.headers) if header not in places), *places.values()]
             rows = ([cells[n] if n < len(cells) else None for n in at] for _, cells in table.cells())
-            yield Table(name, [_filled(names, cells) for cells in rows], part)
+            yield AuditTable(name, [_filled(names, cells) for cells in rows], part)
 
 
 def _filled(columns: list[str], cells: list[Any]) -> Row:
     return {name: _cell(cell) for name, cell in zip(columns, cells, strict=True) if cell is not None}
 
 
-def _lines(name: str, text: str, notes: list[str]) -> Table:
+def _lines(name: str, text: str, notes: list[str]) -> AuditTable:
     """Read a text: blocks that begin with <BEGIN>, or else lines; row numbers are those of the blocks or lines."""
     bounds.refuse_lines(text.encode(), quotes=False)
     parts = _BLOCK.split(text)[1:] if len(_BLOCK.findall(text)) > 1 else text.splitlines()
@@ -143,7 +143,7 @@ def _lines(name: str, text: str, notes: list[str]) -> Table:
     if len(set(lines)) < REPORT * len(lines):
         notes.append(f"{name}: most lines repeat each other, so it is taken for a report and not audited")
         lines = []
-    return Table(name, [{"line": line} for line in lines], lines=True)
+    return AuditTable(name, [{"line": line} for line in lines], lines=True)
 
 
 def _within_bounds(rows: Iterator[Row]) -> list[Row]:
@@ -166,19 +166,19 @@ def _within_bounds(rows: Iterator[Row]) -> list[Row]:
     return found
 
 
-def _read_json(name: str, text: str, notes: list[str]) -> Iterator[Table]:
+def _read_json(name: str, text: str, notes: list[str]) -> Iterator[AuditTable]:
     content = bounds.json_value(text, as_written=True)
     if isinstance(content, dict):
         lists = {key: value for key, value in content.items() if _is_table(value)}
         if lists:
             for key, records in lists.items():
-                yield Table(name, _within_bounds(flat(record) for record in records), key)
+                yield AuditTable(name, _within_bounds(flat(record) for record in records), key)
         else:
-            yield Table(name, [flat(content)])
+            yield AuditTable(name, [flat(content)])
     elif _is_table(content) or (isinstance(content, list) and content and isinstance(content[0], dict)):
-        yield Table(name, _within_bounds(flat(record) if isinstance(record, dict) else {"value": _cell(record)} for record in content))  # fmt: skip
+        yield AuditTable(name, _within_bounds(flat(record) if isinstance(record, dict) else {"value": _cell(record)} for record in content))  # fmt: skip
     elif isinstance(content, list):
-        yield Table(name, [{"dialogue": _cell(content)}] if content else [])
+        yield AuditTable(name, [{"dialogue": _cell(content)}] if content else [])
     else:
         notes.append(f"{name}: neither a list nor an object, not read")
 
