@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindgauge import tables
+from mindgauge import reader, tables
 from mindgauge.errors import DataError
 from mindgauge.records import Message
 
@@ -28,7 +28,7 @@ def test_the_same_rows_from_every_kind(tmp_path: Path, kind: str) -> None:
         path.write_text("\n".join(json.dumps(row) for row in ROWS) + "\n\n", encoding="utf-8")
     else:
         pl.DataFrame(ROWS).write_parquet(path)
-    assert [row for _, row in tables.read_table(path)] == ROWS
+    assert [row for _, row in reader.rows(path)] == ROWS
 
 
 @pytest.mark.parametrize(
@@ -42,17 +42,17 @@ def test_the_same_rows_from_every_kind(tmp_path: Path, kind: str) -> None:
         ("a.csv", b'a,b\n"1,2\n', "broken CSV"),
         ("a.csv", b"a,b\n\xff\xfe,2\n", "not UTF-8 at byte 4"),
         ("a.parquet", b"PAR1", "not a Parquet file"),
-        ("a.xls", b"", "expected .csv, .jsonl or .parquet, found .xls"),
+        ("a.doc", b"", "expected .csv, .tsv, .jsonl, .ndjson, .json, .parquet, .xlsx, found .doc"),
     ],
 )  # fmt: skip
 def test_a_bad_table_is_one_line_with_its_place(tmp_path: Path, name: str, content: bytes, fault: str) -> None:
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(DataError) as caught:
-        list(tables.read_table(path))
+        list(reader.rows(path))
     assert fault in str(caught.value)
     with pytest.raises(DataError, match="no such file"):
-        list(tables.read_table(tmp_path / "missing.csv"))
+        list(reader.rows(tmp_path / "missing.csv"))
 
 
 def test_json_takes_nan_and_names_the_broken_line(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_reading_bytes_never_ends_in_a_traceback(content: bytes) -> None:
             path = RealPath(folder) / f"x.{kind}"
             path.write_bytes(content)
             try:
-                tables.read_json(path) if kind == "json" else list(tables.read_table(path))
+                tables.read_json(path) if kind == "json" else list(reader.rows(path))
             except DataError as error:
                 assert "\n" not in str(error)  # noqa: PT017 - it need not be raised
 

@@ -59,9 +59,15 @@ _DIGITS = 18
 """Digits of a whole number that every store and table can hold."""
 _HALF = re.compile(r"\\u[dD][89a-fA-F]|\\u0000")
 _ODD = re.compile(r"[\x00\ud800-\udfff]")
+"""What no store or protocol can carry: null characters and halves of characters."""
 _LONG_NAME = re.compile(rf"""(?:(?:"[^"\n]*"|'[^'\n]*'|[\w-]+)[ \t]*\.[ \t]*){{{DEPTH}}}""")
 _TEXTS = re.compile(r'"(?:[^"\\]|\\.)*+"')
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+def clean(text: str, *, nulls: bool = True) -> str:
+    """Replace what no store or protocol can carry by the replacement character; null characters only where that is said."""
+    return _ODD.sub(lambda match: match[0] if match[0] == "\0" and not nulls else _REPLACEMENT, text)
 
 
 class Fault(ValueError):  # noqa: N818 - what is wrong with a file, not with the program
@@ -141,45 +147,40 @@ def rows(
     written: bytes,
     delimiter: str,
     *,
-    encoding: str = "utf-8",
     errors: str = "strict",
     strict: bool = True,
-    blank: bool = False,
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a CSV file, empty ones aside: each one's last line, and its cells.
+    """Yield the rows of a CSV file, empty ones aside: the line on which each begins, and its cells.
 
     Args:
-        written: the file, without a byte order mark.
+        written: the file, in UTF-8 without a byte order mark.
         delimiter: between cells.
-        encoding: of the file.
-        errors: what becomes of bytes that are not of this encoding.
+        errors: what becomes of bytes that are not UTF-8.
         strict: whether quotes that are out of place are a fault.
-        blank: yield empty rows, too.
 
     Raises:
         Fault: it is broken, or has more rows, columns or cells, or longer ones, than are read.
         UnicodeDecodeError: it is in another encoding.
     """
     refuse_lines(written, quotes=True)
-    lines = _Lines(io.TextIOWrapper(io.BytesIO(written), encoding, errors, newline=""))
+    lines = _Lines(io.TextIOWrapper(io.BytesIO(written), "utf-8", errors, newline=""))
     reader = csv.reader(lines, delimiter=delimiter, strict=strict)
-    count = cells = 0
+    count = cells = last = 0
     try:
         for row in reader:
             lines.length = 0
-            if not row and not blank:
+            line, last = last + 1, reader.line_num
+            if not row:
                 continue
             if len(row) > COLUMNS:
-                raise Fault(
-                    excess(len(row), "columns", COLUMNS, "leave out those that are not needed"), reader.line_num
-                )
+                raise Fault(excess(len(row), "columns", COLUMNS, "leave out those that are not needed"), line)
             count += 1
             cells += len(row)
             if count > ROWS + 1:
                 raise Fault(f"it has more than {ROWS:,} rows, the most that are read; split it into several files")
             if cells > CELLS:
                 raise Fault(f"it has more than {CELLS:,} cells, the most that are read; split it into several files")
-            yield reader.line_num, row
+            yield line, row
     except csv.Error as error:
         too_long = "field larger" in str(error)
         said = f"a cell has more than {CELL:,} characters, the most that are read; is a quote left open?"
@@ -231,8 +232,8 @@ def refuse_twice(names: list[str], line: int = 0) -> None:
         raise Fault(f"the column {name[:60]!r} is there twice; rename or remove one of them", line)
 
 
-def json_lines(written: bytes) -> Iterator[tuple[int, Any]]:
-    """Yield the values of a file of JSON lines, blank lines aside, with their lines.
+def json_lines(written: bytes, *, as_written: bool = False) -> Iterator[tuple[int, Any]]:
+    """Yield the values of a file of JSON lines, blank lines aside, with their lines; see `json_value`.
 
     Raises:
         Fault: a line is broken, or there is more than is read.
@@ -255,7 +256,7 @@ def json_lines(written: bytes) -> Iterator[tuple[int, Any]]:
         if values > CELLS:
             raise Fault(f"it has more than {CELLS:,} values, the most that are read; split it into several files")
         try:
-            yield number, json_value(text)
+            yield number, json_value(text, as_written=as_written)
         except Fault as fault:
             raise Fault(str(fault), number) from fault
 
@@ -316,7 +317,7 @@ def _carried(value: Any, *, mended: bool, nulls: bool) -> Any:
     if isinstance(value, str):
         if not mended and any("\ud800" <= c <= "\udfff" for c in value):
             raise Fault("broken JSON (half a character)")
-        return _ODD.sub(lambda match: match[0] if match[0] == "\0" and not nulls else _REPLACEMENT, value)
+        return clean(value, nulls=nulls)
     if isinstance(value, list):
         return [_carried(part, mended=mended, nulls=nulls) for part in value]
     if isinstance(value, dict):

@@ -39,6 +39,10 @@ _UNREADABLE = (
 """What reading a damaged zip raises; a RuntimeError where it is encrypted."""
 
 
+_SHOWN = 30
+"""Members of a zip that a message names."""
+
+
 class File:
     """A file in a folder or in a zip, with as much of a `Path` as reading it takes."""
 
@@ -137,6 +141,24 @@ def content(path: Readable) -> bytes:
     return path.read_bytes() if isinstance(path, File) else bounds.content(path)
 
 
+def at(path: Path) -> Readable:
+    """Return the file or folder that a path names; `archive.zip/member` is a file in a zip.
+
+    Raises:
+        DataError: the zip cannot be opened, or holds no such file.
+    """
+    archive = next((folder for folder in path.parents if folder.suffix.lower() == ".zip" and folder.is_file()), None)
+    if archive is None:
+        return path
+    lying = members(archive, PurePosixPath())
+    wanted = PurePosixPath(path.relative_to(archive).as_posix())
+    member = next((file for file in lying if file.place == wanted), None)
+    if member is None:
+        held = ", ".join(str(file.place) for file in lying[:_SHOWN]) + (", …" if len(lying) > _SHOWN else "")
+        raise DataError(f"{archive}: no file {wanted} in it; it has {held or 'none'}")
+    return member
+
+
 def walk(folder: Path) -> list[Path]:
     """Return every file below a folder in the order of their paths.
 
@@ -178,11 +200,15 @@ def members(path: Path, place: PurePosixPath) -> list[File]:
         DataError: it cannot be opened.
     """
     archive = Archive(path)  # open as long as somebody may read: a zip of thousands has a long table of contents
-    return [
-        File(place / name, f"{path}:{name}", partial(archive.read, entry))
+    lying = [
+        File(place / name, f"{path}/{name}", partial(archive.read, entry))
         for entry in archive.entries
         if not any(map(hidden, (name := PurePosixPath(entry.filename)).parts))
     ]
+    known = {file.place: file for file in lying}
+    for file in lying:
+        file.known = known
+    return lying
 
 
 class Archive:

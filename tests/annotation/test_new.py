@@ -294,7 +294,7 @@ def test_items_that_cannot_be_labelled_are_named_and_nothing_is_left_behind(
         ({"order": pl.DataFrame({"subject": ["x"]})}, "the queue:1: subject 'x' is none of the items"),
         ({"anchors": "x.jsonl"}, "x.jsonl: no anchors to read"),
         ({"database": "mysql://a/b"}, "SQLite or PostgreSQL"),
-        ({"columns": {"reply": "answer"}}, "no column 'reply'"),
+        ({"columns": {"reply": "answer"}}, "no column 'answer' for reply"),
         ({"columns": {"answer": "reply"}}, "'answer' is not a column of ours"),
     ],
 )

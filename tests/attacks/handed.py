@@ -146,7 +146,7 @@ def _rule(path: Path) -> object:
 
 
 def _mapping(folder: Path) -> object:
-    from mindgauge.benchmarks.psycrisis.columns import beside
+    from mindgauge.mapping import beside
 
     return beside(folder / "table.csv")
 
@@ -204,13 +204,13 @@ READERS: dict[str, dict[str, Callable[[Path], object]]] = {
     "jsonl": TABLES,
     "parquet": TABLES,
     "json": {
-        "annotate import": _import, "audit": _audit, "load psycrisis": _own_table, "classifier's digests": _within("seen.json", _seen),
+        **TABLES, "classifier's digests": _within("seen.json", _seen),
         "load help_or_harm": _released("help_or_harm/crisis_type", INPUTS), "load dialogue_safety": _released("dialogue_safety", "test.json"),
     },
-    "xlsx": {"audit": _audit, "load psycrisis": _own_table, "form": _form, "load mentalbench": _released("mentalbench", "Human_Judge.xlsx")},
+    "xlsx": {**TABLES, "form": _form, "load mentalbench": _released("mentalbench", "Human_Judge.xlsx")},
     "zip": {
-        "audit": _audit, "load help_or_harm": _released("help_or_harm/crisis_type", "data.zip"),
-        "load dialogue_safety": _released("dialogue_safety", "data.zip"), "load psycrisis": _released("psycrisis", "data.zip"),
+        **TABLES, "load help_or_harm": _released("help_or_harm/crisis_type", "data.zip"),
+        "load dialogue_safety": _released("dialogue_safety", "data.zip"), "load psycrisis from a folder": _released("psycrisis", "data.zip"),
         "load mentalbench": _released("mentalbench", "data.zip"), "load trustmh": _released("trustmh/ethics", "ethics.zip"),
     },
     "toml": {

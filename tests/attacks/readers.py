@@ -19,6 +19,7 @@ from mindgauge.benchmarks.help_or_harm import released as help_or_harm
 from mindgauge.benchmarks.mentalbench import cells
 from mindgauge.benchmarks.psycrisis import labels as psycrisis
 from mindgauge.benchmarks.trustmh.released import lists, outputs
+from mindgauge.bounds import clean
 from mindgauge.classifiers import form, tfidf
 from mindgauge.models import completion
 from mindgauge.prompt import Nonces, fence, transcript
@@ -32,7 +33,7 @@ from mindgauge.sentences import join, middle, split
 from mindgauge.store.withheld import bare_call, bare_rating, bare_reply
 from mindgauge.stress import injection, rewriting
 from mindgauge.stress.items import Item, Setting
-from mindgauge.tables import clean, restored
+from mindgauge.tables import restored
 from mindgauge.visible import compatible, visible
 
 Read = Callable[[str], object]

@@ -7,8 +7,9 @@ import polars as pl
 import pytest
 
 from mindgauge.errors import UsageError
+from mindgauge.reader import rows
 from mindgauge.records import Sample
-from mindgauge.tables import dialogue, neutralised, read_table
+from mindgauge.tables import dialogue, neutralised
 from mindgauge.verbs.export import export
 
 from .conftest import MODELS, TEXTS
@@ -27,10 +28,7 @@ def restored(cell: str) -> str:
 def test_tables_come_back_as_they_went(run: Path, tmp_path: Path, to: str) -> None:
     written = export(run, to=to, out=tmp_path / "out")
     assert [file.rows for file in written.files] == [4, 16, 44, None]
-    back = {
-        name: [row for _, row in read_table(tmp_path / f"out/{name}.{to}")]
-        for name in ("samples", "replies", "ratings")
-    }
+    back = {name: [row for _, row in rows(tmp_path / f"out/{name}.{to}")] for name in ("samples", "replies", "ratings")}
     undo = restored if to == "csv" else str
     assert [dialogue(row, "row")[0].content for row in back["samples"]] == list(TEXTS)
     assert {undo(row["reply"]) for row in back["replies"]} == {f"-回复 {n} by {m}" for m in MODELS for n in range(4)}

@@ -89,7 +89,7 @@ def test_json_keeps_its_contract(
     [
         (["--reference", "nobody"], "no such rater"),
         (["--scale", "5:1"], "--scale"),
-        (["--map", "subject=reply_id"], "no column reply_id"),
+        (["--map", "subject=reply_id"], "no column 'reply_id' for subject"),
         (["--rule", "nowhere.toml"], "--rule nowhere.toml"),
     ],
 )

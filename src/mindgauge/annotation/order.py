@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge import tables
+from mindgauge import reader
 from mindgauge.errors import DataError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def read_queue(source: str | Path | Frame, names: Mapping[str, str], left_out: C
     """Read a queue: the subjects of items, each once, in its order.
 
     Args:
-        source: a CSV, JSONL or Parquet file or a table, with one of `COLUMNS`.
+        source: a table, with one of `COLUMNS`.
         names: what an item may be called → its subject.
         left_out: names of what stands in the items' source but cannot be labelled; they are passed over.
 
@@ -39,7 +39,8 @@ def read_queue(source: str | Path | Frame, names: Mapping[str, str], left_out: C
         DataError: it has none of the columns, is empty, or names something else.
     """
     title = str(source) if isinstance(source, str | Path) else "the queue"
-    rows = list(tables.read_table(source))
+    how = reader.beside(source, COLUMNS)
+    rows = list(reader.open_table(source, how.layout).rows(how.columns))
     if not rows:
         raise DataError(f"{title}: an empty queue")
     present = dict.fromkeys(name for _, row in rows for name in row)

@@ -1,4 +1,4 @@
-"""Labelled dialogues from a file: CSV, JSONL or Parquet with `label`, a dialogue, and optionally a reply.
+"""Labelled dialogues from a table with `label`, a dialogue, and optionally a reply.
 
 Columns: `text` or `user` (one message of the person) or `messages` (a list; in a CSV as JSON), `reply` (what a
 supporter answered, which is then what is classified), `label`, and optionally `cluster` (the source dialogue),
@@ -8,16 +8,16 @@ supporter answered, which is then what is classified), `label`, and optionally `
 from __future__ import annotations
 
 import difflib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mindgauge import tables
-from mindgauge.errors import DataError, UsageError
+from mindgauge import bounds, reader, tables
+from mindgauge.errors import DataError
 from mindgauge.records import Message, Sample, Value
 from mindgauge.rubric import Criterion, Level, Rubric, Scale
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from mindgauge.tables import Frame
 
@@ -40,22 +40,14 @@ def rows(source: str | Path | Frame, columns: Mapping[str, str]) -> Rows:
         DataError: the file cannot be read, has another schema, or a row has no label.
         UsageError: `columns` names something that we do not read.
     """
-    unknown = next((ours for ours in columns if ours not in COLUMNS), None)
-    if unknown is not None:
-        raise UsageError(f"--map: {unknown!r} is not a column of ours; they are {', '.join(COLUMNS)}")
-    name = str(source) if isinstance(source, str | Path) else "the table"
-    found = [(f"{name}:{line}", _renamed(row, columns)) for line, row in tables.read_table(source)]
+    name = reader.name_of(source)
+    found = [(f"{name}:{line}", row) for line, row in reader.rows(source, columns, COLUMNS)]
     if not found:
         raise DataError(f"{name}: no rows in it; {EXPECTED}")
     present = {column for _, row in found for column in row}
     if "label" not in present or not present & {"text", "user", "messages", "reply"}:
         raise DataError(f"{name}: {EXPECTED}, found {', '.join(sorted(present))}; other names go with --map")
     return found
-
-
-def _renamed(row: dict[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
-    kept = {name: cell for name, cell in row.items() if name not in columns}
-    return kept | {ours: row[theirs] for ours, theirs in columns.items() if theirs in row}
 
 
 def rubric_of(found: Rows, name: str) -> Rubric:
@@ -131,4 +123,4 @@ def _messages(row: dict[str, Any], where: str) -> tuple[Message, ...]:
         return before
     if not reply.strip():
         raise DataError(f"{where}: an empty reply; there is nothing to classify")
-    return (*before, Message("assistant", tables.clean(reply)))
+    return (*before, Message("assistant", bounds.clean(reply)))

@@ -25,6 +25,7 @@ def audit(
         list[str],
         typer.Option(help="1:5, or the options (yes,no), for all criteria; or CRITERION=1:5. May be repeated."),
     ] = [],  # noqa: B006 - typer copies it
+    map_: options.Map = [],  # noqa: B006 - how typer spells an empty list
     fail_on: Annotated[str, typer.Option(help="error or warning: leave with 1 where there are such findings.")] = "",
     json: options.Json = False,
 ) -> int:
@@ -33,7 +34,12 @@ def audit(
 
     if fail_on and fail_on not in _FAILING:
         raise UsageError(f"--fail-on {fail_on!r}: write error or warning")
-    result = verb(sources[0] if len(sources) == 1 else sources, data=data, scale=options.scales(scale))
+    result = verb(
+        sources[0] if len(sources) == 1 else sources,
+        data=data,
+        scale=options.scales(scale),
+        columns=options.mapping(map_),
+    )
     code = int(any(result.counts[severity] for severity in _FAILING.get(fail_on, ())))
     if json:
         render.as_json(result)

@@ -11,17 +11,14 @@ from mindgauge.cli import options, render
 def load(
     name: options.Name,
     data: Annotated[Path, typer.Option(help="A copy of the authors' released files, whole or in part.")],
-    map_: Annotated[
-        list[str],
-        typer.Option("--map", help="What a column of your own table holds: user=#1,reply=answer,label.H1.empathy=G."),
-    ] = [],  # noqa: B006 - how typer spells an empty list
+    map_: options.Map = [],  # noqa: B006 - how typer spells an empty list
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:
     """Make a run of the authors' released replies and ratings."""
     from mindgauge.verbs.load import load as verb
 
-    mapping = options.pairs(map_, "--map")
+    mapping = options.mapping(map_)
     result = verb(name, data=data, mapping=mapping, out=out, command=render.command())
     if json:
         render.as_json(result)

@@ -24,6 +24,13 @@ NoText = Annotated[
     bool, typer.Option("--no-text", help="Keep hashes and places of quotes instead of what people and models said.")
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")]
+Map = Annotated[
+    list[str],
+    typer.Option(
+        "--map",
+        help="NAME=COLUMN, where a column is called otherwise (reply=Antwort, user=#1), or how the file is read (sheet, header, encoding, separator); or FILE.toml.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
@@ -32,22 +39,11 @@ def several(items: list[str]) -> list[str]:
     return [part.strip() for text in items for part in text.split(",") if part.strip()]
 
 
-def pairs(items: list[str], option: str) -> dict[str, str]:
-    """Read NAME=VALUE options, also several separated by commas.
+def mapping(items: list[str]) -> dict[str, str]:
+    """Read `--map`: NAME=COLUMN, several separated by commas, or files of them; see `mindgauge.mapping`."""
+    from mindgauge.mapping import parse
 
-    Raises:
-        UsageError: one has no equals sign, or a name stands there twice with two values.
-    """
-    result: dict[str, str] = {}
-    for item in (part for text in items for part in text.split(",")):
-        name, equals, value = item.partition("=")
-        if not (name and equals and value):
-            raise UsageError(f"{option} {item!r}: write NAME=VALUE")
-        if result.setdefault(name.strip(), value.strip()) != value.strip():
-            raise UsageError(
-                f"{option} {name.strip()}: given as {result[name.strip()]} and as {value.strip()}; name one"
-            )
-    return result
+    return parse(items)
 
 
 def scales(items: list[str]) -> dict[str, str]:

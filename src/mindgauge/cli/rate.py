@@ -26,9 +26,7 @@ def rate(
         typer.Option(help="Of --dialogues, rate every `turn` of the assistant, the whole `dialogue`, or `both`."),
     ] = None,
     out: options.Out = None,
-    map_: Annotated[
-        list[str], typer.Option("--map", help="Other column names: reply=Antwort,user=Frage,target=Urteil.")
-    ] = [],  # noqa: B006 - how typer spells an empty list
+    map_: options.Map = [],  # noqa: B006 - how typer spells an empty list
     limit: Annotated[int | None, typer.Option(min=1, help="At most this many replies of the file.")] = None,
     chosen: Chosen = NONE,
     no_text: options.NoText = False,
@@ -45,7 +43,7 @@ def rate(
     with render.progress() as progress:
         result = verb(
             name, replies=replies, judge=judge, dialogues=dialogues, unit=unit, out=out,
-            columns=options.pairs(map_, "--map"), limit=limit, text=not no_text, dry_run=dry_run, progress=progress,
+            columns=options.mapping(map_), limit=limit, text=not no_text, dry_run=dry_run, progress=progress,
             notice=render.notice, command=render.command(), **chosen,
         )  # fmt: skip
     if json:

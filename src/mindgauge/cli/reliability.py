@@ -30,7 +30,7 @@ def reliability(
     critical: Annotated[
         list[str], typer.Option(help="A category in which nothing may be missed, such as suicide. May be repeated.")
     ] = [],  # noqa: B006
-    columns: Annotated[list[str], typer.Option("--map", help="OURS=THEIRS, where a column has another name.")] = [],  # noqa: B006
+    columns: options.Map = [],  # noqa: B006 - how typer spells an empty list
     rule: Annotated[
         str, typer.Option(help="mindgauge; mentalbench (the source's own, for comparison); or a file like rule.toml.")
     ] = "mindgauge",
@@ -45,7 +45,7 @@ def reliability(
 
     result = verb(
         list(ratings), reference=reference, scale=options.scales(scale), nominal=nominal, unsafe=unsafe, critical=critical,
-        columns=options.pairs(columns, "--map"), rule=rule, resamples=resamples, seed=seed,
+        columns=options.mapping(columns), rule=rule, resamples=resamples, seed=seed,
     )  # fmt: skip
     if json:
         render.as_json(result)

@@ -64,7 +64,7 @@ def train(
     ] = None,
     rare: Annotated[str, typer.Option(help="A label with a single example: refuse, keep or drop.")] = "refuse",
     limit: options.Limit = None,
-    columns: Annotated[list[str], typer.Option("--map", help="OURS=THEIRS, where a column has another name.")] = [],  # noqa: B006
+    columns: options.Map = [],  # noqa: B006 - how typer spells an empty list
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     json: options.Json = False,
 ) -> None:
@@ -76,7 +76,7 @@ def train(
             sources, out=out, data=data, encoder=encoder, baseline=baseline, rubric=rubric, criterion=criterion,
             test=test, dev=dev, folds=folds, where=options.where(where), test_where=options.where(test_where),
             labels_from=labels_from, seeds=numbers(seeds), epochs=epochs, batch=batch, accumulate=accumulate, lr=lr,
-            patience=patience, max_length=max_length, weights=weights, risk=risk, rare=rare, limit=limit, columns=options.pairs(columns, "--map"), device=device,
+            patience=patience, max_length=max_length, weights=weights, risk=risk, rare=rare, limit=limit, columns=options.mapping(columns), device=device,
             progress=progress, command=render.command(),
         )  # fmt: skip
     if json:

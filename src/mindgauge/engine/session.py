@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import msgspec
 
+from mindgauge.bounds import clean
 from mindgauge.engine.budget import tokens, worst_case
 from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.models.request import Gathering
 from mindgauge.records import Exchange, Status
 from mindgauge.store.batches import Batches
-from mindgauge.tables import clean
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from mindgauge.bounds import clean
 from mindgauge.records import Exchange, Status, Usage
 from mindgauge.redaction import in_use
-from mindgauge.tables import clean
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -1,6 +1,6 @@
 """`replay/FILE`: replies that exist already, given again as if a model wrote them.
 
-FILE is a replies file (`reply` and `user` or `messages`, optionally `run`), or the directory of an earlier run,
+FILE is a replies file (`reply` and `user` or `messages`, optionally `run`; `columns.toml` beside it may name them), or the directory of an earlier run,
 whose calls are then answered as they were answered there, verdicts of judges included.
 """
 
@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from mindgauge import manifest, tables
+from mindgauge import manifest, reader, tables
 from mindgauge.errors import DataError
 from mindgauge.models.request import FREE
 from mindgauge.records import Exchange, Sample, Status
@@ -18,6 +18,9 @@ from mindgauge.store import Store
 
 if TYPE_CHECKING:
     from mindgauge.models.request import Price, Request
+
+
+COLUMNS = ("reply", "user", "messages", "run")
 
 
 class Replay:
@@ -37,7 +40,7 @@ class Replay:
         """
         self.name = name
         path = Path(name.removeprefix("replay/")).expanduser()
-        self._store = Store(path) if path.is_dir() else None
+        self._store = Store(path) if reader.is_run(path) else None
         if self._store and not manifest.read(path).get("plan", {}).get("text", True):
             raise DataError(f"{path}: kept without text, so there is nothing to replay")
         self._replies = {} if self._store else _read(path)
@@ -80,7 +83,8 @@ class Replay:
 
 def _read(path: Path) -> dict[tuple[str, int | None], str]:
     replies: dict[tuple[str, int | None], str] = {}
-    for line, row in tables.read_table(path):
+    how = reader.beside(path, COLUMNS)
+    for line, row in reader.open_table(path, how.layout).rows(how.columns):
         where = f"{path}:{line}"
         text = row.get("reply", "")
         if not isinstance(text, str):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
+from mindgauge.bounds import clean
 from mindgauge.raters import plain, rule
 from mindgauge.raters.echo import NOTHING, unlined
 from mindgauge.raters.notation import DOUBLED
@@ -25,7 +26,6 @@ from mindgauge.raters.quotes import chinese
 from mindgauge.records import Status, Value
 from mindgauge.rubric import Method
 from mindgauge.rubric.order import numbers
-from mindgauge.tables import clean
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge import tables
+from mindgauge import reader
 from mindgauge.analysis.rated_rationales import rated
 from mindgauge.analysis.rationales import rationales
 from mindgauge.annotation.blind import RATIONALES
@@ -153,7 +153,7 @@ def _rated(run: Run, section: Section) -> pl.DataFrame:
     if not ratings:
         return pl.DataFrame()
     key = run.folder / RATIONALES
-    verdicts = {row["verdict"]: row for _, row in tables.read_table(key)} if key.exists() else {}
+    verdicts = {row["verdict"]: row for _, row in reader.rows(key)} if key.exists() else {}
     cluster = {sample.id: sample.cluster for sample in run.store.samples(name)}
     replies = run.store.select("SELECT id, sample FROM replies WHERE benchmark = ?", (name,))
     of_reply = {reply: cluster.get(sample, sample) for reply, sample in replies}

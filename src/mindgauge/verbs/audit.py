@@ -9,6 +9,7 @@ import msgspec
 import polars as pl
 
 from mindgauge import benchmark as benchmarks
+from mindgauge import files, mapping, reader
 from mindgauge.analysis.audit import checks
 from mindgauge.analysis.audit.finding import Finding, Severity
 from mindgauge.analysis.audit.reading import layout, run, shape
@@ -18,11 +19,14 @@ from mindgauge.errors import DataError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from mindgauge.mapping import ColumnMap
     from mindgauge.material import Material
     from mindgauge.tables import Frame
 
-ENOUGH = 3
-"""A table with so many of the four columns of a ratings file is meant as one."""
+NAMES = tuple(
+    dict.fromkeys((*ratings_files.REQUIRED, *ratings_files.OPTIONAL, *ratings_files.TEXTS_OF, "id", "messages"))
+)
+"""Columns that may be mapped."""
 
 
 class Audit(msgspec.Struct, frozen=True):
@@ -54,16 +58,17 @@ def audit(
     *,
     data: str | Path | None = None,
     scale: str | Mapping[str, str] | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> Audit:
     """Find what is wrong with data before anybody computes on it.
 
     Args:
-        source: the name of a benchmark (with `data`); a run directory; ratings files (CSV, JSONL, Parquet with subject,
-            criterion, rater, value) or a table of ratings in memory; or any files and folders of tables and texts,
-            also in zips.
+        source: the name of a benchmark (with `data`); a run directory; ratings files (with subject, criterion, rater,
+            value) or a table of ratings in memory; or any files and folders of tables and texts, also in zips.
         data: a copy of the authors' released files, whole or in part.
         scale: `1:5`, or the options of a closed question (`yes,no`), for all criteria or by criterion, where no rubric
             says it.
+        columns: our name → the file's name of a column, see `mapping`.
 
     Raises:
         UsageError: the name or the scale is wrong.
@@ -72,7 +77,7 @@ def audit(
     sources: list[str | Path | Frame] = list(source) if isinstance(source, list | tuple) else [source]  # type: ignore[list-item]  # a lone source
     scales = {"*": scale} if isinstance(scale, str) else dict(scale or {})
     findings, texts, ratings = [], 0, 0
-    for subject, material in _materials(sources, data, scales):
+    for subject, material in _materials(sources, data, scales, mapping.read(columns, NAMES)):
         findings += checks.run(material, subject)
         texts, ratings = texts + material.texts.height, ratings + material.ratings.height
     findings = checks.ranked(findings)
@@ -82,29 +87,32 @@ def audit(
 
 
 def _materials(
-    sources: Sequence[str | Path | Frame], data: str | Path | None, scale: Mapping[str, str]
+    sources: Sequence[str | Path | Frame], data: str | Path | None, scale: Mapping[str, str], how: ColumnMap
 ) -> Iterator[tuple[str, Material]]:
     """Read what is to be audited, part by part, by name."""
     if data is not None:
+        if how != mapping.NOTHING:
+            raise UsageError("--map goes with files of tables; a benchmark knows its authors' files")
         yield from _released(sources, Path(data))
         return
-    tables = [source for source in sources if not isinstance(source, str | Path)]
+    tables = [reader.open_table(source) for source in sources if not isinstance(source, str | Path)]
     paths = [_there(source) for source in sources if isinstance(source, str | Path)]
     for path in paths:
         if (path / "run.sqlite").is_file():
             yield from run.read(path)
         elif layout.is_one(path):
             yield layout.read(path)
-    ratings = [path for path in paths if path.is_file() and _is_ratings(path)]
+    notes: list[str] = []
+    ratings = {path: table for path in paths if _alone(path) and (table := ratings_files.opened(path, how, notes))}
     if ratings or tables:
-        yield "ratings", ratings_files.material([*ratings, *tables], scale)
+        yield "ratings", ratings_files.material([*ratings.values(), *tables], scale, how.columns, notes)
     known = [path for path in paths if (path / "run.sqlite").is_file() or layout.is_one(path)]
     others = [path for path in paths if path not in (*ratings, *known)]
     if others:
-        found = list(shape.read(others))
+        found = list(shape.read([files.at(path) for path in others], how))
         if not any(material.texts.height or material.ratings.height for _, material in found):
-            notes = [note for _, material in found for note in material.notes]
-            raise DataError("; ".join([f"{others[0]}: no table of texts or ratings here", *notes[:3]]))
+            said = [note for _, material in found for note in material.notes]
+            raise DataError("; ".join([f"{others[0]}: no table of texts or ratings here", *said[:3]]))
         yield from found
 
 
@@ -112,18 +120,20 @@ def _there(source: str | Path) -> Path:
     """Return a path that exists; say what to do where the name is a benchmark's."""
     path = Path(source)
     known = benchmarks.names()
-    if not path.exists() and str(source) in {*known, *(name.split("/")[0] for name in known)}:
+    exists = path.exists() or isinstance(files.at(path), files.File)
+    if not exists and str(source) in {*known, *(name.split("/")[0] for name in known)}:
         raise UsageError(f"audit {source}: say where the authors' files are, --data DIR")
-    if not path.exists():
+    if not exists:
         raise DataError(f"{path}: no such file, folder or benchmark")
     return path
 
 
-def _is_ratings(path: Path) -> bool:
-    """Whether a file is, or is meant as, a ratings file."""
-    if path.suffix.lower() not in ratings_files.SUFFIXES:
-        return False
-    return len({*ratings_files.REQUIRED} & {c.casefold() for c in ratings_files.columns(path)}) >= ENOUGH
+def _alone(path: Path) -> bool:
+    """Whether a path is a file, or a folder with nothing but one, and what says how to read it."""
+    if not path.is_dir():
+        return True
+    inside = [file for file in path.iterdir() if not files.hidden(file.name) and file.name != mapping.FILE]
+    return len(inside) == 1 and inside[0].is_file()
 
 
 def _released(sources: Sequence[str | Path | Frame], data: Path) -> Iterator[tuple[str, Material]]:

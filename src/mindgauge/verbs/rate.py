@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from mindgauge import benchmark as benchmarks
-from mindgauge import manifest
+from mindgauge import manifest, reader
 from mindgauge.analysis.score import Scores, score
 from mindgauge.errors import UsageError
 from mindgauge.verbs import dialogues as multi_turn
@@ -137,7 +137,8 @@ def _replies(
     """Take replies from a file or a run, or the dialogues that a closed question is about."""
     if source is None:
         raise UsageError(multi_turn.ONE_SOURCE)
-    if isinstance(source, str | Path) and Path(source).is_dir():
+    if reader.is_run(source):
+        assert isinstance(source, str | Path)
         if limit is not None or out is not None:
             raise UsageError("--limit and --out go with a file of replies; a run is rated whole, where it is")
         return inputs.run(Path(source), benchmark)

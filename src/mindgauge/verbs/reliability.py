@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mindgauge import reader
 from mindgauge.analysis.rationales import with_reasons
 from mindgauge.analysis.reliability import rule as rules
 from mindgauge.analysis.reliability.cards import Options, cards
@@ -59,5 +60,5 @@ def reliability(
     limits = rules.load(rules.MINDGAUGE if by_width else rule)
     named = [reference] if isinstance(reference, str) else list(reference)
     made = cards(found, Options(limits, by_width, resamples, seed), named)
-    runs = [Path(source) for source in sources if isinstance(source, str | Path) and Path(source).is_dir()]
+    runs = [Path(source) for source in sources if isinstance(source, str | Path) and reader.is_run(source)]
     return with_reasons(made, runs)

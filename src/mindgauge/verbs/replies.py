@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge import tables
+from mindgauge import bounds, mapping, reader, tables
 from mindgauge.classifiers import labelled
 from mindgauge.classifiers.parts import groups
-from mindgauge.errors import DataError, UsageError
+from mindgauge.errors import DataError
 from mindgauge.records import Message, Reply, Sample, Status, digest
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _with_reply(row: dict[str, Any], where: str) -> tuple[Message, ...]:
             )
         reply = dialogue[-1].content
     elif isinstance(row["reply"], str):
-        reply = tables.clean(row["reply"])
+        reply = bounds.clean(row["reply"])
         dialogue = (*dialogue, Message("assistant", reply))
     else:
         raise DataError(f"{where}: reply must be text, found {type(row['reply']).__name__}")
@@ -165,12 +165,8 @@ def rows(source: str | Path | Frame, columns: Mapping[str, str]) -> Iterator[tup
     Raises:
         UsageError: `columns` names something that we do not read.
     """
-    unknown = next((ours for ours in columns if ours not in COLUMNS), None)
-    if unknown is not None:
-        raise UsageError(f"--map: {unknown!r} is not a column of ours; they are {', '.join(COLUMNS)}")
-    for line, theirs in tables.read_table(source):
-        row = {name: cell for name, cell in theirs.items() if name not in columns}
-        row |= {ours: theirs[name] for ours, name in columns.items() if name in theirs}
+    how = mapping.read(columns, COLUMNS)
+    for line, row in reader.open_table(source, how.layout).rows(how.columns):
         yield {name: cell for name, cell in row.items() if not _empty(name, cell)}, f"{_name(source)}:{line}"
 
 
@@ -184,7 +180,7 @@ def words(row: Mapping[str, Any], *names: str) -> dict[str, str]:
     """Return the cells of some columns as text, those that are there; a table may have made 1.0 of 1."""
     cells = {name: row[name] for name in names if name in row}
     whole = {name: int(c) if isinstance(c, float) and c.is_integer() else c for name, c in cells.items()}
-    return {name: tables.clean(str(cell)).strip() for name, cell in whole.items()}
+    return {name: bounds.clean(str(cell)).strip() for name, cell in whole.items()}
 
 
 def _name(source: str | Path | Frame) -> str:
@@ -211,7 +207,7 @@ def _row(row: dict[str, Any], benchmark: Benchmark, where: str) -> tuple[Sample,
         **({"source_id": named["id"]} if "id" in named else {}),
     }
     model = named.get("model", Path(path).stem)
-    return sample, Reply.of(sample.id, model, run, status, tables.clean(text), provenance=provenance)
+    return sample, Reply.of(sample.id, model, run, status, bounds.clean(text), provenance=provenance)
 
 
 def protocol_of(value: str, benchmark: Benchmark, where: str) -> str:

@@ -22,7 +22,7 @@ from starlette.datastructures import FormData, ImmutableMultiDict
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mindgauge import tables
+from mindgauge import bounds
 from mindgauge.annotation import people
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Person, Role
@@ -57,7 +57,7 @@ Body = Annotated[dict[str, Any], Depends(_body)]
 def clean(value: Any) -> Any:
     """Replace NUL characters and lone surrogates, which no database takes, in all texts of a JSON-like value."""
     if isinstance(value, str):
-        return tables.clean(value)
+        return bounds.clean(value)
     if isinstance(value, list):
         return [clean(part) for part in value]
     if isinstance(value, dict):

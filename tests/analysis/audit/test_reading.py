@@ -13,8 +13,7 @@ import xlsxwriter  # type: ignore[import-untyped]
 
 from mindgauge import bounds
 from mindgauge.analysis.audit.reading import shape
-from mindgauge.analysis.audit.reading.members import members
-from mindgauge.analysis.audit.reading.tables import Table, flat, tables
+from mindgauge.analysis.audit.reading.tables import AuditTable, flat, tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,9 +21,9 @@ if TYPE_CHECKING:
     from mindgauge.material import Material
 
 
-def read(path: Path) -> tuple[list[Table], list[str]]:
+def read(path: Path) -> tuple[list[AuditTable], list[str]]:
     notes: list[str] = []
-    return tables(members([path], notes), notes), notes
+    return tables([path], notes), notes
 
 
 def materials(path: Path) -> dict[str, Material]:
@@ -73,7 +72,8 @@ def test_a_zip_is_read_in_natural_order_and_what_cannot_be_is_told(tmp_path: Pat
     ]
     assert any(note == "data.zip/again.zip: a zip inside a zip, not read" for note in notes)
     assert any(
-        note.startswith("data.zip/broken.csv: not read (broken.csv in data.zip cannot be unpacked") for note in notes
+        note.startswith("data.zip/broken.csv: cannot read it (broken.csv in data.zip cannot be unpacked")
+        for note in notes
     )
 
 
@@ -89,8 +89,8 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     found, notes = read(path)
     assert [table.file for table in found] == ["bomb.zip/one.csv"]
     assert [note.partition(" MiB")[0] for note in sorted(notes)] == [
-        "bomb.zip/bomb.csv: not read (bomb.csv in bomb.zip has more than 0",
-        "bomb.zip/two.csv: not read (two.csv in bomb.zip is not read, since its files have more than 0",
+        "bomb.zip/bomb.csv: cannot read it (bomb.csv in bomb.zip has more than 0",
+        "bomb.zip/two.csv: cannot read it (two.csv in bomb.zip is not read, since its files have more than 0",
     ]
 
 
@@ -106,7 +106,9 @@ def test_no_zip_and_an_encrypted_member_are_told(tmp_path: Path) -> None:
     found, notes = read(tmp_path)
     assert found == []
     assert notes[0].startswith("no.zip: not a readable zip")
-    assert notes[1] == "secret.zip/a.csv: not read (a.csv in secret.zip is encrypted; unpack it yourself)"
+    assert (
+        notes[1] == "secret.zip/a.csv: cannot read it (a.csv in secret.zip is encrypted; unpack it yourself), not read"
+    )
 
 
 # -- tables -----------------------------------------------------------------------------------------------------------
@@ -162,7 +164,7 @@ def test_every_kind_of_table_says_the_same(tmp_path: Path) -> None:
         ("a.json", '[{"a": 1},', "a.json:1: broken JSON"),
         ("a.json", "3", "a.json: neither a list nor an object, not read"),
         ("a.json", "[" * 100_000, "a.json: broken JSON (nested too deeply: at most 64"),
-        ("a.jsonl", '{"a": 1}\n{"a": \n', "a.jsonl:1: broken JSON"),
+        ("a.jsonl", '{"a": 1}\n{"a": \n', "a.jsonl:2: broken JSON"),
         ("a.csv", "", "a.csv: no rows"),
         ("a.csv", "text\n", "a.csv: no rows"),
         ("a.parquet", "PAR1 not", "a.parquet: not a Parquet file that can be read"),

@@ -123,11 +123,11 @@ def test_people_go_by_the_control_or_by_how_label_studio_names_them(tmp_path: Pa
     chosen = task(answer, region("rater", "choices", choices=["ben"]))
     numbered = task(answer, completed_by=5)
     (first,) = entries(tmp_path, [chosen])
-    (second,) = entries(tmp_path, [numbered], known(names={"chi": "5"}))
+    (second,) = entries(tmp_path, [numbered], known(names={"rater.chi": "5"}))
     assert (first.person.name, second.person.name) == ("ben", "chi")
     with pytest.raises(
         DataError,
-        match="task 1, annotation 1: unknown rater '5'; known are ana, ben, chi; name theirs with --map OURS=5",
+        match=r"task 1, annotation 1: unknown rater '5'; known are ana, ben, chi; name theirs with --map rater.OURS=5",
     ):
         entries(tmp_path, [numbered])
 

@@ -153,8 +153,8 @@ def test_columns_people_and_criteria_may_have_other_names(tmp_path: Path) -> Non
         "criterion": "frage",
         "rater": "coder",
         "value": "antwort",
-        "ana": "A1",
-        "category": "sicher",
+        "rater.ana": "A1",
+        "criterion.category": "sicher",
     }
     (entry,) = read(path, known(names=names))[1]
     assert (entry.person.name, entry.item, entry.answer) == ("ana", item, Answer("category", Answered.OK, SAFE))

@@ -107,10 +107,12 @@ def test_an_import_of_an_unknown_rater_changes_nothing(fresh: Path, tmp_path: Pa
     table.write_csv(tmp_path / "t.csv")
     with pytest.raises(DataError, match=r"t\.csv:3: unknown rater 'bea'.*; known are ana, ben, chi"):
         annotate_import(fresh, tmp_path / "t.csv")
-    with pytest.raises(UsageError, match="--map eva=bea: 'eva' is none of ours; they are subject, criterion,"):
-        annotate_import(fresh, tmp_path / "t.csv", names={"eva": "bea"})
+    with pytest.raises(
+        UsageError, match=r"--map rater.eva=bea: 'rater.eva' is none of ours; they are rater.ana, rater.ben, rater.chi"
+    ):
+        annotate_import(fresh, tmp_path / "t.csv", names={"rater.eva": "bea"})
     with Annotation.open(fresh) as a:
         assert a.labels() == []
-    assert annotate_import(fresh, tmp_path / "t.csv", names={"ben": "bea"}).labels == 2
+    assert annotate_import(fresh, tmp_path / "t.csv", names={"rater.ben": "bea"}).labels == 2
     with Annotation.open(fresh) as a:
         assert {name for _, name, _ in said(a)} == {"ana", "ben"}

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mindgauge.benchmarks.psycrisis import columns, sheet
+from mindgauge import reader
+from mindgauge.benchmarks.psycrisis import columns
 from mindgauge.benchmarks.psycrisis.labels import RUBRIC
 from mindgauge.benchmarks.psycrisis.released import load, load_mapped
 from mindgauge.errors import DataError, UsageError
@@ -20,8 +21,10 @@ HEADERS = ("来访者", "Reply text", "B", "标注:共情")
 ROWS = [("我很难受", "我在听", "自杀", "1"), ("I feel empty", "Tell me more", "nssi", "0")]
 
 
-def resolved(path: Path, **mapping: str) -> columns.Columns:
-    return columns.resolve({key.replace("__", "."): value for key, value in mapping.items()}, sheet.read(path), RUBRIC)
+def resolved(path: Path, **said: str) -> columns.Columns:
+    return columns.resolve(
+        {key.replace("__", "."): value for key, value in said.items()}, reader.open_table(path), RUBRIC
+    )
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.xlsx", "t.jsonl", "t.parquet"])

@@ -252,7 +252,7 @@ def test_a_judge_s_raw_answers_are_read_and_its_total_checked(write: Callable[..
     [
         ("t.csv", b"u,r\n\xff\xfe,x\n", "not UTF-8 at byte 4"),
         ("t.csv", b'u,r\n"a,b\n', r"broken CSV \(unexpected end of data\)"),
-        ("t.csv", b"u,r\na,b,c\n", "t.csv:2: 3 cells in a table of 2 columns"),
+        ("t.csv", b"u,r\na,b,c\n", "t.csv:2: more cells than the header has columns"),
         ("t.csv", b"u,r\n", "a table without rows"),
         ("t.csv", b"", "a table without rows"),
         ("t.csv", b"u,r\n,x\nnan,y\n", "no row holds a message"),
@@ -260,7 +260,7 @@ def test_a_judge_s_raw_answers_are_read_and_its_total_checked(write: Callable[..
         ("t.jsonl", b'{"u": "a"\n', "t.jsonl:1: broken JSON"),
         ("t.jsonl", b"[1]\n", "t.jsonl:1: expected an object, found list"),
         ("t.parquet", b"x", "not a Parquet file"),
-        ("t.txt", b"x", "expected .csv, .json, .jsonl, .*.xlsx, found .txt"),
+        ("t.txt", b"x", "expected .csv, .tsv, .jsonl, .*.xlsx, found .txt"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, name: str, content: bytes, fault: str) -> None:
@@ -276,7 +276,7 @@ def test_a_folder_must_leave_no_choice(write: Callable[..., Path], tmp_path: Pat
     write(("u", "r"), [("I feel low", "I hear you")], "a/one.csv")
     assert len(load_mapped(tmp_path, BASE).replies) == 1
     write(("u", "r"), [("I feel low", "I hear you")], "b/two.xlsx")
-    with pytest.raises(DataError, match=r"several tables here; give one of them as --data \(a/one.csv, b/two.xlsx\)"):
+    with pytest.raises(DataError, match=r"several tables here; name one of them, .*/NAME \(a/one.csv, b/two.xlsx\)"):
         load_mapped(tmp_path, BASE)
 
 
@@ -293,7 +293,7 @@ def test_a_workbook_with_several_sheets_asks_which(tmp_path: Path) -> None:
     ):
         load_mapped(path, BASE)
     assert load_mapped(path, {**BASE, "sheet": "second"}).samples[0].messages[0].content == "I feel second"
-    with pytest.raises(DataError, match=r"no sheet 'third' with rows \(it has first, second\)"):
+    with pytest.raises(DataError, match=r"no sheet 'third' \(it has first, second\)"):
         load_mapped(path, {**BASE, "sheet": "third"})
 
 

@@ -268,7 +268,8 @@ def test_a_mapping_names_other_columns(tmp_path: Path) -> None:
         ("swmh", {"text": "body", "label": "group"}),
         ("d4", {"text": "turns", "label": "portrait.level"}),
     ):
-        (tmp_path / folder / "columns.json").write_text(json.dumps(mapping), encoding="utf-8")
+        said = "".join(f'{field} = "{column}"\n' for field, column in mapping.items())
+        (tmp_path / folder / "columns.toml").write_text(said, encoding="utf-8")
     first, second = DIAGNOSIS.samples(tmp_path)
     assert (first.target, second.messages[0].content) == ("severe", "a post")
     assert second.tags["target.condition"] == "offmychest"
@@ -278,12 +279,12 @@ POST = {"text": "a post", "label": "anxiety"}
 FAULTS: dict[str, tuple[str, list[dict[str, Any]], str, str]] = {
     "no label": (
         "swmh/test.csv", [{"text": "a", "id": "1"}], "",
-        r"test\.csv:1: expected the label in a column label or .*, found text, id; name it in columns\.json",
+        r"test\.csv:2: expected the label in a column label or .*, found text, id; name it in columns\.toml",
     ),
     "no text": ("d4/a.jsonl", [{"severity": 1}], "", r"a\.jsonl:1: expected the text in a column text or .*, found severity"),
-    "mapped": ("swmh/test.csv", [POST], '{"text": "body"}', "in a column body, found text, label"),
-    "mapping": ("swmh/test.csv", [POST], '{"post": "body"}', r"columns\.json .* found post: \"body\""),
-    "broken mapping": ("swmh/test.csv", [POST], "{", r"columns\.json: expected JSON"),
+    "mapped": ("swmh/test.csv", [POST], 'text = "body"', "in a column body, found text, label"),
+    "mapping": ("swmh/test.csv", [POST], 'post = "body"', r"columns\.toml .* found post = 'body'"),
+    "broken mapping": ("swmh/test.csv", [POST], "{", r"columns\.toml: cannot read the mapping"),
     "level": ("d4/a.json", [{"text": "好", "label": 4}], "", "a label among control, mild, moderate, severe, found '4'"),
     "community": ("swmh/test.csv", [{**POST, "label": "3"}], "", "among anxiety, bipolar, .*, found '3'"),
     "nobody": ("d4/a.json", [{"log": TURNS[:1], "label": 0}], "", "something that the person says, found none"),
@@ -299,7 +300,7 @@ def test_a_fault_in_a_gated_set_is_one_clear_line(name: str, tmp_path: Path) -> 
     path, rows, mapping, told = FAULTS[name]
     write(tmp_path / path, rows)
     if mapping:
-        (tmp_path / path).with_name("columns.json").write_text(mapping, encoding="utf-8")
+        (tmp_path / path).with_name("columns.toml").write_text(mapping, encoding="utf-8")
     with pytest.raises(DataError, match=told) as error:
         DIAGNOSIS.samples(tmp_path)
     assert "\n" not in str(error.value)

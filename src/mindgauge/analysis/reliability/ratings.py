@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge import confined, tables
+from mindgauge import mapping, reader
 from mindgauge.analysis import frame as runs
 from mindgauge.analysis import stated
 from mindgauge.analysis.reliability.scale import Scale, Unsafe, of_criterion, settle
@@ -144,11 +144,11 @@ class _Source(NamedTuple):
 
 
 def _source(source: str | Path | Frame, columns: Mapping[str, str]) -> _Source:
-    if isinstance(source, str | Path) and Path(source).is_dir():
+    how = mapping.read(columns, (*REQUIRED, *OPTIONAL))
+    if isinstance(source, str | Path) and reader.is_run(source):
         return _run(Path(source))
-    name = str(source) if isinstance(source, str | Path) else "the table"
-    wanted = {columns.get(name, name) for name in (*REQUIRED, *OPTIONAL)}
-    found = _renamed(_table(source, wanted), columns, name)
+    name = reader.name_of(source)
+    found = reader.open_table(source, how.layout).frame((*REQUIRED, *OPTIONAL), how.columns)
     missing = [column for column in REQUIRED if column not in found.columns]
     if missing:
         raise DataError(
@@ -158,38 +158,6 @@ def _source(source: str | Path | Frame, columns: Mapping[str, str]) -> _Source:
     if found.is_empty():
         raise DataError(f"{name}: no ratings in it (0 rows)")
     return _Source(_typed(found, name), {}, {})
-
-
-def _renamed(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> pl.DataFrame:
-    """Give columns our names; one that is called like ours but stands for something else goes."""
-    for ours, theirs in columns.items():
-        if ours not in (*REQUIRED, *OPTIONAL):
-            raise UsageError(
-                f"--map {ours}={theirs}: {ours!r} is not a column of ours; they are {', '.join((*REQUIRED, *OPTIONAL))}"
-            )
-        if theirs not in frame.columns:
-            raise DataError(f"{name}: no column {theirs}, found {', '.join(frame.columns) or 'nothing'}")
-        if theirs != ours:
-            frame = frame.drop(ours, strict=False).rename({theirs: ours})
-    return frame
-
-
-def _table(source: str | Path | Frame, columns: set[str]) -> pl.DataFrame:
-    """Read a table, our columns of CSV and JSON as text."""
-    if not isinstance(source, str | Path):
-        if not hasattr(source, "__arrow_c_stream__"):
-            raise DataError(f"expected a path or a polars, pandas or Arrow table, found {type(source).__name__}")
-        return pl.DataFrame(source)
-    path = Path(source)
-    match path.suffix.lower():
-        case ".csv" | ".tsv":
-            return tables.csv_frame(path, "\t" if path.suffix.lower() == ".tsv" else ",")
-        case ".parquet":
-            return confined.parquet(path)
-        case ".jsonl" | ".ndjson":
-            return tables.json_frame(path, columns)
-        case _:
-            return pl.DataFrame([row for _, row in tables.read_table(path)])
 
 
 def _typed(found: pl.DataFrame, name: str) -> pl.DataFrame:

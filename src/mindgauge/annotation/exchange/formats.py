@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mindgauge import reader
 from mindgauge.annotation.exchange import from_label_studio, from_potato, table, to_label_studio, to_potato
 from mindgauge.errors import DataError, UsageError
-from mindgauge.tables import neutralised, read_json, read_table
+from mindgauge.tables import neutralised, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     import polars as pl
 
     from mindgauge.annotation.exchange.content import Content
     from mindgauge.annotation.exchange.known import Entry, Known
+    from mindgauge.files import Readable
 
 CSV, PARQUET, LABEL_STUDIO, POTATO = FORMATS = ("csv", "parquet", "label-studio", "potato")
-_TABLES = {".csv", ".tsv", ".jsonl", ".ndjson", ".parquet"}
 
 
 def files(content: Content, to: str) -> dict[str, str | pl.DataFrame]:
@@ -41,6 +42,10 @@ def files(content: Content, to: str) -> dict[str, str | pl.DataFrame]:
     return found
 
 
+def _folder(path: Readable) -> str:
+    return path.resolve().parent.name if isinstance(path, Path) else path.place.parent.name
+
+
 def _lines(rows: Iterable[dict[str, Any]]) -> str:
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
 
@@ -54,22 +59,18 @@ def read(path: Path, known: Known, form: str = "") -> tuple[str, list[Entry]]:
     """
     if form and form not in FORMATS:
         raise UsageError(f"unknown format {form!r}; known are {', '.join(FORMATS)}")
-    if not path.is_file():
-        raise DataError(f"{path}: no such file")
-    suffix = path.suffix.lower()
-    if suffix == ".json":
-        found, entries = _json(path, known, form)
-    elif suffix in _TABLES:
-        found, entries = _table(path, known, form)
+    file = reader.find(path)
+    theirs = read_json(file, known.how.layout.encoding) if file.suffix.lower() == ".json" else None
+    if theirs is None or (isinstance(theirs, list) and theirs and table.is_one(theirs[0], known)):
+        found, entries = _table(file, known, form)
     else:
-        raise DataError(f"{path}: expected .csv, .tsv, .jsonl, .parquet or .json, found {suffix or 'no ending'}")
+        found, entries = _json(theirs, path, known, form)
     if not entries:
         raise DataError(f"{path}: no labels of people in it")
     return found, entries
 
 
-def _json(path: Path, known: Known, form: str) -> tuple[str, list[Entry]]:
-    content = read_json(path)
+def _json(content: Any, path: Path, known: Known, form: str) -> tuple[str, list[Entry]]:
     state = isinstance(content, dict) and from_potato.STATE in content
     if form in {CSV, PARQUET} or (form == POTATO and not state) or (form == LABEL_STUDIO and state):
         raise DataError(f"{path}: not a file of {form}")
@@ -78,8 +79,8 @@ def _json(path: Path, known: Known, form: str) -> tuple[str, list[Entry]]:
     return LABEL_STUDIO, from_label_studio.read(content, known, path.name)
 
 
-def _table(path: Path, known: Known, form: str) -> tuple[str, list[Entry]]:
-    rows = list(read_table(path))
+def _table(path: Readable, known: Known, form: str) -> tuple[str, list[Entry]]:
+    rows = list(reader.open_table(path, known.how.layout).rows(known.columns))
     if not rows:
         raise DataError(f"{path}: no ratings in it (0 rows)")
     lines = path.suffix.lower() in {".jsonl", ".ndjson"}
@@ -88,6 +89,6 @@ def _table(path: Path, known: Known, form: str) -> tuple[str, list[Entry]]:
         raise DataError(f"{path}: not a file of {form}")
     if theirs and form in {"", POTATO}:
         if lines:
-            return POTATO, from_potato.records(rows, known, path.name, path.resolve().parent.name)
+            return POTATO, from_potato.records(rows, known, path.name, _folder(path))
         return POTATO, from_potato.table(rows, known, path.name)
     return PARQUET if path.suffix.lower() == ".parquet" else CSV, table.read(rows, path, known)

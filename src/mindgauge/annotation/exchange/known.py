@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from mindgauge import mapping
 from mindgauge.annotation.exchange.cells import length, moment, number, plain, short
 from mindgauge.annotation.labels import LONGEST_NOTE, InvalidAnswerError, check
 from mindgauge.annotation.records import Answer, Answered, Item, Person, Role
+from mindgauge.bounds import clean
 from mindgauge.errors import DataError, UsageError
 from mindgauge.records import Evidence
-from mindgauge.tables import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -58,13 +59,14 @@ class Known:
             people: everybody.
             items: all of them.
             rubric_for: item → the criteria that are about it.
-            names: ours → the file's: of a column, a person or a criterion.
+            names: what `--map` says: columns, and what the file calls a person (`rater.H1`) or criterion (`criterion.empathy`).
             called: the id that items had in the file that the project was made from → their subjects.
 
         Raises:
             UsageError: a name is none of ours.
         """
-        self.names = dict(names or {})
+        self.how = mapping.read(names, (*COLUMNS, *MORE_COLUMNS), (mapping.RATER, mapping.CRITERION))
+        """Which column holds what, and how the file is to be read."""
         self._people = {person.name.casefold(): person for person in people}
         self._items: dict[str, Item] = {}
         """By id, and by the subject of their ratings."""
@@ -79,16 +81,23 @@ class Known:
             name: [self._items[subject] for subject in subjects if subject in self._items]
             for name, subjects in (called or {}).items()
         }
-        for ours, theirs in self.names.items():
-            if ours in (*COLUMNS, *MORE_COLUMNS):
+        self._call(mapping.RATER, self._people, self.raters)
+        self._call(mapping.CRITERION, self._criteria, self.criteria)
+
+    def _call(self, prefix: str, names: dict[str, Any], known: Sequence[str]) -> None:
+        """Know a person or a criterion by the file's name for it, too."""
+        for said, theirs in self.how.columns.items():
+            if not said.startswith(prefix):
                 continue
-            if ours.casefold() in self._people:
-                self._people[theirs.casefold()] = self._people[ours.casefold()]
-            elif ours.casefold() in self._criteria:
-                self._criteria[theirs.casefold()] = self._criteria[ours.casefold()]
-            else:
-                known = ", ".join((*COLUMNS, *MORE_COLUMNS, *self.raters, *self.criteria))
-                raise UsageError(f"--map {ours}={theirs}: {ours!r} is none of ours; they are {known}")
+            ours = said.removeprefix(prefix).casefold()
+            if ours not in names:
+                raise UsageError(f"--map {said}={theirs}: {said!r} is none of ours; they are {', '.join(prefix + name for name in known)}")  # fmt: skip
+            names[theirs.casefold()] = names[ours]
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """What the file calls columns of ours."""
+        return {ours: theirs for ours, theirs in self.how.columns.items() if ours in {*COLUMNS, *MORE_COLUMNS}}
 
     @property
     def raters(self) -> list[str]:
@@ -102,7 +111,7 @@ class Known:
 
     def column(self, ours: str) -> str:
         """Return what the file calls a column of ours."""
-        return self.names.get(ours, ours)
+        return self.how.columns.get(ours, ours)
 
     def is_criterion(self, name: object) -> bool:
         """Say whether a name of the file's is a criterion of any item."""
@@ -197,7 +206,9 @@ class Known:
         found = self._people.get(name.casefold())
         if found is None:
             hint = _hint(name, self.raters)
-            raise DataError(f"{where}: unknown rater {short(name)}{hint}; name theirs with --map OURS={_bare(name)}")
+            raise DataError(
+                f"{where}: unknown rater {short(name)}{hint}; name theirs with --map rater.OURS={_bare(name)}"
+            )
         if found.role is not Role.ANNOTATOR:
             raise DataError(f"{where}: {found.name} is {found.role}; only annotators' labels can be imported")
         return found
@@ -208,7 +219,9 @@ class Known:
         criteria = {c.name: c for c in self._rubrics[item.id].criteria}
         if ours is None:
             hint = _hint(name, self.criteria)
-            raise DataError(f"{where}: unknown criterion {short(name)}{hint}; or name it with --map")
+            raise DataError(
+                f"{where}: unknown criterion {short(name)}{hint}; or name it with --map criterion.OURS={_bare(name)}"
+            )
         if ours not in criteria:
             raise DataError(f"{where}: the criterion {ours} is not about the item {item.id}")
         return criteria[ours]

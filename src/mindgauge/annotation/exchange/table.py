@@ -25,11 +25,11 @@ from mindgauge.tables import restored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
     from mindgauge.annotation.exchange.content import Content
     from mindgauge.annotation.exchange.known import Entry, Known
     from mindgauge.annotation.records import Item, Label
+    from mindgauge.files import Readable
 
 _TEXT, _WHOLE, _NUMBER = pl.String, pl.Int64, pl.Float64
 _SCHEMA: dict[str, type[pl.DataType]] = {
@@ -117,11 +117,11 @@ def _frame(
     return frame.with_columns(pl.col("value").cast(pl.Float64 if float in kinds else pl.Int64))
 
 
-def read(rows: Sequence[tuple[int, dict[str, Any]]], path: Path, known: Known) -> list[Entry]:
+def read(rows: Sequence[tuple[int, dict[str, Any]]], path: Readable, known: Known) -> list[Entry]:
     """Read a table of ratings: the rows of people, with the columns subject, criterion, rater and value.
 
     Args:
-        rows: line and cells, as `tables.read_table` has them.
+        rows: line and cells under our names, as `reader.InputTable.rows` has them.
         path: of the file.
         known: the project.
 
@@ -130,51 +130,51 @@ def read(rows: Sequence[tuple[int, dict[str, Any]]], path: Path, known: Known) -
     """
     if path.suffix.lower() in {".csv", ".tsv"}:
         rows = [(line, _restored(row)) for line, row in rows]
-    _refuse_missing(path, [row for _, row in rows], known)
+    _refuse_missing(path, [row for _, row in rows])
     alone: dict[tuple[str, str, str, int], Entry | None] = {}
     for line, row in rows:
-        if plain(_cell(row, known, "rater_kind")).casefold() not in _PERSON:
+        if plain(row.get("rater_kind")).casefold() not in _PERSON:
             continue
-        phase = plain(_cell(row, known, "phase"))
+        phase = plain(row.get("phase"))
         if phase not in {"", Phase.LABELLING.value}:
             continue
         where = f"{path.name}:{line}"
-        answered = _answered(row, known, where)
-        subject, criterion, rater = (plain(_cell(row, known, name)) for name in COLUMNS[:3])
+        answered = _answered(row, where)
+        subject, criterion, rater = (plain(row.get(name)) for name in COLUMNS[:3])
         key = (subject, criterion, rater, 0 if phase else line)
         alone[key] = None if answered == Answered.WITHDRAWN else _entry(row, known, where, answered)
     return [entry for entry in alone.values() if entry is not None]
 
 
 def _entry(row: dict[str, Any], known: Known, where: str, answered: str) -> Entry:
-    rater, subject, at = (_cell(row, known, name) for name in ("rater", "subject", "at"))
+    rater, subject, at = (row.get(name) for name in ("rater", "subject", "at"))
     if answered == HANDED_ON:
         return known.handed_on(where, rater=rater, subject=subject, at=at)
     return known.entry(
         where,
         rater=rater,
         subject=subject,
-        criterion=_cell(row, known, "criterion"),
-        value=_cell(row, known, "value") if answered == Answered.OK else answered,
-        path=_json(_cell(row, known, "path"), "path", where),
-        note=_cell(row, known, "note"),
-        evidence=_evidence(_cell(row, known, "evidence"), where),
+        criterion=row.get("criterion"),
+        value=row.get("value") if answered == Answered.OK else answered,
+        path=_json(row.get("path"), "path", where),
+        note=row.get("note"),
+        evidence=_evidence(row.get("evidence"), where),
         at=at,
-        seconds=_cell(row, known, "seconds"),
+        seconds=row.get("seconds"),
     )
 
 
-def _answered(row: dict[str, Any], known: Known, where: str) -> str:
+def _answered(row: dict[str, Any], where: str) -> str:
     """Return what became of the question: as the file says, or as its value and status show.
 
     Raises:
         DataError: there is neither a value nor a reason for none.
     """
-    said = plain(_cell(row, known, "answered"))
-    if not said and _cell(row, known, "value") is not None:
+    said = plain(row.get("answered"))
+    if not said and row.get("value") is not None:
         return Answered.OK.value
-    found = said or _ANSWERED.get(plain(_cell(row, known, "status")), "")
-    if found == Answered.OK and _cell(row, known, "value") is None:
+    found = said or _ANSWERED.get(plain(row.get("status")), "")
+    if found == Answered.OK and row.get("value") is None:
         found = ""
     if found not in {*_STATUS, Answered.WITHDRAWN.value}:
         raise DataError(
@@ -200,19 +200,20 @@ def _json(cell: object, name: str, where: str) -> object:
         raise DataError(f"{where}: the column `{name}` is not JSON") from error
 
 
-def _refuse_missing(path: Path, rows: Iterable[dict[str, Any]], known: Known) -> None:
+def _refuse_missing(path: Readable, rows: Iterable[dict[str, Any]]) -> None:
     found = list(dict.fromkeys(name for row in rows for name in row))
-    needed = [name for name in COLUMNS if name != "value" or known.column("answered") not in found]
-    missing = next((name for name in needed if known.column(name) not in found), None)
+    needed = [name for name in COLUMNS if name != "value" or "answered" not in found]
+    missing = next((name for name in needed if name not in found), None)
     if missing is not None:
         raise DataError(
-            f"{path}: no column {known.column(missing)}; needed are {', '.join(COLUMNS)}, found {', '.join(found)}; "
+            f"{path}: no column {missing}; needed are {', '.join(COLUMNS)}, found {', '.join(found)}; "
             f"name it with --map {missing}=COLUMN"
         )
 
 
-def _cell(row: dict[str, Any], known: Known, ours: str) -> Any:
-    return row.get(known.column(ours))
+def is_one(row: object, known: Known) -> bool:
+    """Whether an object of a JSON file is a row of ratings, by its keys."""
+    return isinstance(row, dict) and all(known.how.columns.get(name, name) in row for name in COLUMNS[:3])
 
 
 def _restored(row: dict[str, Any]) -> dict[str, Any]:

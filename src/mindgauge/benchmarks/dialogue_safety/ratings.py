@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from mindgauge.benchmark import Released
 from mindgauge.benchmarks.dialogue_safety import labels, outputs, released
 from mindgauge.benchmarks.dialogue_safety.inputs import inputs
+from mindgauge.bounds import clean
 from mindgauge.raters import rule
 from mindgauge.records import RaterKind, Rating, Status
-from mindgauge.tables import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

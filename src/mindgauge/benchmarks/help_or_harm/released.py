@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mindgauge import files
+from mindgauge.bounds import clean
 from mindgauge.errors import DataError, MissingDataError
 from mindgauge.files import Readable
-from mindgauge.tables import clean, read_records
+from mindgauge.tables import read_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 
+from mindgauge.bounds import clean
 from mindgauge.raters import rule
-from mindgauge.tables import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

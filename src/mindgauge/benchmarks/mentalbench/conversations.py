@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.benchmarks.mentalbench import cells
+from mindgauge.bounds import clean
 from mindgauge.records import Message, RaterKind, Sample
-from mindgauge.tables import clean
 
 if TYPE_CHECKING:
     from mindgauge.benchmarks.mentalbench.cells import Scores

@@ -14,9 +14,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge import files
+from mindgauge import bounds, files, reader
 from mindgauge.benchmarks.mentalbench import cells
-from mindgauge.benchmarks.mentalbench.workbooks import positions, tables
 from mindgauge.errors import DataError
 from mindgauge.records import RaterKind
 
@@ -25,8 +24,10 @@ if TYPE_CHECKING:
     from pathlib import Path, PurePosixPath
 
     from mindgauge.benchmarks.mentalbench.cells import Scores
-    from mindgauge.benchmarks.mentalbench.workbooks import Column, Table
     from mindgauge.files import File
+    from mindgauge.reader import InputTable
+
+    Column = list[str | None]
 
 PEOPLE = "panel"
 """The rater of the people's file: one consensus vector for each reply, without the persons behind it."""
@@ -110,7 +111,14 @@ def find(data: Path) -> Files:
     for path in sorted(lying.all, key=lambda path: path.place):
         if path.suffix.lower() not in {".xlsx", ".csv"} or path.name.startswith("~$"):
             continue
-        source, opened = _source(path.place, data), tables(path)
+        source = _source(path.place, data)
+        try:
+            opened = reader.open_tables(path)
+        except DataError as error:
+            if path.suffix.lower() == ".xlsx":
+                raise
+            others.append(f"{error}; not read")
+            continue
         parts = [part for table in opened for part in _parts(table, path, source)]
         for part in parts:
             name = part.rater if isinstance(part, Sheet) else "the replies"
@@ -129,16 +137,16 @@ def find(data: Path) -> Files:
     return Files(tuple(sheets), texts, (*notes, *others))
 
 
-def _parts(table: Table, path: File, source: str) -> Iterator[Sheet | Texts]:
+def _parts(table: InputTable, path: File, source: str) -> Iterator[Sheet | Texts]:
     """Read what a table holds of theirs: the ratings of one rater, or of people and a judge joined, or the replies."""
     prefixes = [p for p in _PREFIXES if any(header.casefold().startswith(p) for header in table.headers)]
     if not prefixes and not _has_replies(table.headers):
         return
-    where = positions(table.headers, path)
+    where = _positions(table.headers, path)
     missing = [name for name in ("ConvID", "context") if prefixes and name.casefold() not in where]
     if missing:
         raise DataError(f"{path}: no column {' and '.join(missing)}; found {', '.join(table.headers)}")
-    columns = table.read()
+    columns = table.lists()
     rows = [i for i, cells in enumerate(zip(*columns, strict=True)) if any(cells)]  # a sheet's last rows may be blank
     if not rows:
         return
@@ -152,6 +160,19 @@ def _parts(table: Table, path: File, source: str) -> Iterator[Sheet | Texts]:
         rater = PEOPLE if kind is RaterKind.PERSON else judge(path.stem)
         found = _by_system(columns, where, prefix, rows, path)
         yield Sheet(source, rater, kind, rows, conversation, context, found)
+
+
+def _positions(headers: list[str], path: File) -> dict[str, int]:
+    """Return where each header stands, letter case aside.
+
+    Raises:
+        DataError: a header stands there twice.
+    """
+    names = [header.casefold() for header in headers]
+    twice = bounds.twice(names)
+    if twice is not None:
+        raise DataError(f"{path}: the column {headers[names.index(twice)]} stands there twice; leave one of them")
+    return {name: position for position, name in enumerate(names) if name}
 
 
 def _has_replies(headers: list[str]) -> bool:

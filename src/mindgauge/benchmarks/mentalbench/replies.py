@@ -9,8 +9,8 @@ from mindgauge.benchmarks.mentalbench import cells, released
 from mindgauge.benchmarks.mentalbench.cells import CRITERIA, Fault
 from mindgauge.benchmarks.mentalbench.conversations import Conversations, empty_replies, written
 from mindgauge.benchmarks.mentalbench.notes import notes
+from mindgauge.bounds import clean
 from mindgauge.records import Rating, Reply, Status
-from mindgauge.tables import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

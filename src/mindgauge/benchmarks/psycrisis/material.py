@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.benchmarks.psycrisis import columns, labels, released, sheet
+from mindgauge import mapping, reader
+from mindgauge.benchmarks.psycrisis import columns, labels, released
 from mindgauge.material import RATINGS, TEXTS, Material, frame
 from mindgauge.records import RaterKind
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mindgauge.benchmarks.psycrisis.columns import Columns
-    from mindgauge.benchmarks.psycrisis.sheet import Sheet
+    from mindgauge.benchmarks.psycrisis.released import Cells
 
 Row = tuple[object, ...]
 
@@ -24,19 +25,19 @@ def material(data: Path) -> Material:
         DataError: there is no mapping, or it does not fit the table.
         UsageError: it maps something that is not known.
     """
-    path = sheet.find(data)
-    table, read_from = released.opened(path, columns.beside(path))
-    texts, ratings = _texts(table, read_from), _ratings(table, read_from)
+    path = reader.find(data)
+    _, read_from, rows = released.opened(path, mapping.beside(path))
+    texts, ratings = _texts(path.name, rows, read_from), _ratings(path.name, rows, read_from)
     options = {c.name: tuple(map(str, c.choices)) for c in labels.RUBRIC.criteria}
     scales = {columns.TOTAL: (0.0, float(len(labels.DIMENSIONS)))}
     return Material(frame(texts, TEXTS), frame(ratings, RATINGS), scales, options, (read_from.told,))
 
 
-def _texts(table: Sheet, read_from: Columns) -> list[Row]:
+def _texts(file: str, rows: Cells, read_from: Columns) -> list[Row]:
     found: list[Row] = []
-    for row, (_, cells) in enumerate(table.rows):
+    for row, (_, cells) in enumerate(rows):
         held = {field: cells[place] for field, place in read_from.fields.items()}
-        file, ident = table.path.name, held.get("id")
+        ident = held.get("id")
         found.append(
             (file, row, "input", ident, held.get("user"), None, held.get("source"), None, held.get("category"))
         )
@@ -49,18 +50,18 @@ def _texts(table: Sheet, read_from: Columns) -> list[Row]:
     return found
 
 
-def _ratings(table: Sheet, read_from: Columns) -> list[Row]:
+def _ratings(file: str, rows: Cells, read_from: Columns) -> list[Row]:
     """Read values as they stand; one that means a level is written as that level."""
     criteria = {criterion.name: criterion for criterion in labels.RUBRIC.criteria}
     model, who, user = read_from.fields.get("model"), read_from.fields.get(columns.RATER), read_from.fields["user"]
     found: list[Row] = []
-    for row, (_, cells) in enumerate(table.rows):
+    for row, (_, cells) in enumerate(rows):
         for label in read_from.labels:
             cell, criterion = cells[label.column], criteria.get(label.criterion)
             rater = label.rater if who is None or label.kind is not RaterKind.PERSON else cells[who]
             value = labels.level(criterion, cell)[0] or cell if criterion is not None else cell
             found.append((
                 f"row {row}", label.criterion, rater, label.kind.value, None, "unparsable" if cell is None else "ok",
-                value, None if model is None else cells[model], cells[user], table.path.name, row,
+                value, None if model is None else cells[model], cells[user], file, row,
             ))  # fmt: skip
     return found

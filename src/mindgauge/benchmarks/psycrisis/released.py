@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from mindgauge import mapping, reader
 from mindgauge.benchmark import Released
-from mindgauge.benchmarks.psycrisis import columns, sheet
+from mindgauge.benchmarks.psycrisis import columns
 from mindgauge.benchmarks.psycrisis.labels import RUBRIC, answer, level
 from mindgauge.benchmarks.psycrisis.labels import category as named_category
 from mindgauge.errors import DataError
@@ -22,8 +24,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mindgauge.benchmarks.psycrisis.columns import Columns
-    from mindgauge.benchmarks.psycrisis.sheet import Sheet
     from mindgauge.files import Readable
+    from mindgauge.reader import InputTable
+
+    Cells = list[tuple[int, list[str | None]]]
+    """Rows of texts, with their lines."""
 
 PUBLISHED = {"suicide": 289, "nssi": 115, "existential_distress": 204}
 """How many messages of each category the paper counts."""
@@ -49,11 +54,11 @@ def load(data: Path) -> Released:
         DataError: there is no mapping, it does not fit the table, or nothing usable is there.
         UsageError: it maps something that is not known.
     """
-    path = sheet.find(data)
-    return load_mapped(path, columns.beside(path))
+    path = reader.find(data)
+    return load_mapped(path, mapping.beside(path))
 
 
-def load_mapped(data: Readable, mapping: Mapping[str, str]) -> Released:
+def load_mapped(data: Readable, said: Mapping[str, str]) -> Released:
     """Load a table's messages, replies, and people's and judges' values on them.
 
     A row without a message is left out, and said so. A reply that is empty is `unparsable`, and so is every value on it;
@@ -63,26 +68,26 @@ def load_mapped(data: Readable, mapping: Mapping[str, str]) -> Released:
         DataError: the mapping does not fit the table, or nothing usable is there.
         UsageError: it maps something that is not known.
     """
-    found, read_from = opened(data, mapping)
-    rows = Rows(found, read_from)
+    found, read_from, cells = opened(data, said)
+    rows = Rows(found, read_from, cells)
     samples = rows.samples()
     if not samples:
-        raise DataError(f"{found.path}: no row holds a message")
+        raise DataError(f"{found}: no row holds a message")
     replies = rows.replies(samples)
     ratings = [rating for number, reply in replies.items() for rating in rows.ratings(number, reply)]
     known = {sample.id: sample for sample in samples.values()}
     written = {reply.id: reply for reply in replies.values()}
-    notes = [read_from.told, *_doubtful(found, read_from, mapping), *rows.notes()]
+    notes = [read_from.told, *_doubtful(found, read_from, said), *rows.notes()]
     return Released(list(known.values()), list(written.values()), ratings, notes)
 
 
-def _doubtful(found: Sheet, read_from: Columns, mapping: Mapping[str, str]) -> Iterator[str]:
+def _doubtful(found: InputTable, read_from: Columns, said: Mapping[str, str]) -> Iterator[str]:
     """Say where what was taken for headers may be none: a mapped column has none, or what is mapped reads like data."""
     places = {*read_from.fields.values(), *(one.column for one in read_from.labels), *read_from.answers.values()}
     bare = [str(place + 1) for place in sorted(places) if not found.headers[place]]
     labels = [(one.column, c) for one in read_from.labels for c in RUBRIC.criteria if c.name == one.criterion]
     like_data = [str(place + 1) for place, criterion in labels if level(criterion, found.headers[place])[0] is not None]
-    if columns.HEADER in mapping or found.path.suffix.lower() not in sheet.HEADED:
+    if mapping.HEADER in said or PurePath(found.name).suffix.lower() not in reader.HEADED:
         return
     if bare:
         yield f"no header above column {', '.join(bare)}; if they stand further down, say --map header=ROW, 0 for none"
@@ -90,25 +95,27 @@ def _doubtful(found: Sheet, read_from: Columns, mapping: Mapping[str, str]) -> I
         yield f"the header above column {', '.join(like_data)} reads like a label; if there are none, say --map header=0"
 
 
-def opened(data: Readable, mapping: Mapping[str, str]) -> tuple[Sheet, Columns]:
+def opened(data: Readable, said: Mapping[str, str]) -> tuple[InputTable, Columns, Cells]:
     """Read a table and find the columns that a mapping names in it.
 
     Raises:
         DataError: it cannot be read, or the mapping does not fit it.
         UsageError: the mapping maps something that is not known.
     """
-    encoding = mapping.get(columns.ENCODING, sheet.UTF_8)
-    found = sheet.read(sheet.find(data), mapping.get(columns.SHEET, ""), columns.header_row(mapping), encoding)
-    return found, columns.resolve(mapping, found, RUBRIC)
+    found = reader.open_table(data, mapping.layout(said))
+    rows = list(found.texts())
+    if not rows:
+        raise DataError(f"{found}: a table without rows")
+    return found, columns.resolve(said, found, RUBRIC), rows
 
 
 class Rows:
     """The rows of a table, read by a mapping, with what had to be said of them."""
 
-    def __init__(self, table: Sheet, read_from: Columns) -> None:
-        """Take a table and the columns that a mapping names in it."""
-        self._table, self._columns = table, read_from
-        self._cells = dict(table.rows)
+    def __init__(self, table: InputTable, read_from: Columns, rows: Cells) -> None:
+        """Take a table, the columns that a mapping names in it, and its rows."""
+        self._file, self._columns = PurePath(table.name).name, read_from
+        self._cells = dict(rows)
         self._said: dict[str, list[int]] = {}
         self._categories: dict[int, str | None] = {}
         self._messages: dict[str, str | None] = {}
@@ -182,7 +189,7 @@ class Rows:
         return found
 
     def _reply(self, number: int, sample: Sample, model: str, run: int, text: str) -> Reply:
-        provenance: dict[str, Any] = {"source_file": self._table.path.name, "source_row": number}
+        provenance: dict[str, Any] = {"source_file": self._file, "source_row": number}
         if "id" in self._columns.fields:
             provenance["source_id"] = self._cell(number, "id")
         status = Status.OK if text else Status.UNPARSABLE
@@ -191,7 +198,7 @@ class Rows:
     def ratings(self, number: int, reply: Reply) -> Iterator[Rating]:
         """Return everybody's values on one row's reply; a judge's where the reply stands first."""
         cells = self._cells[number]
-        origin = {"source_file": self._table.path.name, "source_row": number}
+        origin = {"source_file": self._file, "source_row": number}
         first = reply.provenance["source_row"] == number
         mapped = [self._by(number, label) for label in self._columns.labels if first or label.kind is RaterKind.PERSON]
         labels = [label for label in mapped if label.rater]

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from mindgauge import mapping, reader
 from mindgauge.benchmark import Cell
-from mindgauge.benchmarks.psycrisis import columns, labels, released, sheet
+from mindgauge.benchmarks.psycrisis import columns, labels, released
 from mindgauge.errors import DataError
 from mindgauge.records import RaterKind
 
@@ -51,19 +52,19 @@ def reproduce(data: Path) -> Iterator[Cell]:
         UsageError: the mapping maps something that is not known.
     """
     try:
-        path = sheet.find(data)
+        path = reader.find(data)
     except DataError:
         if not data.is_dir():
             raise
         yield from _items(Counter(), "no table here")
         yield from _agreement(_Totals({}, {}, {}))
         return
-    mapping = columns.beside(path)
-    found = released.load_mapped(path, mapping)
-    mapped = "category" in mapping
+    said = mapping.beside(path)
+    found = released.load_mapped(path, said)
+    mapped = "category" in said
     counted = Counter(sample.tags.get("category", "") for sample in found.samples)
     yield from _items(counted, "" if mapped else "no column is mapped to category")
-    yield from _agreement(_totals(path, mapping, found))
+    yield from _agreement(_totals(path, said, found))
 
 
 def _items(counted: Counter[str], lacking: str) -> Iterator[Cell]:
@@ -72,9 +73,9 @@ def _items(counted: Counter[str], lacking: str) -> Iterator[Cell]:
     yield Cell("items", "messages", "total", None if lacking else float(counted.total()), lacking)
 
 
-def _totals(path: Readable, mapping: dict[str, str], found: Released) -> _Totals:
+def _totals(path: Readable, said: dict[str, str], found: Released) -> _Totals:
     """Gather totals, as a column states them or else as the sum of five dimensions that all have a value."""
-    table, read_from = released.opened(path, mapping)
+    _, read_from, rows = released.opened(path, said)
     by: dict[tuple[str, RaterKind], dict[int, float]] = {}
     met: dict[tuple[str, RaterKind, int], list[Rating]] = {}
     for rating in found.ratings:
@@ -84,7 +85,7 @@ def _totals(path: Readable, mapping: dict[str, str], found: Released) -> _Totals
         if len(ratings) == len(labels.DIMENSIONS):
             by.setdefault((rater, kind), {})[row] = float(sum(rating.value == "yes" for rating in ratings))
     for label in (label for label in read_from.labels if label.criterion == columns.TOTAL):
-        for row, cells in table.rows:
+        for row, cells in rows:
             cell = (cells[label.column] or "").strip()
             if cell in {str(total) for total in range(len(labels.DIMENSIONS) + 1)}:
                 by.setdefault((label.rater, label.kind), {})[row] = float(cell)

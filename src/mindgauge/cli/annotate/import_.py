@@ -19,9 +19,7 @@ def import_(
     form: Annotated[
         str, typer.Option("--from", help="csv, parquet, label-studio or potato; told from the file if not given.")
     ] = "",
-    names: Annotated[
-        list[str], typer.Option("--map", help="OURS=THEIRS, where a column, person or criterion is called otherwise.")
-    ] = [],  # noqa: B006 - typer copies it
+    names: options.Map = [],  # noqa: B006 - how typer spells an empty list
     supersede: Annotated[
         bool, typer.Option("--supersede", help="Add labels that contradict those that are there; both are kept.")
     ] = False,
@@ -33,7 +31,7 @@ def import_(
     with needed():
         from mindgauge.verbs.annotate.import_ import annotate_import
 
-    result = annotate_import(folder, file, form=form, names=options.pairs(names, "--map"), supersede=supersede)
+    result = annotate_import(folder, file, form=form, names=options.mapping(names), supersede=supersede)
     if json:
         render.as_json(result)
         return

@@ -40,7 +40,7 @@ def new(
     database: Annotated[
         str | None, typer.Option(help="postgresql://USER@HOST/NAME, for a team; a file in DIR if not given.")
     ] = None,
-    map_: Annotated[list[str], typer.Option("--map", help="Other column names: reply=Antwort,user=Frage.")] = [],  # noqa: B006 - how typer spells an empty list
+    map_: options.Map = [],  # noqa: B006 - how typer spells an empty list
     limit: Annotated[
         int | None, typer.Option(min=1, help="At most this many items: the first of --order, then by lot.")
     ] = None,
@@ -56,7 +56,7 @@ def new(
     result = annotate_new(
         folder, items=items, annotators=options.several(annotators), benchmark=benchmark, rubric=rubric,
         adjudicator=adjudicator, owner=owner, batch=batch, gate=gate, training=training, policy=policy, order=order,
-        anchors=anchors, language=language, url=url, database=database, columns=options.pairs(map_, "--map"),
+        anchors=anchors, language=language, url=url, database=database, columns=options.mapping(map_),
         limit=limit, seed=seed, command=render.command(),
     )  # fmt: skip
     if json:

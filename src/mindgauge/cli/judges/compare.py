@@ -36,9 +36,7 @@ def compare(
         list[str], typer.Option(help="Raters of the run to compare with; people if not given. May be repeated.")
     ] = [],  # noqa: B006
     out: options.Out = None,
-    map_: Annotated[
-        list[str], typer.Option("--map", help="Other column names: reply=Antwort,label.safety=Sicherheit.")
-    ] = [],  # noqa: B006
+    map_: options.Map = [],  # noqa: B006 - how typer spells an empty list
     limit: Annotated[int | None, typer.Option(min=1, help="At most this many replies, whole dialogues.")] = None,
     chosen: Chosen = NONE,
     dry_run: options.DryRun = False,
@@ -52,7 +50,7 @@ def compare(
 
     with render.progress() as progress:
         found = verb(
-            name, replies=replies, judge=judge, reference=reference, out=out, columns=options.pairs(map_, "--map"),
+            name, replies=replies, judge=judge, reference=reference, out=out, columns=options.mapping(map_),
             limit=limit, dry_run=dry_run, resamples=resamples, seed=seed, progress=progress, notice=render.notice,
             command=render.command(), **chosen,
         )  # fmt: skip

@@ -28,7 +28,7 @@ def panel(
     reference: Annotated[list[str], typer.Option(help="Whom to compare with, if not people. May be repeated.")] = [],  # noqa: B006
     criterion: Annotated[list[str], typer.Option(help="Only this criterion. May be repeated.")] = [],  # noqa: B006
     scale: Annotated[list[str], typer.Option(help="1:5, or worst,…,best; or CRITERION=1:5. May be repeated.")] = [],  # noqa: B006
-    columns: Annotated[list[str], typer.Option("--map", help="OURS=THEIRS, where a column has another name.")] = [],  # noqa: B006
+    columns: options.Map = [],  # noqa: B006 - how typer spells an empty list
     resamples: Annotated[int, typer.Option(min=100, help="Of the bootstrap.")] = 2000,
     seed: Annotated[int, typer.Option(help="Of the bootstrap and the folds.")] = 0,
     json: options.Json = False,
@@ -38,7 +38,7 @@ def panel(
 
     result = verb(
         list(ratings), how=[name.strip() for name in how.split(",")], judges=judge, quorum=quorum, reference=reference,
-        criteria=criterion, scale=options.scales(scale), columns=options.pairs(columns, "--map"), resamples=resamples,
+        criteria=criterion, scale=options.scales(scale), columns=options.mapping(columns), resamples=resamples,
         seed=seed,
     )  # fmt: skip
     if json:

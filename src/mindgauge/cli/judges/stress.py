@@ -42,7 +42,7 @@ def stress(
     replies: Annotated[
         Path | None, typer.Option(help="Replies to rate: a file or a run; the benchmark's anchors if not given.")
     ] = None,
-    map_: Annotated[list[str], typer.Option("--map", help="Other column names: reply=Antwort,user=Frage.")] = [],  # noqa: B006 - how typer spells an empty list
+    map_: options.Map = [],  # noqa: B006 - how typer spells an empty list
     probes: Annotated[list[str], typer.Option(help="Which probes, separated by commas; all if not given.")] = [],  # noqa: B006
     limit: Annotated[int | None, typer.Option(min=1, help="At most this many replies.")] = None,
     each: Annotated[int, typer.Option(min=1, help="Replies that each injection is tried on.")] = 4,
@@ -57,7 +57,7 @@ def stress(
 
     with render.progress() as progress:
         result = verb(
-            judge, benchmark=benchmark, replies=replies, columns=options.pairs(map_, "--map"),
+            judge, benchmark=benchmark, replies=replies, columns=options.mapping(map_),
             probes=options.several(probes), limit=limit, each=each, out=out, dry_run=dry_run, progress=progress,
             command=render.command(), **chosen,
         )  # fmt: skip

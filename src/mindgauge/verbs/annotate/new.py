@@ -11,7 +11,7 @@ import msgspec
 
 from mindgauge import anchors as known_levels
 from mindgauge import benchmark as benchmarks
-from mindgauge import manifest
+from mindgauge import manifest, reader
 from mindgauge.analysis.reliability.planning import needed
 from mindgauge.annotation import location
 from mindgauge.annotation.alone import alone
@@ -195,7 +195,7 @@ def _asked(name: str | None, rubric: str | Path | None, items: str | Path | Fram
     Raises:
         UsageError: none of them, or two.
     """
-    run = Path(items) if isinstance(items, str | Path) and Path(items).is_dir() else None
+    run = Path(items) if isinstance(items, str | Path) and reader.is_run(items) else None
     if rubric is not None:
         if name is not None or run is not None:
             raise UsageError("--rubric stands alone: it goes with a file of items and without --benchmark")
@@ -206,7 +206,7 @@ def _asked(name: str | None, rubric: str | Path | None, items: str | Path | Fram
         return benchmarks.find_one(name)
     held = manifest.read(run).get("plan", {}).get("benchmarks", [])
     if not held:
-        raise UsageError(f"{run}: no run here; --items takes a run directory, or a CSV, JSONL or Parquet file")
+        raise UsageError(f"{run}: no run here; --items takes a run directory, or a file of a table")
     if name is None and len(held) > 1:
         raise UsageError(f"{run}: several benchmarks are in this run; name one with --benchmark: {', '.join(held)}")
     found = benchmarks.find_one(name or held[0])
@@ -226,7 +226,7 @@ def _work(
     batch: int,
     count: int,
 ) -> _Work:
-    if isinstance(given, str | Path) and Path(given).is_dir():
+    if isinstance(given, str | Path) and reader.is_run(given):
         if columns:
             raise UsageError("--map goes with a file of items; a run knows its own columns")
         found = source.of_run(Path(given), asked, language)

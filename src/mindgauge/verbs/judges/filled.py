@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge import bounds, confined
+from mindgauge import reader
+from mindgauge.bounds import clean
 from mindgauge.errors import DataError
 from mindgauge.exports.rationales import ASKED
-from mindgauge.tables import clean, faults, read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_DELIMITERS = ",;\t"
 _NEEDED = ("id", *ASKED)
 
 
@@ -30,7 +29,7 @@ def lines(path: Path) -> list[Line]:
     """Read a filled form: the columns `id` and those of the questions, whatever else there is.
 
     Args:
-        path: CSV in UTF-8, with commas, semicolons or tabs, or a workbook's first sheet.
+        path: a table; of a workbook the first sheet.
 
     Raises:
         DataError: it cannot be read, a column is missing, a verdict stands there twice, or an answer has no id.
@@ -66,33 +65,16 @@ def answer(cell: str) -> int | None:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield each row's last line in the file, and its cells by the header's names in lower case."""
-    suffix = path.suffix.lower()
-    if suffix not in {".csv", ".tsv", ".xlsx"}:
-        raise DataError(f"{path}: expected a form as .csv or .xlsx, found {suffix or 'no ending'}")
-    table = _workbook(path) if suffix == ".xlsx" else _csv(path)
-    names = [name.strip().casefold() for name in next(table, (0, []))[1]]
+    """Yield each row's line in the file, and its cells by the header's names in lower case."""
+    file = reader.find(path)
+    table = reader.open_tables(file, reader.beside(file, ()).layout)[0]
+    names = [name.casefold() for name in table.headers]
     absent = [name for name in _NEEDED if name not in names]
     if absent:
         raise DataError(f"{path}: no column {', '.join(absent)}; found {', '.join(filter(None, names)) or 'nothing'}")
     doubled = next((name for name in _NEEDED if names.count(name) > 1), None)
     if doubled is not None:
         raise DataError(f"{path}: several columns are called {doubled}; keep one")
-    for number, cells in table:
-        if any(cell.strip() for cell in cells[len(names) :]):
-            raise DataError(f"{path}:{number}: more cells than the header has columns")
-        yield number, dict(zip(names, [*cells, *[""] * (len(names) - len(cells))], strict=False))
-
-
-def _csv(path: Path) -> Iterator[tuple[int, list[str]]]:
-    content = read_bytes(path)
-    head = content.partition(b"\n")[0]
-    delimiter = max(_DELIMITERS, key=lambda mark: head.count(mark.encode()))
-    with faults(path, content):
-        yield from bounds.rows(content, delimiter)
-
-
-def _workbook(path: Path) -> Iterator[tuple[int, list[str]]]:
-    sheet = next(iter(confined.workbook(path).values()))
-    for number, row in enumerate(sheet.iter_rows(), 1):
-        yield number, ["" if cell is None else str(cell) for cell in row]
+    for number, cells in table.cells():
+        texts = ["" if cell is None else str(cell) for cell in cells]
+        yield number, dict(zip(names, [*texts, *[""] * (len(names) - len(texts))], strict=False))

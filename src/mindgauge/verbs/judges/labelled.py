@@ -6,9 +6,10 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mindgauge import tables
+from mindgauge import mapping, reader
 from mindgauge.benchmark import selection
 from mindgauge.errors import DataError, UsageError
+from mindgauge.mapping import LABEL
 from mindgauge.records import RaterKind, Rating, Status, digest
 from mindgauge.store import Store
 from mindgauge.verbs.replies import read_replies
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from mindgauge.rubric import Criterion
     from mindgauge.tables import Frame
 
-LABEL = "label."
-"""Before a criterion's name, or a person's and a criterion's (`label.H1.empathy`): the column with people's labels."""
 PEOPLE = "people"
 
 
@@ -69,7 +68,8 @@ def read(
         UsageError: a column or a rater is named that does not go with the source.
         DataError: the replies or their labels cannot be read.
     """
-    if isinstance(source, str | Path) and Path(source).is_dir():
+    if reader.is_run(source):
+        assert isinstance(source, str | Path)
         if columns:
             raise UsageError("--map goes with a file of replies; a run has columns of its own")
         return _of_run(Path(source), benchmark, named)
@@ -105,19 +105,16 @@ def _of_run(folder: Path, benchmark: Benchmark, named: Sequence[str]) -> Materia
 
 def _of_file(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[str, str]) -> Material:
     criteria = {criterion.name: criterion for criterion in benchmark.rubric.criteria}
-    labels = {ours.removeprefix(LABEL): theirs for ours, theirs in columns.items() if ours.startswith(LABEL)}
-    samples, replies = read_replies(
-        source, benchmark, {ours: theirs for ours, theirs in columns.items() if not ours.startswith(LABEL)}
-    )
+    labels = {ours: theirs for ours, theirs in columns.items() if ours.startswith(LABEL)}
+    told = {ours: theirs for ours, theirs in columns.items() if not ours.startswith(LABEL)}
+    samples, replies = read_replies(source, benchmark, told)
     lines = {reply.provenance["source_row"]: reply for reply in replies}
     ratings: list[Rating] = []
     off: dict[str, list[str]] = {}
-    seen: set[str] = set()
     repeated = 0
-    where = str(source) if isinstance(source, str | Path) else "the table"
-    for line, row in tables.read_table(source):
-        seen |= row.keys()
-        named = {name.removeprefix(LABEL): name for name in row if name.startswith(LABEL)} | labels
+    where = reader.name_of(source)
+    for line, row in reader.open_table(source, mapping.layout(columns)).rows(labels):
+        named = {name.removeprefix(LABEL): name for name in row if name.startswith(LABEL)}
         unknown = next((name for name in named if _criterion(name) not in criteria), None)
         if unknown is not None:
             raise DataError(
@@ -131,9 +128,6 @@ def _of_file(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[
                 ratings.append(_label(row[column], name, criteria[_criterion(name)], lines[line], line))
                 if ratings[-1].status is not Status.OK:
                     off.setdefault(name, []).append(f"row {line}: {row[column]!r:.30}")
-    missing = next((column for column in labels.values() if column not in seen), None)
-    if missing is not None:
-        raise DataError(f"{where}: no column {missing!r}, which --map names for people's labels")
     notes = [
         f"{name}: {len(rows)} labels are off the scale and count as missing ({rows[0]})" for name, rows in off.items()
     ]

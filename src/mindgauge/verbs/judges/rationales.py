@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import polars as pl
 
-from mindgauge import manifest, private, tables
+from mindgauge import manifest, private, reader
 from mindgauge.analysis import rationales as checked
 from mindgauge.analysis.rated_rationales import RatedRationales, rated
 from mindgauge.analysis.score import open_run
@@ -154,7 +154,7 @@ def _keys(folder: Path) -> dict[str, dict[str, str]]:
         raise UsageError(
             f"{folder}: no key to any form here; `mindgauge judges rationales export` writes forms and key"
         )
-    return {row["id"]: row for _, row in tables.read_table(folder / RATIONALES)}
+    return {row["id"]: row for _, row in reader.rows(folder / RATIONALES)}
 
 
 def _read(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
-from mindgauge import anchors, manifest
+from mindgauge import anchors, manifest, reader
 from mindgauge import benchmark as benchmarks
 from mindgauge.analysis.stress import judged
 from mindgauge.engine import PlannedSubject, RatingStep
@@ -151,7 +151,7 @@ def _items(
         return [Item.of(anchor) for anchor in taken], [
             rating for anchor in taken for rating in anchor.records(benchmark.rubric.name)[1]
         ]
-    if isinstance(source, str | Path) and Path(source).is_dir():
+    if isinstance(source, str | Path) and reader.is_run(source):
         directory.need_text(Path(source))
         with Store(Path(source)) as store:
             found = [r for r in store.replies(benchmark.name) if r.status is Status.OK]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from mindgauge import benchmark as benchmarks
+from mindgauge import reader
 from mindgauge.benchmark import Benchmark
 from mindgauge.classifiers import form, labelled
 from mindgauge.classifiers.form import Reads
@@ -133,9 +134,7 @@ def _refuse_idle(named: Named, *, files: bool) -> None:
 
 def is_file(source: Source) -> bool:
     """Whether a source is a file or a table rather than a benchmark's name."""
-    if not isinstance(source, str | Path):
-        return True
-    return Path(source).suffix.lower() in {".csv", ".tsv", ".jsonl", ".ndjson", ".parquet"} or Path(source).is_file()
+    return reader.is_table(source)
 
 
 def _from_files(named: Named) -> Material:

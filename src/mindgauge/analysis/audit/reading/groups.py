@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.analysis.audit.reading.tables import Table
+    from mindgauge.analysis.audit.reading.tables import AuditTable
 
 ALIKE = 0.5
 """Tables belong together if they have more than this share of their columns in common."""
@@ -24,7 +24,7 @@ _MODEL = re.compile(
 class Part(NamedTuple):
     """A table of a group: the system and split that its name tells, if any."""
 
-    table: Table
+    table: AuditTable
     system: str | None
     split: str | None
 
@@ -36,9 +36,9 @@ class Group(NamedTuple):
     parts: list[Part]
 
 
-def group(tables: Sequence[Table]) -> list[Group]:
+def group(tables: Sequence[AuditTable]) -> list[Group]:
     """Put tables of one kind together, and read systems and splits from what differs between their names."""
-    kinds: list[tuple[set[str], list[Table]]] = []
+    kinds: list[tuple[set[str], list[AuditTable]]] = []
     for table in tables:
         columns = {name for row in table.rows[:50] for name in row}
         for known, members in kinds:
@@ -56,7 +56,7 @@ def names_model(word: str) -> bool:
     return _MODEL.search(word) is not None
 
 
-def _neighbours(first: Table, other: Table) -> bool:
+def _neighbours(first: AuditTable, other: AuditTable) -> bool:
     """Whether two tables can be of one kind by where they stand."""
     if first.part != other.part or first.lines != other.lines:
         return False
@@ -89,7 +89,7 @@ def _split(file: str) -> str | None:
     return names.get(found[-1].lower(), found[-1].lower()) if found else None
 
 
-def _named(members: list[Table]) -> list[Group]:
+def _named(members: list[AuditTable]) -> list[Group]:
     """Read the system from what differs between the names; tables that differ in more are groups of their own."""
     if len(members) == 1:
         return [Group(members[0].name, [Part(members[0], None, _split(members[0].file))])]
@@ -110,7 +110,7 @@ def _named(members: list[Table]) -> list[Group]:
     ]
 
 
-def _group(members: list[Table], systems: list[str | None] | list[str]) -> Group:
+def _group(members: list[AuditTable], systems: list[str | None] | list[str]) -> Group:
     name = members[0].name if len(members) == 1 else f"{members[0].name} and {len(members) - 1} more like it"
     parts = [Part(table, system, _split(table.file)) for table, system in zip(members, systems, strict=True)]
     return Group(name, parts)

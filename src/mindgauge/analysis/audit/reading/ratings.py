@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from mindgauge import bounds, confined, tables
+from mindgauge import bounds, reader
+from mindgauge.analysis.audit.reading.tables import named
 from mindgauge.errors import DataError, UsageError
 from mindgauge.material import RATINGS, TEXTS, Material, frame
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
-    from mindgauge.tables import Frame
+    from mindgauge.mapping import ColumnMap
 
 REQUIRED = ("subject", "criterion", "rater", "value")
-SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
-_TEXTS = {
+OPTIONAL = ("rater_kind", "system", "cluster", "run", "status", "split", "label")
+ENOUGH = 3
+"""A table with so many of the four columns of a ratings file is meant as one."""
+TEXTS_OF = {
     "reply": "reply", "response": "reply", "text": "reply", "user": "input", "input": "input", "prompt": "input",
     "explanation": "verdict", "rationale": "verdict",
 }  # fmt: skip
@@ -31,44 +34,32 @@ _MODEL = r"(?i)gpt|claude|gemini|llama|qwen|deepseek|mistral|\bo\d|judge|llm"
 _DIGITS = re.compile(r"\s*-?\d+(?:\.\d+)?\s*")
 
 
-def columns(source: Path | Frame) -> list[str]:
-    """Return the column names of a table, without reading more than its beginning; none where there is no table."""
-    if not isinstance(source, Path):
-        return pl.DataFrame(source).columns if hasattr(source, "__arrow_c_stream__") else []
+def opened(path: Path, how: ColumnMap, notes: list[str]) -> reader.InputTable | None:
+    """Open a file that is, or is meant as, a ratings file; None where it is none."""
+    said: list[str] = []
     try:
-        match source.suffix.lower():
-            case ".csv" | ".tsv":
-                return [name.strip().strip('"').casefold() for name in re.split(r"[,;\t]", _head(source).strip())]
-            case ".jsonl" | ".ndjson":
-                row = next(
-                    (bounds.json_value(line, as_written=True) for line in _head(source).split("\n") if line.strip()),
-                    None,
-                )
-                return list(row) if isinstance(row, dict) else []
-            case ".parquet":
-                return confined.parquet_columns(source)
+        file = reader.find(path)
+        odd = None if file.suffix.lower() in {*reader.LINES, ".json"} else said
+        tables = reader.open_tables(named(file, file.name), how.layout, odd, as_written=True)
+        names = {name.strip().casefold() for name in tables[0].glimpse()} | how.columns.keys()
     except (bounds.Fault, DataError):
-        pass
-    return []
+        return None
+    if len({*REQUIRED} & names) < ENOUGH:
+        return None
+    notes += said
+    return tables[0]
 
 
-def _head(path: Path) -> str:
-    """Return a file's first line that is not empty, as far as it is read."""
-    try:
-        bounds.check(path)
-        with path.open("rb") as file:
-            lines = (file.readline(bounds.ROW) for _ in range(100))
-            return next((line for line in lines if line.strip()), b"").decode("utf-8-sig", "replace")
-    except OSError:
-        return ""
-
-
-def material(sources: Sequence[Path | Frame], scale: Mapping[str, str]) -> Material:
-    """Read ratings files, or tables in memory, as one material.
+def material(
+    sources: Sequence[reader.InputTable], scale: Mapping[str, str], columns: Mapping[str, str], notes: list[str]
+) -> Material:
+    """Read ratings files as one material.
 
     Args:
         sources: tables with the columns subject, criterion, rater, value; optionally rater_kind, system, cluster, run,
             status, and texts under reply, input or explanation.
+        columns: our name → the file's name of a column.
+        notes: on what was odd.
         scale: criterion → `1:5`, or the options of a closed question (`yes,no`); the key `*` stands for all others.
 
     Raises:
@@ -77,16 +68,16 @@ def material(sources: Sequence[Path | Frame], scale: Mapping[str, str]) -> Mater
     """
     texts, ratings = [], []
     for source in sources:
-        name = source.name if isinstance(source, Path) else "table"
+        name = source.name if source.path else "table"
         try:
-            found = _typed(_table(source), name)
+            found = _typed(_table(source, columns), name)
         except pl.exceptions.PolarsError as error:
             raise DataError(f"{name}: a column holds something else than one value per row ({' '.join(str(error).split())[:200]})") from error  # fmt: skip
         ratings.append(found.select(list(RATINGS)))
-        texts += [_texts(found, name, kind) for name, kind in _TEXTS.items() if name in found.columns]
+        texts += [_texts(found, name, kind) for name, kind in TEXTS_OF.items() if name in found.columns]
     table = pl.concat(ratings)
     scales, options = read_scales(scale, table["criterion"].unique().drop_nulls().to_list())
-    return Material(pl.concat([frame([], TEXTS), *texts]), table, scales, options)
+    return Material(pl.concat([frame([], TEXTS), *texts]), table, scales, options, tuple(notes))
 
 
 def read_scales(
@@ -113,36 +104,17 @@ def read_scales(
     return scales, options
 
 
-def _table(source: Path | Frame) -> pl.DataFrame:
-    if not isinstance(source, Path):
-        return pl.DataFrame(source)
-    match source.suffix.lower():
-        case ".csv" | ".tsv":
-            separator = max(",;\t", key=_head(source).count)
-            return tables.csv_frame(source, separator, ragged=True, lossy=True)
-        case ".parquet":
-            return confined.parquet(source)
-        case _:
-            return _records(source)
-
-
-def _records(path: Path) -> pl.DataFrame:
-    """Read JSON lines; a number written as text keeps its quotes, if its column also has numbers."""
-    rows = []
-    columns: set[str] = set()
-    for number, line in enumerate(tables.read_bytes(path).decode("utf-8", "replace").split("\n"), 1):
-        if line.strip():
-            try:
-                row = bounds.json_value(line, as_written=True)
-            except bounds.Fault as error:
-                raise DataError(f"{path.name}:{number}: {error}") from error
-            if not isinstance(row, dict):
-                raise DataError(f"{path.name}:{number}: expected an object, found {type(row).__name__}")
-            rows.append(row)
-            columns.update(row)
-            if len(rows) > bounds.ROWS or len(rows) * len(columns) > bounds.CELLS or len(columns) > bounds.COLUMNS:
-                raise DataError(f"{path.name}: it has more than {bounds.ROWS:,} rows, {bounds.COLUMNS:,} columns or {bounds.CELLS:,} cells, the most that are read; split it into several files")  # fmt: skip
-    names = dict.fromkeys(name for row in rows for name in row)
+def _table(source: reader.InputTable, columns: Mapping[str, str]) -> pl.DataFrame:
+    """Return all columns; of JSON, a number written as text keeps its quotes, if its column also has numbers."""
+    if not isinstance(source, reader.RecordTable):
+        return source.frame(source.headers, columns)
+    rows: list[dict[str, Any]] = []
+    names: dict[str, None] = {}
+    for _, row in source.rows(columns):
+        rows.append(row)
+        names |= dict.fromkeys(row)
+        if len(rows) > bounds.ROWS or len(rows) * len(names) > bounds.CELLS or len(names) > bounds.COLUMNS:
+            raise DataError(f"{source}: it has more than {bounds.ROWS:,} rows, {bounds.COLUMNS:,} columns or {bounds.CELLS:,} cells, the most that are read; split it into several files")  # fmt: skip
     return pl.DataFrame({name: pl.Series(name, _as_text([row.get(name) for row in rows]), pl.String) for name in names})
 
 

@@ -6,9 +6,9 @@ from itertools import islice, zip_longest
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis.audit.reading.groups import Group, group, names_model
-from mindgauge.analysis.audit.reading.members import members
 from mindgauge.analysis.audit.reading.roles import LOOKED_AT, leaf, letters, roles
 from mindgauge.analysis.audit.reading.tables import tables
+from mindgauge.mapping import NOTHING
 from mindgauge.material import RATINGS, TEXTS, Material, frame
 
 if TYPE_CHECKING:
@@ -18,17 +18,19 @@ if TYPE_CHECKING:
     from mindgauge.analysis.audit.reading.groups import Part
     from mindgauge.analysis.audit.reading.roles import Roles
     from mindgauge.analysis.audit.reading.tables import Row
+    from mindgauge.files import File
+    from mindgauge.mapping import ColumnMap
 
 LABEL = "label"
 
 
-def read(paths: Iterable[Path]) -> Iterator[tuple[str, Material]]:
+def read(paths: Iterable[Path | File], how: ColumnMap = NOTHING) -> Iterator[tuple[str, Material]]:
     """Read files and folders of any kind: a material for each group of tables of one kind, by its name.
 
     What could not be read, or only with a guess, is told in the notes of a last material, which is otherwise empty.
     """
     notes: list[str] = []
-    for found in group(tables(members(paths, notes), notes)):
+    for found in group(tables(paths, notes, how)):
         yield found.name, material(found)
     if notes:
         yield "the files", Material(frame([], TEXTS), frame([], RATINGS), {}, {}, tuple(notes))

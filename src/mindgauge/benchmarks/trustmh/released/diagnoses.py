@@ -1,8 +1,8 @@
 """D4 and SWMH, which only their holders give out: conversations and posts with a label, in the forms they come in.
 
 A file belongs to the set whose name, `d4` or `swmh`, stands in its path (`d4/train.json`, `swmh_test.csv`), the last
-one where both do. Columns are found by their usual names; a file `columns.json` beside a file names others:
-`{"text": "post", "label": "class"}`, where a dot leads into an object (`"portrait.level"`).
+one where both do. Columns are found by their usual names; a file `columns.toml` beside a file names others:
+`text = "post"`, `label = "class"`, where a dot leads into an object (`"portrait.level"`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mindgauge import bounds
+from mindgauge import bounds, mapping, reader
+from mindgauge import files as files_
 from mindgauge.errors import DataError
 from mindgauge.records import Message
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from mindgauge.records import Role
 
 D4, SWMH = "d4", "swmh"
-MAPPING = "columns.json"
 COLUMNS = {
     "text": ("text", "dialogue", "dialog", "conversation", "messages", "log", "post", "content", "utterances"),
     "label": ("label", "severity", "depression_severity", "depression", "depression_risk", "drisk", "risk", "class"),
@@ -75,45 +75,35 @@ def cases(files: Files, name: str) -> list[Case]:
 
 def _set_of(files: Files, path: str) -> str:
     """Return which of the two sets a file belongs to; empty for neither."""
-    if not path.endswith((".json", ".jsonl", ".csv")) or PurePosixPath(path).name == MAPPING:
+    if not path.lower().endswith(reader.ENDINGS):
         return ""
     named = _SET.findall(f"{files.folder.resolve().name}/{path}".lower())
     return named[-1] if named else ""
 
 
 def _cases(files: Files, path: str, file: File, name: str) -> Iterator[Case]:
-    mapping = _mapping(files, path)
+    said = _said(files, path)
     split = _SPLIT.search(PurePosixPath(path).name.lower())
-    for number, row in _rows(path, file):
+    table = reader.open_table(files_.File(PurePosixPath(path), file.source, file.read), mapping.layout(said))
+    for number, row in table.rows():
         where = f"{file.source}:{number}"
-        messages = _messages(_cell(row, "text", mapping, where), where)
-        label = _label(_cell(row, "label", mapping, where), _LABELS[name], where)
+        messages = _messages(_cell(row, "text", said, where), where)
+        label = _label(_cell(row, "label", said, where), _LABELS[name], where)
         yield Case(messages, label, _SPLITS[split[0]] if split else "whole")
 
 
-def _rows(path: str, file: File) -> Iterable[tuple[int, dict[str, Any]]]:
-    """Return the rows of a table, counted from 1."""
-    if path.endswith(".csv"):
-        return enumerate(file.table(()), 1)
-    rows = file.objects(()) if path.endswith(".jsonl") else file.json(list)
-    for number, row in enumerate(rows, 1):
-        file.require(row, (), number)
-    return enumerate(rows, 1)
+def _said(files: Files, path: str) -> dict[str, str]:
+    """Return what `columns.toml` beside a file says; nothing where there is none."""
+    file = files.known.get(PurePosixPath(path).with_name(mapping.FILE).as_posix())
+    said = {} if file is None else mapping.from_file(files_.File(PurePosixPath(path), file.source, file.read))
+    odd = next((field for field in said if field not in {*COLUMNS, *mapping.LAYOUT}), None)
+    if odd is not None:
+        raise DataError(f"{mapping.FILE} beside {path}: expected columns for text and label, found {odd} = {said[odd]!r:.60}")  # fmt: skip
+    return said
 
 
-def _mapping(files: Files, path: str) -> dict[str, str]:
-    """Return what `columns.json` beside a file says; nothing where there is none."""
-    file = files.known.get(PurePosixPath(path).with_name(MAPPING).as_posix())
-    found = file.json(dict) if file is not None else {}
-    for field, column in found.items():
-        if field not in COLUMNS or not isinstance(column, str):
-            told = f"{field}: {json.dumps(column, ensure_ascii=False)}"
-            raise DataError(f"{MAPPING} beside {path}: expected columns for text and label, found {told:.80}")
-    return found
-
-
-def _cell(row: dict[str, Any], field: str, mapping: dict[str, str], where: str) -> Any:
-    wanted = (mapping[field],) if field in mapping else COLUMNS[field]
+def _cell(row: dict[str, Any], field: str, said: dict[str, str], where: str) -> Any:
+    wanted = (said[field],) if field in said else COLUMNS[field]
     names = {str(name).casefold(): name for name in row}
     for column in wanted:
         value: Any = row.get(names.get(column.casefold(), column))
@@ -123,7 +113,7 @@ def _cell(row: dict[str, Any], field: str, mapping: dict[str, str], where: str) 
             return value
     raise DataError(
         f"{where}: expected the {field} in a column {' or '.join(wanted)}, found {', '.join(map(str, row)) or 'nothing'};"
-        f" name it in {MAPPING}"
+        f" name it in {mapping.FILE}"
     )
 
 

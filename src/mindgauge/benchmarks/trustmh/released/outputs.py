@@ -84,7 +84,7 @@ def readable(files: Files, pattern: str, read: Callable[[str, File], T]) -> tupl
 
 def origin(files: Files, source: str) -> dict[str, str]:
     """Return where something was read from, as provenance: the file below the folder, and of a zip which part of it."""
-    outer, dot, part = source.removeprefix(f"{files.folder}/").partition(".zip:")
+    outer, dot, part = source.removeprefix(f"{files.folder}/").partition(".zip/")
     return {"source_file": f"{outer}.zip", "source_part": part} if dot else {"source_file": outer}
 
 
