@@ -20,7 +20,7 @@ from statsmodels.stats import inter_rater
 
 from mindgauge.stats import agreement as ag
 from mindgauge.stats import bootstrap
-from mindgauge.stats.interval import AGREED, SAME
+from mindgauge.stats.interval import SAME
 
 if TYPE_CHECKING:
     from mindgauge.stats.interval import Interval
@@ -378,16 +378,13 @@ def test_unknown_names_are_refused() -> None:
 # -- from ratings to intervals ----------------------------------------------------------------------------------------
 
 FUNCTIONS: dict[str, Callable[..., Interval]] = {
-    "percent": ag.percent_agreement,
-    "within": lambda ratings, **options: ag.percent_agreement(ratings, distance=1, **options),
     "fleiss": ag.fleiss,
-    "ac nominal": ag.ac1,
     **{f"kappa {w}": lambda ratings, w=w, **options: ag.kappa(ratings, w, **options) for w in WEIGHTINGS},
     **{
         f"alpha {level}": lambda ratings, level=level, **options: ag.alpha(ratings, level, **options)
         for level in LEVELS
     },
-    **{f"ac {w}": lambda ratings, w=w, **options: ag.ac2(ratings, w, **options) for w in WEIGHTINGS[1:]},
+    **{f"ac {w}": lambda ratings, w=w, **options: ag.ac2(ratings, w, **options) for w in WEIGHTINGS},
 }
 functions = pytest.mark.parametrize("name", FUNCTIONS)
 
@@ -456,16 +453,14 @@ def test_what_cannot_be_estimated_is_named(name: str, ratings: list[list[float]]
 @functions
 def test_one_single_value(name: str) -> None:
     one_value = FUNCTIONS[name]([[3, 3], [3, 3], [3, 3]], levels=[1, 2, 3, 4])
-    if name in {"percent", "within"}:
-        assert one_value == pytest.approx((1, 0.025 ** (1 / 3), 1, AGREED)), "a mean of shares has an exact bound"
-    elif name in DEFINED_FOR_ONE_VALUE:
+    if name in DEFINED_FOR_ONE_VALUE:
         assert one_value == (1, None, None, SAME)
     else:
         assert one_value == (None, None, None, "all ratings that can be compared are equal")
 
 
 def test_a_scale_of_one_value_leaves_nothing_to_guess() -> None:
-    assert ag.ac1([[3, 3], [3, 3]]).undefined == "all ratings that can be compared are equal"
+    assert ag.ac2([[3, 3], [3, 3]], "nominal").undefined == "all ratings that can be compared are equal"
 
 
 @functions
@@ -513,7 +508,7 @@ def test_labels_are_ordered_if_their_order_is_given() -> None:
 
 def test_ac_knows_the_values_that_nobody_gave() -> None:
     ratings = [[4, 5], [5, 5], [5, 4], [5, 5], [4, 4]]
-    found, known = ag.ac1(ratings).value, ag.ac1(ratings, levels=[1, 2, 3, 4, 5]).value
+    found, known = (ag.ac2(ratings, "nominal", levels=levels).value for levels in (None, [1, 2, 3, 4, 5]))
     assert found is not None and known is not None
     assert found < known
     assert ag.alpha(ratings, "ordinal").value == ag.alpha(ratings, "ordinal", levels=[1, 2, 3, 4, 5]).value

@@ -275,7 +275,8 @@ def test_two_way_resampling_has_the_main_effects_right_and_single_cells_three_ti
         def grand_mean(of_systems: Floats, of_conversations: Floats) -> Floats:
             return np.asarray(((of_systems @ cells) * of_conversations).sum(axis=1) / (30 * 50))
 
-        return float(bootstrap.two_way_distribution(grand_mean, 30, 50, 8000, seed=2).var())
+        weights = bootstrap.two_way_weights(30, 50, 8000, seed=2)
+        return float(np.concatenate([grand_mean(*pair) for pair in weights]).var())
 
     assert spread(systems + conversations) == pytest.approx(systems.var() / 30 + conversations.var() / 50, rel=0.08)
     noise = generator.normal(size=(30, 50))
@@ -342,12 +343,6 @@ def test_the_exact_interval_covers_what_resampling_cannot_see() -> None:
             low, high = bounds(found)
             missed += not low <= truth <= high
     assert missed / 3000 < 0.05
-
-
-def test_a_rank_may_stand_alone() -> None:
-    assert bootstrap.rank_interval(2.0, np.full(100, 2.0)) == (2, 2, 2, "")
-    spread = bootstrap.rank_interval(2.0, np.tile([1.0, 2.0, 3.0], 100))
-    assert spread == (2, 1, 3, "")
 
 
 def scarce(values: Floats) -> Callable[[Floats], Floats]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from statsmodels.stats.multitest import multipletests
 
 from mindgauge.stats import bootstrap
-from mindgauge.stats.comparison import Comparison, compare, conversation_means
+from mindgauge.stats.comparison import Comparison, compare
 from mindgauge.stats.interval import SAME
 
 if TYPE_CHECKING:
@@ -299,9 +299,7 @@ def test_one_system_is_first() -> None:
     assert (only.rank, only.certain, only.best) == (1, (1, 1), 1)
 
 
-def test_means_of_conversations() -> None:
-    found = conversation_means([[6, 0], [0, 3]], [[2, 0], [1, 1]])
-    np.testing.assert_array_equal(found, [[3, NAN], [0, 3]])
+def test_scores_are_of_conversations_and_systems() -> None:
     with pytest.raises(ValueError, match="conversations × systems"):
         compare([1.0, 2.0])
 

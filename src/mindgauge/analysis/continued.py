@@ -47,8 +47,8 @@ class Continued(msgspec.Struct, frozen=True):
     @property
     def older(self) -> bool:
         """Whether it kept all that a model had said, or kept what was said on another day."""
-        earlier = [calls for calls in self.calls if calls.kept]
-        return any(not calls.new or calls.first[:10] not in {"", self.at[:10]} for calls in earlier)
+        reused = [calls for calls in self.calls if calls.kept]
+        return any(not calls.new or calls.first[:10] not in {"", self.at[:10]} for calls in reused)
 
     @property
     def told(self) -> str:

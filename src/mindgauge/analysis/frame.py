@@ -215,7 +215,7 @@ def _decide(values: list[str], statuses: list[str]) -> tuple[str | None, str]:
     return ranked[0][0], "ok"
 
 
-def table(rows: pl.DataFrame, criterion: Criterion, by: Sequence[str] = ()) -> Table:
+def table(rows: pl.DataFrame, criterion: Criterion, tag_names: Sequence[str] = ()) -> Table:
     """Turn rows of one criterion into the columns that metrics work on.
 
     A repeat is one of the model under test: of its replies to an open question, of its own ratings on a closed one.
@@ -223,7 +223,7 @@ def table(rows: pl.DataFrame, criterion: Criterion, by: Sequence[str] = ()) -> T
     Args:
         rows: as `ratings` returns them.
         criterion: that they are on.
-        by: tags that the metrics look at.
+        tag_names: tags that the metrics look at.
     """
     codes = {str(level): code for code, level in enumerate(criterion.values)}
     coded = pl.col("value", "target").replace_strict(codes, default=-1, return_dtype=pl.Int64)
@@ -232,6 +232,6 @@ def table(rows: pl.DataFrame, criterion: Criterion, by: Sequence[str] = ()) -> T
     coded_rows = rows.select(coded, *(number.cast(pl.Int64) - 1 for number in numbered))
     value, target, cluster, subject, repeat = (column.to_numpy().astype(np.intp) for column in coded_rows)
     status = rows["status"].to_numpy().astype(str)
-    tags = {name: rows[tag(name)].fill_null("").to_numpy().astype(object) for name in by}
+    tags = {name: rows[tag(name)].fill_null("").to_numpy().astype(object) for name in tag_names}
     code = np.where(status == "ok", value, -1)
     return Table(criterion.values, code, target, cluster, subject, status, repeat, tags)

@@ -72,8 +72,9 @@ def slices(
             yield name, part
     for tag in benchmark.slices:
         column = frame.tag(tag)
-        for value in sorted(rows[column].drop_nulls().unique()):
-            yield f"{tag}={value}", rows.filter(pl.col(column) == value)
+        parts = rows.drop_nulls(column).partition_by(column, as_dict=True, maintain_order=True)
+        for (value,), part in sorted(parts.items()):
+            yield f"{tag}={value}", part
     if by_recognition:
         right = pl.col("protocol") == pl.col(frame.tag(benchmark.protocol))
         yield "recognised=right", rows.filter(right)

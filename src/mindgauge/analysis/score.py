@@ -263,9 +263,10 @@ def _scores(rated: pl.DataFrame, benchmark: Benchmark, recognised: bool, resampl
     ratings = frame.only(
         pl.concat([rated, composites.over_turns(rated, benchmark)]), pl.col("status") != "not_applicable"
     )
+    find = functools.cache(functools.partial(questions.find, benchmark, recognised=recognised))
     for key, rows in _by_rater(ratings, benchmark):
         name, model, rater, kind = map(str, key)
-        question = questions.find(benchmark, name, kind, recognised=recognised)
+        question = find(name, kind)
         if question is None:
             continue
         views = [(rater, rows)]

@@ -72,12 +72,12 @@ def metrics_for(values: Sequence[Value], own: Sequence[Metric]) -> list[Metric]:
 
 def figures(
     part: str,
-    found: Part,
+    samples: Part,
     values: tuple[Value, ...],
     metrics: Sequence[Metric],
-    called: Sequence[Codes],
+    labels: Sequence[Codes],
     last: Sequence[Codes],
-    kept: int,
+    saved: int,
     majority: Codes,
     always: Sequence[Value],
 ) -> list[Figure]:
@@ -85,26 +85,26 @@ def figures(
 
     Args:
         part: its name.
-        found: the n samples.
+        samples: the n samples.
         values: the labels.
         metrics: what is computed.
-        called: per seed the labels given, shape (n,).
+        labels: per seed the labels given, shape (n,).
         last: the same had the last epoch been kept; empty where that is not known.
-        kept: which seed's classifier `value` is about.
+        saved: which seed's classifier `value` is about.
         majority: for each sample the most frequent label of what was learned from, shape (n,).
         always: labels that are scored as the answer to everything.
     """
 
     def table(codes: Codes) -> Table:
-        status = np.full(len(found), str(Status.OK), dtype=object)
-        return Table(values, codes, found.codes, found.groups, np.arange(len(found)), status)
+        status = np.full(len(samples), str(Status.OK), dtype=object)
+        return Table(values, codes, samples.codes, samples.groups, np.arange(len(samples)), status)
 
-    runs, ends = [table(codes) for codes in called], [table(codes) for codes in last]
+    runs, ends = [table(codes) for codes in labels], [table(codes) for codes in last]
     often = table(majority)
-    constant = {str(value): table(np.full(len(found), values.index(value), dtype=np.intp)) for value in always}
+    constant = {str(value): table(np.full(len(samples), values.index(value), dtype=np.intp)) for value in always}
     return [
         _figure(
-            part, metric, estimate(metric, runs[kept]), [_point(metric, run) for run in runs],
+            part, metric, estimate(metric, runs[saved]), [_point(metric, run) for run in runs],
             [_point(metric, run) for run in ends], _point(metric, often),
             {label: _point(metric, run) for label, run in constant.items()},
         )

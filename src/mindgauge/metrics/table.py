@@ -318,22 +318,22 @@ def _different(codes: Codes) -> int:
     return int(np.count_nonzero(np.bincount(codes)))
 
 
-def _counted(table: Table, by: Sequence[str] = ()) -> tuple[Table, Floats]:
+def _counted(table: Table, tags: Sequence[str] = ()) -> tuple[Table, Floats]:
     """Return one row of each kind of rating, K in all, and how many of them each cluster has, shape (C, K)."""
-    first, kind = kinds(table, by)
+    first, kind = kinds(table, tags)
     shape = (int(table.cluster.max()) + 1, len(first))
     counts = np.bincount(table.cluster * len(first) + kind, minlength=shape[0] * shape[1])
     return table.at(first), counts.reshape(shape).astype(np.float64)
 
 
-def kinds(table: Table, by: Sequence[str] = ()) -> tuple[Codes, Codes]:
+def kinds(table: Table, tags: Sequence[str] = ()) -> tuple[Codes, Codes]:
     """Return where each kind of rating stands first, shape (K,), and the kind of every rating, shape (n,).
 
     A kind is a code with a target and a status, and with a value of each of some tags.
     """
     q = len(table.levels) + 1
     key = (table.code + 1) * q + table.target + 1
-    for column in (table.status, *(table.tags[name].astype(str) for name in by)):
+    for column in (table.status, *(table.tags[name].astype(str) for name in tags)):
         values = np.unique(column, return_inverse=True)[1]
         key = np.unique(key * (values.max() + 1) + values, return_inverse=True)[1]
     _, first, kind = np.unique(key, return_index=True, return_inverse=True)

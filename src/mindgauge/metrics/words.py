@@ -168,9 +168,9 @@ def right(*, of_read: str) -> Sentence:
         of_read: the metric that is the same of the answers that could be read.
     """
 
-    def sentence(figure: Figure, beside: Beside) -> str:
-        read = beside.figures.get(of_read)
-        return " ".join(filter(None, (_right(figure), _of_read(figure, read), _beside(figure, beside.constant))))
+    def sentence(figure: Figure, others: Beside) -> str:
+        read = others.figures.get(of_read)
+        return " ".join(filter(None, (_right(figure), _of_read(figure, read), _beside(figure, others.constant))))
 
     return sentence
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import TYPE_CHECKING
 
@@ -77,6 +78,7 @@ def same_model(judge: str, model: str, environment: Mapping[str, str] = _NO_VARI
     return bool(names[0]) and (names[0] == names[1] or bool(shared))
 
 
+@functools.cache
 def same_family(judge: str, model: str) -> bool:
     """Whether a judge is, or comes from a family of, the model it judges. Rules and classifiers have no family."""
     if judge.startswith(("rule/", "classifier/")):

@@ -430,29 +430,6 @@ class Options(TypedDict, total=False):
     seed: int
 
 
-def percent_agreement(ratings: Ratings, *, distance: float = 0.0, **options: Unpack[Options]) -> Interval:
-    """Estimate the share of pairs of raters that agree; see `percent` and `within`.
-
-    With more than two raters it is the mean over subjects of the share of agreeing pairs.
-
-    Args:
-        ratings: shape (n, k), as in `encode`; subjects with fewer than two ratings are left out.
-        distance: values at most so far apart agree.
-        **options: see `Options`.
-
-    Raises:
-        ValueError: unusable ratings, or labels without an order where distance matters.
-    """
-    return _estimate(
-        ratings,
-        lambda codes, q: _pairs(counts(codes, q)),
-        lambda table, values: within(table, values, distance),
-        ordered=distance > 0,
-        ends=(0.0, 1.0),
-        **options,
-    )
-
-
 def kappa(ratings: Ratings, weighting: Weighting = "nominal", **options: Unpack[Options]) -> Interval:
     """Estimate Cohen's kappa of two raters; see `cohen_kappa`.
 
@@ -512,28 +489,13 @@ def alpha(ratings: Ratings, level: Level = "nominal", **options: Unpack[Options]
     )
 
 
-def ac1(ratings: Ratings, **options: Unpack[Options]) -> Interval:
-    """Estimate Gwet's AC1 of any number of raters; see `gwet_ac`.
-
-    Give all `levels` of the scale: the more there are, the less agreement comes by chance.
-
-    Args:
-        ratings: shape (n, k), as in `encode`; subjects with one rating count for how often each value is used.
-        **options: see `Options`.
-
-    Raises:
-        ValueError: unusable ratings.
-    """
-    return ac2(ratings, "nominal", **options)
-
-
 def ac2(ratings: Ratings, weighting: Weighting = "quadratic", **options: Unpack[Options]) -> Interval:
     """Estimate Gwet's AC2 of any number of raters; see `gwet_ac`.
 
     Args:
-        ratings: shape (n, k), as in `ac1`.
+        ratings: shape (n, k), as in `encode`; subjects with one rating count for how often each value is used.
         weighting: see `disagreement`.
-        **options: see `Options`; all `levels` should be given, as for `ac1`.
+        **options: see `Options`; give all `levels` of the scale: the more there are, the less agreement comes by chance.
 
     Raises:
         ValueError: unusable ratings, or labels without an order where it matters.
@@ -555,7 +517,7 @@ def _with_margin(counts: Floats, margin: Callable[[Floats], Floats]) -> Floats:
 def _joint(codes: Codes, q: int) -> Floats:
     """Return a table for each subject, shape (n, q, q), with a 1 for what the two raters gave it if both did."""
     if codes.shape[1] > 2:
-        raise ValueError(f"kappa is for two raters, not {codes.shape[1]}; use fleiss, alpha or ac1")
+        raise ValueError(f"kappa is for two raters, not {codes.shape[1]}; use fleiss, alpha or ac2")
     both = np.flatnonzero((codes >= 0).all(axis=1))
     tables = np.zeros((len(codes), q, q))
     tables[both, codes[both, 0], codes[both, 1]] = 1.0

@@ -266,26 +266,6 @@ def distribution(statistic: Statistic, cluster: Codes, resamples: int = 2000, se
     return np.concatenate([statistic(weights) for weights in cluster_weights(cluster, resamples, seed)])
 
 
-def two_way_distribution(
-    statistic: Callable[[Floats, Floats], Floats],
-    systems: int,
-    conversations: int,
-    resamples: int = 2000,
-    seed: int = 0,
-) -> Floats:
-    """Return a statistic's values over resamples of systems and conversations, shape (resamples,).
-
-    Args:
-        statistic: weights (b, S) and (b, C) to values (b,).
-        systems: S.
-        conversations: C.
-        resamples: how many.
-        seed: of the generators.
-    """
-    pairs = two_way_weights(systems, conversations, resamples, seed)
-    return np.concatenate([statistic(first, second) for first, second in pairs])
-
-
 def jackknife(statistic: Statistic, cluster: Codes) -> Floats:
     """Return a statistic's values with each cluster left out in turn (weight 0), shape (C,).
 
@@ -346,14 +326,6 @@ def percentile_interval(
             return unanimous(min(max(float(value), ends[0]), ends[1]), clusters, ends, level)
         return Interval(float(value), undefined="; ".join(filter(None, [SAME, reason])))
     return Interval(float(value), low, high, reason and f"{reason}, which are left out")
-
-
-def rank_interval(rank: float, ranks: Floats, level: float = 0.95) -> Interval:
-    """Return a rank with its percentile interval. Ranks are places in an order: one place alone is a range, too."""
-    low, high = percentile(ranks, level)
-    if np.isfinite(rank) and np.isfinite(low) and tied(low, high):
-        return Interval(float(rank), low, high)
-    return percentile_interval(rank, ranks, level)
 
 
 def bca(value: float, values: Floats, left_out: Floats, level: float = 0.95, counts: Codes | None = None) -> Interval:

@@ -66,12 +66,6 @@ class Comparison(NamedTuple):
     standings: tuple[Standing, ...]
 
 
-def conversation_means(sums: ArrayLike, counts: ArrayLike) -> Floats:
-    """Divide sums by counts, both of shape (n, S); NaN where nothing was counted."""
-    total, number = np.asarray(sums, dtype=np.float64), np.asarray(counts, dtype=np.float64)
-    return _divided(total, number)
-
-
 def compare(
     scores: ArrayLike,
     *,

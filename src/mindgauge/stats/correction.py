@@ -162,8 +162,8 @@ def _corrected(
     human_mean, shift, judge_mean, of_human, of_shift, of_judge = (
         sum(s * value for s, value in zip(sign, column, strict=True)) for column in zip(*parts, strict=True)
     )
-    seen = min(len(np.unique(cluster[rows])) for rows in systems)
-    judge_only = _interval(judge_mean, of_judge, seen, 1, level, "fewer than 2 clusters")
+    labelled_clusters = min(len(np.unique(cluster[rows])) for rows in systems)
+    judge_only = _interval(judge_mean, of_judge, labelled_clusters, 1, level, "fewer than 2 clusters")
     if not fewest:
         undefined = Interval(None, undefined=f"people rated nothing{suffix}")
         return Corrected(undefined, undefined, judge_only, None, None, *counts)
@@ -291,9 +291,9 @@ def rogan_gladen(
     return _prevalence(*shares, np.zeros((3, 3)), level)
 
 
-def _prevalence(called: _Share, positive: _Share, negative: _Share, covariance: Floats, level: float) -> Prevalence:
+def _prevalence(yes_share: _Share, positive: _Share, negative: _Share, covariance: Floats, level: float) -> Prevalence:
     """Correct an apparent prevalence; of the shares' `covariance` (3, 3) only what is off the diagonal is used."""
-    apparent, sensitivity, specificity = (clopper_pearson(*share, level) for share in (called, positive, negative))
+    apparent, sensitivity, specificity = (clopper_pearson(*share, level) for share in (yes_share, positive, negative))
     value, truncated = Interval(None, undefined="no verdicts"), False
     if sensitivity.value is None or specificity.value is None:
         side = "positive" if sensitivity.value is None else "negative"
@@ -305,16 +305,16 @@ def _prevalence(called: _Share, positive: _Share, negative: _Share, covariance: 
         else:
             raw = (apparent.value + specificity.value - 1) / youden
             truncated = not 0 <= raw <= 1
-            low, high, reason = _lang_reiczigel(called, positive, negative, covariance, level)
+            low, high, reason = _lang_reiczigel(yes_share, positive, negative, covariance, level)
             value = Interval(min(max(raw, 0.0), 1.0), low, high, reason)
     return Prevalence(value, apparent, sensitivity, specificity, truncated)
 
 
 def _lang_reiczigel(
-    called: _Share, positive: _Share, negative: _Share, covariance: Floats, level: float
+    yes_share: _Share, positive: _Share, negative: _Share, covariance: Floats, level: float
 ) -> tuple[float | None, float | None, str]:
     z = float(special.ndtri((1 + level) / 2))
-    p, n = (called.events + z**2 / 2) / (called.n + z**2), called.n + z**2
+    p, n = (yes_share.events + z**2 / 2) / (yes_share.n + z**2), yes_share.n + z**2
     se, n_se = (positive.events + 1) / (positive.n + 2), positive.n + 2
     sp, n_sp = (negative.events + 1) / (negative.n + 2), negative.n + 2
     youden = se + sp - 1
@@ -356,11 +356,11 @@ def prevalence(judge: ArrayLike, human: ArrayLike, cluster: ArrayLike, *, level:
             raise ValueError("verdicts and labels must be 0, 1 or NaN")
     valued = ~np.isnan(verdict)
     clusters = int(codes.max()) + 1 if len(codes) else 0
-    called, of_called = _effective(verdict == 1, valued, codes, clusters)
+    yes_share, of_called = _effective(verdict == 1, valued, codes, clusters)
     positive, of_positive = _effective(verdict == 1, valued & (label == 1), codes, clusters)
     negative, of_negative = _effective(verdict == 0, valued & (label == 0), codes, clusters)
     influence = np.stack([of_called, of_positive, of_negative])
-    result = _prevalence(called, positive, negative, influence @ influence.T, level)
+    result = _prevalence(yes_share, positive, negative, influence @ influence.T, level)
     return result._replace(missing=int((~valued).sum()))
 
 

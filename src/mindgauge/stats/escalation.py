@@ -123,8 +123,8 @@ def learn(features: Features, unsafe: Mask, weights: Floats) -> Floats:
 
 def coefficients(features: Features, unsafe: Mask) -> Floats:
     """Return the slopes of the fit to all replies, per standard deviation of scaled features, shape (d,)."""
-    ones = np.ones((1, len(unsafe)))
-    return np.asarray(_fitted(features, unsafe, ones).slopes[0] * _spread(features, ones * features.known)[0])
+    copies = np.ones((1, len(unsafe)))
+    return np.asarray(_fitted(features, unsafe, copies).slopes[0] * _spread(features, copies * features.known)[0])
 
 
 def crossfit(

@@ -120,20 +120,6 @@ def mse(sums: Floats) -> Floats:
     return c.bias**2 + c.dd / c.n
 
 
-def rmse(sums: Floats) -> Floats:
-    """Return the root of `mse`, shape (B,), in units of the scale."""
-    return np.sqrt(mse(sums))
-
-
-def difference_variance(sums: Floats) -> Floats:
-    """Return Var(y - x) = Σ(d - mean d)² / n, shape (B,), the part of the mean squared error that is not bias.
-
-    The divisor is n, so that MSE = bias² + Var(d) holds exactly.
-    """
-    c = _centred(sums)
-    return c.dd / c.n
-
-
 def limits_of_agreement(sums: Floats, *, multiple: float = 1.96) -> tuple[Floats, Floats]:
     """Return the limits of agreement (Bland and Altman 1986), each of shape (B,): mean d ∓ multiple · SD(d).
 

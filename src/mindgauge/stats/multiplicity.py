@@ -29,40 +29,11 @@ def holm(p: Floats) -> Floats:
     Raises:
         ValueError: a value is outside 0 to 1.
     """
-    order, values = _ordered(p)
-    m = len(values)
-    return _restored(p, order, np.maximum.accumulate(values * np.arange(m, 0, -1)))
-
-
-def benjamini_hochberg(p: Floats) -> Floats:
-    """Return p-values adjusted for the share of false among all rejections (Benjamini and Hochberg 1995).
-
-    With p sorted upwards, adjusted(i) = min over j ≥ i of m p(j) / j, at most 1. Holds for independent and for
-    positively dependent tests (Benjamini and Yekutieli 2001): for exploration. Published example: of the 15 tests of
-    Neuhaus et al. 1992 (Benjamini and Hochberg 1995, section 3.2) it rejects 4 at .05.
-
-    Args:
-        p: shape (m,), between 0 and 1; NaN for a test that could not be made.
-
-    Raises:
-        ValueError: a value is outside 0 to 1.
-    """
-    order, values = _ordered(p)
-    m = len(values)
-    steps = values * (m / np.arange(1, m + 1))
-    return _restored(p, order, np.minimum.accumulate(steps[::-1])[::-1])
-
-
-def _ordered(p: Floats) -> tuple[NDArray[np.intp], Floats]:
     valued = np.flatnonzero(~np.isnan(p))
     order = valued[np.argsort(p[valued], kind="stable")]
     values = p[order]
     if len(values) and not 0 <= values[0] <= values[-1] <= 1:
         raise ValueError("p-values must lie between 0 and 1")
-    return order, values
-
-
-def _restored(p: Floats, order: NDArray[np.intp], adjusted: Floats) -> Floats:
-    restored = np.full(len(p), np.nan)
-    restored[order] = np.minimum(adjusted, 1.0)
-    return restored
+    adjusted = np.full(len(p), np.nan)
+    adjusted[order] = np.minimum(np.maximum.accumulate(values * np.arange(len(values), 0, -1)), 1.0)
+    return adjusted

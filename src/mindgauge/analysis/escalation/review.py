@@ -93,16 +93,16 @@ def queue(store: Store, benchmark: Benchmark, subjects: Subjects | None = None) 
         for name, criterion in criteria.items()
         if any(about == name for _, about in pending)
     }
-    said = lru_cache(_REMEMBERED)(lambda name, by_judge: _said(by_criterion[name][0], by_judge))
+    verdicts_of = lru_cache(_REMEMBERED)(lambda name, by_judge: _said(by_criterion[name][0], by_judge))
     entries = []
     for subject, rows in groupby(store.select(_VERDICTS, (benchmark.name,)), key=lambda row: row[0]):
         verdicts = _verdicts(row[1:] for row in rows if row[2] in criteria)
         if verdicts and subject not in finished:
-            every = {
-                name: said(name, tuple(tuple(verdicts.get((rater, name), ())) for rater in raters))
+            verdict_lists = {
+                name: verdicts_of(name, tuple(tuple(verdicts.get((rater, name), ())) for rater in raters))
                 for name, (_, raters) in by_criterion.items()
             }
-            entries.append(_entry(subject, every, risks.get(subject)))
+            entries.append(_entry(subject, verdict_lists, risks.get(subject)))
     if not entries:
         raise DataError(f"{store.folder}: people have rated every reply of {benchmark.name}; nothing is left to review")
     if finished:

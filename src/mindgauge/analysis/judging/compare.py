@@ -172,9 +172,9 @@ def _measured(
         if measure == ACCURACY:
             low, high, p, note = _flipped(sides, options)
         else:
-            ones = np.ones(clusters, dtype=np.intp)
-            _, low, high, note = student(value, without_one, ones)
-            p = p_value(value, without_one, ones)
+            counts = np.ones(clusters, dtype=np.intp)
+            _, low, high, note = student(value, without_one, counts)
+            p = p_value(value, without_one, counts)
         finite = value if np.isfinite(value) else None
         differences.append(
             Difference(measure, criterion, *names, finite, low, high, p, None, None, "", n, clusters, note)

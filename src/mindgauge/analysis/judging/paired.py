@@ -142,7 +142,7 @@ def _nothing(conversations: int) -> csr_array:
 
 def bounds(paired: Paired) -> dict[str, Bound]:
     """Estimate every coefficient: of accuracy exact bounds with conversations as n, of others Student's (jackknife)."""
-    left_out, ones = paired.left_out(), np.ones(len(paired.clusters), dtype=np.intp)
+    left_out, counts = paired.left_out(), np.ones(len(paired.clusters), dtype=np.intp)
     estimates: dict[str, Bound] = {}
     if paired.scale.ordered and len(paired.first) * len(paired.second) > MOST_CELLS:
         reason = f"not computed: more than {MOST_CELLS} pairs of different values"
@@ -152,9 +152,9 @@ def bounds(paired: Paired) -> dict[str, Bound]:
             estimates[name] = Bound(None, note="not defined: nobody says yes")
             continue
         if name == ACCURACY:
-            estimates[name] = Bound(*proportion.share(float(value), len(ones)))
+            estimates[name] = Bound(*proportion.share(float(value), len(counts)))
             continue
-        spread = student(float(value), left_out[name], ones, correlation=name in CORRELATIONS)
+        spread = student(float(value), left_out[name], counts, correlation=name in CORRELATIONS)
         low, high = spread.low, spread.high
         if name in {"f1", F1_YES} and low is not None and high is not None:
             low, high = max(low, 0.0), min(high, 1.0)

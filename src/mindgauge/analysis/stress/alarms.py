@@ -47,14 +47,16 @@ def alarms(
         runs: K, verdicts on each version.
         shift: shape (N,), a planted bias: the chance that a verdict is one level higher; none if not given.
     """
-    loud, which = 0, dict[str, int]()
+    loud, accusations = 0, dict[str, int]()
     for seed in range(seeds):
         values = drawn(design, noise, runs, seed, shift)
         accused = _accused(outcome(design, values, seed=seed))
         loud += bool(accused)
         for name in accused:
-            which[name] = which.get(name, 0) + 1
-    return Alarms(clopper_pearson(loud, seeds), seeds, {name: count / seeds for name, count in sorted(which.items())})
+            accusations[name] = accusations.get(name, 0) + 1
+    return Alarms(
+        clopper_pearson(loud, seeds), seeds, {name: count / seeds for name, count in sorted(accusations.items())}
+    )
 
 
 def drawn(design: Design, noise: float, runs: int, seed: int, shift: Floats | None = None) -> Floats:
