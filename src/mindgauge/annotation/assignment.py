@@ -71,17 +71,26 @@ def current(a: Annotation, person: Person, item: str = "") -> Assignment | Stand
     """
 
     def read(c: Connection) -> Assignment | Standing:
-        phase = tasks.running(a, c, person)
-        own = [] if phase.phase is None else tasks.of(c, person.id, phase.batch, phase.phase)
-        task = _chosen(own, item, phase.phase)
+        position = tasks.running(a, c, person)
+        own = [] if position.phase is None else tasks.of(c, person.id, position.batch, position.phase)
+        task = _chosen(own, item, position.phase)
         if task is not None:
-            return _assignment(a, c, person, phase, own, task)
-        if phase.phase is None:
+            return _assignment(a, c, person, position, own, task)
+        if position.phase is None:
             return Standing("finished", 0, None, 0, 0)
-        finished, people = rounds.finished(c, phase.batch, phase.phase)
-        return Standing("waiting", phase.batch, phase.phase, finished, people)
+        finished, people = rounds.finished(c, position.batch, position.phase)
+        return Standing("waiting", position.batch, position.phase, finished, people)
 
     return a.database.read(read)
+
+
+def find(a: Annotation, person: Person, item: str) -> Assignment | None:
+    """Return an item as it is before a person now; None where it is not, or not any more."""
+    try:
+        assignment = current(a, person, item)
+    except KeyError:
+        return None
+    return assignment if isinstance(assignment, Assignment) else None
 
 
 def assignments(a: Annotation, person: Person, phase: Phase) -> list[tuple[Item, str]]:

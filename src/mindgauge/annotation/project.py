@@ -19,7 +19,7 @@ from mindgauge.annotation.records import (
     Project,
     Role,
 )
-from mindgauge.annotation.schema import items_of, log, people_of, person_of
+from mindgauge.annotation.schema import handed_on_of, items_of, log, people_of, person_of, rubric_of
 from mindgauge.errors import UsageError
 from mindgauge.rubric import Rubric
 
@@ -140,8 +140,7 @@ class Annotation:
 
     def rubric_of(self, batch: int) -> int | None:
         """Return the number of a batch's version of the rubric; None as long as nobody has begun it."""
-        query = select(schema.batches.c.rubric).where(schema.batches.c.number == batch)
-        return self.database.read(lambda c: c.execute(query).scalar())
+        return self.database.read(lambda c: rubric_of(c, batch))
 
     def rubric_for(self, item: Item, number: int | None = None) -> Rubric:
         """Return as much of a version as is about an item, worded under its protocol, with the levels that it offers."""
@@ -216,12 +215,9 @@ class Annotation:
         """Return every label ever given, oldest first; of one batch, item or person, or all."""
         return self.database.read(lambda c: labels_of(c, batch=batch, item=item, person=person))
 
-    def handed_on(self, batch: int | None = None) -> set[tuple[str, str]]:
-        """Return (person id, item id) of what somebody handed on."""
-        query = select(schema.tasks.c.person, schema.tasks.c.item).where(schema.tasks.c.state == "handed_on")
-        if batch is not None:
-            query = query.where(schema.tasks.c.batch == batch)
-        return self.database.read(lambda c: {(row.person, row.item) for row in c.execute(query)})
+    def handed_on(self, batch: int | None = None, phase: Phase | None = None) -> set[tuple[str, str]]:
+        """Return (person id, item id) of what somebody handed on; of one batch or phase, or all."""
+        return self.database.read(lambda c: handed_on_of(c, batch, phase))
 
     def batches(self) -> list[Batch]:
         """Return the batches in order, the training round first."""

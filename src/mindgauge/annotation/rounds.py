@@ -15,7 +15,7 @@ from sqlalchemy import func, insert, select, update
 from mindgauge.annotation import agreement, ratings, schema
 from mindgauge.annotation.labels import labels_of, last
 from mindgauge.annotation.records import Item, Phase, Role
-from mindgauge.annotation.schema import items_of, log, people_of
+from mindgauge.annotation.schema import handed_on_of, items_of, log, people_of, rubric_of
 from mindgauge.annotation.setup import put_before
 from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.records import encode
@@ -117,8 +117,8 @@ def _go_on(a: Annotation, c: Connection, batch: int, phase: Phase) -> bool:
     if phase is Phase.ADJUDICATION:
         return _close(c, batch, PASSED if _passed_before(c, batch) else ADJUDICATED)
     labels = last(labels_of(c, batch=batch))
-    handed_on = _handed_on(c, batch)
-    figures = agreement.measure(labels, items, ids, a.rubric(_rubric(c, batch)), seed=a.project.seed)
+    handed_on = handed_on_of(c, batch)
+    figures = agreement.measure(labels, items, ids, a.rubric(rubric_of(c, batch)), seed=a.project.seed)
     passed = len(ids) < 2 or agreement.passes(figures, a.project.gate)  # one person alone can meet no gate
     row = {"batch": batch, "phase": phase, "passed": passed, "figures": encode(figures).decode(), "at": time.time()}
     c.execute(insert(schema.gates).values(**row))
@@ -151,16 +151,6 @@ def _open(c: Connection, batch: int, phase: Phase, people: Sequence[Person], ite
     for person in people:
         put_before(c, person, batch, phase, items)
     log(c, "", phase, str(batch))
-
-
-def _handed_on(c: Connection, batch: int) -> set[tuple[str, str]]:
-    t = schema.tasks.c
-    query = select(t.person, t.item).where(t.batch == batch, t.state == "handed_on")
-    return {(row.person, row.item) for row in c.execute(query)}
-
-
-def _rubric(c: Connection, batch: int) -> int | None:
-    return c.execute(select(schema.batches.c.rubric).where(schema.batches.c.number == batch)).scalar()
 
 
 def _labelled(labels: dict[tuple[str, str, str], Any], item: str) -> int:

@@ -210,3 +210,18 @@ def items_of(c: Connection, batch: int | None = None) -> list[Item]:
 def person_of(row: Row[tuple[object, ...]]) -> Person:
     """Return the person that a row of `people` is."""
     return Person(row.id, row.name, Role(row.role), row.language, row.noticed, row.active)
+
+
+def rubric_of(c: Connection, batch: int) -> int | None:
+    """Return the number of a batch's version of the rubric; None as long as nobody has begun it."""
+    return c.execute(select(batches.c.rubric).where(batches.c.number == batch)).scalar()
+
+
+def handed_on_of(c: Connection, batch: int | None = None, phase: str | None = None) -> set[tuple[str, str]]:
+    """Return (person id, item id) of what somebody handed on; of one batch or phase, or all."""
+    query = select(tasks.c.person, tasks.c.item).where(tasks.c.state == "handed_on")
+    if batch is not None:
+        query = query.where(tasks.c.batch == batch)
+    if phase is not None:
+        query = query.where(tasks.c.phase == phase)
+    return {(row.person, row.item) for row in c.execute(query)}

@@ -53,7 +53,7 @@ def running(a: Annotation, c: Connection, person: Person, *, lock: bool = False)
         lock: hold the batch, so that it does not go on until the transaction ends.
     """
     if a.project.training and person.role is Role.ANNOTATOR and _open(c, person.id, 0):
-        return Running(0, Phase.TRAINING, _rubric_of_training(c))
+        return Running(0, Phase.TRAINING, schema.rubric_of(c, 0))
     batch = rounds.running(c, lock=lock)
     return Running(0, None, None) if batch is None else Running(batch.number, Phase(batch.phase), batch.rubric)
 
@@ -146,10 +146,6 @@ def _open(c: Connection, person: str, batch: int, phase: Phase | None = None) ->
     if phase is not None:
         query = query.where(t.phase == phase)
     return c.execute(query.limit(1)).first() is not None
-
-
-def _rubric_of_training(c: Connection) -> int | None:
-    return c.execute(select(schema.batches.c.rubric).where(schema.batches.c.number == 0)).scalar()
 
 
 class Progress(msgspec.Struct, frozen=True):

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from mindgauge.annotation.account import read
 from mindgauge.annotation.agreement import Figure, below, with_anchors
-from mindgauge.annotation.gold import gold
 from mindgauge.annotation.labels import last
-from mindgauge.annotation.records import Answered, Phase, Role
+from mindgauge.annotation.records import Answered, Phase
 from mindgauge.web.words import Worded, called, said, worded, words
 
 if TYPE_CHECKING:
@@ -114,15 +114,12 @@ def beside(a: Annotation, batch: Batch, person: Person, language: str) -> list[B
         person: whose labels.
         language: of the page.
     """
-    items, labels = a.items(batch.number), last(a.labels(batch=batch.number))
-    people = a.people()
-    annotators = [other.id for other in people if other.role is Role.ANNOTATOR]
-    deciding = [other.id for other in people if other.role is not Role.ANNOTATOR]
-    rubric = a.rubric(batch.rubric)
-    criteria = {criterion.name: criterion for criterion in rubric.criteria}
-    numbers = {item.id: number for number, item in enumerate(items, 1)}
+    closed = read(a, batch)
+    labels = last(closed.labels)
+    criteria = {criterion.name: criterion for criterion in a.rubric(batch.rubric).criteria}
+    numbers = {item.id: number for number, item in enumerate(closed.items, 1)}
     by_criterion: dict[str, list[Compared]] = {}
-    for value in gold(labels, items, annotators, deciding, a.project.policy, rubric):
+    for value in closed.gold:
         label = labels.get((value.item, person.id, value.criterion))
         if label is None:
             continue

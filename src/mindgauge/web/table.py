@@ -79,7 +79,7 @@ def table(a: Annotation, person: Person) -> Table | None:
     if not own:
         return None
     numbers = {item.id: number for number, item in enumerate(a.items(batch.number), 1)}
-    items = sorted(((numbers[item.id], item, state) for item, state in own), key=lambda tasks: tasks[0])
+    items = sorted(((numbers[item.id], item, state) for item, state in own), key=lambda row: row[0])
     return Table(batch, role, items, deciders)
 
 

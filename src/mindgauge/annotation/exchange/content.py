@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import select
-
-from mindgauge.annotation import schema
 from mindgauge.annotation.account import read
 from mindgauge.annotation.labels import last
 from mindgauge.annotation.records import Item, Label, Person, Phase
@@ -67,7 +64,7 @@ def content(a: Annotation, numbers: Collection[int]) -> Content:
     history = sorted((label for part in parts for label in part.labels), key=lambda label: label.number)
     rubrics = {batch.number: batch.rubric for batch in batches}
     people = {person.id: person for person in a.people()}
-    handed_on = _handed_on(a)
+    handed_on = a.handed_on(phase=Phase.LABELLING)
     by_task: dict[tuple[str, str], list[Label]] = {}
     for label in last(history, Phase.LABELLING).values():
         by_task.setdefault((label.item, label.person), []).append(label)
@@ -76,7 +73,7 @@ def content(a: Annotation, numbers: Collection[int]) -> Content:
         criteria = tuple(c.name for c in a.rubric_for(item, rubrics[item.batch]).criteria)
         for person in people.values():
             labels = by_task.get((item.id, person.id), [])
-            if labels or (item.id, person.id) in handed_on:
+            if labels or (person.id, item.id) in handed_on:
                 ordered = sorted(labels, key=lambda label: criteria.index(label.criterion))
                 labelled.append(Labelled(item, person, tuple(ordered), criteria))
     binding = {label.number for phases in ((Phase.TRAINING,), ()) for label in last(history, *phases).values()}
@@ -90,12 +87,6 @@ def content(a: Annotation, numbers: Collection[int]) -> Content:
     models = _models(a.folder)
     systems = {item.id: models[item.subject] for item in items if item.batch in closed and item.subject in models}
     return Content(a.project.name, a.rubric(), items, people, labelled, history, binding, gold, systems)
-
-
-def _handed_on(a: Annotation) -> set[tuple[str, str]]:
-    t = schema.tasks.c
-    query = select(t.item, t.person).where(t.state == "handed_on", t.phase == Phase.LABELLING)
-    return a.database.read(lambda c: {(row.item, row.person) for row in c.execute(query)})
 
 
 def _models(folder: Path) -> dict[str, str]:

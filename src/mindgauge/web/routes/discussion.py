@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from mindgauge.annotation import assignment, tasks, work
 from mindgauge.annotation.labels import InvalidAnswerError
 from mindgauge.annotation.project import Annotation
-from mindgauge.annotation.records import Answer, Answered, Label, Person
+from mindgauge.annotation.records import Answer, Answered, Label
 from mindgauge.web import outcome
 from mindgauge.web.access import Discussant, Fields, Opened, PostedDiscussant, Visitor
 from mindgauge.web.filled import form, form_id
@@ -82,7 +82,7 @@ def keep(request: Request, a: Opened, visitor: PostedDiscussant, item: str, fiel
         return RedirectResponse("/", 303)
     if meeting.place(item) is None:
         raise HTTPException(404)
-    posted, current = form(fields), _now(a, visitor.person, item)
+    posted, current = form(fields), assignment.find(a, visitor.person, item)
     if current is None:
         return RedirectResponse("/", 303)
     label = next(iter(current.own.values()), None)
@@ -122,7 +122,7 @@ def _shown(
 ) -> Response:
     """Render one item; `typed` and `note` are what could not be kept, so that it is not lost."""
     meeting, spoken_in = table(a, visitor.person), language(request, visitor)
-    current = _now(a, visitor.person, ident) if meeting and meeting.role != "waiting" else None
+    current = assignment.find(a, visitor.person, ident) if meeting and meeting.role != "waiting" else None
     if meeting is None:
         return RedirectResponse("/", 303)
     place = meeting.place(ident)
@@ -170,15 +170,6 @@ def _frame(request: Request, a: Annotation, visitor: Visitor, meeting: Table) ->
 
 def _path(item: str) -> str:
     return f"/discussion/{quote(item, safe='')}"
-
-
-def _now(a: Annotation, person: Person, ident: str) -> assignment.Assignment | None:
-    """Return an item as it is before a person; None where the phase has just ended."""
-    try:
-        current = assignment.current(a, person, ident)
-    except KeyError:
-        return None
-    return current if isinstance(current, assignment.Assignment) else None
 
 
 def _at_once(current: assignment.Assignment) -> assignment.Assignment:

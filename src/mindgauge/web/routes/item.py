@@ -1,6 +1,7 @@
 """The item before a person: shown, answered, put off, handed on, taken back; and what a training item was written for."""
 
 import math
+from collections.abc import Callable
 from urllib.parse import quote
 
 import msgspec
@@ -11,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from mindgauge.annotation import assignment, tasks, work
 from mindgauge.annotation.labels import InvalidAnswerError
 from mindgauge.annotation.project import Annotation
-from mindgauge.annotation.records import Answer, Item, Phase, Role
+from mindgauge.annotation.records import Answer, Item, Person, Phase, Role
 from mindgauge.rubric import Rubric
 from mindgauge.web import filled
 from mindgauge.web.access import (
@@ -103,23 +104,13 @@ def submit(request: Request, visitor: PostedDiscussant, a: Opened, fields: Field
 @router.post("/item/skip")
 def skip(request: Request, visitor: PostedAnnotator, a: Opened, fields: Fields) -> Response:
     """Put the item off to the end."""
-    form, item, rubric = _form(a, fields)
-    try:
-        work.skip(a, visitor.person, form.item, form.phase, form.turn, form.id)
-    except tasks.StaleError as error:
-        return _stale(request, visitor, item, rubric, filled.read(fields, rubric), error)
-    return RedirectResponse("/", 303)
+    return _put_away(request, visitor, a, fields, work.skip)
 
 
 @router.post("/item/hand-on")
 def hand_on(request: Request, visitor: PostedAnnotator, a: Opened, fields: Fields) -> Response:
     """Hand the item on, without a reason."""
-    form, item, rubric = _form(a, fields)
-    try:
-        work.hand_on(a, visitor.person, form.item, form.phase, form.turn, form.id)
-    except tasks.StaleError as error:
-        return _stale(request, visitor, item, rubric, filled.read(fields, rubric), error)
-    return RedirectResponse("/", 303)
+    return _put_away(request, visitor, a, fields, work.hand_on)
 
 
 @router.post("/item/undo")
@@ -168,6 +159,21 @@ def _form(a: Annotation, fields: Fields) -> tuple[Form, Item, Rubric]:
     return form, item, _rubric(a, item)
 
 
+def _put_away(
+    request: Request,
+    visitor: Visitor,
+    a: Annotation,
+    fields: Fields,
+    change: Callable[[Annotation, Person, str, Phase, int, str], None],
+) -> Response:
+    form, item, rubric = _form(a, fields)
+    try:
+        change(a, visitor.person, form.item, form.phase, form.turn, form.id)
+    except tasks.StaleError as error:
+        return _stale(request, visitor, item, rubric, filled.read(fields, rubric), error)
+    return RedirectResponse("/", 303)
+
+
 def _rubric(a: Annotation, item: Item) -> Rubric:
     return a.rubric_for(item, a.rubric_of(item.batch))
 
@@ -178,11 +184,8 @@ def _draft(a: Annotation, visitor: Visitor, form: Form) -> dict[str, object]:
 
 
 def _current(a: Annotation, visitor: Visitor, form: Form) -> assignment.Assignment | None:
-    try:
-        current = assignment.current(a, visitor.person, form.item)
-    except KeyError:
-        return None
-    return current if isinstance(current, assignment.Assignment) and current.phase is form.phase else None
+    current = assignment.find(a, visitor.person, form.item)
+    return current if current is not None and current.phase is form.phase else None
 
 
 def _here(item: str, phase: Phase) -> str:
