@@ -118,9 +118,12 @@ COMMANDS = sorted(set(commands()))
 every = pytest.mark.parametrize("command", COMMANDS, ids=lambda command: f"{command.page}: {command.text[:70]}")
 
 
+PARSER = get_command(app)
+
+
 def verb_of(words: list[str]) -> tuple[Any, tuple[str, ...], list[str]]:
     """Return the parser's command, its name, and what follows it."""
-    verb: Any = get_command(app)
+    verb: Any = PARSER
     name: list[str] = []
     rest = [*words]
     while hasattr(verb, "commands"):

@@ -74,8 +74,13 @@ def fit(
         squares = (design[:, :, None] * design[:, None, :]).reshape(n, -1)
         problems = _Problems(design, squares, wanted, given[learn], ridge[learn], side)
         # Resamples of the same rows have their minima close together, so all start from that of their mean.
-        mean = problems._replace(weights=problems.weights.mean(axis=0)[None], ridge=problems.ridge.mean(axis=0)[None])
-        found[learn] = _minimised(problems, np.repeat(_minimised(mean, found[learn[:1]]), len(learn), axis=0))
+        start = found[learn[:1]]
+        if len(learn) > 1:
+            mean = problems._replace(
+                weights=problems.weights.mean(axis=0)[None], ridge=problems.ridge.mean(axis=0)[None]
+            )
+            start = np.repeat(_minimised(mean, start), len(learn), axis=0)
+        found[learn] = _minimised(problems, start)
     return Fits(found[:, 0] - found[:, 1:] @ centre, found[:, 1:])
 
 
