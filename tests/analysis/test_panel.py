@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
@@ -21,6 +21,7 @@ from mindgauge.reports import jury_phrases
 from mindgauge.verbs.judges.panel import panel
 from mindgauge.verbs.reliability import reliability
 from tests.analysis.reliability.conftest import World
+from tests.thinned import examples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,7 +61,7 @@ def one(how: How, *values: float | str | None, quorum: int | None = None, scale:
     return row["status"], row["number"]
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=6))
 def test_juries_say_what_numpy_says(values: list[int]) -> None:
     given_ = [float(v) for v in values]
