@@ -158,7 +158,8 @@ def test_a_run_or_project_from_elsewhere_runs_no_code_whatever_it_names(
     for read in (mindgauge.score, mindgauge.report, mindgauge.status, mindgauge.reliability):
         with contextlib.suppress(MindgaugeError):
             read(run)
+        assert not mark.exists(), read
     for found in (benchmarks.find, benchmarks.find_one, benchmarks.of_family):
         with pytest.raises(UsageError, match="unknown benchmark"):
             found(name)
-    assert not mark.exists()
+        assert not mark.exists(), found
