@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-import pingouin
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -60,6 +59,8 @@ def forms(found: Icc) -> dict[str, Coefficient]:
 
 def oracle(ratings: Floats) -> pd.DataFrame:
     """Return pingouin's six forms with its interval, nothing rounded."""
+    import pingouin  # draws, too, and takes seconds to import
+
     n, k = ratings.shape
     subject, rater = np.indices((n, k)).reshape(2, -1)
     long = pd.DataFrame({"subject": subject, "rater": rater, "value": ratings.ravel()})
