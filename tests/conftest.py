@@ -11,6 +11,7 @@ from hypothesis import settings
 from mindgauge import state
 from mindgauge.verbs import passes
 from tests.stub import Stub, completion, says, words
+from tests.thinned import THIRD, WHOLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 # These machines are shared: how long an example takes says nothing about the code. And a push is judged by what it
 # changes, not by chance; `pytest --hypothesis-profile search` looks for new examples.
-settings.register_profile("shared", deadline=None, derandomize=True)
+settings.register_profile("shared", deadline=None, derandomize=True, max_examples=THIRD)
+settings.register_profile("whole", deadline=None, derandomize=True, max_examples=WHOLE)
 settings.register_profile("search", deadline=None, max_examples=1_000)
 settings.load_profile("shared")
 

@@ -30,6 +30,7 @@ from mindgauge.models.scripted import Scripted
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.store import Store
 from tests.reports import suite_run
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,9 +119,12 @@ COMMANDS = sorted(set(commands()))
 every = pytest.mark.parametrize("command", COMMANDS, ids=lambda command: f"{command.page}: {command.text[:70]}")
 
 
+PARSER = get_command(app)
+
+
 def verb_of(words: list[str]) -> tuple[Any, tuple[str, ...], list[str]]:
     """Return the parser's command, its name, and what follows it."""
-    verb: Any = get_command(app)
+    verb: Any = PARSER
     name: list[str] = []
     rest = [*words]
     while hasattr(verb, "commands"):
@@ -286,12 +290,19 @@ def filled(command: Command, name: tuple[str, ...], rest: list[str]) -> list[str
     return words
 
 
-def runnable() -> Iterator[Command]:
-    """Yield what can be run, the same words of several pages once."""
+def runnable() -> Iterator[Any]:
+    """Yield what can be run, the same words of several pages once.
+
+    Of commands that call one verb with the same options, the first is run by default, the others in the long form.
+    """
+    shapes = set()
     for command in {" ".join(command.words): command for command in reversed(COMMANDS)}.values():
         _, name, rest = verb_of(command.words)
         if rest and not command.open and name in SENDING | READING and filled(command, name, rest) is not None:
-            yield command
+            named = rest[0] if name in {("load",), ("reproduce",), ("run",), ("rate",)} else ""
+            shape = (name, named, *sorted(word for word in rest if word.startswith("--")))
+            yield later(command) if shape in shapes else command
+            shapes.add(shape)
 
 
 @pytest.mark.parametrize("command", [*runnable()], ids=lambda command: f"{command.page}: {command.text[:70]}")

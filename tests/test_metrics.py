@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from sklearn import metrics as sk
@@ -12,6 +12,7 @@ from sklearn import metrics as sk
 from mindgauge import metrics
 from mindgauge.metrics import Metric, Table, estimate
 from mindgauge.metrics.table import _counted
+from tests.thinned import examples
 
 LABELS = ("a", "b", "calm")
 AVERAGES = (
@@ -185,7 +186,7 @@ CODES = npst.arrays(np.intp, st.integers(1, 25), elements=st.integers(-1, 2))
 
 
 @pytest.mark.parametrize("metric", ALL, ids=lambda m: m.name)
-@settings(max_examples=40)
+@examples(40)
 @given(codes=CODES, seed=st.integers(0, 99))
 def test_every_closed_metric_is_ordered_whatever_is_missing(
     metric: Metric, codes: np.ndarray[tuple[int], np.dtype[np.intp]], seed: int

@@ -10,7 +10,7 @@ from zlib import crc32
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mindgauge import manifest, sealed
@@ -22,6 +22,7 @@ from mindgauge.store.pages import latest
 from mindgauge.store.rows import SCHEMA
 from mindgauge.verbs.salvage import salvage
 from tests.faults import flips
+from tests.thinned import examples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,7 +63,7 @@ def _looked(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return looked
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(data=st.data(), name=st.sampled_from(TABLES))
 def test_whatever_is_written_its_checksum_is_right(data: st.DataObject, name: str) -> None:
     """Also where a column turns a value into its own type, as SQLite does with 3.0 among integers."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
@@ -17,6 +17,7 @@ from mindgauge.metrics import Table, accuracy, mean_level
 from mindgauge.records import RaterKind, Status
 from tests.analysis.answered import Asked, Planted, planted
 from tests.analysis.reliability.conftest import World
+from tests.thinned import examples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,7 +104,7 @@ def test_an_answer_that_cannot_be_read_is_wrong() -> None:
     close(scores.most - scores.least, [[1, 0], [0, 0]])
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(codes=npst.arrays(np.intp, (3, 12), elements=st.integers(-1, 4)), asked=npst.arrays(bool, (3, 12)))
 def test_pairing_keeps_its_promises_whatever_is_missing(codes: np.ndarray, asked: np.ndarray) -> None:
     rows = [(s, i, i // 2, int(codes[s, i])) for s in range(3) for i in range(12) if asked[s, i]]

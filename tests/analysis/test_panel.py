@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
@@ -21,6 +21,7 @@ from mindgauge.reports import juries
 from mindgauge.verbs.judges.panel import panel
 from mindgauge.verbs.reliability import reliability
 from tests.analysis.reliability.conftest import World
+from tests.thinned import examples, later
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,7 +61,7 @@ def one(how: How, *values: float | str | None, quorum: int | None = None, scale:
     return row["status"], row["number"]
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=6))
 def test_juries_say_what_numpy_says(values: list[int]) -> None:
     given_ = [float(v) for v in values]
@@ -194,10 +195,11 @@ def test_a_missing_verdict_is_missing_in_every_jury_and_in_no_one_else() -> None
     assert card(with_two, "jury/mean").missing == 0
 
 
-def test_the_judge_chosen_on_other_conversations_does_not_profit_from_luck() -> None:
+@pytest.mark.parametrize("worlds", [2, later(6)])
+def test_the_judge_chosen_on_other_conversations_does_not_profit_from_luck(worlds: int) -> None:
     """Eight judges of equal skill: the best on these subjects looks better than the one chosen elsewhere turns out."""
     flattered = []
-    for seed in range(6):
+    for seed in range(worlds):
         world = World(systems=2, conversations=12, seed=seed).rated_by("H1", "person")
         for i in range(8):
             world.rated_by(f"j{i}", noise=1.2)

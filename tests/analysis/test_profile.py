@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from scipy import stats
@@ -22,6 +22,7 @@ from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status
 from mindgauge.stats.proportion import clopper_pearson
 from mindgauge.store import Store
 from tests.analysis.answered import Planted, planted
+from tests.thinned import examples
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -394,7 +395,7 @@ def test_of_parts_of_which_one_is_there_that_one_counts(planted: Planted, monkey
 # -- ranks and names --------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(npst.arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1, 7)), elements=st.integers(0, 4).map(float)))
 def test_ranks_are_those_of_scipy(scores: Floats) -> None:
     np.testing.assert_allclose(averaged(scores), stats.rankdata(-scores, axis=1))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import krippendorff
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats import inter_rater
 
@@ -18,6 +18,7 @@ from mindgauge.annotation.agreement import Figure, below, disagreed, measure, pa
 from mindgauge.annotation.records import Answered, Item, Label, Phase
 from mindgauge.errors import DataError
 from mindgauge.rubric import Criterion, Level, Rubric, Scale
+from tests.thinned import examples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,7 +95,7 @@ def against_the_rest(cells: Cells, level: Value) -> list[list[Value | None]]:
     return [[v if v is None or v == CANNOT_TELL else int(v == level) for v in row] for row in cells]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(rounds(KINDS, complete=True))
 def test_fleiss_of_complete_rounds_equals_statsmodels_for_the_whole_and_each_level(cells: Cells) -> None:
     for figure in figures(KIND, cells):
@@ -109,7 +110,7 @@ def test_fleiss_of_complete_rounds_equals_statsmodels_for_the_whole_and_each_lev
             assert figure.coefficient == figure.fleiss
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(rounds(KINDS, complete=False))
 def test_fleiss_of_incomplete_rounds_is_that_of_its_definition(cells: Cells) -> None:
     rows = [[value for value in row if value in KINDS] for row in cells]
@@ -127,7 +128,7 @@ def test_fleiss_of_incomplete_rounds_is_that_of_its_definition(cells: Cells) -> 
 
 
 @pytest.mark.parametrize(("rubric", "values", "level"), [(KIND, KINDS, "nominal"), (WARMTH, STARS, "ordinal")])
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data())
 def test_alpha_equals_krippendorff_with_cells_missing(
     rubric: Rubric, values: tuple[Value, ...], level: str, data: st.DataObject

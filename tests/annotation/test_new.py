@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import subprocess
 import sys
@@ -28,6 +27,7 @@ from mindgauge.store import Store
 from mindgauge.verbs.annotate.new import annotate_new
 from mindgauge.verbs.rate import rate
 from mindgauge.verbs.score import score
+from tests import commands
 
 if TYPE_CHECKING:
     from mindgauge.models.request import Request
@@ -363,15 +363,17 @@ def test_the_command_line_prints_a_link_for_each_person(tmp_path: Path, replies_
 
 def test_without_the_extra_one_line_says_how_to_get_it(tmp_path: Path) -> None:
     words = ["annotate", "new", "x", "--items", "x.csv", "--annotators", "ana"]
-    said = cli(tmp_path, *words, code=2, before="import sys; sys.modules['sqlalchemy'] = None")
+    program = "import sys; sys.modules['sqlalchemy'] = None; from mindgauge.cli import main; main()"
+    said = subprocess.run(
+        [sys.executable, "-c", program, *words], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert said.returncode == 2
     assert said.stderr == "mindgauge: annotate needs sqlalchemy, which is not installed; pip install 'mindgauge[web]'\n"
 
 
-def cli(folder: Path, *words: str, code: int = 0, before: str = "") -> subprocess.CompletedProcess[str]:
-    program = f"{before}\nimport sys; sys.argv[0] = 'mindgauge'\nfrom mindgauge.cli import main; main()"
-    command = [sys.executable, "-W", "error", "-c", program, *words]
-    done = subprocess.run(
-        command, capture_output=True, text=True, cwd=folder, check=False, env={**os.environ, "COLUMNS": "200"}
-    )
+def cli(folder: Path, *words: str, code: int = 0) -> commands.Done:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "200")
+        done = commands.mindgauge(*words, folder=folder)
     assert done.returncode == code, done.stderr
     return done

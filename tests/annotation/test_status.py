@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,6 +16,7 @@ from mindgauge.records import RaterKind
 from mindgauge.store import Store
 from mindgauge.verbs.annotate.new import annotate_new
 from mindgauge.verbs.annotate.status import annotate_status
+from tests import commands
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -159,7 +157,8 @@ def test_the_command_line_shows_batches_gate_and_people(folder: Path) -> None:
 
 
 def shown(folder: Path, *more: str) -> str:
-    program = "from mindgauge.cli import main; main()"
-    command = [sys.executable, "-W", "error", "-c", program, "annotate", "status", str(folder), *more]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "200"})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "200")
+        done = commands.mindgauge("annotate", "status", folder, *more)
+    assert done.returncode == 0, done.stderr
     return done.stdout

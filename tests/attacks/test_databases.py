@@ -18,6 +18,7 @@ from mindgauge.records import Evidence, Message, RaterKind, Rating, Reply, Sampl
 from mindgauge.store import Store
 from mindgauge.store.pages import DamagedError, Pages, checksum
 from mindgauge.verbs.salvage import salvage
+from tests.databases import without_log
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,9 +47,7 @@ def _filled(folder: Path) -> Path:
                 reply.id, "appropriateness", "j", RaterKind.MODEL, 0, Status.OK, 4, "It listens.",
                 (Evidence("exhausting", found=True),), "r@1", {"software": "s"},
             ))  # fmt: skip
-    with closing(sqlite3.connect(folder / "run.sqlite")) as db:
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return folder
+    return without_log(folder)
 
 
 @pytest.fixture(scope="module")

@@ -161,7 +161,8 @@ def test_a_folder_that_cannot_be_loaded_says_why_in_a_line(tmp_path: Path, modul
 def test_a_run_or_project_from_elsewhere_runs_no_code_whatever_it_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
 ) -> None:
-    place = folder(tmp_path, "planted", "raise SystemExit('run')")
+    mark = tmp_path / "it ran"
+    place = folder(tmp_path, "planted", f"import pathlib; pathlib.Path({str(mark)!r}).touch()")
     name = named.format(place=place)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -171,6 +172,8 @@ def test_a_run_or_project_from_elsewhere_runs_no_code_whatever_it_names(
     for read in (mindgauge.score, mindgauge.report, mindgauge.status, mindgauge.reliability):
         with contextlib.suppress(MindgaugeError):
             read(run)
+        assert not mark.exists(), read
     for found in (benchmarks.find, benchmarks.find_one, benchmarks.of_family):
         with pytest.raises(UsageError, match="unknown benchmark"):
             found(name)
+        assert not mark.exists(), found

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mindgauge.classifiers import parts
 from mindgauge.errors import DataError
 from mindgauge.records import Message, Sample
+from tests.thinned import examples
 
 LABELS = ("a", "b", "c")
 LONG = "I have not slept properly since the move and my chest is tight all day"
@@ -68,7 +69,7 @@ def test_a_repetition_that_goes_still_ties_its_dialogue() -> None:
     assert kept.groups[0] == kept.groups[1]
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     st.lists(st.tuples(st.integers(0, 2), st.integers(0, 15)), min_size=1, max_size=60),
     st.sampled_from([(0.9, 0.1), (0.2,) * 5, (0.5, 0.5)]),

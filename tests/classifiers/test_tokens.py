@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mindgauge.classifiers import form, tokens
 from mindgauge.records import Message
+from tests.thinned import examples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,7 +97,7 @@ def test_only_what_must_stay_is_cut(tokenizer: Any) -> None:
     assert words(tokenizer, both) == ["[CLS] [seeker] helped today [SEP] [supporter] my heart [SEP]"]
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=8), st.integers(8, 40))
 def test_no_dialogue_is_longer_than_allowed(tokenizer: Any, lengths: list[int], longest: int) -> None:
     dialogue = talk(*("work " * n for n in lengths))

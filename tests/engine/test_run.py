@@ -24,6 +24,7 @@ from mindgauge.records import Status
 from mindgauge.store import Store
 from tests.conftest import obliging
 from tests.stub import CUT, Stub, says, words
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -288,7 +289,7 @@ mindgauge.run("help_or_harm/response", model=sys.argv[1], judge=sys.argv[2], out
 """
 
 
-@pytest.mark.parametrize("after", [40, 200, 400])
+@pytest.mark.parametrize("after", [later(40), 200, later(400)])
 def test_a_kill_repeats_no_finished_call(tmp_path: Path, after: int) -> None:
     async def handler(body: dict[str, Any], n: int) -> web.StreamResponse:
         await asyncio.sleep(0.01)
@@ -304,7 +305,16 @@ def test_a_kill_repeats_no_finished_call(tmp_path: Path, after: int) -> None:
         subprocess.run(command, check=True)
         assert 672 <= stub.calls <= 672 + 8, "only calls in flight at the kill may be made again"
         killed = mindgauge.score(tmp_path / "r")
-        subprocess.run([*command[:-1], str(tmp_path / "unharmed")], check=True)
+        settings = Settings(concurrency=8)
+        mindgauge.run(
+            RESPONSE,
+            model=stub.model,
+            judge=stub.judge,
+            out=tmp_path / "unharmed",
+            runs=3,
+            qualify=False,
+            settings=settings,
+        )
     assert killed.metrics == mindgauge.score(tmp_path / "unharmed").metrics, "the result is the same"
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import email.utils
-import shutil
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from mindgauge.store import Store
+from tests.compiled import library
 from tests.faults.campaign import BENCHMARK, Work, account, command, finish, record
 from tests.faults.server import Call, Server
 
@@ -21,12 +19,7 @@ JUMPS = Path(__file__).with_name("jumping_clock.c")
 @pytest.fixture(scope="module")
 def jumping_clock(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A library that stands before the system's when a program asks what time it is."""
-    compiler = shutil.which("cc")
-    if compiler is None or sys.platform != "linux":
-        pytest.skip("a clock that jumps needs Linux and a C compiler")
-    library = tmp_path_factory.mktemp("clock") / "jumping_clock.so"
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", str(library), str(JUMPS)], check=True)
-    return str(library)
+    return library(JUMPS, tmp_path_factory.mktemp("clock"))
 
 
 @pytest.mark.parametrize("work", [Work(24), pytest.param(Work(112, 4), marks=pytest.mark.long)])

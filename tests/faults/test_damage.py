@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import sqlite3
+import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -174,6 +175,7 @@ def test_what_stands_in_a_damaged_log_is_salvaged(tmp_path: Path, seed: int) -> 
         with start(arguments) as process:
             while server.calls < 40:
                 assert process.poll() is None
+                time.sleep(0.002)
             process.kill()
         log = bytearray((run / "run.sqlite-wal").read_bytes())
         at = draw.randrange(len(log) // 4)

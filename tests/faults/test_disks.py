@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -58,6 +59,7 @@ def test_a_folder_that_cannot_be_written_is_named_and_can_be_read(disk: Disk) ->
         with start(arguments) as process:
             while server.calls < 6:
                 assert process.poll() is None
+                time.sleep(0.002)
             process.kill()
         disk.change("ro")
         said = one_line(finish(arguments, code=2))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.compiled import library
 from tests.faults.campaign import PROGRAM, Work, account, command, finish, made, one_line, record, start, verb
 from tests.faults.server import Server
 
@@ -24,12 +22,7 @@ REFUSALS = {"ENOLCK": "No locks available", "ENOSYS": "Function not implemented"
 @pytest.fixture(scope="module")
 def shim(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A library that stands before the system's when a program asks for a lock."""
-    compiler = shutil.which("cc")
-    if compiler is None or sys.platform != "linux":
-        pytest.skip("locks that fail need Linux and a C compiler")
-    library = tmp_path_factory.mktemp("locks") / "locks.so"
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", str(library), str(SHIM), "-ldl"], check=True)
-    return str(library)
+    return library(SHIM, tmp_path_factory.mktemp("locks"))
 
 
 def _on(shim: str, locks: str, folder: Path) -> dict[str, str]:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mindgauge.errors import DataError
@@ -37,7 +37,6 @@ def deck(*samples: Sample, each: int = 1, seed: int = 0) -> Deck:
     return Deck(CRITERION, PROMPTS, samples or pool(), each, seed)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 1000), st.integers(1, 3), st.data())
 def test_as_many_for_each_label_and_never_the_sample_s_own_dialogue(seed: int, each: int, data: st.DataObject) -> None:
     candidates = (*pool(), *pool(language="zh"))

@@ -11,7 +11,7 @@ import krippendorff
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from statsmodels.stats import inter_rater
 from mindgauge.stats import agreement as ag
 from mindgauge.stats import bootstrap
 from mindgauge.stats.interval import SAME
+from tests.thinned import examples
 
 if TYPE_CHECKING:
     from mindgauge.stats.interval import Interval
@@ -81,7 +82,7 @@ NEED_A_UNIT = {"within"}
 
 every = pytest.mark.parametrize("name", KERNELS)
 RATINGS = npst.arrays(np.intp, (8, 3), elements=st.integers(-1, Q - 1))
-few = settings(max_examples=20, deadline=None)
+few = examples(20)
 
 
 def compute(name: str, codes: Codes, weights: Floats | None = None, values: Floats = VALUES) -> Floats:

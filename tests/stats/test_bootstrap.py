@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from mindgauge.stats import bootstrap
 from mindgauge.stats.interval import AGREED, SAME
+from tests.thinned import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -146,7 +147,6 @@ MATRICES = st.integers(1, 4).flatmap(
 
 
 @given(MATRICES)
-@settings(deadline=None)
 def test_types_are_the_distinct_rows(sums: Floats) -> None:
     rows, counts = bootstrap.types(sums)
     expected, copies = np.unique(sums + 0.0, axis=0, return_counts=True)
@@ -288,7 +288,7 @@ def test_two_way_resampling_has_the_main_effects_right_and_single_cells_three_ti
     values=st.lists(st.integers(1, 5), min_size=3, max_size=12),
     seed=st.integers(0, 1000),
 )
-@settings(deadline=None, max_examples=40)
+@examples(40)
 def test_the_order_of_clusters_changes_nothing(method: Method, values: list[int], seed: int) -> None:
     sums = moments(np.array(values, dtype=float))
     shuffled = np.random.default_rng(seed).permutation(sums)
@@ -305,7 +305,7 @@ def test_the_order_of_clusters_changes_nothing(method: Method, values: list[int]
 
 @pytest.mark.parametrize("method", METHODS)
 @given(value=st.floats(-1e6, 1e6), n=st.integers(2, 20))
-@settings(deadline=None, max_examples=30)
+@examples(30)
 def test_constant_data_have_no_interval(method: Method, value: float, n: int) -> None:
     constant = np.full(n, value)
     for found in (
@@ -318,7 +318,7 @@ def test_constant_data_have_no_interval(method: Method, value: float, n: int) ->
 
 @pytest.mark.parametrize("method", METHODS)
 @given(value=st.integers(1, 5), n=st.integers(2, 200))
-@settings(deadline=None, max_examples=30)
+@examples(30)
 def test_a_constant_mean_on_a_known_scale_has_an_exact_interval(method: Method, value: int, n: int) -> None:
     constant = np.full(n, float(value))
     other = 1 - 0.025 ** (1 / n)

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn import metrics as sk
 
 from mindgauge.stats import classification as cl
 from mindgauge.stats.agreement import confusion, percent
+from tests.thinned import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +65,7 @@ def sklearn(gold: Codes, given_: Codes, weights: Floats, average: str | None, la
     return [np.asarray(values) for values in found[:3]]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(labelled())
 def test_scikit_learn_gives_the_same(data: tuple[Codes, Codes, Floats]) -> None:
     gold, given_, weights = data
@@ -78,7 +79,7 @@ def test_scikit_learn_gives_the_same(data: tuple[Codes, Codes, Floats]) -> None:
     assert cl.accuracy(table)[0] == pytest.approx(sk.accuracy_score(gold, given_, sample_weight=weights))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(labelled(), st.sets(st.integers(0, Q - 1), max_size=Q))
 def test_a_set_of_labels_is_scikit_learn_s_positive_class(data: tuple[Codes, Codes, Floats], chosen: set[int]) -> None:
     gold, given_, weights = data
@@ -136,7 +137,7 @@ def test_a_missing_prediction_never_helps_by_being_missing(name: str) -> None:
     assert lower == 1.0 if "precision" in name else lower < 1.0
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(labelled())
 def test_weighted_recall_is_the_accuracy(data: tuple[Codes, Codes, Floats]) -> None:
     gold, given_, weights = data

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from statsmodels.stats.multitest import multipletests
@@ -16,6 +16,7 @@ from statsmodels.stats.multitest import multipletests
 from mindgauge.stats import bootstrap
 from mindgauge.stats.comparison import Comparison, compare
 from mindgauge.stats.interval import SAME
+from tests.thinned import examples
 
 if TYPE_CHECKING:
     from mindgauge.stats.interval import Interval
@@ -218,7 +219,7 @@ TABLES = st.tuples(st.integers(1, 4), st.integers(0, 8)).flatmap(
 
 
 @given(scores=TABLES, seed=st.integers(0, 100))
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_any_table_gives_numbers_or_reasons(scores: Floats, seed: int) -> None:
     found = compare(scores, resamples=100, seed=seed)
     systems = scores.shape[1]

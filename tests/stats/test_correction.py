@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import norm, t
@@ -19,6 +19,7 @@ from mindgauge.stats.correction import (
     rogan_gladen,
 )
 from mindgauge.stats.interval import SAME
+from tests.thinned import examples
 
 if TYPE_CHECKING:
     from mindgauge.stats.interval import Interval
@@ -172,7 +173,7 @@ def test_intervals_cover_people_s_mean_where_the_judge_s_own_do_not() -> None:
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=30)
+@examples(30)
 def test_the_order_of_rows_and_the_names_of_conversations_change_nothing(seed: int) -> None:
     generator = np.random.default_rng(seed)
     rated = conversations(generator, 20, 6)
@@ -288,7 +289,6 @@ def lang_reiczigel(p: float, n: float, se: float, n_se: float, sp: float, n_sp: 
     called=st.integers(10, 190),
     labels=st.tuples(st.integers(31, 60), st.integers(31, 60)),
 )
-@settings(deadline=None)
 def test_rogan_gladen_by_its_formulas(called: int, labels: tuple[int, int]) -> None:
     found = rogan_gladen(called, 200, labels[0], 60, labels[1], 60)
     se, sp = labels[0] / 60, labels[1] / 60

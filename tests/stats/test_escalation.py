@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mindgauge.stats import escalation
 from mindgauge.stats.escalation import Features, at_threshold, coefficients, crossfit, crossfits, curve, effort, fold_of
+from tests.thinned import examples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +28,7 @@ def _read(order: tuple[int, ...], unsafe: Mask, needed: int) -> int:
     return int(np.argmax(hits >= needed)) + 1
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=7),
     st.sampled_from([0.3, 0.5, 0.8, 0.95, 1.0]),
@@ -45,7 +46,7 @@ def test_ties_are_the_mean_over_every_order_that_they_allow(rows: list[tuple[int
     assert curve(risk, unsafe, np.array([len(rows) // 2 / len(rows)]))[0] == pytest.approx(np.mean(halves))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.integers(0, 10_000))
 def test_weights_are_copies(seed: int) -> None:
     generator = np.random.default_rng(seed)

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-import pingouin
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
@@ -25,6 +24,7 @@ from mindgauge.stats.icc import (
     mean_squares,
     one_way,
 )
+from tests.thinned import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,6 +59,8 @@ def forms(found: Icc) -> dict[str, Coefficient]:
 
 def oracle(ratings: Floats) -> pd.DataFrame:
     """Return pingouin's six forms with its interval, nothing rounded."""
+    import pingouin  # draws, too, and takes seconds to import
+
     n, k = ratings.shape
     subject, rater = np.indices((n, k)).reshape(2, -1)
     long = pd.DataFrame({"subject": subject, "rater": rater, "value": ratings.ravel()})
@@ -232,7 +234,7 @@ def test_a_mean_of_raters_who_disagree_has_no_reliability_above_1() -> None:
 
 
 @given(TABLES)
-@settings(max_examples=200)
+@examples(200)
 def test_never_nan(ratings: Floats) -> None:
     for one in forms(icc(ratings)).values():
         numbers = [number for number in one[:7] if number is not None]

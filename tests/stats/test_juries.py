@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mindgauge.stats.juries import Jury, Rated, jury
+from tests.thinned import examples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -151,7 +152,7 @@ def test_no_jury_is_more_independent_than_it_has_members() -> None:
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=20)
+@examples(20)
 def test_units_and_names_change_nothing(seed: int) -> None:
     generator = np.random.default_rng(seed)
     study = drawn(generator, 60)

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mindgauge.stats import logistic
+from tests.thinned import examples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,7 +45,7 @@ def test_a_penalty_by_spread_is_that_of_standardised_features() -> None:
     assert scaled.log_odds(x) == pytest.approx(plain.log_odds(centred), abs=1e-6)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.integers(0, 10_000), st.lists(st.sampled_from([-1, 0, 1]), min_size=4, max_size=4))
 def test_signs_are_kept_and_nothing_is_left_to_gain(seed: int, signs: list[int]) -> None:
     """The conditions of Karush, Kuhn and Tucker: no slope on the wrong side, none at 0 that wants to its own side."""

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from statsmodels.stats.multitest import multipletests
@@ -33,7 +33,6 @@ def test_equal_to_statsmodels(m: int, digits: int) -> None:
 
 
 @given(p=st.lists(st.floats(0, 1), min_size=1, max_size=40), seed=st.integers(0, 2**32 - 1))
-@settings(deadline=None)
 def test_never_below_p_nor_dependent_on_the_order(p: list[float], seed: int) -> None:
     values = np.array(p)
     found = holm(values)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, fisher_exact
 from statsmodels.stats.proportion import proportion_confint
@@ -40,7 +40,6 @@ def test_newcombe_1998_table_1(interval: Method, count: int, n: int, low: float,
 
 @METHODS
 @given(case=COUNTS, level=st.sampled_from([0.8, 0.95, 0.99]))
-@settings(deadline=None)
 def test_intervals_equal_statsmodels(
     interval: Callable[[float, float, float], Interval], name: str, case: tuple[int, int], level: float
 ) -> None:
@@ -52,7 +51,6 @@ def test_intervals_equal_statsmodels(
 
 @METHODS
 @given(case=COUNTS)
-@settings(deadline=None)
 def test_what_does_not_happen_is_the_mirror_of_what_does(interval: Method, name: str, case: tuple[int, int]) -> None:
     count, n = case
     one, other = interval(count, n), interval(n - count, n)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mindgauge.stats import correction, stratified
+from tests.thinned import examples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -113,7 +114,7 @@ def test_few_labels_that_carry_a_large_system_leave_few_degrees_of_freedom() -> 
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=30)
+@examples(30)
 def test_the_order_of_rows_and_all_names_change_nothing(seed: int) -> None:
     generator = np.random.default_rng(seed)
     study = drawn(generator, 40)

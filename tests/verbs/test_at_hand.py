@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +14,7 @@ from mindgauge.errors import DataError, MissingDataError
 from mindgauge.models.scripted import Scripted
 from mindgauge.verbs.inputs import at_hand
 from mindgauge.verbs.run import run
+from tests import commands
 from tests.benchmarks.trustmh import small_set
 
 if TYPE_CHECKING:
@@ -132,9 +131,7 @@ def test_the_command_line_fails_in_one_line_where_data_is_broken_not_where_it_is
         (data / "external/emobench/EU.jsonl").write_bytes(b"[]\n")
     names = ["trustmh/knowledge", "trustmh/emotion", "trustmh/diagnosis"]
     options = ["--model", stub.model, "--data", str(data), "--out", str(tmp_path / "run"), "--limit", "2", "--json"]
-    code = "from mindgauge.cli import main; main()"
-    command = [sys.executable, "-W", "error", "-c", code, "run", *names, *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = commands.mindgauge("run", *names, *options)
     assert done.returncode == (1 if broken else 0), done.stderr
     scores = json.loads(done.stdout)
     assert "trustmh/knowledge" in scores["benchmark"]

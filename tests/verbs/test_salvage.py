@@ -9,7 +9,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import mindgauge
@@ -19,6 +19,8 @@ from mindgauge.records import Evidence, Exchange, Message, RaterKind, Rating, Re
 from mindgauge.store import Store
 from mindgauge.store.pages import Pages
 from mindgauge.verbs.salvage import Salvaged, salvage
+from tests.databases import without_log
+from tests.thinned import examples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,9 +47,7 @@ def _filled(folder: Path) -> Path:
             done = Exchange(Status.OK, text, "stop", Usage(3, 4), 0.5, 1, "m-1", "", 0.01, "", 1e9 + i)
             store.add_call(i.to_bytes(16, "big"), b"p" * 16, NAME, "m", 0, done)
     manifest.write(folder, {"created": "2026-01-01", "plan": {"runs": 1}})
-    with closing(sqlite3.connect(folder / "run.sqlite")) as db:
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return folder
+    return without_log(folder)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_sqlite_reads_every_page_as_we_do(run: Path) -> None:
         assert len(pages.idle()) == db.execute("PRAGMA freelist_count").fetchone()[0]
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(data=st.data())
 def test_whatever_is_overwritten_nothing_else_is_lost_and_nothing_is_invented(
     tmp_path_factory: pytest.TempPathFactory, run: Path, data: st.DataObject

@@ -19,6 +19,7 @@ from mindgauge.annotation.records import Phase
 from mindgauge.web.access import Guesses, clean
 from mindgauge.web.app import create_app
 from tests.annotation.conftest import begin
+from tests.thinned import examples
 from tests.web.test_matrix import MATRIX
 from tests.web.visiting import Browser, browser, label_apart
 
@@ -35,7 +36,7 @@ NAMES = (
     "seconds", "before", "path", "text", "language", "person", "name", "role", "token", "batch",
 )  # fmt: skip
 PHASES = (Phase.LABELLING, Phase.DISCUSSION, Phase.ADJUDICATION)
-FUZZ = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+FUZZ = settings(examples(50), suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.fixture(scope="module", params=PHASES)

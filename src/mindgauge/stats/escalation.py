@@ -14,6 +14,8 @@ import numpy as np
 from mindgauge.stats import logistic
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     Codes = NDArray[np.intp]
@@ -169,10 +171,16 @@ def crossfits(
     *,
     apart: Codes | None = None,
     folds: int = FOLDS,
-    seed: int = 0,
+    seed: int | Sequence[int] = 0,
 ) -> Floats:
-    """Cross-fit anew under each row of weights (B, n), each with a grouping into folds of its own; shape (B, n)."""
-    generator = np.random.default_rng(seed)
+    """Cross-fit anew under each row of weights (B, n), each with a grouping into folds of its own; shape (B, n).
+
+    `seed` starts one generator for all rows, or a generator for each of them.
+    """
+    if isinstance(seed, int):
+        generators = [np.random.default_rng(seed)] * len(weights)
+    else:
+        generators = [np.random.default_rng(each) for each in seed]
     count = max(2, min(folds, len(np.unique(cluster))))
     groups = np.zeros(len(unsafe), dtype=np.intp) if apart is None else apart
     parts = [(f, g) for f in range(count) for g in np.unique(groups)]
@@ -180,7 +188,12 @@ def crossfits(
     rows = max(1, _BLOCK // (len(parts) * max(1, len(unsafe))))
     for start in range(0, len(weights), rows):
         block = weights[start : start + rows]
-        place = np.stack([fold_of(cluster, unsafe, row > 0, count, generator) for row in block])
+        place = np.stack(
+            [
+                fold_of(cluster, unsafe, row > 0, count, generator)
+                for row, generator in zip(block, generators[start : start + rows], strict=True)
+            ]
+        )
         training = [block * (place != f) * ((groups != g) if apart is not None else 1) for f, g in parts]
         learned = learn(features, unsafe, np.concatenate(training)).reshape(len(parts), *block.shape)
         for (f, g), part in zip(parts, learned, strict=True):
@@ -216,23 +229,22 @@ def at_threshold(
     """
     generator = np.random.default_rng(seed)
     count = max(2, min(folds, len(np.unique(cluster))))
-    read, caught = [], []
-    for grouping in range(groupings):
-        place = fold_of(cluster, unsafe, np.ones(len(unsafe), dtype=bool), count, generator)
-        flagged = np.zeros(len(unsafe), dtype=bool)
-        for fold in range(count):
-            training, held_out = place != fold, place == fold
-            if isinstance(risk, Features):
-                copies = training.astype(float)
-                inner = crossfit(
-                    risk, unsafe, cluster, weights=copies, folds=folds, groupings=1, seed=seed + 1 + grouping
-                )
-                outer = learn(risk, unsafe, copies[None, :])[0]
-            else:
-                inner = outer = risk
-            flagged[held_out] = outer[held_out] >= _threshold(inner[training & unsafe], target)
-        read.append(flagged.mean())
-        caught.append(flagged[unsafe].mean())
+    present = np.ones(len(unsafe), dtype=bool)
+    places = np.stack([fold_of(cluster, unsafe, present, count, generator) for _ in range(groupings)])
+    training = np.concatenate([places != fold for fold in range(count)]).reshape(count, groupings, -1)
+    if isinstance(risk, Features):
+        copies = training.reshape(-1, len(unsafe)).astype(float)
+        seeds = [seed + 1 + grouping for _ in range(count) for grouping in range(groupings)]
+        inner = crossfits(risk, unsafe, cluster, copies, folds=folds, seed=seeds).reshape(training.shape)
+        outer = learn(risk, unsafe, copies).reshape(training.shape)
+    else:
+        inner = outer = np.broadcast_to(risk, training.shape)
+    flagged = np.zeros((groupings, len(unsafe)), dtype=bool)
+    for fold, grouping in np.ndindex(count, groupings):
+        held_out = ~training[fold, grouping]
+        threshold = _threshold(inner[fold, grouping, ~held_out & unsafe], target)
+        flagged[grouping, held_out] = outer[fold, grouping, held_out] >= threshold
+    read, caught = flagged.mean(axis=1), flagged[:, unsafe].mean(axis=1)
     return float(np.mean(read)), float(np.mean(caught))
 
 

@@ -78,8 +78,13 @@ def fit(
         squares = (design[:, :, None] * design[:, None, :]).reshape(n, -1)
         problems = _Problems(design, squares, wanted, weight_rows[learn], ridge[learn], side)
         # Resamples of the same rows have their minima close together, so all start from that of their mean.
-        mean = problems._replace(weights=problems.weights.mean(axis=0)[None], ridge=problems.ridge.mean(axis=0)[None])
-        solution[learn] = _minimised(problems, np.repeat(_minimised(mean, solution[learn[:1]]), len(learn), axis=0))
+        start = solution[learn[:1]]
+        if len(learn) > 1:
+            mean = problems._replace(
+                weights=problems.weights.mean(axis=0)[None], ridge=problems.ridge.mean(axis=0)[None]
+            )
+            start = np.repeat(_minimised(mean, start), len(learn), axis=0)
+        solution[learn] = _minimised(problems, start)
     return Fits(solution[:, 0] - solution[:, 1:] @ centre, solution[:, 1:])
 
 

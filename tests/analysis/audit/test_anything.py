@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mindgauge.analysis.audit import checks
 from mindgauge.material import RATINGS, TEXTS, Material, frame
+from tests.thinned import examples
 
 CELLS = st.one_of(
     st.none(), st.sampled_from(["", " ", "a", "b", "nan", "3", '"3"', "5.5", "1e400", "#NAME?"]), st.text(max_size=6)
@@ -27,7 +28,7 @@ MANY = 120
     st.dictionaries(st.sampled_from(["a", "b"]), st.just((1.0, 5.0))),
     st.dictionaries(st.sampled_from(["a", "b", ""]), st.just(("a", "b", "c"))),
 )  # fmt: skip
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_any_material(
     texts: list[tuple[object, ...]],
     ratings: list[tuple[object, ...]],

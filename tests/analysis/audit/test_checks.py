@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mindgauge.analysis.audit import checks
 from mindgauge.analysis.audit.order import STRAIGHT
 from tests.analysis.audit import plants_of_ratings, plants_of_texts
 from tests.analysis.audit.clean import INPUTS, alarms, change_text, change_values, clean, found, labelled
+from tests.thinned import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +29,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 @given(
     SEEDS, st.integers(5, 150), st.integers(1, 4), st.integers(1, 4), st.integers(1, 5), st.floats(0, 1.2)
 )  # fmt: skip
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 def test_clean_ratings_raise_no_alarm(
     seed: int, items: int, systems: int, raters: int, criteria: int, halo: float
 ) -> None:
@@ -44,7 +45,7 @@ def test_clean_ratings_raise_no_alarm(
 
 
 @given(SEEDS, st.integers(30, 400), st.integers(2, 6))
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 def test_clean_labels_raise_no_alarm(seed: int, items: int, labels: int) -> None:
     assert alarms(labelled(seed, items=items, labels=tuple("ABCDEF"[:labels]))) == []
 
@@ -76,7 +77,7 @@ def test_a_planted_fault_is_found(ident: str) -> None:
 
 
 @given(st.sets(st.integers(0, 359), min_size=1, max_size=30), st.sampled_from(["0", "6", "-1", "99"]))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_values_off_the_scale_are_counted_and_placed(rows: set[int], value: str) -> None:
     chosen = (pl.col("rater") == "H2") & (pl.col("criterion") == "empathy") & pl.col("row").is_in(list(rows))
     (finding,) = found("out_of_scale", change_values(CLEAN, chosen, value))
@@ -86,7 +87,7 @@ def test_values_off_the_scale_are_counted_and_placed(rows: set[int], value: str)
 
 
 @given(st.sets(st.integers(1, 119), min_size=1, max_size=40))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_copies_are_counted_and_placed(rows: set[int]) -> None:
     material = CLEAN
     for row in rows:
@@ -97,7 +98,7 @@ def test_copies_are_counted_and_placed(rows: set[int]) -> None:
 
 
 @given(st.integers(300, 600), st.integers(0, 2), st.sampled_from([-1, 1]), SEEDS)
-@settings(max_examples=8, deadline=None)
+@examples(8)
 def test_a_shift_of_one_level_is_found_wherever_it_begins(start: int, criterion: int, shift: int, seed: int) -> None:
     material = clean(seed, items=300)
     name = material.ratings["criterion"].unique(maintain_order=True)[criterion]

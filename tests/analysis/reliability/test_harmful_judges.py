@@ -21,21 +21,21 @@ HARMFUL = [name for name in JUDGES if name != "sound"]
 
 
 def test_a_sound_judge_is_good_and_no_harmful_one_is() -> None:
-    counts = characteristics(MAIN, 12)
-    assert counts["sound"][GOOD] >= 11
+    counts = characteristics(MAIN, 4)
+    assert counts["sound"][GOOD] >= 3
     assert {name: counts[name][GOOD] for name in HARMFUL} == dict.fromkeys(HARMFUL, 0)
 
 
 @pytest.mark.parametrize("design", OTHERS, ids=lambda design: design.name)
 def test_no_harmful_judge_is_good_whatever_the_study(design: Design) -> None:
-    counts = characteristics(design, 3)
+    counts = characteristics(design, 1)
     assert {name: counts[name][GOOD] for name in HARMFUL} == dict.fromkeys(HARMFUL, 0)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.name)
 def test_operating_characteristics(design: Design) -> None:
-    studies = 200
+    studies = 200 if design == MAIN else 100
     counts = characteristics(design, studies)
     assert {name for name in HARMFUL if counts[name][GOOD] > 0.025 * studies} == set()
     if design == MAIN:

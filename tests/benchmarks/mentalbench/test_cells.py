@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mindgauge.benchmarks.mentalbench import cells
@@ -150,7 +150,6 @@ def damaged(draw: st.DrawFn) -> str:
     return text[: draw(st.integers(0, len(text)))] if draw(st.booleans()) else text
 
 
-@settings(deadline=None)
 @given(st.text() | damaged())
 def test_reading_never_raises_and_never_invents_a_level(text: str) -> None:
     found = cells.read(text)
@@ -162,7 +161,6 @@ def test_reading_never_raises_and_never_invents_a_level(text: str) -> None:
             assert str(value) in text
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(1, 5), min_size=7, max_size=7), st.text(), st.booleans())
 def test_a_whole_cell_is_read_whatever_it_explains(given_levels: list[int], explanation: str, fenced: bool) -> None:
     text = json.dumps(dict(zip(ATTRIBUTES, given_levels, strict=True)) | {"Explanation": explanation})

@@ -18,6 +18,7 @@ from mindgauge.models.request import Price
 from mindgauge.records import Exchange, Status
 from mindgauge.verbs.forecast import DryRun
 from tests.stub import Stub, says
+from tests.thinned import later
 from tests.verbs.ways.conftest import (
     WAYS,
     Model,
@@ -69,7 +70,7 @@ mindgauge.run("replies", model=sys.argv[2], out=sys.argv[3], ask=ways, runs=3, s
 """
 
 
-@pytest.mark.parametrize("after", [50, 250])
+@pytest.mark.parametrize("after", [later(50), 250])
 def test_a_kill_repeats_no_finished_call_in_any_way(tmp_path: Path, after: int) -> None:
     plant(tmp_path / "replies")
 
