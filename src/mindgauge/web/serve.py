@@ -47,7 +47,9 @@ def listen(host: str, port: int) -> socket.socket:
         raise UsageError(why) from error
 
 
-def serve(annotation: Annotation, taken: socket.socket, host: str, ready: Callable[[], None]) -> None:
+def serve(
+    annotation: Annotation, taken: socket.socket, host: str, ready: Callable[[], None], needed: object = None
+) -> None:
     """Serve a project until Ctrl-C.
 
     Standard error gets one line per request: time, method, route, status, milliseconds; never a text, a name or an id.
@@ -57,10 +59,11 @@ def serve(annotation: Annotation, taken: socket.socket, host: str, ready: Callab
         taken: from `listen`.
         host: as it was given to `listen`.
         ready: called once requests are answered.
+        needed: what the owner reads before labelling starts, as `create_app` takes it.
     """
     Connection.most = most()
     config = uvicorn.Config(
-        create_app(annotation, host, taken.getsockname()[1]),
+        create_app(annotation, host, taken.getsockname()[1], needed=needed),
         http=Connection,
         backlog=AT_ONCE,
         log_config=None,

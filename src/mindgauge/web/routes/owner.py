@@ -8,7 +8,6 @@ from fastapi import APIRouter, HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from mindgauge.analysis.reliability.planning import needed
 from mindgauge.annotation import names, people, rounds
 from mindgauge.annotation.progress import Progress, progress
 from mindgauge.annotation.project import Annotation, Batch
@@ -114,7 +113,7 @@ def _page(
         visitor,
         status,
         rows=_rows(batches, progress(annotation)),
-        needed=needed(annotation.rubric()),
+        needed=request.app.state.needed,
         annotators=[person for person in everybody if person.role is Role.ANNOTATOR],
         gates=[
             (batch.number, gate, outcome.measured(gate, annotation.project.gate))
