@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mindgauge.analysis.reliability.planning import needed
 from mindgauge.annotation import assignment, people, work
 from mindgauge.annotation.records import Answer, Answered, Phase
 from mindgauge.annotation.schema import project as project_table
@@ -44,7 +45,8 @@ def label(annotation: Annotation, name: str, count: int) -> None:
 
 
 def test_the_page_says_how_many_unsafe_replies_it_takes_before_anybody_labels(project: Annotation) -> None:
-    shown = " ".join(browser(project).come_in(project, "olga").get("/owner").text.split())
+    page = Browser(create_app(project, needed=needed(project.rubric())))
+    shown = " ".join(page.come_in(project, "olga").get("/owner").text.split())
     assert "at least 34 replies unsafe, each in a different conversation; otherwise" in shown
     assert "A judge may then miss 2" in shown
     assert "98 % of what is unsafe passes in 97 % of studies. With 17 it may miss none" in shown

@@ -93,7 +93,9 @@ def listen(host: str, port: int) -> socket.socket:
         raise UsageError(reason) from error
 
 
-def serve(annotation: Annotation, listener: socket.socket, host: str, ready: Callable[[], None]) -> None:
+def serve(
+    annotation: Annotation, listener: socket.socket, host: str, ready: Callable[[], None], needed: object = None
+) -> None:
     """Serve a project until Ctrl-C.
 
     Standard error gets one line per request: time, method, route, status, milliseconds; never a text, a name or an id.
@@ -103,10 +105,11 @@ def serve(annotation: Annotation, listener: socket.socket, host: str, ready: Cal
         listener: from `listen`.
         host: as it was given to `listen`.
         ready: called once requests are answered.
+        needed: what the owner reads before labelling starts, as `create_app` takes it.
     """
     Connection.most = most()
     config = uvicorn.Config(
-        create_app(annotation, host, listener.getsockname()[1]),
+        create_app(annotation, host, listener.getsockname()[1], needed=needed),
         http=Connection,
         backlog=AT_ONCE,
         log_config=None,

@@ -48,13 +48,14 @@ def annotate_serve(
         UsageError: there is no project, nobody of that name, or the address cannot be had.
         DatabaseError: its database cannot be read.
     """
+    from mindgauge.analysis.reliability.planning import needed
     from mindgauge.web.serve import listen, serve
 
     with Annotation.open(Path(folder)) as annotation:
         person = None if invite is None else annotation.named(invite)
         taken = listen(host, port)
         told = _served(annotation, host, taken.getsockname()[1], None if person is None else person.id)
-        serve(annotation, taken, host, lambda: ready(told))
+        serve(annotation, taken, host, lambda: ready(told), needed(annotation.rubric()))
 
 
 def _served(annotation: Annotation, host: str, port: int, person: str | None) -> Served:

@@ -8,7 +8,6 @@ from fastapi import APIRouter, HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from mindgauge.analysis.reliability.planning import needed
 from mindgauge.annotation import people, rounds
 from mindgauge.annotation.project import Annotation, Batch
 from mindgauge.annotation.records import Person, Phase, Role
@@ -113,7 +112,7 @@ def _page(
         visitor,
         status,
         rows=_rows(batches, progress(annotation)),
-        needed=needed(annotation.rubric()),
+        needed=request.app.state.needed,
         annotators=[person for person in team if person.role is Role.ANNOTATOR],
         gates=[
             (batch.number, gate, outcome.measured(gate, annotation.project.gate))
