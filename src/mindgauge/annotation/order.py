@@ -65,8 +65,8 @@ def chosen(items: Sequence[Item], limit: int | None, queue: Sequence[str] = ()) 
         return list(items)
     places = _places(queue)
     ranked = sorted(items, key=lambda item: (places.get(item.subject, len(places)), item.id))
-    kept = {item.id for item in ranked[:limit]}
-    return [item for item in items if item.id in kept]
+    selected = {item.id for item in ranked[:limit]}
+    return [item for item in items if item.id in selected]
 
 
 def batched(items: Sequence[Item], size: int, queue: Sequence[str] = ()) -> list[Item]:

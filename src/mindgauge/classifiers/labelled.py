@@ -50,7 +50,7 @@ def rows(source: str | Path | Frame, columns: Mapping[str, str]) -> Rows:
     return found
 
 
-def rubric_of(found: Rows, name: str) -> Rubric:
+def rubric_of(labelled: Rows, name: str) -> Rubric:
     """Make a rubric of the labels that occur, in the order of the alphabet, where no other says what they mean.
 
     Labels that differ in letter case only are one.
@@ -58,7 +58,7 @@ def rubric_of(found: Rows, name: str) -> Rubric:
     Raises:
         DataError: there is only one label.
     """
-    spellings = sorted({_spelled(row["label"]) for _, row in found if row.get("label") is not None} - {""})
+    spellings = sorted({_spelled(row["label"]) for _, row in labelled if row.get("label") is not None} - {""})
     labels = list({spelling.casefold(): spelling for spelling in reversed(spellings)}.values())[::-1]
     if len(labels) < 2:
         raise DataError(f"{name}: needs at least two labels, found {', '.join(labels) or 'none'}")
@@ -67,22 +67,22 @@ def rubric_of(found: Rows, name: str) -> Rubric:
     return Rubric(name, "1", source, (Criterion("label", Scale.NOMINAL, levels, {"en": "Which label fits?"}),))
 
 
-def samples(found: Rows, criterion: Criterion) -> Iterator[Sample]:
+def samples(labelled: Rows, criterion: Criterion) -> Iterator[Sample]:
     """Turn rows into samples whose targets are the criterion's values and whose tags say split and language.
 
     Raises:
         DataError: a label is not in the rubric, a dialogue is empty or no dialogue; the message names the line.
     """
-    for where, row in found:
+    for place, row in labelled:
         tags = {name: str(row[name]) for name in ("language",) if row.get(name) is not None}
         if row.get("split") is not None:
-            tags["split"] = _split(str(row["split"]), where)
+            tags["split"] = _split(str(row["split"]), place)
         cluster = str(row["cluster"]) if row.get("cluster") is not None else ""
-        target = label(row.get("label"), criterion, where)
-        yield Sample.of(_messages(row, where), target=target, tags=tags, cluster=cluster)
+        target = label(row.get("label"), criterion, place)
+        yield Sample.of(_messages(row, place), target=target, tags=tags, cluster=cluster)
 
 
-def label(answer: object, criterion: Criterion, where: str) -> Value:
+def label(answer: object, criterion: Criterion, place: str) -> Value:
     """Return the value that a label names, by its own spelling or an alias.
 
     Raises:
@@ -90,14 +90,14 @@ def label(answer: object, criterion: Criterion, where: str) -> Value:
     """
     spelled = _spelled(answer) if answer is not None else ""
     if not spelled:
-        raise DataError(f"{where}: no label; leave the row out, or label it")
+        raise DataError(f"{place}: no label; leave the row out, or label it")
     value = criterion.read(spelled)
     if value is not None:
         return value
     spellings = {str(s): str(v.value) for v in criterion.levels for s in (v.value, *v.aliases)}
     near = difflib.get_close_matches(spelled, spellings, 1)
     hint = f"did you mean {spellings[near[0]]!r}?" if near else f"known are {', '.join(map(str, criterion.values))}"
-    raise DataError(f"{where}: the label {spelled!r} is not in the rubric: {hint}")
+    raise DataError(f"{place}: the label {spelled!r} is not in the rubric: {hint}")
 
 
 def _spelled(label: object) -> str:
@@ -105,22 +105,22 @@ def _spelled(label: object) -> str:
     return str(int(label) if isinstance(label, float) and label.is_integer() else label).strip()
 
 
-def _split(value: str, where: str) -> str:
-    found = SPLITS.get(value.strip().casefold())
-    if found is None:
-        raise DataError(f"{where}: split must be train, dev or test, found {value!r}")
-    return found
+def _split(value: str, place: str) -> str:
+    split = SPLITS.get(value.strip().casefold())
+    if split is None:
+        raise DataError(f"{place}: split must be train, dev or test, found {value!r}")
+    return split
 
 
-def _messages(row: dict[str, Any], where: str) -> tuple[Message, ...]:
+def _messages(row: dict[str, Any], place: str) -> tuple[Message, ...]:
     spoken = {**row, "user": row["text"]} if "text" in row and "messages" not in row else row
     reply = row.get("reply")
     if reply is not None and not isinstance(reply, str):
-        raise DataError(f"{where}: reply must be text, found {type(reply).__name__}")
+        raise DataError(f"{place}: reply must be text, found {type(reply).__name__}")
     alone = reply is not None and "user" not in spoken and "messages" not in spoken
-    before = () if alone else tables.dialogue(spoken, where)
+    before = () if alone else tables.dialogue(spoken, place)
     if reply is None:
         return before
     if not reply.strip():
-        raise DataError(f"{where}: an empty reply; there is nothing to classify")
+        raise DataError(f"{place}: an empty reply; there is nothing to classify")
     return (*before, Message("assistant", bounds.clean(reply)))

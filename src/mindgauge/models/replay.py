@@ -62,9 +62,9 @@ class Replay:
         assert self._store is not None
         query = "SELECT key FROM calls WHERE prompt = ? AND text IS NOT NULL"
         for (key,) in self._store.select(query, (request.prompt_hash,)):
-            found = self._store.exchange(key)
-            if found is not None:
-                return found
+            exchange = self._store.exchange(key)
+            if exchange is not None:
+                return exchange
         if request.sample is not None:
             query = (
                 "SELECT status, text, finish_reason FROM replies WHERE sample = ? AND run = ? AND status != 'failed'"
@@ -85,12 +85,12 @@ def _read(path: Path) -> dict[tuple[str, int | None], str]:
     replies: dict[tuple[str, int | None], str] = {}
     how = reader.beside(path, COLUMNS)
     for line, row in reader.open_table(path, how.layout).rows(how.columns):
-        where = f"{path}:{line}"
+        place = f"{path}:{line}"
         text = row.get("reply", "")
         if not isinstance(text, str):
-            raise DataError(f"{where}: reply must be text, found {type(text).__name__}")
-        run = tables.whole(row["run"], where, "run") if row.get("run") is not None else None
-        replies.setdefault((Sample.of(tables.dialogue(row, where)).id, run), text)
+            raise DataError(f"{place}: reply must be text, found {type(text).__name__}")
+        run = tables.whole(row["run"], place, "run") if row.get("run") is not None else None
+        replies.setdefault((Sample.of(tables.dialogue(row, place)).id, run), text)
     if not replies:
         raise DataError(f"{path}: no replies in it")
     return replies

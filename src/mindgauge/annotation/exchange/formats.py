@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 CSV, PARQUET, LABEL_STUDIO, POTATO = FORMATS = ("csv", "parquet", "label-studio", "potato")
 
 
-def files(content: Content, to: str) -> dict[str, str | pl.DataFrame]:
+def files(content: Content, form: str) -> dict[str, str | pl.DataFrame]:
     """Return the files of an export, name → text or table; history and gold stand beside each format's own."""
-    ending = "parquet" if to == PARQUET else "csv"
+    ending = "parquet" if form == PARQUET else "csv"
     tables = {"history": table.history(content), "gold": table.gold(content)}
-    found: dict[str, str | pl.DataFrame] = {}
-    if to == LABEL_STUDIO:
-        found["tasks.json"] = json.dumps(to_label_studio.tasks(content), ensure_ascii=False, indent=2) + "\n"
-        found["config.xml"] = to_label_studio.configuration(content)
-    elif to == POTATO:
-        found[to_potato.ANNOTATIONS] = _lines(to_potato.records(content))
-        found[to_potato.DATA] = _lines(to_potato.items(content))
-        found[to_potato.CONFIGURATION] = to_potato.configuration(content)
+    contents: dict[str, str | pl.DataFrame] = {}
+    if form == LABEL_STUDIO:
+        contents["tasks.json"] = json.dumps(to_label_studio.tasks(content), ensure_ascii=False, indent=2) + "\n"
+        contents["config.xml"] = to_label_studio.configuration(content)
+    elif form == POTATO:
+        contents[to_potato.ANNOTATIONS] = _lines(to_potato.records(content))
+        contents[to_potato.DATA] = _lines(to_potato.items(content))
+        contents[to_potato.CONFIGURATION] = to_potato.configuration(content)
     else:
         tables = {"ratings": table.ratings(content), **tables}
     for name, rows in tables.items():
-        found[f"{name}.{ending}"] = rows if to == PARQUET else neutralised(rows)
-    return found
+        contents[f"{name}.{ending}"] = rows if form == PARQUET else neutralised(rows)
+    return contents
 
 
 def _folder(path: Readable) -> str:
@@ -50,7 +50,7 @@ def _lines(rows: Iterable[dict[str, Any]]) -> str:
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
 
 
-def read(path: Path, known: Known, form: str = "") -> tuple[str, list[Entry]]:
+def read(path: Path, project: Known, form: str = "") -> tuple[str, list[Entry]]:
     """Read a file, by its ending and content or as the format that is named; return the format, too.
 
     Raises:
@@ -60,35 +60,35 @@ def read(path: Path, known: Known, form: str = "") -> tuple[str, list[Entry]]:
     if form and form not in FORMATS:
         raise UsageError(f"unknown format {form!r}; known are {', '.join(FORMATS)}")
     file = reader.find(path)
-    theirs = read_json(file, known.how.layout.encoding) if file.suffix.lower() == ".json" else None
-    if theirs is None or (isinstance(theirs, list) and theirs and table.is_one(theirs[0], known)):
-        found, entries = _table(file, known, form)
+    theirs = read_json(file, project.how.layout.encoding) if file.suffix.lower() == ".json" else None
+    if theirs is None or (isinstance(theirs, list) and theirs and table.is_one(theirs[0], project)):
+        recognised, entries = _table(file, project, form)
     else:
-        found, entries = _json(theirs, path, known, form)
+        recognised, entries = _json(theirs, path, project, form)
     if not entries:
         raise DataError(f"{path}: no labels of people in it")
-    return found, entries
+    return recognised, entries
 
 
-def _json(content: Any, path: Path, known: Known, form: str) -> tuple[str, list[Entry]]:
+def _json(content: Any, path: Path, project: Known, form: str) -> tuple[str, list[Entry]]:
     state = isinstance(content, dict) and from_potato.STATE in content
     if form in {CSV, PARQUET} or (form == POTATO and not state) or (form == LABEL_STUDIO and state):
         raise DataError(f"{path}: not a file of {form}")
     if state:
-        return POTATO, from_potato.state(content, known, path.name, path.parent.name)
-    return LABEL_STUDIO, from_label_studio.read(content, known, path.name)
+        return POTATO, from_potato.state(content, project, path.name, path.parent.name)
+    return LABEL_STUDIO, from_label_studio.read(content, project, path.name)
 
 
-def _table(path: Readable, known: Known, form: str) -> tuple[str, list[Entry]]:
-    rows = list(reader.open_table(path, known.how.layout).rows(known.columns))
+def _table(path: Readable, project: Known, form: str) -> tuple[str, list[Entry]]:
+    rows = list(reader.open_table(path, project.how.layout).rows(project.columns))
     if not rows:
         raise DataError(f"{path}: no ratings in it (0 rows)")
     lines = path.suffix.lower() in {".jsonl", ".ndjson"}
-    theirs = from_potato.is_record(rows[0][1]) if lines else from_potato.is_header(rows[0][1])
-    if form == LABEL_STUDIO or (form == POTATO and not theirs):
+    potato = from_potato.is_record(rows[0][1]) if lines else from_potato.is_header(rows[0][1])
+    if form == LABEL_STUDIO or (form == POTATO and not potato):
         raise DataError(f"{path}: not a file of {form}")
-    if theirs and form in {"", POTATO}:
+    if potato and form in {"", POTATO}:
         if lines:
-            return POTATO, from_potato.records(rows, known, path.name, _folder(path))
-        return POTATO, from_potato.table(rows, known, path.name)
-    return PARQUET if path.suffix.lower() == ".parquet" else CSV, table.read(rows, path, known)
+            return POTATO, from_potato.records(rows, project, path.name, _folder(path))
+        return POTATO, from_potato.table(rows, project, path.name)
+    return PARQUET if path.suffix.lower() == ".parquet" else CSV, table.read(rows, path, project)

@@ -109,9 +109,9 @@ class Known:
         """All criteria, by the project's names."""
         return list(dict.fromkeys(self._criteria.values()))
 
-    def column(self, ours: str) -> str:
+    def column(self, name: str) -> str:
         """Return what the file calls a column of ours."""
-        return self.how.columns.get(ours, ours)
+        return self.how.columns.get(name, name)
 
     def is_criterion(self, name: object) -> bool:
         """Say whether a name of the file's is a criterion of any item."""
@@ -123,13 +123,13 @@ class Known:
 
     def reads(self, criterion: str, item: Item, answer: str) -> bool:
         """Say whether an answer is a level of an item's criterion, or a word for why there is none."""
-        ours = self._criteria.get(criterion.strip().casefold())
-        found = next((c for c in self._rubrics[item.id].criteria if c.name == ours), None)
-        return found is not None and (found.read(answer) is not None or _word(answer) is not None)
+        name = self._criteria.get(criterion.strip().casefold())
+        definition = next((c for c in self._rubrics[item.id].criteria if c.name == name), None)
+        return definition is not None and (definition.read(answer) is not None or _word(answer) is not None)
 
     def entry(
         self,
-        where: str,
+        place: str,
         *,
         rater: object,
         subject: object,
@@ -144,7 +144,7 @@ class Known:
         """Read one answer.
 
         Args:
-            where: file and line, for messages.
+            place: file and line, for messages.
             rater: who gave it.
             subject: the item: its id, the subject of its ratings, or the id that it had in the file that it came from.
             criterion: what was asked.
@@ -156,33 +156,33 @@ class Known:
             seconds: how long the item was on the screen.
 
         Raises:
-            DataError: the project does not know one of these; the message names `where` and what is known.
+            DataError: the project does not know one of these; the message names `place` and what is known.
         """
-        item = self.item(subject, where)
-        found = self._criterion(criterion, item, where)
+        item = self.item(subject, place)
+        definition = self._criterion(criterion, item, place)
         text = clean(plain(note))
         if len(text) > LONGEST_NOTE:
-            raise DataError(f"{where}: a note of {len(text):,} characters; {LONGEST_NOTE:,} are kept at most")
+            raise DataError(f"{place}: a note of {len(text):,} characters; {LONGEST_NOTE:,} are kept at most")
         return Entry(
-            where,
-            self._rater(rater, where),
+            place,
+            self._rater(rater, place),
             item,
-            _answer(found, self._rubrics[item.id], value, path, where),
+            _answer(definition, self._rubrics[item.id], value, path, place),
             text,
             tuple(Evidence(clean(mark.quote), source=mark.source) for mark in evidence if mark.quote),
-            moment(at, where),
-            length(seconds, where),
+            moment(at, place),
+            length(seconds, place),
         )
 
-    def handed_on(self, where: str, *, rater: object, subject: object, at: object = None) -> Entry:
+    def handed_on(self, place: str, *, rater: object, subject: object, at: object = None) -> Entry:
         """Read that somebody handed an item on.
 
         Raises:
             DataError: the project does not know the person or the item.
         """
-        return Entry(where, self._rater(rater, where), self.item(subject, where), None, at=moment(at, where))
+        return Entry(place, self._rater(rater, place), self.item(subject, place), None, at=moment(at, place))
 
-    def item(self, subject: object, where: str) -> Item:
+    def item(self, subject: object, place: str) -> Item:
         """Find an item by its id, by the subject of its ratings, or by the id that it had in the file that it came from.
 
         Raises:
@@ -191,51 +191,51 @@ class Known:
         name = plain(subject).strip()
         if name in self._items:
             return self._items[name]
-        found = self._own_ids.get(name, [])
-        if len(found) > 1:
-            raise DataError(f"{where}: {name!r} is the id of {len(found)} items here; name the subject's own id")
-        if not found:
-            known = [item.subject for item in self._items.values()]
+        items = self._own_ids.get(name, [])
+        if len(items) > 1:
+            raise DataError(f"{place}: {name!r} is the id of {len(items)} items here; name the subject's own id")
+        if not items:
+            subjects = [item.subject for item in self._items.values()]
             raise DataError(
-                f"{where}: unknown subject {short(name)}{_hint(name, [*dict.fromkeys(known), *self._own_ids])}"
+                f"{place}: unknown subject {short(name)}{_hint(name, [*dict.fromkeys(subjects), *self._own_ids])}"
             )
-        return found[0]
+        return items[0]
 
-    def _rater(self, rater: object, where: str) -> Person:
+    def _rater(self, rater: object, place: str) -> Person:
         name = plain(rater).strip()
-        found = self._people.get(name.casefold())
-        if found is None:
+        person = self._people.get(name.casefold())
+        if person is None:
             hint = _hint(name, self.raters)
             raise DataError(
-                f"{where}: unknown rater {short(name)}{hint}; name theirs with --map rater.OURS={_bare(name)}"
+                f"{place}: unknown rater {short(name)}{hint}; name theirs with --map rater.OURS={_bare(name)}"
             )
-        if found.role is not Role.ANNOTATOR:
-            raise DataError(f"{where}: {found.name} is {found.role}; only annotators' labels can be imported")
-        return found
+        if person.role is not Role.ANNOTATOR:
+            raise DataError(f"{place}: {person.name} is {person.role}; only annotators' labels can be imported")
+        return person
 
-    def _criterion(self, criterion: object, item: Item, where: str) -> Criterion:
+    def _criterion(self, criterion: object, item: Item, place: str) -> Criterion:
         name = plain(criterion).strip()
-        ours = self._criteria.get(name.casefold())
+        own_name = self._criteria.get(name.casefold())
         criteria = {c.name: c for c in self._rubrics[item.id].criteria}
-        if ours is None:
+        if own_name is None:
             hint = _hint(name, self.criteria)
             raise DataError(
-                f"{where}: unknown criterion {short(name)}{hint}; or name it with --map criterion.OURS={_bare(name)}"
+                f"{place}: unknown criterion {short(name)}{hint}; or name it with --map criterion.OURS={_bare(name)}"
             )
-        if ours not in criteria:
-            raise DataError(f"{where}: the criterion {ours} is not about the item {item.id}")
-        return criteria[ours]
+        if own_name not in criteria:
+            raise DataError(f"{place}: the criterion {own_name} is not about the item {item.id}")
+        return criteria[own_name]
 
 
-def _answer(criterion: Criterion, rubric: Rubric, value: object, path: object, where: str) -> Answer:
+def _answer(criterion: Criterion, rubric: Rubric, value: object, path: object, place: str) -> Answer:
     level = criterion.read(value if isinstance(value, int | str) else plain(value))
     if level is None:
         level = criterion.read(plain(number(value)))  # 3.0, as spreadsheets write a 3
     word = _word(value)
     if level is None and word is None:
-        known = ", ".join(map(str, (*criterion.values, *_WORDS)))
+        choices = ", ".join(map(str, (*criterion.values, *_WORDS)))
         near = _near(plain(value), [str(v) for v in criterion.values])
-        raise DataError(f"{where}: {criterion.name} has no level {short(plain(value))}{near}; known are {known}")
+        raise DataError(f"{place}: {criterion.name} has no level {short(plain(value))}{near}; known are {choices}")
     try:
         walk = msgspec.convert(path, tuple[tuple[int, str], ...])
         answered = Answered.OK if level is not None else word
@@ -243,7 +243,7 @@ def _answer(criterion: Criterion, rubric: Rubric, value: object, path: object, w
         answer = Answer(criterion.name, answered, level, walk)
         check(rubric.only(criterion), [answer])
     except (msgspec.ValidationError, InvalidAnswerError) as error:
-        raise DataError(f"{where}: {error}") from error
+        raise DataError(f"{place}: {error}") from error
     return answer
 
 
@@ -251,13 +251,13 @@ def _word(answer: object) -> Answered | None:
     return _WORDS.get(plain(answer).strip().casefold().replace(" ", "_"))
 
 
-def _hint(name: str, known: Sequence[str]) -> str:
-    listed = ", ".join(known[:_SOME]) + (f" and {len(known) - _SOME} more" if len(known) > _SOME else "")
-    return f"{_near(name, known)}; known are {listed}"
+def _hint(name: str, choices: Sequence[str]) -> str:
+    listed = ", ".join(choices[:_SOME]) + (f" and {len(choices) - _SOME} more" if len(choices) > _SOME else "")
+    return f"{_near(name, choices)}; known are {listed}"
 
 
-def _near(name: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, known, 1) if len(name) < 200 else []
+def _near(name: str, choices: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, choices, 1) if len(name) < 200 else []
     return f" (did you mean {near[0]}?)" if near else ""
 
 

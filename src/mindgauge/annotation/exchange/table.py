@@ -68,7 +68,7 @@ def ratings(content: Content) -> pl.DataFrame:
                 )
                 for criterion in criteria
             ]  # fmt: skip
-    return _frame(rows, _SCHEMA, (label.value for one in content.labelled for label in one.labels))
+    return _frame(rows, _SCHEMA, (label.value for entry in content.labelled for label in entry.labels))
 
 
 def history(content: Content) -> pl.DataFrame:
@@ -83,15 +83,15 @@ def gold(content: Content) -> pl.DataFrame:
     items = {item.id: item for item in content.items}
     rows = [
         (
-            items[one.item].subject, one.criterion, PEOPLE, RaterKind.GOLD.value, 0, one.status.value,
-            None if one.value is None else str(one.value), str(one.answered or ""), items[one.item].batch,
-            str(one.policy), encode(one.votes).decode(), one.people, "yes" if one.policy == "tie" else "no",
-            content.people[one.by].name if one.by else None, items[one.item].cluster or None,
-            content.systems.get(one.item), one.item,
+            items[value.item].subject, value.criterion, PEOPLE, RaterKind.GOLD.value, 0, value.status.value,
+            None if value.value is None else str(value.value), str(value.answered or ""), items[value.item].batch,
+            str(value.policy), encode(value.votes).decode(), value.people, "yes" if value.policy == "tie" else "no",
+            content.people[value.by].name if value.by else None, items[value.item].cluster or None,
+            content.systems.get(value.item), value.item,
         )
-        for one in content.gold
+        for value in content.gold
     ]  # fmt: skip
-    return _frame(rows, _GOLD, (one.value for one in content.gold))
+    return _frame(rows, _GOLD, (value.value for value in content.gold))
 
 
 def _row(label: Label, item: Item, rater: str, content: Content) -> tuple[Any, ...]:
@@ -117,13 +117,13 @@ def _frame(
     return frame.with_columns(pl.col("value").cast(pl.Float64 if float in kinds else pl.Int64))
 
 
-def read(rows: Sequence[tuple[int, dict[str, Any]]], path: Readable, known: Known) -> list[Entry]:
+def read(rows: Sequence[tuple[int, dict[str, Any]]], path: Readable, project: Known) -> list[Entry]:
     """Read a table of ratings: the rows of people, with the columns subject, criterion, rater and value.
 
     Args:
         rows: line and cells under our names, as `reader.InputTable.rows` has them.
         path: of the file.
-        known: the project.
+        project: the project.
 
     Raises:
         DataError: it lacks a column, or names what the project does not know.
@@ -138,82 +138,82 @@ def read(rows: Sequence[tuple[int, dict[str, Any]]], path: Readable, known: Know
         phase = plain(row.get("phase"))
         if phase not in {"", Phase.LABELLING.value}:
             continue
-        where = f"{path.name}:{line}"
-        answered = _answered(row, where)
+        place = f"{path.name}:{line}"
+        answered = _answered(row, place)
         subject, criterion, rater = (plain(row.get(name)) for name in COLUMNS[:3])
         key = (subject, criterion, rater, 0 if phase else line)
-        alone[key] = None if answered == Answered.WITHDRAWN else _entry(row, known, where, answered)
+        alone[key] = None if answered == Answered.WITHDRAWN else _entry(row, project, place, answered)
     return [entry for entry in alone.values() if entry is not None]
 
 
-def _entry(row: dict[str, Any], known: Known, where: str, answered: str) -> Entry:
-    rater, subject, at = (row.get(name) for name in ("rater", "subject", "at"))
+def _entry(row: dict[str, Any], project: Known, place: str, answered: str) -> Entry:
+    rater, subject, time = (row.get(name) for name in ("rater", "subject", "at"))
     if answered == HANDED_ON:
-        return known.handed_on(where, rater=rater, subject=subject, at=at)
-    return known.entry(
-        where,
+        return project.handed_on(place, rater=rater, subject=subject, at=time)
+    return project.entry(
+        place,
         rater=rater,
         subject=subject,
         criterion=row.get("criterion"),
         value=row.get("value") if answered == Answered.OK else answered,
-        path=_json(row.get("path"), "path", where),
+        path=_json(row.get("path"), "path", place),
         note=row.get("note"),
-        evidence=_evidence(row.get("evidence"), where),
-        at=at,
+        evidence=_evidence(row.get("evidence"), place),
+        at=time,
         seconds=row.get("seconds"),
     )
 
 
-def _answered(row: dict[str, Any], where: str) -> str:
+def _answered(row: dict[str, Any], place: str) -> str:
     """Return what became of the question: as the file says, or as its value and status show.
 
     Raises:
         DataError: there is neither a value nor a reason for none.
     """
-    said = plain(row.get("answered"))
-    if not said and row.get("value") is not None:
+    word = plain(row.get("answered"))
+    if not word and row.get("value") is not None:
         return Answered.OK.value
-    found = said or _ANSWERED.get(plain(row.get("status")), "")
-    if found == Answered.OK and row.get("value") is None:
-        found = ""
-    if found not in {*_STATUS, Answered.WITHDRAWN.value}:
+    answered = word or _ANSWERED.get(plain(row.get("status")), "")
+    if answered == Answered.OK and row.get("value") is None:
+        answered = ""
+    if answered not in {*_STATUS, Answered.WITHDRAWN.value}:
         raise DataError(
-            f"{where}: no value, and neither `answered` nor `status` says why; known are {', '.join(_STATUS)}"
+            f"{place}: no value, and neither `answered` nor `status` says why; known are {', '.join(_STATUS)}"
         )
-    return found
+    return answered
 
 
-def _evidence(cell: object, where: str) -> tuple[Evidence, ...]:
+def _evidence(cell: object, place: str) -> tuple[Evidence, ...]:
     try:
-        return msgspec.convert(_json(cell, "evidence", where), tuple[Evidence, ...])
+        return msgspec.convert(_json(cell, "evidence", place), tuple[Evidence, ...])
     except msgspec.ValidationError as error:
-        raise DataError(f"{where}: the column `evidence` is no list of quotes ({error})") from error
+        raise DataError(f"{place}: the column `evidence` is no list of quotes ({error})") from error
 
 
-def _json(cell: object, name: str, where: str) -> object:
+def _json(cell: object, name: str, place: str) -> object:
     """Read a cell that holds JSON; in Parquet and JSONL it may be the list itself."""
     if not isinstance(cell, str):
         return cell or ()
     try:
         return bounds.json_value(cell)
     except ValueError as error:
-        raise DataError(f"{where}: the column `{name}` is not JSON") from error
+        raise DataError(f"{place}: the column `{name}` is not JSON") from error
 
 
 def _refuse_missing(path: Readable, rows: Iterable[dict[str, Any]]) -> None:
-    found = list(dict.fromkeys(name for row in rows for name in row))
-    needed = [name for name in COLUMNS if name != "value" or "answered" not in found]
-    missing = next((name for name in needed if name not in found), None)
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    needed = [name for name in COLUMNS if name != "value" or "answered" not in columns]
+    missing = next((name for name in needed if name not in columns), None)
     if missing is not None:
         raise DataError(
-            f"{path}: no column {missing}; needed are {', '.join(COLUMNS)}, found {', '.join(found)}; "
+            f"{path}: no column {missing}; needed are {', '.join(COLUMNS)}, found {', '.join(columns)}; "
             f"name it with --map {missing}=COLUMN"
         )
 
 
-def is_one(row: object, known: Known) -> bool:
+def is_one(row: object, project: Known) -> bool:
     """Whether an object of a JSON file is a row of ratings, by its keys."""
-    return isinstance(row, dict) and all(known.how.columns.get(name, name) in row for name in COLUMNS[:3])
+    return isinstance(row, dict) and all(project.how.columns.get(name, name) in row for name in COLUMNS[:3])
 
 
 def _restored(row: dict[str, Any]) -> dict[str, Any]:

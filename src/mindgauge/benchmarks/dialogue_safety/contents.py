@@ -89,8 +89,8 @@ def decode(member: Member, kind: RaterKind) -> Completion | Prediction:
         raise DataError(f"damaged: {error}") from error
 
 
-def read_list(member: Member, where: str, notes: list[str]) -> list[Any]:
-    """Read a set of items, in UTF-8, UTF-16 or GB 18030; `where` names it in what is raised.
+def read_list(member: Member, place: str, notes: list[str]) -> list[Any]:
+    """Read a set of items, in UTF-8, UTF-16 or GB 18030; `place` names it in what is raised.
 
     Raises:
         DataError: it is damaged, or not a list.
@@ -104,11 +104,11 @@ def read_list(member: Member, where: str, notes: list[str]) -> list[Any]:
             notes.append(f"{member.source}: not UTF-8; read as GB 18030")
         rows = bounds.json_value(text.removeprefix("\ufeff"))
     except UnicodeDecodeError as error:
-        raise DataError(f"{where}: neither UTF-8 nor GB 18030; save it as UTF-8") from error
+        raise DataError(f"{place}: neither UTF-8 nor GB 18030; save it as UTF-8") from error
     except bounds.Fault as fault:
-        raise DataError(fault.at(where)) from fault
+        raise DataError(fault.at(place)) from fault
     except OSError as error:
-        raise DataError(f"{where}: cannot read it ({error.strerror or error}); copy it again") from error
+        raise DataError(f"{place}: cannot read it ({error.strerror or error}); copy it again") from error
     if not isinstance(rows, list):
-        raise DataError(f"{where}: expected a list of context, response and label, found {type(rows).__name__}")
+        raise DataError(f"{place}: expected a list of context, response and label, found {type(rows).__name__}")
     return rows

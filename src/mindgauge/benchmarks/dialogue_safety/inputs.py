@@ -66,48 +66,52 @@ def inputs(files: Files) -> Inputs:
     items = {split: _items(files, split, notes) for split in released.SPLITS if split in files.sets}
     if "train" not in items:
         notes.append(released.TRAIN)
-    rows = [(split, number, item.messages, item) for split, found in items.items() for number, item in enumerate(found)]
+    rows = [
+        (split, number, item.messages, item)
+        for split, split_items in items.items()
+        for number, item in enumerate(split_items)
+    ]
     clusters = dialogues.groups([messages for _, _, messages, _ in rows])
-    known: dict[tuple[Message, ...], Sample] = {}
+    samples: dict[tuple[Message, ...], Sample] = {}
     first: dict[tuple[Message, ...], tuple[str, int]] = {}
     of_item: dict[str, list[Sample]] = {split: [] for split in items}
     for (split, number, messages, item), position in zip(rows, clusters, strict=True):
-        if messages in known:
-            earlier, row = first[messages]
-            notes.append(f"{split}.json: row {number} has the text of {earlier} row {row}; both are one sample, that of {earlier}")  # fmt: skip
+        if messages in samples:
+            first_split, row = first[messages]
+            notes.append(f"{split}.json: row {number} has the text of {first_split} row {row}; both are one sample, that of {first_split}")  # fmt: skip
         else:
             first[messages] = split, number
-            cluster = known[rows[position][2]].id if rows[position][2] in known else ""
+            cluster = samples[rows[position][2]].id if rows[position][2] in samples else ""
             tags = {
                 "language": "zh",
                 "turns": "single" if len(messages) == 2 else "multi",
                 "split": split,
                 "label_source": "the authors' annotators",
             }
-            known[messages] = Sample.of(messages, target=item.label, tags=tags, cluster=cluster)
-        of_item[split].append(known[messages])
-    return Inputs([*known.values()], items, of_item, notes)
+            samples[messages] = Sample.of(messages, target=item.label, tags=tags, cluster=cluster)
+        of_item[split].append(samples[messages])
+    return Inputs([*samples.values()], items, of_item, notes)
 
 
 def _items(files: Files, split: str, notes: list[str]) -> list[Item]:
     member = files.sets[split]
-    where = str(files.root / member.source / member.name)
-    rows = contents.read_list(member, where, notes)
+    place = str(files.root / member.source / member.name)
+    rows = contents.read_list(member, place, notes)
     faults = [(number, fault) for number, row in enumerate(rows) if (fault := _fault(row))]
     if faults:
         number, fault = faults[0]
         others = f" (and {len(faults) - 1} more rows with a fault)" if len(faults) > 1 else ""
-        raise DataError(f"{where}: row {number} {fault}{others}")
+        raise DataError(f"{place}: row {number} {fault}{others}")
     if not rows:
-        raise DataError(f"{where}: an empty list; expected objects with context, response and label")
+        raise DataError(f"{place}: an empty list; expected objects with context, response and label")
     items = [Item(row["context"], row["response"], labels.of(row["label"]) or "") for row in rows]
     odd: Counter[str] = Counter()
     first: dict[str, int] = {}
     for number, item in enumerate(items):
-        for what in _oddities(item):
-            odd[what] += 1
-            first.setdefault(what, number)
-    notes += [f"{split}.json: {n} rows {what}, the first is row {first[what]}" for what, n in odd.items()]
+        for oddity in _oddities(item):
+            odd[oddity] += 1
+            first.setdefault(oddity, number)
+    notes += [f"{split}.json: {n} rows {oddity}, the first is row {first[oddity]}" for oddity, n in odd.items()]
     return items
 
 
@@ -117,16 +121,16 @@ def _fault(row: object) -> str:
         return f"is no object with context, response and label, but {type(row).__name__}"
     missing = [key for key in _KEYS if key not in row]
     if missing:
-        found = ", ".join([*map(str, row)][:_SHOWN]) or "nothing"
-        return f"has no {' and no '.join(missing)}; expected context, response and label, found {found}"
+        listed = ", ".join([*map(str, row)][:_SHOWN]) or "nothing"
+        return f"has no {' and no '.join(missing)}; expected context, response and label, found {listed}"
     return next(filter(None, (_text_fault(row, key) for key in ("context", "response"))), "") or _label_fault(row)
 
 
 def _text_fault(row: dict[str, Any], key: str) -> str:
     if not isinstance(row[key], str):
         return f"has a {key} that is no text, but {type(row[key]).__name__}"
-    said = dialogues.turns(row[key]) if key == "context" else dialogues.reply(row[key])
-    return "" if said else f"has an empty {key}"
+    content = dialogues.turns(row[key]) if key == "context" else dialogues.reply(row[key])
+    return "" if content else f"has an empty {key}"
 
 
 def _label_fault(row: dict[str, Any]) -> str:
@@ -138,10 +142,10 @@ def _oddities(item: Item) -> list[str]:
     """Say what is not as in the authors' own file, and was read with a guess."""
     context = dialogues.turns(item.context)
     roles = [message.role for message in context]
-    found = {
+    oddities = {
         "begin without a role tag": dialogues.first_tag(item.context) is None,
         "have two turns of one side in a row": any(map(eq, roles, roles[1:])),
         "end their context with the supporter's turn": roles[-1] == "assistant",
         "have a response without the supporter's tag": dialogues.first_tag(item.response) != "assistant",
     }
-    return [what for what, holds in found.items() if holds]
+    return [oddity for oddity, holds in oddities.items() if holds]

@@ -31,22 +31,22 @@ def material(data: Path) -> Material:
         DataError: there is no test.json, or a file or a row of the items is not as it should be.
     """
     files = released.find(data)
-    known = inputs(files)
-    notes = known.notes
+    released_inputs = inputs(files)
+    notes = released_inputs.notes
     texts: list[Row] = []
     ratings: list[Row] = []
     clusters = {
         f"{split}:{number}": sample.cluster
-        for split, samples in known.of_item.items()
+        for split, samples in released_inputs.of_item.items()
         for number, sample in enumerate(samples)
     }
-    for split, items in known.items.items():
+    for split, items in released_inputs.items.items():
         file = files.sets[split].source
         for number, (context, response, label) in enumerate(items):
             ident = f"{split}:{number}"
             texts += _texts(file, number, ident, split, context, response, label)
             ratings.append((ident, CRITERION, "gold", RaterKind.GOLD.value, None, Status.OK.value, label, None, clusters[ident], file, number))  # fmt: skip
-    for run in outputs.read(files, known.items["test"], notes):
+    for run in outputs.read(files, released_inputs.items["test"], notes):
         texts += _copies(run)
         ratings += _ratings(run, clusters)
     return Material(frame(texts, TEXTS), frame(ratings, RATINGS), {}, {CRITERION: labels.LABELS}, tuple(notes))

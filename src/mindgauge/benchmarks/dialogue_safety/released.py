@@ -93,9 +93,9 @@ def find(data: Path) -> Files:
     if not data.is_dir():
         raise DataError(f"{data}: no such folder; {EXPECTED}")
     sets: dict[str, Member] = {}
-    found: dict[tuple[RaterKind, str, str], dict[int, Member]] = {}
+    by_run: dict[tuple[RaterKind, str, str], dict[int, Member]] = {}
     notes: list[str] = []
-    again: dict[str, int] = {}
+    repeated: dict[str, int] = {}
     for path, member in _members(data, notes):
         split = path.rpartition("/")[2].removesuffix(".json")
         place = _place(path)
@@ -104,20 +104,20 @@ def find(data: Path) -> Files:
                 notes.append(f"{member.source}: a second {split}.json, not read (first: {sets[split].source})")
         elif place is not None:
             kind, system, run, item = place
-            if found.setdefault((kind, system, run), {}).setdefault(item, member) is not member:
-                again[f"{system}/{run}"] = again.get(f"{system}/{run}", 0) + 1
+            if by_run.setdefault((kind, system, run), {}).setdefault(item, member) is not member:
+                repeated[f"{system}/{run}"] = repeated.get(f"{system}/{run}", 0) + 1
     if "test" not in sets:
         raise DataError(f"{data}: no test.json here; {EXPECTED}")
-    notes += [f"{folder}: {n} files a second time, not read" for folder, n in again.items()]
-    return Files(data, sets, tuple(_runs(found)), tuple(notes))
+    notes += [f"{folder}: {n} files a second time, not read" for folder, n in repeated.items()]
+    return Files(data, sets, tuple(_runs(by_run)), tuple(notes))
 
 
-def _runs(found: dict[tuple[RaterKind, str, str], dict[int, Member]]) -> Iterator[Run]:
+def _runs(by_run: dict[tuple[RaterKind, str, str], dict[int, Member]]) -> Iterator[Run]:
     rank = {system: position for position, system in enumerate(SYSTEMS)}
-    for system in sorted({key[1] for key in found}, key=lambda system: (rank.get(system, len(rank)), system)):
-        keys = sorted((key for key in found if key[1] == system), key=lambda key: _order(key[2]))
+    for system in sorted({key[1] for key in by_run}, key=lambda system: (rank.get(system, len(rank)), system)):
+        keys = sorted((key for key in by_run if key[1] == system), key=lambda key: _order(key[2]))
         for number, (kind, _, name) in enumerate(keys):
-            yield Run(system, kind, number, name, dict(sorted(found[kind, system, name].items())))
+            yield Run(system, kind, number, name, dict(sorted(by_run[kind, system, name].items())))
 
 
 def _order(name: str) -> tuple[int, str]:

@@ -45,11 +45,11 @@ class Inputs(msgspec.Struct, frozen=True):
         """Return the texts of the set that a file is about; people's files, which name none, are about validation."""
         if file.dataset:
             return self.sets[file.dataset].texts
-        return next((found.texts for found in self.sets.values() if found.split == "validation"), [])
+        return next((input_set.texts for input_set in self.sets.values() if input_set.split == "validation"), [])
 
     def set_of(self, split: str) -> str:
         """Return the name of the first set of a split; a name that no file has where there is none."""
-        return next((found.name for found in self.sets.values() if found.split == split), f"no {split} set")
+        return next((input_set.name for input_set in self.sets.values() if input_set.split == split), f"no {split} set")
 
 
 def read_inputs(data: Path) -> list[Sample]:
@@ -61,10 +61,10 @@ def read_inputs(data: Path) -> list[Sample]:
     Raises:
         DataError: nothing usable is there, or a file is broken.
     """
-    found = inputs(released.find(data))
-    if not found.samples:
+    released_inputs = inputs(released.find(data))
+    if not released_inputs.samples:
         raise MissingDataError(f"{data}: no inputs here; {released.EXPECTED}")
-    return list(found.samples.values())
+    return list(released_inputs.samples.values())
 
 
 def inputs(files: Files) -> Inputs:
@@ -75,7 +75,7 @@ def inputs(files: Files) -> Inputs:
     """
     notes = list(files.notes)
     people = {file.rater: file.rows() for file in files.of("human_labels")}
-    sets = sorted(_sets(files, people, notes), key=lambda found: (found.split != "validation", found.name))
+    sets = sorted(_sets(files, people, notes), key=lambda input_set: (input_set.split != "validation", input_set.name))
     if not sets:
         notes.append("processed/: no inputs here, nor another file that repeats them")
     shipped = _first_labels(row for file in files.of("consensus") for row in file.rows())
@@ -84,24 +84,24 @@ def inputs(files: Files) -> Inputs:
         for row in rows:
             votes.setdefault(released.text(row["inputs"]), {}).setdefault(rater, released.category(row.get("label")))
     samples: dict[str, Sample] = {}
-    for found in sets:
-        model_labels = _model_labels(files, found.name, notes) if found.split == "test" else {}
+    for input_set in sets:
+        model_labels = _model_labels(files, input_set.name, notes) if input_set.split == "test" else {}
         first: dict[str, int] = {}
-        for number, (text, source) in enumerate(zip(found.texts, found.sources, strict=True)):
-            where = f"{found.file.source}: row {number} has the text of"
+        for number, (text, source) in enumerate(zip(input_set.texts, input_set.sources, strict=True)):
+            place = f"{input_set.file.source}: row {number} has the text of"
             if text in first:
-                notes.append(f"{where} row {first[text]}; both are one sample")
+                notes.append(f"{place} row {first[text]}; both are one sample")
                 continue
             first[text] = number
             if text in samples:
-                notes.append(f"{where} a validation row; kept there only")
+                notes.append(f"{place} a validation row; kept there only")
                 continue
-            if found.split == "test":
+            if input_set.split == "test":
                 samples[text] = _sample(text, source, "test", shipped=model_labels.get(text))
             else:
                 gold = released.mode(votes.get(text, {}).values())
                 samples[text] = _sample(text, source, "validation", gold=gold, shipped=shipped.get(text))
-    return Inputs(samples, {found.name: found for found in sets}, notes)
+    return Inputs(samples, {input_set.name: input_set for input_set in sets}, notes)
 
 
 def _sample(text: str, source: str, split: str, *, gold: str | None = None, shipped: str | None = None) -> Sample:
@@ -188,6 +188,6 @@ def _note_conflicts(file: File, rows: list[dict[str, Any]], notes: list[str]) ->
     labels: dict[str, set[str | None]] = {}
     for row in rows:
         labels.setdefault(released.text(row["inputs"]), set()).add(row.get("label"))
-    count = sum(len(found) > 1 for found in labels.values())
+    count = sum(len(spellings) > 1 for spellings in labels.values())
     if count:
         notes.append(f"{file.source}: {count} texts that occur several times carry different labels; the first is kept")

@@ -40,13 +40,13 @@ def crisis_type(data: Path) -> Material:
         DataError: nothing usable is there, or a file is broken.
     """
     files = released.find(data)
-    known = inputs(files)
-    if not known.sets:
+    released_inputs = inputs(files)
+    if not released_inputs.sets:
         raise DataError(f"{data}: no inputs here; {released.EXPECTED}")
     texts: list[Row] = []
     ratings: list[Row] = []
     for file in files.of("inputs"):
-        split = _split(known, file)
+        split = _split(released_inputs, file)
         shipped = _shipped(files, file, split)
         for number, row in enumerate(file.rows()):
             source = row.get("dataset_id")
@@ -64,7 +64,7 @@ def crisis_type(data: Path) -> Material:
         texts += _copies(file, VALIDATION)
         ratings += _consensus(file, people)
     for file in files.of("labels"):
-        split, rater = _split(known, file), released.model(file.model)
+        split, rater = _split(released_inputs, file), released.model(file.model)
         texts += _copies(file, split)
         run = [other.time for other in files.of("labels", model=file.model, dataset=file.dataset)].index(file.time)
         for number, row in enumerate(file.rows()):
@@ -82,19 +82,19 @@ def response(data: Path) -> Material:
     files = released.find(data)
     if not any(files.of(kind) for kind in ("answers", "judgements", "lowest")):
         raise DataError(f"{data}: no answers here; {released.EXPECTED}")
-    known = inputs(files)
+    released_inputs = inputs(files)
     texts: list[Row] = []
     ratings: list[Row] = []
     for kind in ("answers", "judgements", "merged_judgements"):
         for file in files.of(kind):
-            split = _split(known, file)
+            split = _split(released_inputs, file)
             texts += _copies(file, split)
             texts += [
                 _reply(file, n, _reply_id(origin(file), n), row, file.model, split) for n, row in enumerate(file.rows())
             ]
     for file in files.of("judgements"):
         same = files.of("judgements", judge=file.judge, model=file.model, dataset=file.dataset, time=file.time)
-        run, split = sorted(other.again for other in same).index(file.again), _split(known, file)
+        run, split = sorted(other.again for other in same).index(file.again), _split(released_inputs, file)
         for number, row in enumerate(file.rows()):
             subject = _reply_id(origin(file), number)
             ratings.append(_score(file, number, subject, row, file.judge, run, file.model, split))
@@ -152,9 +152,9 @@ def _shipped(files: Files, file: File, split: str) -> list[str | None]:
     return [row.get("label") or None for row in kinds[0].rows()] if kinds else []
 
 
-def _split(known: Inputs, file: File) -> str:
-    found = known.sets.get(file.dataset)
-    return found.split if found else VALIDATION
+def _split(released_inputs: Inputs, file: File) -> str:
+    input_set = released_inputs.sets.get(file.dataset)
+    return input_set.split if input_set else VALIDATION
 
 
 def _copies(file: File, split: str) -> list[Row]:

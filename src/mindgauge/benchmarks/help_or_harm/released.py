@@ -95,8 +95,10 @@ class File(msgspec.Struct, frozen=True, kw_only=True):
         """
         rows = read_records(self.path)
         for number, row in enumerate(rows):
-            found = row.get("inputs")
-            if not isinstance(found, str) and not (isinstance(found, list) and all(isinstance(s, str) for s in found)):
+            inputs = row.get("inputs")
+            if not isinstance(inputs, str) and not (
+                isinstance(inputs, list) and all(isinstance(s, str) for s in inputs)
+            ):
                 raise DataError(f"{self.path}: row {number} needs `inputs`, a list of sentences")
         return rows
 
@@ -121,7 +123,7 @@ def find(data: Path) -> Files:
     """
     if not data.is_dir():
         raise DataError(f"{data}: no such folder; {EXPECTED}")
-    found: dict[str, File] = {}
+    by_name: dict[str, File] = {}
     lying = files.below(data)
     notes = [f"{line}; not read" for line in lying.broken]
     for path in lying.all:
@@ -130,13 +132,13 @@ def find(data: Path) -> Files:
             continue
         kind, parts = named
         file = File(path=path, source=_source(path.place, data), kind=kind, **parts)
-        if path.name in found:
-            notes.append(f"{file.source}: a second file of this name, not read (first: {found[path.name].source})")
+        if path.name in by_name:
+            notes.append(f"{file.source}: a second file of this name, not read (first: {by_name[path.name].source})")
         else:
-            found[path.name] = file
-    if not found:
+            by_name[path.name] = file
+    if not by_name:
         raise MissingDataError(f"{data}: none of the released files here; {EXPECTED}; {OBTAIN}")
-    in_order = sorted(found.values(), key=lambda file: (file.kind, file.path.name))
+    in_order = sorted(by_name.values(), key=lambda file: (file.kind, file.path.name))
     return Files(data, tuple(in_order), tuple(notes))
 
 
@@ -182,11 +184,11 @@ def aligned(rows: list[dict[str, Any]], texts: list[str]) -> list[dict[str, Any]
     The authors' files keep that order, so that a row belongs to the position where it stands if the text there is
     the same; in a file that was sorted anew, rows of the same text are taken in their order.
     """
-    found = [text(row["inputs"]) for row in rows]
-    if found == texts:
+    row_texts = [text(row["inputs"]) for row in rows]
+    if row_texts == texts:
         return rows
     waiting: dict[str, list[dict[str, Any]]] = {}
-    for row, key in zip(reversed(rows), reversed(found), strict=True):
+    for row, key in zip(reversed(rows), reversed(row_texts), strict=True):
         waiting.setdefault(key, []).append(row)
     matched = [waiting[key].pop() if waiting.get(key) else None for key in texts]
     return None if None in matched else [row for row in matched if row is not None]
@@ -196,8 +198,8 @@ def category(label: object) -> str | None:
     """Return the category that a label names in any of its spellings, or None where it names none."""
     if not isinstance(label, str):
         return None
-    found = _CATEGORY_ALIASES.get(label, label)
-    return found if found in CATEGORIES else None
+    name = _CATEGORY_ALIASES.get(label, label)
+    return name if name in CATEGORIES else None
 
 
 def model(raw: str) -> str:
@@ -227,11 +229,11 @@ def mode(labels: Iterable[str | None]) -> str | None:
     for label in labels:
         if label:
             counts[label] = counts.get(label, 0) + 1
-    most = [label for label, count in counts.items() if count == max(counts.values())]
-    return most[0] if len(most) == 1 else None
+    top = [label for label, count in counts.items() if count == max(counts.values())]
+    return top[0] if len(top) == 1 else None
 
 
 def plural(rows: list[int]) -> str:
     """Name some rows, as the subject of "to have", the first ten of them by number."""
-    shown = ", ".join(map(str, rows[:10])) + (", …" if len(rows) > 10 else "")
-    return f"row {shown} has" if len(rows) == 1 else f"{len(rows)} rows ({shown}) have"
+    listed = ", ".join(map(str, rows[:10])) + (", …" if len(rows) > 10 else "")
+    return f"row {listed} has" if len(rows) == 1 else f"{len(rows)} rows ({listed}) have"

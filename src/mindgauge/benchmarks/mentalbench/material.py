@@ -36,7 +36,7 @@ def material(data: Path) -> Material:
         scores = sheet.scores()
         texts += [_concerns(sheet), _explanations(sheet, scores)]
         ratings.append(_ratings(sheet, scores))
-        unread = Counter(str(one.fault) for column in scores.values() for one in column if one.fault)
+        unread = Counter(str(score.fault) for column in scores.values() for score in column if score.fault)
         notes += [f"{sheet.source}: cells without a verdict: {n} ({fault})" for fault, n in unread.most_common()]
     if files.texts is not None:
         texts += [_concerns(files.texts), _replies(files.texts)]
@@ -49,13 +49,13 @@ def material(data: Path) -> Material:
     )
 
 
-def _frame(columns: dict[str, str], **given: Any) -> pl.DataFrame:
+def _frame(columns: dict[str, str], **columns_given: Any) -> pl.DataFrame:
     """Build `texts` or `ratings` from columns or single values; those not given are null."""
-    length = max((len(values) for values in given.values() if not isinstance(values, str)), default=0)
+    length = max((len(values) for values in columns_given.values() if not isinstance(values, str)), default=0)
     return pl.DataFrame(
         {
             name: pl.Series(name, values, dtype)
-            if not isinstance(values := given.get(name), str | None)
+            if not isinstance(values := columns_given.get(name), str | None)
             else pl.Series(name, [values] * length, dtype)
             for name, kind in columns.items()
             for dtype in [getattr(pl, kind)]
@@ -68,13 +68,15 @@ def _concerns(part: Sheet | Texts) -> pl.DataFrame:
 
 
 def _explanations(sheet: Sheet, scores: dict[str, list[Scores]]) -> pl.DataFrame:
-    said = [
-        (row, f"{ident}/{system}", one.explanation, system)
+    explained = [
+        (row, f"{ident}/{system}", score.explanation, system)
         for row, ident, *column in zip(sheet.row, sheet.conversation, *scores.values(), strict=True)
-        for system, one in zip(scores, column, strict=True)
-        if one.explanation
+        for system, score in zip(scores, column, strict=True)
+        if score.explanation
     ]
-    rows, ids, texts, systems = (list(values) for values in zip(*said, strict=True)) if said else ([], [], [], [])
+    rows, ids, texts, systems = (
+        (list(values) for values in zip(*explained, strict=True)) if explained else ([], [], [], [])
+    )
     return _frame(
         TEXTS, file=sheet.source, row=rows, kind="verdict", id=ids, text=texts, system=systems, source=sheet.rater
     )
@@ -88,11 +90,11 @@ def _replies(texts: Texts) -> pl.DataFrame:
 
 
 def _ratings(sheet: Sheet, scores: dict[str, list[Scores]]) -> pl.DataFrame:
-    rows, systems, each = len(sheet.row), len(scores), len(CRITERIA)
-    values = [_value(raw) for row in zip(*scores.values(), strict=True) for one in row for raw in one.raw]
-    row = np.repeat(np.arange(rows), systems * each)
+    rows, systems, criteria_count = len(sheet.row), len(scores), len(CRITERIA)
+    values = [_value(raw) for row in zip(*scores.values(), strict=True) for score in row for raw in score.raw]
+    row = np.repeat(np.arange(rows), systems * criteria_count)
     conversation = pl.Series(sheet.conversation, dtype=pl.String).gather(row)
-    system = pl.Series([*scores] * rows, dtype=pl.String).gather(np.repeat(np.arange(rows * systems), each))
+    system = pl.Series([*scores] * rows, dtype=pl.String).gather(np.repeat(np.arange(rows * systems), criteria_count))
     return _frame(
         RATINGS,
         subject=conversation + "/" + system,

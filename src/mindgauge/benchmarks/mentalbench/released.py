@@ -103,7 +103,7 @@ def find(data: Path) -> Files:
     """
     if not data.is_dir():
         raise DataError(f"{data}: no such folder; {EXPECTED}")
-    found: dict[str, Sheet | Texts] = {}
+    by_name: dict[str, Sheet | Texts] = {}
     notes: list[str] = []
     others: list[str] = []
     lying = files.below(data)
@@ -122,18 +122,18 @@ def find(data: Path) -> Files:
         parts = [part for table in opened for part in _parts(table, path, source)]
         for part in parts:
             name = part.rater if isinstance(part, Sheet) else "the replies"
-            if found.setdefault(name, part) is not part:
-                notes.append(f"{source}: {name} once more, not read (first: {found[name].source})")
+            if by_name.setdefault(name, part) is not part:
+                notes.append(f"{source}: {name} once more, not read (first: {by_name[name].source})")
         if not parts:
             columns = ", ".join(header for table in opened for header in table.headers) or "none"
             others.append(
                 f"{source}: none of the released tables, or no row of one; not read (columns: {columns[:120]})"
             )
-    if not found:
+    if not by_name:
         raise DataError("; ".join([f"{data}: none of the released files here", EXPECTED, *others[:3]]))
-    sheets = [part for part in found.values() if isinstance(part, Sheet)]
+    sheets = [part for part in by_name.values() if isinstance(part, Sheet)]
     sheets.sort(key=lambda sheet: (sheet.kind is not RaterKind.PERSON, sheet.rater))
-    texts = next((part for part in found.values() if isinstance(part, Texts)), None)
+    texts = next((part for part in by_name.values() if isinstance(part, Texts)), None)
     return Files(tuple(sheets), texts, (*notes, *others))
 
 
@@ -142,24 +142,24 @@ def _parts(table: InputTable, path: File, source: str) -> Iterator[Sheet | Texts
     prefixes = [p for p in _PREFIXES if any(header.casefold().startswith(p) for header in table.headers)]
     if not prefixes and not _has_replies(table.headers):
         return
-    where = _positions(table.headers, path)
-    missing = [name for name in ("ConvID", "context") if prefixes and name.casefold() not in where]
+    places = _positions(table.headers, path)
+    missing = [name for name in ("ConvID", "context") if prefixes and name.casefold() not in places]
     if missing:
         raise DataError(f"{path}: no column {' and '.join(missing)}; found {', '.join(table.headers)}")
     columns = table.lists()
     rows = [i for i, cells in enumerate(zip(*columns, strict=True)) if any(cells)]  # a sheet's last rows may be blank
     if not rows:
         return
-    context = [columns[where["context"]][i] or "" for i in rows]
-    ids = columns[where["convid"]] if "convid" in where else [None] * len(columns[0])
+    context = [columns[places["context"]][i] or "" for i in rows]
+    ids = columns[places["convid"]] if "convid" in places else [None] * len(columns[0])
     conversation = [_whole(ids[i], i) for i in rows]
     if not prefixes:
-        yield Texts(source, rows, conversation, context, _by_system(columns, where, "", rows, path))
+        yield Texts(source, rows, conversation, context, _by_system(columns, places, "", rows, path))
     for prefix in prefixes:
         kind = _PREFIXES[prefix]
         rater = PEOPLE if kind is RaterKind.PERSON else judge(path.stem)
-        found = _by_system(columns, where, prefix, rows, path)
-        yield Sheet(source, rater, kind, rows, conversation, context, found)
+        by_system = _by_system(columns, places, prefix, rows, path)
+        yield Sheet(source, rater, kind, rows, conversation, context, by_system)
 
 
 def _positions(headers: list[str], path: File) -> dict[str, int]:
@@ -182,16 +182,16 @@ def _has_replies(headers: list[str]) -> bool:
 
 
 def _by_system(
-    columns: list[Column], where: dict[str, int], prefix: str, rows: list[int], path: File
+    columns: list[Column], places: dict[str, int], prefix: str, rows: list[int], path: File
 ) -> dict[str, Column]:
-    found: dict[str, Column] = {}
-    for header, position in where.items():
+    by_system: dict[str, Column] = {}
+    for header, position in places.items():
         if header.startswith(prefix) and header not in _NO_SYSTEM:
             name = system(header.removeprefix(prefix))
-            if name in found:
+            if name in by_system:
                 raise DataError(f"{path}: two columns hold the system {name}; leave one of them")
-            found[name] = [columns[position][i] for i in rows]
-    return found
+            by_system[name] = [columns[position][i] for i in rows]
+    return by_system
 
 
 def _whole(cell: str | None, row: int) -> str:

@@ -39,7 +39,7 @@ def examination(files: Files, name: str, count: int) -> tuple[list[Item], list[s
         DataError: it is missing or broken, or an answer is none of the options.
     """
     file = files.require(name, PSY_EVAL)
-    found, rows = [], file.objects(("question", "options", "answer"))
+    items, rows = [], file.objects(("question", "options", "answer"))
     for number, row in enumerate(rows, 1):
         file.require(row["options"], (), number)
         letters = sorted(row["options"])
@@ -48,19 +48,19 @@ def examination(files: Files, name: str, count: int) -> tuple[list[Item], list[s
             raise DataError(f"{file.source}:{number}: expected an answer among {', '.join(letters)}, found {answer!r}")
         options = tuple(str(row["options"][letter]).strip() for letter in letters)
         question = Question(str(row["question"]).strip(), options, letters.index(answer))
-        found.append(Item(question, str(number), _about(row)))
+        items.append(Item(question, str(number), _about(row)))
     untold = [key for key in _TOLD.get(name, ()) if not any(row.get(key) for row in rows)]
     notes = [f"{file.source}: expected {key} in the rows, found it in none; nothing is sliced by it" for key in untold]
-    return found, file.counted("questions", len(found), count) + notes
+    return items, file.counted("questions", len(items), count) + notes
 
 
 def _about(row: dict[str, Any]) -> dict[str, str]:
     step, conditions = str(row.get("meta_info1") or ""), row.get("meta_info2") or []
-    told = {
+    tags = {
         "step": step.removeprefix("step"),
         "condition": ", ".join(map(str, conditions if isinstance(conditions, list) else [conditions])),
     }
-    return {name: value for name, value in told.items() if value}
+    return {name: value for name, value in tags.items() if value}
 
 
 def understanding(files: Files) -> tuple[list[tuple[Item, Item]], list[str]]:
@@ -71,18 +71,18 @@ def understanding(files: Files) -> tuple[list[tuple[Item, Item]], list[str]]:
     """
     file = files.require(UNDERSTANDING, EMOBENCH)
     keys = ("qid", "language", "scenario", "subject", "coarse_category", "emotion_choices", "emotion_label", "cause_choices", "cause_label")  # fmt: skip
-    found = []
+    pairs = []
     for number, row in enumerate(file.objects(keys), 1):
         if row["language"] not in LANGUAGES:
-            told = f"expected a language among {', '.join(LANGUAGES)}, found {row['language']!r:.20}"
-            raise DataError(f"{file.source}:{number}: {told}")
+            fault = f"expected a language among {', '.join(LANGUAGES)}, found {row['language']!r:.20}"
+            raise DataError(f"{file.source}:{number}: {fault}")
         about = {"subject": str(row["subject"]), "category": str(row["coarse_category"])}
         emotion, cause = (
             Item(_question(file, number, row, part), str(row["qid"]), about, row["language"])
             for part in ("emotion", "cause")
         )
-        found.append((emotion, cause))
-    return found, file.counted("rows", len(found), 400)
+        pairs.append((emotion, cause))
+    return pairs, file.counted("rows", len(pairs), 400)
 
 
 def application(files: Files) -> tuple[list[Item], list[str]]:
@@ -93,11 +93,11 @@ def application(files: Files) -> tuple[list[Item], list[str]]:
     """
     file = files.require(APPLICATION, EMOBENCH)
     keys = ("qid", "language", "scenario", "subject", "category", "question type", "choices", "label")
-    found = [
+    items = [
         Item(_question(file, number, row, ""), str(row["qid"]), {"kind": str(row["question type"])}, row["language"])
         for number, row in enumerate(file.objects(keys), 1)
     ]
-    return found, file.counted("rows", len(found), 400)
+    return items, file.counted("rows", len(items), 400)
 
 
 def _question(file: File, number: int, row: dict[str, Any], part: str) -> Question:

@@ -86,9 +86,9 @@ def _cases(files: Files, path: str, file: File, name: str) -> Iterator[Case]:
     split = _SPLIT.search(PurePosixPath(path).name.lower())
     table = reader.open_table(files_.File(PurePosixPath(path), file.source, file.read), mapping.layout(said))
     for number, row in table.rows():
-        where = f"{file.source}:{number}"
-        messages = _messages(_cell(row, "text", said, where), where)
-        label = _label(_cell(row, "label", said, where), _LABELS[name], where)
+        place = f"{file.source}:{number}"
+        messages = _messages(_cell(row, "text", said, place), place)
+        label = _label(_cell(row, "label", said, place), _LABELS[name], place)
         yield Case(messages, label, _SPLITS[split[0]] if split else "whole")
 
 
@@ -102,7 +102,7 @@ def _said(files: Files, path: str) -> dict[str, str]:
     return said
 
 
-def _cell(row: dict[str, Any], field: str, said: dict[str, str], where: str) -> Any:
+def _cell(row: dict[str, Any], field: str, said: dict[str, str], place: str) -> Any:
     wanted = (said[field],) if field in said else COLUMNS[field]
     names = {str(name).casefold(): name for name in row}
     for column in wanted:
@@ -112,7 +112,7 @@ def _cell(row: dict[str, Any], field: str, said: dict[str, str], where: str) -> 
         if value is not None:
             return value
     raise DataError(
-        f"{where}: expected the {field} in a column {' or '.join(wanted)}, found {', '.join(map(str, row)) or 'nothing'};"
+        f"{place}: expected the {field} in a column {' or '.join(wanted)}, found {', '.join(map(str, row)) or 'nothing'};"
         f" name it in {mapping.FILE}"
     )
 
@@ -124,61 +124,61 @@ def _within(row: dict[str, Any], path: str) -> Any:
     return value
 
 
-def _label(value: Any, labels: dict[str, tuple[str, ...]], where: str) -> str:
-    told = str(value).strip().casefold()
-    found = next((label for label, spellings in labels.items() if told in (label, *spellings)), None)
-    if found is None:
-        raise DataError(f"{where}: expected a label among {', '.join(labels)}, found {str(value)[:40]!r}")
-    return found
+def _label(value: Any, labels: dict[str, tuple[str, ...]], place: str) -> str:
+    spelling = str(value).strip().casefold()
+    name = next((label for label, spellings in labels.items() if spelling in (label, *spellings)), None)
+    if name is None:
+        raise DataError(f"{place}: expected a label among {', '.join(labels)}, found {str(value)[:40]!r}")
+    return name
 
 
-def _messages(value: Any, where: str) -> tuple[Message, ...]:
+def _messages(value: Any, place: str) -> tuple[Message, ...]:
     """Read a post, or a conversation up to the last turn of the person that it is about."""
     if isinstance(value, str) and value.lstrip().startswith("[{"):
-        value = _decoded(value, where)
-    turns = _lines(value.splitlines()) if isinstance(value, str) else _turns(value, where)
-    said = [turn for turn in turns if turn.content]
-    last = max((number for number, turn in enumerate(said, 1) if turn.role == "user"), default=0)
+        value = _decoded(value, place)
+    turns = _lines(value.splitlines()) if isinstance(value, str) else _turns(value, place)
+    spoken = [turn for turn in turns if turn.content]
+    last = max((number for number, turn in enumerate(spoken, 1) if turn.role == "user"), default=0)
     if not last:
-        raise DataError(f"{where}: expected something that the person says, found none")
-    return tuple(said[:last])
+        raise DataError(f"{place}: expected something that the person says, found none")
+    return tuple(spoken[:last])
 
 
-def _decoded(value: str, where: str) -> Any:
+def _decoded(value: str, place: str) -> Any:
     try:
         return bounds.json_value(value)
     except ValueError as error:
-        raise DataError(f"{where}: expected the conversation as JSON, found {error}") from None
+        raise DataError(f"{place}: expected the conversation as JSON, found {error}") from None
 
 
-def _turns(value: Any, where: str) -> list[Message]:
+def _turns(value: Any, place: str) -> list[Message]:
     if isinstance(value, list) and value and all(isinstance(turn, str) for turn in value):
         return _lines(value)
     if not isinstance(value, list) or not all(isinstance(turn, dict) for turn in value):
         raise DataError(
-            f"{where}: expected a text or a list of turns, found {json.dumps(value, ensure_ascii=False)[:40]}"
+            f"{place}: expected a text or a list of turns, found {json.dumps(value, ensure_ascii=False)[:40]}"
         )
-    return [_turn(turn, f"{where}: turn {number}") for number, turn in enumerate(value, 1)]
+    return [_turn(turn, f"{place}: turn {number}") for number, turn in enumerate(value, 1)]
 
 
-def _turn(turn: dict[str, Any], where: str) -> Message:
+def _turn(turn: dict[str, Any], place: str) -> Message:
     speaker, words = (next((turn[key] for key in keys if key in turn), None) for keys in (SPEAKERS, WORDS))
     role = _WHO.get(str(speaker).strip().casefold())
     if role is None or not isinstance(words, str):
         wanted = f"{' or '.join(SPEAKERS)} (a doctor or a patient) and {' or '.join(WORDS)}"
-        raise DataError(f"{where}: expected {wanted}, found {json.dumps(turn, ensure_ascii=False)[:60]}")
+        raise DataError(f"{place}: expected {wanted}, found {json.dumps(turn, ensure_ascii=False)[:60]}")
     return Message(role, words.strip())
 
 
 def _lines(lines: Iterable[str]) -> list[Message]:
     """Read a conversation whose turns begin with who speaks; where no line does, the person says it all."""
-    found: list[Message] = []
+    messages: list[Message] = []
     for line in lines:
         opening = _TURN.match(line)
         if opening:
-            found.append(Message(_WHO[opening[1].casefold()], line[opening.end() :].strip()))
-        elif found:
-            found[-1] = Message(found[-1].role, f"{found[-1].content}\n{line}".strip())
+            messages.append(Message(_WHO[opening[1].casefold()], line[opening.end() :].strip()))
+        elif messages:
+            messages[-1] = Message(messages[-1].role, f"{messages[-1].content}\n{line}".strip())
         else:
-            found.append(Message("user", line.strip()))
-    return found
+            messages.append(Message("user", line.strip()))
+    return messages

@@ -66,7 +66,7 @@ def windows(files: Files, part: str, count: int) -> tuple[list[Window], list[str
         DataError: the file is missing, or a line is none.
     """
     file = files.require(f"{part}WithStrategy_short.tsv", ESCONV)
-    found: list[Window] = []
+    cut_windows: list[Window] = []
     dialogue, last = -1, 0
     for row, line in enumerate(file.lines(), 1):
         turns = [_UTTERANCE.fullmatch(utterance) for utterance in line.split(" EOS ")]
@@ -74,13 +74,13 @@ def windows(files: Files, part: str, count: int) -> tuple[list[Window], list[str
             raise DataError(
                 f"{file.source}:{row}: expected utterances that end with the supporter's, found {line!r:.60}"
             )
-        kept = [turn for turn in turns if turn is not None]
-        turn = int(kept[-1]["turn"])
+        present = [turn for turn in turns if turn is not None]
+        turn = int(present[-1]["turn"])
         dialogue += turn <= last or dialogue < 0
         last = turn
-        messages = tuple(Message("assistant" if t["speaker"] == "1" else "user", t["text"].strip()) for t in kept)
-        found.append(Window(messages, kept[-1]["strategy"] or "", dialogue, row))
-    return found, file.counted("lines", len(found), count)
+        messages = tuple(Message("assistant" if t["speaker"] == "1" else "user", t["text"].strip()) for t in present)
+        cut_windows.append(Window(messages, present[-1]["strategy"] or "", dialogue, row))
+    return cut_windows, file.counted("lines", len(cut_windows), count)
 
 
 def failed(files: Files) -> tuple[list[Dialogue], list[str]]:
@@ -90,8 +90,8 @@ def failed(files: Files) -> tuple[list[Dialogue], list[str]]:
         DataError: the file is missing or broken.
     """
     file = files.require("FailedESConv.json", ESCONV)
-    found = _conversations(file)
-    return found, file.counted("dialogues", len(found), 196)
+    conversations = _conversations(file)
+    return conversations, file.counted("dialogues", len(conversations), 196)
 
 
 def for_fairness(files: Files) -> tuple[list[Dialogue], list[str]]:
@@ -101,8 +101,8 @@ def for_fairness(files: Files) -> tuple[list[Dialogue], list[str]]:
         DataError: the file is missing or broken.
     """
     file = files.require("ESConv_fair.json", "it comes with TrustMH-Bench (CC BY-NC 4.0, after ESConv)")
-    found = _conversations(file)
-    return found, file.counted("dialogues", len(found), 11)
+    conversations = _conversations(file)
+    return conversations, file.counted("dialogues", len(conversations), 11)
 
 
 def whole(files: Files) -> tuple[list[Dialogue], list[str]]:
@@ -114,18 +114,18 @@ def whole(files: Files) -> tuple[list[Dialogue], list[str]]:
     return _conversations(files.require(WHOLE, ESCONV)), []
 
 
-def cut(found: list[Dialogue], count: int) -> list[Window]:
+def cut(conversations: list[Dialogue], count: int) -> list[Window]:
     """Cut dialogues into windows of so many turns, each ending with the supporter's; what is shorter has none."""
     return [
         Window(dialogue.messages[last + 1 - count : last + 1], "", number, row)
-        for number, dialogue in enumerate(found)
+        for number, dialogue in enumerate(conversations)
         for row, last in enumerate(range(count - 1, len(dialogue.messages)), 1)
         if dialogue.messages[last].role == "assistant"
     ]
 
 
 def _conversations(file: File) -> list[Dialogue]:
-    found = []
+    conversations = []
     for number, row in enumerate(file.json(list), 1):
         file.require(row, ("situation", "problem_type", "dialog"), number)
         if not isinstance(row["dialog"], list):
@@ -139,8 +139,8 @@ def _conversations(file: File) -> list[Dialogue]:
                 )
             if text := str(turn["content"]).strip():
                 messages.append(Message(_WHO[turn["speaker"]], text))
-        found.append(Dialogue(tuple(messages), {k: v for k, v in row.items() if k != "dialog"}, str(number)))
-    return found
+        conversations.append(Dialogue(tuple(messages), {k: v for k, v in row.items() if k != "dialog"}, str(number)))
+    return conversations
 
 
 def counselling(files: Files) -> tuple[list[Dialogue], list[str]]:
@@ -150,7 +150,7 @@ def counselling(files: Files) -> tuple[list[Dialogue], list[str]]:
         MissingDataError: there is none.
         DataError: a file is no list of turns.
     """
-    found, notes = [], []
+    conversations, notes = [], []
     for path, file in files.matching("*/CPsyCounE/*/*.json"):
         topic, name = path.split("/")[-2:]
         messages = []
@@ -162,11 +162,11 @@ def counselling(files: Files) -> tuple[list[Dialogue], list[str]]:
                 )
             role: Role = "user" if text.startswith(_CLIENT) else "assistant"
             messages.append(Message(role, text.removeprefix(_CLIENT).removeprefix(_COUNSELLOR).strip()))
-        found.append(Dialogue(tuple(messages), {"topic": topic}, f"{topic}/{name.rpartition('.')[0]}"))
-        if any(one.role == other.role for one, other in pairwise(messages)):
+        conversations.append(Dialogue(tuple(messages), {"topic": topic}, f"{topic}/{name.rpartition('.')[0]}"))
+        if any(utterance.role == other.role for utterance, other in pairwise(messages)):
             notes.append(f"{file.source}: expected client and counsellor in turn, found two turns of one")
-    if not found:
+    if not conversations:
         raise files.lacking("CPsyCounE/<topic>/<number>.json", CPSYCOUN)
-    if len(found) != CASES:
-        notes.append(f"{files.folder}: CPsyCounE: expected {CASES} dialogues, found {len(found)}")
-    return found, notes
+    if len(conversations) != CASES:
+        notes.append(f"{files.folder}: CPsyCounE: expected {CASES} dialogues, found {len(conversations)}")
+    return conversations, notes

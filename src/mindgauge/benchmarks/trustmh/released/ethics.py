@@ -58,7 +58,7 @@ def dilemmas(files: Files, *, raw: bool = False) -> tuple[list[Dilemma], list[st
         text = file.read().decode("gb18030", "replace").removeprefix("\ufeff")
     elif astray := text.count("\ufffd"):
         raise DataError(f"{file.source}: expected UTF-8, found {astray} other bytes")
-    found = []
+    read_dilemmas = []
     for number, row in enumerate(file.table(COLUMNS, text), 1):
         options = _OPTION.findall(row["options"])
         letters = "".join(letter for letter, _ in options)
@@ -70,7 +70,7 @@ def dilemmas(files: Files, *, raw: bool = False) -> tuple[list[Dilemma], list[st
         if not row["index"].strip().isdecimal():
             raise DataError(f"{file.source}: row {number}: expected a number in index, found {row['index']!r:.40}")
         question = Question(row["scenario"].strip(), tuple(option for _, option in options), "ABCD".index(right))
-        found.append(
+        read_dilemmas.append(
             Dilemma(
                 int(row["index"]),
                 row["scenario"].strip(),
@@ -79,10 +79,10 @@ def dilemmas(files: Files, *, raw: bool = False) -> tuple[list[Dilemma], list[st
                 row["subcategory"].strip(),
             )
         )
-    notes = file.counted("dilemmas", len(found), 125)
+    notes = file.counted("dilemmas", len(read_dilemmas), 125)
     if not raw and mended:
         notes.append(f"{file.source}: {mended} garbled characters made whole, {lost} lost ones read as dashes")
-    return found, notes
+    return read_dilemmas, notes
 
 
 def stored(files: Files) -> list[Stored]:

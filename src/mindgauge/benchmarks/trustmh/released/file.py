@@ -35,12 +35,14 @@ class File(msgspec.Struct, frozen=True):
         Raises:
             DataError: it is empty, or in another encoding.
         """
-        found = self.read()
+        content = self.read()
         try:
-            text = found.decode(encoding).removeprefix("\ufeff")
+            text = content.decode(encoding).removeprefix("\ufeff")
         except UnicodeDecodeError as error:
-            told = f"{self.source}: expected {encoding.upper()}, found other bytes at {error.start} of {len(found)}"
-            raise DataError(told) from None
+            message = (
+                f"{self.source}: expected {encoding.upper()}, found other bytes at {error.start} of {len(content)}"
+            )
+            raise DataError(message) from None
         self._refuse_zeros(text)
         if not text.strip():
             raise DataError(f"{self.source}: expected text, found an empty file")
@@ -61,16 +63,16 @@ class File(msgspec.Struct, frozen=True):
             DataError: it breaks off, is empty, or is something else than a list or an object as expected.
         """
         try:
-            found = _loaded(self.text())
+            value = _loaded(self.text())
         except ValueError as error:
             raise DataError(f"{self.source}: expected JSON, found {error}") from None
-        if not isinstance(found, kind):
+        if not isinstance(value, kind):
             raise DataError(
-                f"{self.source}: expected a JSON {_KINDS[kind]}, found a {_KINDS.get(type(found), 'value')}"
+                f"{self.source}: expected a JSON {_KINDS[kind]}, found a {_KINDS.get(type(value), 'value')}"
             )
-        if not found:
+        if not value:
             raise DataError(f"{self.source}: expected a JSON {_KINDS[kind]}, found an empty one")
-        return found
+        return value
 
     def objects(self, keys: Sequence[str]) -> list[dict[str, Any]]:
         """Return the objects of a JSON Lines file, blank lines aside.
@@ -78,7 +80,7 @@ class File(msgspec.Struct, frozen=True):
         Raises:
             DataError: a line is no object, or lacks a key.
         """
-        found = []
+        rows = []
         for number, line in enumerate(self.lines(), 1):
             if not line.strip():
                 continue
@@ -87,8 +89,8 @@ class File(msgspec.Struct, frozen=True):
             except ValueError as error:
                 raise DataError(f"{self.source}:{number}: expected a JSON object, found {error}") from None
             self.require(row, keys, number)
-            found.append(row)
-        return found
+            rows.append(row)
+        return rows
 
     def require(self, row: object, keys: Sequence[str], number: int) -> None:
         """Refuse what is no object with these keys.
@@ -112,16 +114,16 @@ class File(msgspec.Struct, frozen=True):
         Raises:
             DataError: a column is missing, a row has too few or too many cells, or there is none.
         """
-        written = self.text() if text is None else text
-        self._refuse_zeros(written)
+        content = self.text() if text is None else text
+        self._refuse_zeros(content)
         try:
-            found = bounds.rows(written.replace("\r\n", "\n").encode(), ",")
-            line, names = next(found, (0, []))
+            numbered = bounds.rows(content.replace("\r\n", "\n").encode(), ",")
+            line, names = next(numbered, (0, []))
             lacking = [column for column in columns if column not in names]
             if lacking:
                 raise DataError(f"{self.source}: expected columns {', '.join(lacking)}, found {_shown(names)}")
             bounds.refuse_twice(names, line)
-            rows = [cells for _, cells in found]
+            rows = [cells for _, cells in numbered]
         except bounds.Fault as fault:
             raise DataError(f"{self.source}: line {fault.line}: expected CSV, found {fault}") from None
         if not rows:
@@ -131,9 +133,9 @@ class File(msgspec.Struct, frozen=True):
                 raise DataError(f"{self.source}: row {number}: expected {len(names)} cells, found another number")
         return [dict(zip(names, cells, strict=True)) for cells in rows]
 
-    def counted(self, what: str, found: int, expected: int) -> list[str]:
+    def counted(self, noun: str, count: int, expected: int) -> list[str]:
         """Return a note where there are more or fewer than were released, and others on what else is odd about it."""
-        notes = [] if found == expected else [f"{self.source}: expected {expected} {what}, found {found}"]
+        notes = [] if count == expected else [f"{self.source}: expected {expected} {noun}, found {count}"]
         if _BY_LINE.search(self.source) and not self.read().endswith(b"\n"):
             notes.append(f"{self.source}: expected a line end after the last line, found none; it may be cut off")
         differing = [copy.source for copy in self.copies if not _same(self, copy)]
@@ -151,9 +153,9 @@ def _loaded(text: str) -> Any:
     return bounds.json_value(text, mended=False)
 
 
-def _same(one: File, other: File) -> bool:
+def _same(file: File, other: File) -> bool:
     try:
-        return one.read() == other.read()
+        return file.read() == other.read()
     except DataError:
         return False
 

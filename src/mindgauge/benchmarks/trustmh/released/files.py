@@ -31,17 +31,17 @@ class Files(msgspec.Struct, frozen=True):
         Raises:
             DataError: there is no such folder.
         """
-        found = files.below(folder)
+        lying = files.below(folder)
         packed, plain = (
             {file.place.as_posix(): File(str(file), _reading(file)) for file in kind}
-            for kind in (found.packed, found.files)
+            for kind in (lying.packed, lying.files)
         )
         twins = {
             name: msgspec.structs.replace(file, copies=(packed[name],))
             for name, file in plain.items()
             if name in packed
         }
-        return cls(folder, {**packed, **plain, **twins}, found.broken)
+        return cls(folder, {**packed, **plain, **twins}, lying.broken)
 
     def all(self, ending: str) -> list[File]:
         """Return the files whose path ends so, whole names only, in the order of their paths.
@@ -54,8 +54,8 @@ class Files(msgspec.Struct, frozen=True):
 
     def matching(self, pattern: str) -> list[tuple[str, File]]:
         """Return name and file of those whose path matches a pattern of the shell's (`*/outputs/*.json`), in any case."""
-        found = sorted(self.known.items())
-        return [(path, file) for path, file in found if fnmatchcase(f"/{path}".lower(), pattern.lower())]
+        known_files = sorted(self.known.items())
+        return [(path, file) for path, file in known_files if fnmatchcase(f"/{path}".lower(), pattern.lower())]
 
     def find(self, ending: str) -> File | None:
         """Return the first file whose path ends so."""
@@ -69,20 +69,20 @@ class Files(msgspec.Struct, frozen=True):
             MissingDataError: there is none; the message says how to get it.
             DataError: there is none, and it may be in a zip that cannot be opened, or a folder has its name.
         """
-        found = self.find(ending)
-        if found is None:
+        file = self.find(ending)
+        if file is None:
             raise self.lacking(ending, obtain)
-        return found
+        return file
 
     def lacking(self, name: str, obtain: str) -> DataError:
         """Return what is to be said where a file is not here."""
         folder = next((path for path in self.folder.rglob(name) if path.is_dir()), None)
         if folder is not None:
             return DataError(f"{folder}: expected a file, found a folder; {obtain}")
-        told = f"{self.folder}: no {name} here; {obtain}"
+        message = f"{self.folder}: no {name} here; {obtain}"
         if self.broken:
-            return DataError(f"{told}; it may be in a zip that cannot be opened: {'; '.join(self.broken)}")
-        return MissingDataError(told)
+            return DataError(f"{message}; it may be in a zip that cannot be opened: {'; '.join(self.broken)}")
+        return MissingDataError(message)
 
 
 def _reading(file: files.File) -> Callable[[], bytes]:

@@ -31,8 +31,8 @@ def plain(files: Files) -> tuple[list[Request], list[str]]:
     """
     file = files.require(PLAIN, OURS)
     rows = file.table(("ID", "Attack Objective", "Prompt (English)"))
-    found = [Request(row["Prompt (English)"], row["Attack Objective"], number) for number, row in enumerate(rows)]
-    return found, file.counted("requests", len(found), 70)
+    requests = [Request(row["Prompt (English)"], row["Attack Objective"], number) for number, row in enumerate(rows)]
+    return requests, file.counted("requests", len(requests), 70)
 
 
 def transformed(files: Files) -> tuple[list[Request], list[str]]:
@@ -43,23 +43,23 @@ def transformed(files: Files) -> tuple[list[Request], list[str]]:
     """
     file = files.require(TRANSFORMED, OURS)
     rows = file.table(("ID", "Attack Objective (Brief)", "method", "Prompt (English)"))
-    found, lost = [], 0
-    known = plain(files)[0] if files.find(PLAIN) else []
+    requests, lost = [], 0
+    plain_requests = plain(files)[0] if files.find(PLAIN) else []
     for number, row in enumerate(rows):
         try:
             kind = Kind.named(row["method"])
         except ValueError:
-            told = ", ".join(Kind)
+            kinds = ", ".join(Kind)
             raise DataError(
-                f"{file.source}: row {number + 1}: expected a method among {told}, found {row['method']!r:.40}"
+                f"{file.source}: row {number + 1}: expected a method among {kinds}, found {row['method']!r:.40}"
             ) from None
         text = row["Prompt (English)"]
-        inside = [request.plain for request in known if request.text in text]
-        lost += bool(known) and not inside
-        base = max(inside, key=lambda n: len(known[n].text)) if inside else number // 8
-        found.append(Request(text, row["Attack Objective (Brief)"], base, kind))
+        inside = [request.plain for request in plain_requests if request.text in text]
+        lost += bool(plain_requests) and not inside
+        base = max(inside, key=lambda n: len(plain_requests[n].text)) if inside else number // 8
+        requests.append(Request(text, row["Attack Objective (Brief)"], base, kind))
     notes = [f"{file.source}: {lost} rows hold none of the requests of {PLAIN}"] if lost else []
-    return found, notes + file.counted("requests", len(found), 560)
+    return requests, notes + file.counted("requests", len(requests), 560)
 
 
 def templates(files: Files) -> tuple[dict[Kind, tuple[Template, ...]], list[str]]:

@@ -25,22 +25,22 @@ def read(cell: str) -> tuple[list[str], bool]:
     opening = _OPENING.match(cell)
     if opening is None:
         raise ValueError("no list")
-    found, place = [], opening.end()
+    texts, place = [], opening.end()
     while match := _STRING.match(cell, place):
-        found.append(_text(match[0]))
+        texts.append(_text(match[0]))
         between = _BETWEEN.match(cell, match.end())
         if between is None:
-            raise ValueError(f"no comma after text {len(found)}")
+            raise ValueError(f"no comma after text {len(texts)}")
         place = between.end()
     rest = cell[place:].rstrip()
     if rest == "]":
-        return found, False
+        return texts, False
     if rest[:1] in {"'", '"'}:
-        whole = _CUT_ESCAPE.sub(lambda cut: cut[0].removesuffix(cut[1]), rest)
-        found.append(_text(whole + rest[0]))
+        mended = _CUT_ESCAPE.sub(lambda cut: cut[0].removesuffix(cut[1]), rest)
+        texts.append(_text(mended + rest[0]))
     elif rest:
-        raise ValueError(f"no text after text {len(found)}")
-    return found, True
+        raise ValueError(f"no text after text {len(texts)}")
+    return texts, True
 
 
 def _text(literal: str) -> str:

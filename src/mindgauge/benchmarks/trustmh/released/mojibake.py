@@ -27,11 +27,11 @@ def repaired(raw: bytes) -> tuple[str, int, int]:
     def again(match: re.Match[str]) -> str:
         nonlocal mended
         try:
-            found = match[0].encode("gb18030").decode("utf-8")
+            decoded = match[0].encode("gb18030").decode("utf-8")
         except UnicodeError:
             return match[0]
         mended += 1
-        return found
+        return decoded
 
     text = _RUN.sub(again, text)
     return text.replace(_LOST, "—"), mended, text.count(_LOST)

@@ -64,37 +64,37 @@ def expectations(files: Files) -> tuple[list[Expectation], list[str]]:
     Raises:
         DataError: a file is missing or broken, or has not one label for each question.
     """
-    found, notes = [], []
+    read_expectations, notes = [], []
     for tier, (questions, labels, count) in TIERS.items():
-        asked, told = files.require(questions, CONFAIDE), files.require(labels, CONFAIDE)
-        texts = [line.replace("\\n", "\n") for line in asked.lines() if line.strip()]
+        question_file, label_file = files.require(questions, CONFAIDE), files.require(labels, CONFAIDE)
+        texts = [line.replace("\\n", "\n") for line in question_file.lines() if line.strip()]
         means = []
-        for number, line in enumerate(told.lines(), 1):
+        for number, line in enumerate(label_file.lines(), 1):
             try:
                 means.append(float(line))
             except ValueError:
-                raise DataError(f"{told.source}:{number}: expected a number, found {line!r:.40}") from None
+                raise DataError(f"{label_file.source}:{number}: expected a number, found {line!r:.40}") from None
         if len(texts) != len(means):
             raise DataError(
-                f"{asked.source}: expected {len(means)} questions, one for each label in {told.source}, found {len(texts)}"
+                f"{question_file.source}: expected {len(means)} questions, one for each label in {label_file.source}, found {len(texts)}"
             )
         pairs = enumerate(zip(texts, means, strict=True))
-        found += [Expectation(text, tier, mean, number) for number, (text, mean) in pairs]
-        notes += asked.counted("questions", len(texts), count) + told.counted("labels", len(means), count)
-    return found, notes
+        read_expectations += [Expectation(text, tier, mean, number) for number, (text, mean) in pairs]
+        notes += question_file.counted("questions", len(texts), count) + label_file.counted("labels", len(means), count)
+    return read_expectations, notes
 
 
-def secrets(files: Files, which: Stories = PSYLEAK_STORIES) -> tuple[list[Secret], list[str]]:
+def secrets(files: Files, release: Stories = PSYLEAK_STORIES) -> tuple[list[Secret], list[str]]:
     """Read stories; the question that ends a story stands apart.
 
     Args:
         files: where to look.
-        which: stories: PsyLeak's, or those of confAIde that they were made after.
+        release: stories: PsyLeak's, or those of confAIde that they were made after.
 
     Raises:
         DataError: a file is missing or broken, or there is not one control question for each story.
     """
-    file, other = (files.require(name, which.obtain) for name in (which.stories, which.controls))
+    file, other = (files.require(name, release.obtain) for name in (release.stories, release.controls))
     text = file.text().replace("\r\n", "\n")
     blocks = [*_BLOCK.finditer(text)]
     begun = text.count("<BEGIN>")
@@ -105,7 +105,7 @@ def secrets(files: Files, which: Stories = PSYLEAK_STORIES) -> tuple[list[Secret
         raise DataError(f"{other.source}: expected {len(blocks)} lines, one for each story, found {len(controls)}")
     if not controls[-1].rstrip().endswith("?"):
         raise DataError(f"{other.source}: expected questions, found a last one that breaks off: {controls[-1][-40:]!r}")
-    found = []
+    read_secrets = []
     for number, (block, control) in enumerate(zip(blocks, controls, strict=True), 1):
         parts = block["head"].split(",", 3)
         if len(parts) != 4:
@@ -115,11 +115,14 @@ def secrets(files: Files, which: Stories = PSYLEAK_STORIES) -> tuple[list[Secret
         story, question = _apart(block["story"].strip())
         client, counsellor, asker = (block[name].strip() for name in ("about", "asked", "asker"))
         topic, _, relation, reason = (part.strip() for part in parts)
-        found.append(
+        read_secrets.append(
             Secret(story.strip(), question.strip(), topic, relation, reason, client, counsellor, asker, control.strip())
         )
-    counts = file.counted("stories", len(found), which.number), other.counted("questions", len(controls), which.number)
-    return found, [note for notes in counts for note in notes]
+    counts = (
+        file.counted("stories", len(read_secrets), release.number),
+        other.counted("questions", len(controls), release.number),
+    )
+    return read_secrets, [note for notes in counts for note in notes]
 
 
 def _apart(story: str) -> tuple[str, str]:

@@ -31,7 +31,7 @@ def users(files: Files) -> tuple[list[User], list[str]]:
         DataError: it is broken, or a label is none of the five.
     """
     file = files.require(NAME, "it stands with the C-SSRS set of Gaur et al. 2019 (Zenodo 2667859)")
-    found = []
+    people = []
     for number, row in enumerate(file.table(("User", "Post", "Label")), 1):
         if row["Label"] not in LEVELS:
             raise DataError(
@@ -43,7 +43,7 @@ def users(files: Files) -> tuple[list[User], list[str]]:
             raise DataError(f"{file.source}: row {number}: expected a list of posts, found {error}") from None
         if not posts:
             raise DataError(f"{file.source}: row {number}: expected a post, found an empty list")
-        found.append(User(row["User"], posts, row["Label"], truncated))
-    cut = sum(user.truncated for user in found)
-    notes = [f"{file.source}: {cut} of {len(found)} cells are cut off; they are read as far as they go"] if cut else []
-    return found, [*file.counted("users", len(found), 500), *notes]
+        people.append(User(row["User"], posts, row["Label"], truncated))
+    cut = sum(user.truncated for user in people)
+    notes = [f"{file.source}: {cut} of {len(people)} cells are cut off; they are read as far as they go"] if cut else []
+    return people, [*file.counted("users", len(people), 500), *notes]

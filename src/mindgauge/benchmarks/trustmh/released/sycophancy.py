@@ -58,14 +58,14 @@ def questions(files: Files, names: Sequence[str] = OEQ) -> tuple[list[Question],
         DataError: the file is broken, or a measure is neither 0 nor 1.
     """
     file = _first(files, names)
-    found: dict[str, Question] = {}
+    by_text: dict[str, Question] = {}
     rows = file.table(("prompt", "human", *map(_column, MEASURES)))
     for number, row in enumerate(rows, 1):
         text = _text(file, number, row)
         people = {measure: _yes(file, number, _column(measure), row) for measure in MEASURES}
-        found.setdefault(text, Question(text, row["human"].strip(), row.get("source", ""), people))
+        by_text.setdefault(text, Question(text, row["human"].strip(), row.get("source", ""), people))
     untold = [f"{file.source}: expected a column source, found none; nothing is sliced by it"]
-    return [*found.values()], _odd(file, len(rows), len(found)) + untold * ("source" not in rows[0])
+    return [*by_text.values()], _odd(file, len(rows), len(by_text)) + untold * ("source" not in rows[0])
 
 
 def posts(files: Files, names: Sequence[str] = AITA) -> tuple[list[Post], list[str]]:
@@ -76,14 +76,14 @@ def posts(files: Files, names: Sequence[str] = AITA) -> tuple[list[Post], list[s
         DataError: the file is broken, or the two columns contradict each other.
     """
     file = _first(files, names)
-    found: dict[str, Post] = {}
+    by_text: dict[str, Post] = {}
     rows = file.table(("prompt",))
     if rows and not {"is_asshole", "ytanta"} & rows[0].keys():
         raise DataError(f"{file.source}: expected columns is_asshole or ytanta, found {', '.join(rows[0])}")
     for number, row in enumerate(rows, 1):
         text = _text(file, number, row)
-        found.setdefault(text, Post(text, _verdict(file, number, row)))
-    return [*found.values()], _odd(file, len(rows), len(found))
+        by_text.setdefault(text, Post(text, _verdict(file, number, row)))
+    return [*by_text.values()], _odd(file, len(rows), len(by_text))
 
 
 def statements(files: Files, names: Sequence[str] = PAS) -> tuple[list[Statement], list[str]]:
@@ -94,19 +94,19 @@ def statements(files: Files, names: Sequence[str] = PAS) -> tuple[list[Statement
         DataError: the file is broken, or a measure is neither 0 nor 1.
     """
     file = _first(files, names)
-    found: dict[str, Statement] = {}
+    by_text: dict[str, Statement] = {}
     rows = file.table(("prompt",))
     for number, row in enumerate(rows, 1):
         text = _text(file, number, row)
-        known = [measure for measure in MEASURES if _column(measure) in row]
-        found.setdefault(text, Statement(text, {m: _yes(file, number, _column(m), row) for m in known}))
-    return [*found.values()], _odd(file, len(rows), len(found))
+        measured = [measure for measure in MEASURES if _column(measure) in row]
+        by_text.setdefault(text, Statement(text, {m: _yes(file, number, _column(m), row) for m in measured}))
+    return [*by_text.values()], _odd(file, len(rows), len(by_text))
 
 
 def _first(files: Files, names: Sequence[str]) -> File:
     """Return the file that has the first of the names; the message of a missing one asks for that."""
-    found = (file for name in names if (file := files.find(name)) is not None)
-    return next(found, None) or files.require(names[0], f"{ELEPHANT}; {', '.join(names[1:])} will do, too")
+    present = (file for name in names if (file := files.find(name)) is not None)
+    return next(present, None) or files.require(names[0], f"{ELEPHANT}; {', '.join(names[1:])} will do, too")
 
 
 def _column(measure: str) -> str:
@@ -121,15 +121,15 @@ def _text(file: File, number: int, row: dict[str, str]) -> str:
 
 
 def _verdict(file: File, number: int, row: dict[str, str]) -> str:
-    told = row.get("ytanta", "").strip()
-    if told not in {AT_FAULT, NOT_AT_FAULT, ""} or (not told and "is_asshole" not in row):
-        raise DataError(f"{file.source}: row {number}: ytanta: expected YTA or NTA, found {told!r:.40}")
+    stated = row.get("ytanta", "").strip()
+    if stated not in {AT_FAULT, NOT_AT_FAULT, ""} or (not stated and "is_asshole" not in row):
+        raise DataError(f"{file.source}: row {number}: ytanta: expected YTA or NTA, found {stated!r:.40}")
     if "is_asshole" not in row:
-        return told
+        return stated
     verdict = AT_FAULT if _yes(file, number, "is_asshole", row) else NOT_AT_FAULT
-    if "ytanta" in row and told != verdict:
+    if "ytanta" in row and stated != verdict:
         raise DataError(
-            f"{file.source}: row {number}: expected {verdict} in ytanta as is_asshole says, found {told!r:.40}"
+            f"{file.source}: row {number}: expected {verdict} in ytanta as is_asshole says, found {stated!r:.40}"
         )
     return verdict
 
