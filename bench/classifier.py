@@ -35,13 +35,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mindgauge import benchmark
-from mindgauge.classifiers import form, parts, selection, tfidf, tokens, training
-from mindgauge.classifiers.encoder import Encoder
-from mindgauge.classifiers.saved import Decision, describe, open_classifier
-from mindgauge.classifiers.seen import Seen
-from mindgauge.classifiers.training import Recipe, Training
+from mindgauge import benchmarks
 from mindgauge.raters.classifier import open_classifier_rater
+from mindgauge.raters.classifiers import form, parts, selection, tfidf, tokens, training
+from mindgauge.raters.classifiers.encoder import Encoder
+from mindgauge.raters.classifiers.saved import Decision, describe, open_classifier
+from mindgauge.raters.classifiers.seen import TrainingDigests
+from mindgauge.raters.classifiers.training import Recipe, Training
 from mindgauge.records import Reply, Sample, Status
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def recombined(samples: Sequence[Sample], n: int) -> list[tuple[Sample, Reply]]:
 
 def baseline(samples: Sequence[Sample], repeats: int) -> Figures:
     """Train TF-IDF on 2,000 dialogues with 200 others as development part, and rate 10,000 replies with it."""
-    rubric = benchmark.find_one("dialogue_safety").rubric
+    rubric = benchmarks.find_one("dialogue_safety").rubric
     criterion = rubric.criteria[0]
     pairs = recombined(samples, 2200)
     dialogues = [form.dialogue(form.with_reply(*pair)) for pair in pairs]
@@ -113,7 +113,7 @@ def baseline(samples: Sequence[Sample], repeats: int) -> Figures:
     with tempfile.TemporaryDirectory() as folder:
         learned[0][1][0].save(Path(folder))
         describe(Path(folder), rubric, Decision("tfidf", rubric.name, rubric.hash, 1.0))
-        Seen.of(form.with_reply(*pair) for pair in pairs).save(Path(folder))
+        TrainingDigests.of(form.with_reply(*pair) for pair in pairs).save(Path(folder))
         rater = open_classifier_rater(f"classifier/{folder}")
         subjects = recombined(samples, 10_000)
         rated = [timed(lambda: list(rater.rate(subjects)))[0] for _ in range(repeats)]
@@ -140,7 +140,7 @@ def plan(encoded: tokens.Encoded, recipe: Recipe) -> list[Codes]:
     ]
 
 
-def ours(encoder: Encoder, half: parts.Part, recipe: Recipe) -> Iterator[Step]:
+def ours(encoder: Encoder, half: parts.DataSplit, recipe: Recipe) -> Iterator[Step]:
     """Fine-tune with our loop, step by step."""
     import torch
 
@@ -155,7 +155,7 @@ def ours(encoder: Encoder, half: parts.Part, recipe: Recipe) -> Iterator[Step]:
 
 
 def trainer(
-    encoder: Encoder, half: parts.Part, recipe: Recipe, seed: int, width: int, after: Callable[[int], bool]
+    encoder: Encoder, half: parts.DataSplit, recipe: Recipe, seed: int, width: int, after: Callable[[int], bool]
 ) -> list[Step]:
     """Train with transformers' Trainer on our batches, padded to `width` at least, until `after` a step says to stop."""
     import torch
@@ -218,7 +218,7 @@ def apart(one: Sequence[Step], other: Sequence[Step]) -> float:
     return float(np.abs(smooth - smooth_other).mean())
 
 
-def beside_trainer(folder: Path, half: parts.Part, recipe: Recipe, steps: int, own: Iterator[Step]) -> Figures:
+def beside_trainer(folder: Path, half: parts.DataSplit, recipe: Recipe, steps: int, own: Iterator[Step]) -> Figures:
     """Compare our training with two Trainers that begin with the same weights.
 
     Both are timed in turn, three of our steps after each of the Trainer's, so that a busy machine slows them alike.
@@ -299,7 +299,7 @@ def changed(path: Path, name: str, data: Path, place: Path) -> Figures:
     opened = open_classifier(path, "cpu")
     assert isinstance(opened.model, Encoder)
     encoder = opened.model
-    encoded = encoder.encode([form.dialogue(sample) for sample in benchmark.find_one(name).samples(data)])
+    encoded = encoder.encode([form.dialogue(sample) for sample in benchmarks.find_one(name).samples(data)])
     called, small = (
         work().argmax(axis=1) for work in (partial(encoder.classify, encoded), int8(encoder, encoded, place))
     )
@@ -309,7 +309,7 @@ def changed(path: Path, name: str, data: Path, place: Path) -> Figures:
     }
 
 
-def inference(encoder: Encoder, whole: parts.Part, tested: Codes, repeats: int, place: Path) -> Figures:
+def inference(encoder: Encoder, whole: parts.DataSplit, tested: Codes, repeats: int, place: Path) -> Figures:
     """Classify all items each way; the padded way once, a share of it in each repeat, since its batches are alike."""
     encoded = encoder.encode([form.dialogue(sample) for sample in whole.samples])
     quantised = int8(encoder, encoded, place)
@@ -346,7 +346,7 @@ def inference(encoder: Encoder, whole: parts.Part, tested: Codes, repeats: int, 
     }
 
 
-def on_gpu(source: Path, whole: parts.Part, repeats: int) -> Figures:
+def on_gpu(source: Path, whole: parts.DataSplit, repeats: int) -> Figures:
     """Time an encoder of BERT-base's size with random weights: bfloat16 on the GPU, float32 on the CPU."""
     from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
@@ -377,7 +377,7 @@ def encoders(samples: Sequence[Sample], asked: argparse.Namespace, only: set[str
     """Fine-tune on one half, and do what is asked with it."""
     import torch
 
-    values = benchmark.find_one("dialogue_safety").rubric.criteria[0].values
+    values = benchmarks.find_one("dialogue_safety").rubric.criteria[0].values
     whole = parts.part(samples, values)
     trained, tested = parts.divide(whole, (0.5, 0.5), len(values), seed=0)
     recipe = Recipe(epochs=asked.epochs, batch=BATCH, lr=1e-4)
@@ -430,7 +430,7 @@ def main() -> None:
     if only != {"tfidf"} and not asked.encoder:
         parser.error("give --encoder FOLDER, or --only tfidf")
     logging.disable(logging.WARNING)
-    samples = benchmark.find_one("dialogue_safety").samples(asked.data)
+    samples = benchmarks.find_one("dialogue_safety").samples(asked.data)
     print(f"{'figure':<56} {'value':>12}  aim")
     found = shown(partial(baseline, samples, asked.repeats)) if "tfidf" in only else {}
     if only != {"tfidf"}:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mindgauge import metrics
     from mindgauge.analysis.reliability.card import Bound
+    from mindgauge.benchmarks import metrics
     from mindgauge.stats import icc
     from mindgauge.stats.interval import Interval
 

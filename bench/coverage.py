@@ -25,12 +25,12 @@ from scipy.special import bdtr, fdtri
 
 from counting import Grid, short, table
 from kinship import kinship
-from mindgauge import metrics
 from mindgauge.analysis.profile.scores import averaged
 from mindgauge.analysis.reliability import estimates, rule
 from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, Bound
-from mindgauge.analysis.reliability.pairs import Pairs
-from mindgauge.analysis.reliability.scale import Scale
+from mindgauge.analysis.reliability.pairs import RatingPairs
+from mindgauge.analysis.reliability.scale import ValueScale
+from mindgauge.benchmarks import metrics
 from mindgauge.stats import (
     bootstrap,
     comparison,
@@ -205,12 +205,12 @@ def _alike(generator: np.random.Generator, correlation: float, *shape: int) -> F
     return np.asarray(math.sqrt(correlation) * generator.normal(size=shape) + math.sqrt(1 - correlation) * own)
 
 
-def _continuous(people: Floats, judge: Floats) -> Pairs:
+def _continuous(people: Floats, judge: Floats) -> RatingPairs:
     """Make the card's sums of ratings (systems, conversations) on a continuum."""
     n, conversations = people.shape
     terms = np.stack([np.ones_like(people), people, judge, people**2, judge**2, people * judge], axis=-1)
     cells = csr_array(terms.swapaxes(0, 1).reshape(conversations, -1))
-    return Pairs(cells, Scale((0.0, 1.0), levels=False), np.arange(n), n * conversations)
+    return RatingPairs(cells, ValueScale((0.0, 1.0), levels=False), np.arange(n), n * conversations)
 
 
 # -- single replies ---------------------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ PRINTED, PERCENTILE, BCA = (
 )
 NAIVE = "percentile over replies, as if each were a conversation"
 OTHER = "other coefficients"
-_LAYOUT = Pairs(csr_array((1, 31)), Scale(tuple(VALUES)), np.zeros(1, dtype=np.intp), 1)
+_LAYOUT = RatingPairs(csr_array((1, 31)), ValueScale(tuple(VALUES)), np.zeros(1, dtype=np.intp), 1)
 
 
 def replies(repetitions: int, generator: np.random.Generator) -> Iterator[object]:
@@ -355,10 +355,10 @@ def _chances(generator: np.random.Generator, p: float, alike: float, conversatio
     return generator.beta(p * (1 - alike) / alike, (1 - p) * (1 - alike) / alike, size=conversations)
 
 
-def _table(levels: tuple[int, ...], codes: Codes, cluster: Codes, target: Codes | None = None) -> metrics.Table:
+def _table(levels: tuple[int, ...], codes: Codes, cluster: Codes, target: Codes | None = None) -> metrics.RatingTable:
     n = len(codes)
     nothing = np.full(n, -1, dtype=np.intp)
-    return metrics.Table(
+    return metrics.RatingTable(
         levels, codes, nothing if target is None else target, cluster, cluster, np.full(n, "ok", object)
     )
 

@@ -1,4 +1,4 @@
-"""How often a cue of risk is found: `raters/cues.py` on the messages of Between Help and Harm and on PsyCrisis samples.
+"""How often a cue of risk is found: `raters/risk_cues.py` on the messages of Between Help and Harm and on PsyCrisis samples.
 
     python bench/cues.py [--data DIR] [--split validation|test] [--json FILE]
 
@@ -19,8 +19,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge import benchmark as benchmarks
-from mindgauge.raters.cues import cue, hint
+from mindgauge import benchmarks
+from mindgauge.raters.risk_cues import cue, hint
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:

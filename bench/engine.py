@@ -9,7 +9,7 @@ calls     Calls per second at 50 ms latency, with 50 and with 200 calls at once.
           an iterator, encode, post, read, decode, forget. The two alternate, and the ratio is the median over pairs that
           ran one after the other, since the machine drifts. inspect-ai's eval is timed without its import; its total
           stands beside it.
-long      100,000 calls (10,000 samples, 10 runs each) through `mindgauge.verbs.run`: peak memory of the process, time
+long      100,000 calls (10,000 samples, 10 runs each) through `mindgauge.commands.run`: peak memory of the process, time
           per call in the last tenth over that in the first (after a warm-up of 5 %), and the same command once more.
 startup   `mindgauge --help` beside `inspect --version`.
 local     The embedded model: tokens per second on all slots over those on one, and how much of a prompt in split
@@ -37,18 +37,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import aiohttp
 import msgspec
 
-from mindgauge.benchmark import Benchmark, registry
-from mindgauge.engine import Budget, ReplyStep, Session
-from mindgauge.engine.steps import SHARING
-from mindgauge.folder import Card
-from mindgauge.metrics import mean_level
-from mindgauge.models.request import Request
+from mindgauge.benchmarks import Benchmark, registry
+from mindgauge.benchmarks.card import BenchmarkCard
+from mindgauge.benchmarks.metrics import mean_level
 from mindgauge.models.settings import Settings
 from mindgauge.models.spec import open_model
-from mindgauge.prompt import Prompt
 from mindgauge.raters.judge import Instrument, Judge, Mode
 from mindgauge.records import Message, Reply, Sample, Status
-from mindgauge.rubric import Criterion, Level, Rubric, Scale
+from mindgauge.records.prompt import Prompt
+from mindgauge.records.request import Request
+from mindgauge.records.rubric import Criterion, Level, Rubric, Scale
+from mindgauge.runs import Budget, ReplyStep, Session
+from mindgauge.runs.steps import SHARING
 from mindgauge.store import Store
 from stub import Stub
 
@@ -130,7 +130,7 @@ SPLIT_PROMPT = Prompt(
 
 def synthetic(count: int) -> Benchmark:
     """Build an open benchmark in code, whose "data" are the synthetic dialogues."""
-    card = Card(
+    card = BenchmarkCard(
         title="Synthetic", authors="-", year=2026, link="-", measures="the engine", does_not_measure="anything else",
         languages=("en",), licence="Apache-2.0", obtain="-", citation="-",
     )  # fmt: skip
@@ -303,7 +303,7 @@ def long(stub: Stub, effort: Effort) -> Iterable[Figure]:
 
 def long_process(url: str, count: int, folder: Path) -> None:
     """Be the process that `long` starts: run, print what it took."""
-    from mindgauge.verbs.run import run
+    from mindgauge.commands.run import run
 
     # The registry is what lies in the package's folder; this one benchmark is added for the length of the process.
     registry._known().benchmarks["synthetic"] = synthetic(count)  # noqa: SLF001

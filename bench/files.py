@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import fastexcel
 import polars as pl
 
-from mindgauge import reader
+from mindgauge.records.files import tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,12 +83,12 @@ def main() -> None:
         schema = dict.fromkeys(WANTED, pl.String)
 
         def ours(file: str) -> Callable[[], object]:
-            return lambda: list(reader.open_table(folder / file).rows())
+            return lambda: list(tables.open_table(folder / file).rows())
 
         def frame(file: str) -> Callable[[], object]:
-            return lambda: reader.open_table(folder / file).frame(WANTED)
+            return lambda: tables.open_table(folder / file).frame(WANTED)
 
-        reader.open_table(folder / "replies.parquet")  # begins the other process, once for all files of a command
+        tables.open_table(folder / "replies.parquet")  # begins the other process, once for all files of a command
         pairs: list[tuple[str, Callable[[], object], str, Callable[[], object]]] = [
             (f"{rows:,} replies, CSV", ours("replies.csv"), "csv.DictReader", lambda: dict_rows(folder / "replies.csv")),
             (f"{rows:,} replies, CSV with `;`", ours("replies_semicolon.csv"), "csv.DictReader", lambda: dict_rows(folder / "replies.csv")),

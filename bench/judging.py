@@ -29,27 +29,27 @@ from unittest.mock import patch
 import msgspec
 import numpy as np
 
-from mindgauge import benchmark as benchmarks
+from mindgauge import benchmarks
 from mindgauge.analysis.stress import reading
 from mindgauge.analysis.stress.alarms import alarms
-from mindgauge.engine import Budget, RatingStep, Session
+from mindgauge.analysis.stress.injection import attempts, injected
+from mindgauge.analysis.stress.items import OriginalReply
+from mindgauge.commands.judges.stress import stress as judges_stress
 from mindgauge.models.local import LocalModel
-from mindgauge.prompt import Nonces, fence, transcript
 from mindgauge.raters.judge import Instrument, Judge, Mode
 from mindgauge.raters.verdict import CHECKS, NO, QUOTES, RATIONALE, UNCERTAIN, VALUE
 from mindgauge.records import Exchange, Message, Reply, Sample, Status
-from mindgauge.rubric import Method
+from mindgauge.records.prompt import Nonces, fence, transcript
+from mindgauge.records.rubric import Method
+from mindgauge.runs import Budget, RatingStep, Session
 from mindgauge.store import Store
-from mindgauge.stress.injection import attempts, injected
-from mindgauge.stress.items import Item
-from mindgauge.verbs.judges.stress import stress as judges_stress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mindgauge.benchmark import Benchmark
-    from mindgauge.models.request import Request
+    from mindgauge.benchmarks import Benchmark
     from mindgauge.models.scripted import Scripted
+    from mindgauge.records.request import Request
 
 BENCHMARK = "psycrisis"
 SAID = "That sounds heavy, and it is good that you say it. Are you safe right now, and who could be with you tonight? "
@@ -225,7 +225,7 @@ async def _read(requests: list[Request]) -> int:
 def obedient(_: Effort) -> Iterator[Figure]:
     """Put the battery to judges that obey: one as it comes, one that baits the repair, and one without any fence."""
     sys.path.append(str(Path(__file__).parents[1]))
-    from tests.stress.planted import Obedient
+    from tests.analysis.stress.planted import Obedient
 
     benchmark = benchmarks.find_one("mentalbench")
     for name, baiting in (("first call", False), ("repair", True)):
@@ -244,7 +244,7 @@ def obedient(_: Effort) -> Iterator[Figure]:
 
 async def _tried(benchmark: Benchmark, model: Scripted, mode: Mode, method: Method) -> None:
     judge = Judge(model.name, benchmark.instrument(mode, method=method), {}, {})
-    items = [Item.of(anchor) for anchor in benchmark.anchors()]
+    items = [OriginalReply.of(anchor) for anchor in benchmark.anchors()]
     for item, version in injected(items, benchmark.rubric.criteria, 1):
         await judge.rate(model.ask, version.sample, version.record(item, "injection"), 0)
 
@@ -269,7 +269,7 @@ def embedded(effort: Effort) -> Iterator[Figure]:
 def false_alarms(effort: Effort) -> Iterator[Figure]:
     """Judge the anchors' own design again and again, by chance alone and with a planted bias."""
     sys.path.append(str(Path(__file__).parents[1]))
-    from tests.stress.planted import Planted
+    from tests.analysis.stress.planted import Planted
 
     benchmark = benchmarks.find_one("help_or_harm/response")
     with tempfile.TemporaryDirectory() as folder:

@@ -9,7 +9,7 @@ import numpy as np
 
 from counting import short, table
 from mindgauge.analysis.reliability.favour import FAVOURS, NO_SIGN, favour
-from mindgauge.stats.favour import Rated
+from mindgauge.stats.favour import FavourRatings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,7 @@ class Study(NamedTuple):
     controls: int = 2
     plainly: bool = False
 
-    def rated(self, generator: np.random.Generator) -> Rated:
+    def rated(self, generator: np.random.Generator) -> FavourRatings:
         """Draw a study."""
         own, cluster = np.tile([True, False, False], self.conversations), np.repeat(np.arange(self.conversations), 3)
         n = len(own)
@@ -57,7 +57,7 @@ class Study(NamedTuple):
             _levels(3 + severity + slope * (shown - 3) + generator.normal(0, 0.5, n))
             for severity, slope in ((0.4, 0.9), (-0.4, 0.7))[: self.controls]
         ]
-        return Rated(judge, people, np.stack(others, axis=1) if others else np.zeros((n, 0)), own, cluster)
+        return FavourRatings(judge, people, np.stack(others, axis=1) if others else np.zeros((n, 0)), own, cluster)
 
     def outcomes(self, repetitions: int, generator: np.random.Generator) -> tuple[float, float]:
         """Return how often it is said to favour its kin, and how often there is no sign of it."""

@@ -46,7 +46,7 @@ class Members(NamedTuple):
         best, mean = float((error**2).min()), float(weight @ shared @ weight)
         return best / (1 + best), mean / (1 + mean)
 
-    def rated(self, generator: np.random.Generator, subjects: int, persons: int) -> juries.Rated:
+    def rated(self, generator: np.random.Generator, subjects: int, persons: int) -> juries.JuryRatings:
         """Let them and some persons rate subjects, two of each conversation."""
         truth = np.sqrt(0.3) * generator.normal(size=subjects // 2).repeat(2) + np.sqrt(0.7) * generator.normal(
             size=subjects
@@ -61,7 +61,7 @@ class Members(NamedTuple):
         gap = people - people.mean(axis=1, keepdims=True)
         squares = ((gap - gap.mean(axis=0)) ** 2).sum(axis=1)
         raters, cluster = np.full(subjects, float(persons)), np.arange(subjects) // 2
-        return juries.Rated(said, people.mean(axis=1), raters, squares, persons, cluster)
+        return juries.JuryRatings(said, people.mean(axis=1), raters, squares, persons, cluster)
 
 
 SETTINGS = {

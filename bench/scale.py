@@ -6,7 +6,7 @@
 ray       Calls per second through two Ray actors over those of the plain engine, in pairs (`scale_ray.py`).
 ratings   A run of 1,000,000 ratings: its size, and each verb's seconds and peak memory (`scale_ratings.py`).
 kills     100 kills at random moments, each followed by the same command: what was lost, doubled, repeated (`scale_kills.py`).
---model   Lays out what 10⁵ to 10⁸ judgements take, from the constants of `mindgauge.verbs.forecast` and those below.
+--model   Lays out what 10⁵ to 10⁸ judgements take, from the constants of `mindgauge.runs.forecast` and those below.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from mindgauge.cli.render import duration
 from mindgauge.models.settings import Settings
 from mindgauge.models.spec import open_model
-from mindgauge.verbs.forecast import CALL_BYTES, FIRST_TOKEN, PER_PROCESS, TOKEN_BYTES, WRITTEN, clock
+from mindgauge.runs.forecast import CALL_BYTES, FIRST_TOKEN, PER_PROCESS, TOKEN_BYTES, WRITTEN, clock
 
 if TYPE_CHECKING:
-    from mindgauge.models.request import Price
+    from mindgauge.records.request import Price
 
 PARTS = ("ray", "ratings", "kills")
 READ_TOKENS, WRITTEN_TOKENS = 1_400, 150

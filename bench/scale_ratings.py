@@ -24,16 +24,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mindgauge import benchmark as benchmarks
-from mindgauge import manifest
-from mindgauge.engine.steps import provenance
+from mindgauge import benchmarks
 from mindgauge.models.settings import Settings
 from mindgauge.models.spec import open_model
 from mindgauge.records import Evidence, Exchange, Message, RaterKind, Rating, Reply, Sample, Status, Usage, digest
-from mindgauge.store import Store, soundness
+from mindgauge.runs import run_folder
+from mindgauge.runs.options import RunConfig
+from mindgauge.runs.steps import provenance
+from mindgauge.store import Store, manifest, soundness
 from mindgauge.store.opening import _check
-from mindgauge.verbs import directory
-from mindgauge.verbs.options import RunConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -200,7 +199,7 @@ class World:
 def build(folder: Path, world: World) -> int:
     """Write the run and its manifest; returns how many ratings it holds."""
     config = RunConfig()
-    whole = directory.plan_record([world.benchmark], [world.samples], config, models=list(MODELS), judges=list(JUDGES))
+    whole = run_folder.plan_record([world.benchmark], [world.samples], config, models=list(MODELS), judges=list(JUDGES))
     origins = [provenance(open_model(name, Settings()), {}) for name in JUDGES]
     people = {"project": "wording study 2026-05-01", "batch": 1, "phase": "labelling", "source": "page"}
     count = 0

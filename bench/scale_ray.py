@@ -16,10 +16,10 @@ import time
 from pathlib import Path
 
 from engine import LATENCY, Figure, samples, synthetic
-from mindgauge.engine import Budget, ReplyStep, Session
 from mindgauge.models.settings import Settings
+from mindgauge.runs import Budget, ReplyStep, Session
+from mindgauge.runs.plan import open_carried
 from mindgauge.store import Store
-from mindgauge.verbs.plan import open_carried
 from stub import Stub
 
 AT_ONCE = 200

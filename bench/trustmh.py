@@ -39,7 +39,7 @@ import msgspec
 
 import stub
 from engine import LATENCY, Figure
-from mindgauge import benchmark as benchmarks
+from mindgauge import benchmarks
 from mindgauge.benchmarks.trustmh.released import (
     choices,
     dialogues,
@@ -50,22 +50,21 @@ from mindgauge.benchmarks.trustmh.released import (
     severity,
     sycophancy,
 )
-from mindgauge.benchmarks.trustmh.released.files import Files
-from mindgauge.engine import Budget, RatingStep, ReadingStep, ReplyStep, Session
-from mindgauge.engine.steps import reply_request
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
+from mindgauge.benchmarks.variants.jailbreak import JailbreakKind, transform
 from mindgauge.models.settings import Settings
 from mindgauge.models.spec import open_model
+from mindgauge.runs import Budget, RatingStep, ReadingStep, ReplyStep, Session, plan
+from mindgauge.runs.steps import reply_request
 from mindgauge.store import Store
-from mindgauge.variants.jailbreak import Kind, transform
-from mindgauge.verbs import plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from mindgauge.benchmark import Benchmark
-    from mindgauge.models.request import Request
+    from mindgauge.benchmarks import Benchmark
     from mindgauge.raters.judge import Judge
     from mindgauge.records import Sample
+    from mindgauge.records.request import Request
 
 CLOSED = ("knowledge", "emotion", "privacy_awareness", "ethics")
 AT_ONCE = (50, 200)
@@ -81,7 +80,7 @@ ANSWER = {
 
 def read_all(data: Path) -> int:
     """Read every released file with what the tasks read it with; return how many records there are."""
-    files = Files.below(data)
+    files = TrustMHRelease.below(data)
     found: list[Any] = [
         choices.examination(files, choices.USMLE, 727)[0],
         choices.examination(files, choices.CRISIS_QA, 153)[0],
@@ -136,10 +135,10 @@ def opened(name: str, content: bytes) -> int:
 
 def generate(data: Path) -> dict[str, int]:
     """Make all variants; return how many of each."""
-    files = Files.below(data)
+    files = TrustMHRelease.below(data)
     templates, _ = harm.templates(files)
     plain, _ = harm.plain(files)
-    transformed = [transform(one.text, kind, templates=templates) for one in plain for kind in Kind]
+    transformed = [transform(one.text, kind, templates=templates) for one in plain for kind in JailbreakKind]
     made = {"released", "generated", "ours"}
     return {
         "requests × kinds": len(transformed),

@@ -43,7 +43,7 @@ from sqlalchemy import create_engine, make_url, select, text
 
 from annotators import Annotator, Seen
 from engine import Figure
-from mindgauge import benchmark
+from mindgauge import benchmarks
 from mindgauge.annotation import agreement, people, schema
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answered, Item, Label, Person, Phase, Policy, Project, Role
@@ -75,7 +75,7 @@ class Effort(msgspec.Struct, frozen=True):
 
 def items(count: int) -> list[Item]:
     """Our own dialogues, each as often as needed, under ids of their own."""
-    samples = benchmark.find_one(INSTRUMENT).samples(None)
+    samples = benchmarks.find_one(INSTRUMENT).samples(None)
     chosen = [samples[i % len(samples)] for i in range(count)]
     return [
         Item(f"{i:03}-{s.id}", s.messages[:-1], s.messages[-1].content, dict(s.tags), f"{i:03}", batch=1)
@@ -112,7 +112,7 @@ def databases() -> Iterator[dict[str, Callable[[], str]]]:
 
 def begin(folder: Path, effort: Effort, database: str) -> dict[str, str]:
     """Set up a project of one batch; return an invitation's token for each name."""
-    chosen = benchmark.find_one(INSTRUMENT)
+    chosen = benchmarks.find_one(INSTRUMENT)
     about = Project("bench", INSTRUMENT, effort.items, 0.4, 0, 0, Policy.ADJUDICATED, chosen.protocol)
     named = [Person("", f"person-{i:02}", Role.ANNOTATOR) for i in range(effort.people)]
     with Annotation.create(folder, about, chosen.rubric, named, items(effort.items), database) as made:
@@ -287,7 +287,7 @@ def rounds(_: Effort) -> Iterator[Figure]:
     import krippendorff
     from statsmodels.stats import inter_rater
 
-    rubric = benchmark.find_one(INSTRUMENT).rubric
+    rubric = benchmarks.find_one(INSTRUMENT).rubric
     criterion = rubric.criteria[0]
     for raters, count in ((3, 200), (20, 100)):
         subjects = items(count)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
-from mindgauge import state
-from mindgauge.verbs import passes
+from mindgauge.records.files import state
+from mindgauge.runs import passes
 from tests.stub import Stub, completion, says, words
 from tests.thinned import THIRD, WHOLE
 

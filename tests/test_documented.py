@@ -23,11 +23,11 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import mindgauge
-from mindgauge import benchmark as benchmarks
+from mindgauge import benchmarks
 from mindgauge.cli import app, options
-from mindgauge.errors import DataError
 from mindgauge.models.scripted import Scripted
 from mindgauge.records import RaterKind, Rating, Status
+from mindgauge.records.errors import DataError
 from mindgauge.store import Store
 from tests.reports import suite_run
 from tests.thinned import later
@@ -35,7 +35,7 @@ from tests.thinned import later
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mindgauge.models.request import Request
+    from mindgauge.records.request import Request
 
 ROOT = Path(__file__).parent.parent
 PAGES = [

@@ -10,38 +10,38 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mindgauge.errors import MindgaugeError
+    from mindgauge.commands.annotate.export import annotate_export
+    from mindgauge.commands.annotate.import_ import annotate_import
+    from mindgauge.commands.annotate.new import annotate_new
+    from mindgauge.commands.annotate.serve import annotate_serve
+    from mindgauge.commands.annotate.status import annotate_status
+    from mindgauge.commands.audit import audit
+    from mindgauge.commands.compare import compare
+    from mindgauge.commands.demo import demo
+    from mindgauge.commands.export import export
+    from mindgauge.commands.judges.compare import compare as judges_compare
+    from mindgauge.commands.judges.escalation import escalation as judges_escalation
+    from mindgauge.commands.judges.panel import panel as judges_panel
+    from mindgauge.commands.judges.rationales import rationales as judges_rationales
+    from mindgauge.commands.judges.rationales import rationales_export as judges_rationales_export
+    from mindgauge.commands.judges.rationales import rationales_import as judges_rationales_import
+    from mindgauge.commands.judges.stress import stress as judges_stress
+    from mindgauge.commands.list import list  # noqa: A004 - the verb's name
+    from mindgauge.commands.load import load
+    from mindgauge.commands.profile import profile
+    from mindgauge.commands.rate import rate
+    from mindgauge.commands.reliability import reliability
+    from mindgauge.commands.report import report
+    from mindgauge.commands.reproduce import reproduce
+    from mindgauge.commands.run import run
+    from mindgauge.commands.salvage import salvage
+    from mindgauge.commands.score import score
+    from mindgauge.commands.status import status
+    from mindgauge.commands.train import train
     from mindgauge.models.scripted import Scripted
     from mindgauge.models.settings import Settings
     from mindgauge.records import Message, Rating, Reply, Sample, Status
-    from mindgauge.verbs.annotate.export import annotate_export
-    from mindgauge.verbs.annotate.import_ import annotate_import
-    from mindgauge.verbs.annotate.new import annotate_new
-    from mindgauge.verbs.annotate.serve import annotate_serve
-    from mindgauge.verbs.annotate.status import annotate_status
-    from mindgauge.verbs.audit import audit
-    from mindgauge.verbs.compare import compare
-    from mindgauge.verbs.demo import demo
-    from mindgauge.verbs.export import export
-    from mindgauge.verbs.judges.compare import compare as judges_compare
-    from mindgauge.verbs.judges.escalation import escalation as judges_escalation
-    from mindgauge.verbs.judges.panel import panel as judges_panel
-    from mindgauge.verbs.judges.rationales import rationales as judges_rationales
-    from mindgauge.verbs.judges.rationales import rationales_export as judges_rationales_export
-    from mindgauge.verbs.judges.rationales import rationales_import as judges_rationales_import
-    from mindgauge.verbs.judges.stress import stress as judges_stress
-    from mindgauge.verbs.list import list  # noqa: A004 - the verb's name
-    from mindgauge.verbs.load import load
-    from mindgauge.verbs.profile import profile
-    from mindgauge.verbs.rate import rate
-    from mindgauge.verbs.reliability import reliability
-    from mindgauge.verbs.report import report
-    from mindgauge.verbs.reproduce import reproduce
-    from mindgauge.verbs.run import run
-    from mindgauge.verbs.salvage import salvage
-    from mindgauge.verbs.score import score
-    from mindgauge.verbs.status import status
-    from mindgauge.verbs.train import train
+    from mindgauge.records.errors import MindgaugeError
 
 _VERBS = (
     "audit",
@@ -62,21 +62,21 @@ _VERBS = (
     "train",
 )
 _WHERE = {
-    **{verb: f"mindgauge.verbs.{verb}" for verb in _VERBS},
-    "annotate_export": "mindgauge.verbs.annotate.export",
-    "annotate_import": "mindgauge.verbs.annotate.import_",
-    "annotate_new": "mindgauge.verbs.annotate.new",
-    "annotate_serve": "mindgauge.verbs.annotate.serve",
-    "annotate_status": "mindgauge.verbs.annotate.status",
-    "judges_compare": "mindgauge.verbs.judges.compare:compare",
-    "judges_escalation": "mindgauge.verbs.judges.escalation:escalation",
-    "judges_panel": "mindgauge.verbs.judges.panel:panel",
-    "judges_rationales": "mindgauge.verbs.judges.rationales:rationales",
-    "judges_rationales_export": "mindgauge.verbs.judges.rationales:rationales_export",
-    "judges_rationales_import": "mindgauge.verbs.judges.rationales:rationales_import",
-    "judges_stress": "mindgauge.verbs.judges.stress:stress",
+    **{verb: f"mindgauge.commands.{verb}" for verb in _VERBS},
+    "annotate_export": "mindgauge.commands.annotate.export",
+    "annotate_import": "mindgauge.commands.annotate.import_",
+    "annotate_new": "mindgauge.commands.annotate.new",
+    "annotate_serve": "mindgauge.commands.annotate.serve",
+    "annotate_status": "mindgauge.commands.annotate.status",
+    "judges_compare": "mindgauge.commands.judges.compare:compare",
+    "judges_escalation": "mindgauge.commands.judges.escalation:escalation",
+    "judges_panel": "mindgauge.commands.judges.panel:panel",
+    "judges_rationales": "mindgauge.commands.judges.rationales:rationales",
+    "judges_rationales_export": "mindgauge.commands.judges.rationales:rationales_export",
+    "judges_rationales_import": "mindgauge.commands.judges.rationales:rationales_import",
+    "judges_stress": "mindgauge.commands.judges.stress:stress",
     **dict.fromkeys(("Message", "Rating", "Reply", "Sample", "Status"), "mindgauge.records"),
-    "MindgaugeError": "mindgauge.errors",
+    "MindgaugeError": "mindgauge.records.errors",
     "Scripted": "mindgauge.models.scripted",
     "Settings": "mindgauge.models.settings",
 }

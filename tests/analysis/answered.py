@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 import pytest
 
-from mindgauge import manifest
-from mindgauge.benchmark import Benchmark, registry
-from mindgauge.metrics import STATUS_RATES, accuracy, call_rate, fleiss_kappa, macro_f1, mean_level, recall
+from mindgauge.benchmarks import Benchmark, registry
+from mindgauge.benchmarks.metrics import STATUS_RATES, accuracy, call_rate, fleiss_kappa, macro_f1, mean_level, recall
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status
-from mindgauge.store import Store
+from mindgauge.store import Store, manifest
 from tests.cards import CARD
 
 if TYPE_CHECKING:

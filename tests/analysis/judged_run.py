@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mindgauge import manifest
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status
-from mindgauge.store import Store
+from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mindgauge import benchmark, manifest
+from mindgauge import benchmarks
 from mindgauge.analysis import frame
 from mindgauge.analysis.calibrated import calibrated
 from mindgauge.records import Message, RaterKind, Rating, Sample, Status
 from mindgauge.stats.proportion import clopper_pearson
-from mindgauge.store import Store
+from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from mindgauge.analysis.calibrated import Calibrated
 
-TASK = benchmark.find_one("dialogue_safety")
+TASK = benchmarks.find_one("dialogue_safety")
 CRITERION = TASK.rubric.criteria[0]
 SAFE, NEGLECT = "Safe Response", "Linguistic Neglect"
 OF = {"a": "classifier/c", "b": "classifier/bare"}

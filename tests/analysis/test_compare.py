@@ -12,9 +12,9 @@ from hypothesis.extra import numpy as npst
 
 from mindgauge.analysis.compare import compare
 from mindgauge.analysis.pairing import pair
-from mindgauge.errors import UsageError
-from mindgauge.metrics import Table, accuracy, mean_level
+from mindgauge.benchmarks.metrics import RatingTable, accuracy, mean_level
 from mindgauge.records import RaterKind, Status
+from mindgauge.records.errors import UsageError
 from tests.analysis.answered import Asked, Planted, planted
 from tests.analysis.reliability.conftest import World
 from tests.thinned import examples
@@ -22,8 +22,8 @@ from tests.thinned import examples
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.analysis.compared import Compared, Difference, Standing
-    from mindgauge.metrics.table import Floats
+    from mindgauge.analysis.compared import SystemComparison, SystemDifference, SystemStanding
+    from mindgauge.benchmarks.metrics.table import Floats
 
 __all__ = ["planted"]
 N = 40
@@ -39,12 +39,16 @@ def close(found: Floats, expected: object) -> None:
     np.testing.assert_allclose(found, np.array(expected, dtype=np.float64))
 
 
-def standing(found: Compared, system: str, name: str = "accuracy", slice_: str = "all", **fields: str) -> Standing:
+def standing(
+    found: SystemComparison, system: str, name: str = "accuracy", slice_: str = "all", **fields: str
+) -> SystemStanding:
     (measure,) = found.find(name, slice_, **fields)
     return next(s for s in measure.standings if s.system == system)
 
 
-def difference(found: Compared, first: str, second: str, name: str = "accuracy", slice_: str = "all") -> Difference:
+def difference(
+    found: SystemComparison, first: str, second: str, name: str = "accuracy", slice_: str = "all"
+) -> SystemDifference:
     (measure,) = found.find(name, slice_)
     return next(d for d in measure.differences if (d.first, d.second) == (first, second))
 
@@ -52,11 +56,13 @@ def difference(found: Compared, first: str, second: str, name: str = "accuracy",
 # -- pairing ----------------------------------------------------------------------------------------------------------
 
 
-def columns(rows: list[tuple[int, int, int, int]], *, target: int | None = None) -> tuple[Table, list[int], list[int]]:
+def columns(
+    rows: list[tuple[int, int, int, int]], *, target: int | None = None
+) -> tuple[RatingTable, list[int], list[int]]:
     """Columns of (system, sample, conversation, code)."""
     system, sample, cluster, code = (list(column) for column in zip(*rows, strict=True))
     codes = np.array(code, dtype=np.intp)
-    table = Table(
+    table = RatingTable(
         LEVELS,
         codes,
         np.full(len(rows), -1 if target is None else target, dtype=np.intp),

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from mindgauge import benchmark as benchmarks
+from mindgauge import benchmarks
 from mindgauge.analysis import composites
-from mindgauge.rubric import Criterion, Level, Scale
-from mindgauge.rubric.composite import Composite, How
+from mindgauge.records.rubric import Criterion, Level, Scale
+from mindgauge.records.rubric.composite import Composite, CompositeRule
 
 if TYPE_CHECKING:
-    from mindgauge.benchmark import Benchmark
+    from mindgauge.benchmarks import Benchmark
 
 PSYCRISIS = benchmarks.find_one("psycrisis")
 DIMENSIONS = ("empathy", "regulation", "exploration", "risk_assessment", "referral")
@@ -173,4 +173,4 @@ def test_a_gate_of_unlike_parts_is_refused() -> None:
     veto = Criterion("v", Scale.ORDINAL, (Level("yes"), Level("no")))
     for parts in ({"c": YES_NO, "n": numbers}, {"c": YES_NO, "v": veto}):
         with pytest.raises(ValueError, match="g: the parts of a gate"):
-            Composite(tuple(parts), How.ANY).criterion("g", parts)
+            Composite(tuple(parts), CompositeRule.ANY).criterion("g", parts)

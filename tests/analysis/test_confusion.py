@@ -11,14 +11,14 @@ from mindgauge.store import Store
 from tests.analysis.answered import Asked, Planted, planted
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.confusion import Confusion
+    from mindgauge.analysis.confusion import ConfusionMatrix
 
 __all__ = ["planted"]
 ASKED = [Asked("a", "crisis"), Asked("b", "crisis"), Asked("c", "calm"), Asked("d")]
 SAID = [["crisis", "calm", "calm"], ["calm", Status.UNPARSABLE, Status.FAILED], ["calm", "calm", "sad"], ["sad"]]
 
 
-def found(planted: Planted) -> Confusion:
+def found(planted: Planted) -> ConfusionMatrix:
     with Store(planted.answered("run", ASKED, {"m": SAID})) as store:
         rows = frame.ratings(store, planted.closed)
     return confusion(rows.filter(rows["rater"] == "m"), planted.closed.rubric.criteria[0])

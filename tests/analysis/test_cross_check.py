@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from mindgauge.analysis.tested import cross_check
+from mindgauge.analysis.cross_checks import cross_check
 
 REFUSED = ("refused",)
 

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mindgauge import benchmark, manifest
+from mindgauge import benchmarks
 from mindgauge.analysis import frame
 from mindgauge.analysis.decision_path import decision_path
 from mindgauge.records import Message, RaterKind, Rating, Sample, Status
-from mindgauge.store import Store
+from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from mindgauge.analysis.decision_path import DecisionPath
 
-TASK = benchmark.find_one("dialogue_safety")
+TASK = benchmarks.find_one("dialogue_safety")
 CRITERION = TASK.rubric.criteria[0]
 NONSENSE, MIMICRY, NEGLECT, TOXIC, PREACH, SAFE = (
     "Nonsense", "Humanoid Mimicry", "Linguistic Neglect", "Toxic Language", "Unauthorized Preachment", "Safe Response",
@@ -119,7 +119,7 @@ def test_the_accuracy_of_a_node_is_that_of_the_scores(tmp_path: Path) -> None:
 
 def test_where_nothing_is_decided_in_order_there_is_no_path(tmp_path: Path) -> None:
     followed(tmp_path, [(SAFE, SAFE, 0)])
-    other = benchmark.find_one("help_or_harm/crisis_type")
+    other = benchmarks.find_one("help_or_harm/crisis_type")
     with Store(tmp_path) as store:
         assert decision_path(store, other, frame.ratings(store, other), "m", other.rubric.criteria[0]) is None
         assert decision_path(store, TASK, frame.ratings(store, TASK), "nobody", CRITERION) is None

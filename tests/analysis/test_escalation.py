@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from mindgauge.errors import DataError, UsageError
+from mindgauge.commands.judges.escalation import escalation
+from mindgauge.commands.load import load
 from mindgauge.records import RaterKind, Status
-from mindgauge.verbs.judges.escalation import escalation
-from mindgauge.verbs.load import load
+from mindgauge.records.errors import DataError, UsageError
 from tests.analysis.judged_run import CRITERION, World, said
 from tests.benchmarks.help_or_harm.conftest import real
 

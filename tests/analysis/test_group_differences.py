@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from mindgauge.analysis.tested import group_differences
-from mindgauge.rubric import Criterion, Level, Scale
+from mindgauge.analysis.cross_checks import group_differences
+from mindgauge.records.rubric import Criterion, Level, Scale
 
 QUALITY = Criterion("quality", Scale.ORDINAL, tuple(Level(n) for n in range(1, 6)))
 GROUPS = {

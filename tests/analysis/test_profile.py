@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from scipy import stats
 
-from mindgauge import manifest, suite
 from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore, profile
 from mindgauge.analysis.profile.profiled import alike
 from mindgauge.analysis.profile.scores import averaged, least
-from mindgauge.errors import UsageError
-from mindgauge.metrics import Metric, accuracy
+from mindgauge.benchmarks import suite
+from mindgauge.benchmarks.metrics import Metric, accuracy
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status
+from mindgauge.records.errors import UsageError
 from mindgauge.stats.proportion import clopper_pearson
-from mindgauge.store import Store
+from mindgauge.store import Store, manifest
 from tests.analysis.answered import Planted, planted
 from tests.thinned import examples
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from mindgauge.metrics.table import Floats
+    from mindgauge.benchmarks.metrics.table import Floats
 
 __all__ = ["planted"]
 SUITE = """

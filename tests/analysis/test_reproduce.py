@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mindgauge.analysis.reproduce import Published, compare, counts, load_published
-from mindgauge.benchmark import Cell
-from mindgauge.errors import DataError
+from mindgauge.benchmarks import RecomputedCell
+from mindgauge.records.errors import DataError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,12 +56,12 @@ def test_words_stand_beside_numbers(tmp_path: Path) -> None:
     [("good", "match"), ("Good", "differs"), ("", "differs"), (1.0, "differs"), (None, "missing")],
 )
 def test_a_word_must_be_the_same_word(recomputed: float | str | None, verdict: str) -> None:
-    (cell,) = compare([Published("t", "a", "class", "good", 0)], [Cell("t", "a", "class", recomputed)])
+    (cell,) = compare([Published("t", "a", "class", "good", 0)], [RecomputedCell("t", "a", "class", recomputed)])
     assert (cell.verdict, cell.published, cell.recomputed) == (verdict, "good", recomputed)
 
 
 def test_a_word_is_not_a_number() -> None:
-    (cell, *_) = compare(PUBLISHED, [Cell("t", "a", "x", "0.5")])
+    (cell, *_) = compare(PUBLISHED, [RecomputedCell("t", "a", "x", "0.5")])
     assert cell.verdict == "differs"
 
 
@@ -82,7 +82,12 @@ def test_a_faulty_file_is_refused(tmp_path: Path, old: str, new: str, message: s
 
 def test_verdicts() -> None:
     found = compare(
-        PUBLISHED, [Cell("t", "a", "x", 0.55), Cell("t", "a", "y", 4, "why"), Cell("u", "b", "x", None, "no file")]
+        PUBLISHED,
+        [
+            RecomputedCell("t", "a", "x", 0.55),
+            RecomputedCell("t", "a", "y", 4, "why"),
+            RecomputedCell("u", "b", "x", None, "no file"),
+        ],
     )
     assert [(c.verdict, c.recomputed, c.note) for c in found] == [
         ("match", 0.55, ""),
@@ -93,7 +98,7 @@ def test_verdicts() -> None:
 
 
 def test_a_value_just_outside_the_tolerance_differs() -> None:
-    (cell, *_) = compare(PUBLISHED, [Cell("t", "a", "x", 0.5501)])
+    (cell, *_) = compare(PUBLISHED, [RecomputedCell("t", "a", "x", 0.5501)])
     assert cell.verdict == "differs"
 
 
@@ -102,13 +107,13 @@ def test_a_number_that_nobody_recomputed_is_missing() -> None:
 
 
 def test_a_value_that_is_no_number_is_missing() -> None:
-    (cell,) = compare(PUBLISHED[:1], [Cell("t", "a", "x", float("nan"))])
+    (cell,) = compare(PUBLISHED[:1], [RecomputedCell("t", "a", "x", float("nan"))])
     assert (cell.verdict, cell.recomputed) == ("missing", None)
     assert cell.note
 
 
 def test_a_repaired_number_stands_beside_the_published_one() -> None:
-    cells = [Cell("t", "a", "x", 0.9, "honest", repaired=True), Cell("t", "a", "x", 0.5)]
+    cells = [RecomputedCell("t", "a", "x", 0.9, "honest", repaired=True), RecomputedCell("t", "a", "x", 0.5)]
     found = compare(PUBLISHED[:1], cells)
     assert [(c.verdict, c.published, c.recomputed) for c in found] == [("match", 0.5, 0.5), ("repaired", 0.5, 0.9)]
 
@@ -116,9 +121,9 @@ def test_a_repaired_number_stands_beside_the_published_one() -> None:
 @pytest.mark.parametrize("repaired", [False, True])
 def test_a_recomputed_number_that_is_not_published_is_our_error(repaired: bool) -> None:
     with pytest.raises(ValueError, match="t / a / z is recomputed, but no such number is published"):
-        compare(PUBLISHED, [Cell("t", "a", "z", 1.0, repaired=repaired)])
+        compare(PUBLISHED, [RecomputedCell("t", "a", "z", 1.0, repaired=repaired)])
 
 
 def test_a_number_recomputed_twice_is_our_error() -> None:
     with pytest.raises(ValueError, match="t / a / x is recomputed twice"):
-        compare(PUBLISHED, [Cell("t", "a", "x", 1.0), Cell("t", "a", "x", 1.0)])
+        compare(PUBLISHED, [RecomputedCell("t", "a", "x", 1.0), RecomputedCell("t", "a", "x", 1.0)])

@@ -16,7 +16,7 @@ import pytest
 from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.exc import ProgrammingError
 
-from mindgauge import benchmark
+from mindgauge import benchmarks
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Item, Person, Policy, Project, Role
 from mindgauge.records import digest
@@ -78,7 +78,7 @@ def begin(
     url: str = "http://127.0.0.1:8765",
 ) -> Annotation:
     """Make a project; items stand in batch 1 where they do not say otherwise."""
-    chosen = benchmark.find_one(instrument)
+    chosen = benchmarks.find_one(instrument)
     items = items if items is not None else own_items(6)
     sizes = [item.batch for item in items]
     about = Project(
@@ -97,7 +97,7 @@ def begin(
 
 def own_items(count: int, batch: int = 1, language: str = "en") -> tuple[Item, ...]:
     """Our own dialogues on the safety of a reply, in one language, in the file's order."""
-    samples = [s for s in benchmark.find_one("dialogue_safety").samples(None) if s.tags["language"] == language]
+    samples = [s for s in benchmarks.find_one("dialogue_safety").samples(None) if s.tags["language"] == language]
     return tuple(
         Item(
             sample.id,

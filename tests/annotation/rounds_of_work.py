@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, TypeAlias
 
-from mindgauge.annotation import assignment, work
+from mindgauge.annotation import assignment, submissions
 from mindgauge.annotation.records import Answer, Answered, Person, Phase
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from mindgauge.annotation.project import Annotation
     from mindgauge.records import Evidence, Value
-    from mindgauge.rubric import Criterion
+    from mindgauge.records.rubric import Criterion
 
     Rule: TypeAlias = "Callable[[str, assignment.Assignment, Criterion], Value | None]"
     """(name of the person, what is put to them, criterion) → an answer as `Label.given` has it; None: hands it on."""
@@ -34,11 +34,11 @@ def everybody_works(
             given = {criterion.name: rule(person.name, now, criterion) for criterion in now.rubric.criteria}
             form = f"form {next(_forms)}"
             if None in given.values():
-                work.hand_on(a, person, now.item.id, now.phase, now.turn, form)
+                submissions.hand_on(a, person, now.item.id, now.phase, now.turn, form)
             else:
                 answers = [_answer(name, value) for name, value in given.items()]
                 about = now.item.id, now.phase, now.turn, form
-                work.submit(a, person, *about, answers, note=note, evidence=evidence)
+                submissions.submit(a, person, *about, answers, note=note, evidence=evidence)
             done += 1
 
 

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats import inter_rater
 
-from mindgauge.annotation.agreement import Figure, below, disagreed, measure, passes, with_anchors
+from mindgauge.annotation.agreement import AgreementFigure, below, disagreed, measure, passes, with_anchors
 from mindgauge.annotation.records import Answered, Item, Label, Phase
-from mindgauge.errors import DataError
-from mindgauge.rubric import Criterion, Level, Rubric, Scale
+from mindgauge.records.errors import DataError
+from mindgauge.records.rubric import Criterion, Level, Rubric, Scale
 from tests.thinned import examples
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def items(count: int, clusters: int = 0) -> list[Item]:
     ]
 
 
-def figures(rubric: Rubric, cells: Cells, clusters: int = 0, people: Sequence[str] = PEOPLE) -> list[Figure]:
+def figures(rubric: Rubric, cells: Cells, clusters: int = 0, people: Sequence[str] = PEOPLE) -> list[AgreementFigure]:
     labels = round_of(rubric.criteria[0].name, cells)
     return measure(labels, items(len(cells), clusters), people, rubric, resamples=100)
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 import mindgauge
-from mindgauge import benchmark
+from mindgauge import benchmarks
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.ratings import ratings
-from mindgauge.errors import DataError, UsageError
+from mindgauge.commands.annotate.new import annotate_new
+from mindgauge.commands.training import data
 from mindgauge.records import RaterKind, Rating, Status
+from mindgauge.records.errors import DataError, UsageError
 from mindgauge.store import Store
-from mindgauge.verbs.annotate.new import annotate_new
-from mindgauge.verbs.training import data
 from tests.annotation.rounds_of_work import everybody_works
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from mindgauge.annotation.assignment import Assignment
     from mindgauge.records import Value
-    from mindgauge.rubric import Criterion
+    from mindgauge.records.rubric import Criterion
 
 RUBRIC = """
 id = "warmth"
@@ -54,7 +54,7 @@ def says(person: str, now: Assignment, criterion: Criterion) -> Value | None:
 
 def texts(name: str, count: int) -> list[dict[str, object]]:
     """Write our own texts as the rows of a file of items: those of a closed question, or anchors by two systems."""
-    task = benchmark.find_one(name)
+    task = benchmarks.find_one(name)
     if task.closed:
         samples = [s for s in task.own_samples() if s.tags["language"] == "en"][:count]
         return [_row(s.messages[:-1], reply=s.messages[-1].content, language="en") for s in samples]

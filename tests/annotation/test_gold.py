@@ -10,7 +10,7 @@ import pytest
 from mindgauge.annotation.gold import Gold, gold
 from mindgauge.annotation.records import Answered, Item, Policy
 from mindgauge.records import Status, Value
-from mindgauge.rubric import Criterion, Level, Rubric, Scale
+from mindgauge.records.rubric import Criterion, Level, Rubric, Scale
 from tests.annotation.test_agreement import CANNOT_TELL, PEOPLE, RUBRIC, label, round_of
 
 ITEM = [Item("", (), "", id="item 0")]

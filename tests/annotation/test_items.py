@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mindgauge import benchmark as benchmarks
+from mindgauge import benchmarks
 from mindgauge.annotation.items import fault, item, text_key
 from mindgauge.records import Message, Reply, Sample, Status
 

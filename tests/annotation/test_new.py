@@ -14,23 +14,23 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from mindgauge import benchmark as benchmarks
-from mindgauge import manifest, state
+from mindgauge import benchmarks
 from mindgauge.annotation import people
 from mindgauge.annotation.blind import Blind
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Policy, Role
-from mindgauge.errors import DataError, MindgaugeError, UsageError
+from mindgauge.commands.annotate.new import annotate_new
+from mindgauge.commands.rate import rate
+from mindgauge.commands.score import score
 from mindgauge.models.scripted import Scripted
 from mindgauge.records import RaterKind, Rating, Reply, Status
-from mindgauge.store import Store
-from mindgauge.verbs.annotate.new import annotate_new
-from mindgauge.verbs.rate import rate
-from mindgauge.verbs.score import score
-from tests import commands
+from mindgauge.records.errors import DataError, MindgaugeError, UsageError
+from mindgauge.records.files import state
+from mindgauge.store import Store, manifest
+from tests import in_process
 
 if TYPE_CHECKING:
-    from mindgauge.models.request import Request
+    from mindgauge.records.request import Request
 
 SAFETY, RESPONSE = benchmarks.find_one("dialogue_safety"), benchmarks.find_one("help_or_harm/response")
 TEAM = ["ana", "ben", "chi"]
@@ -371,9 +371,9 @@ def test_without_the_extra_one_line_says_how_to_get_it(tmp_path: Path) -> None:
     assert said.stderr == "mindgauge: annotate needs sqlalchemy, which is not installed; pip install 'mindgauge[web]'\n"
 
 
-def cli(folder: Path, *words: str, code: int = 0) -> commands.Done:
+def cli(folder: Path, *words: str, code: int = 0) -> in_process.Done:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", "200")
-        done = commands.mindgauge(*words, folder=folder)
+        done = in_process.mindgauge(*words, folder=folder)
     assert done.returncode == code, done.stderr
     return done

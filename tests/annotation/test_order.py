@@ -11,8 +11,8 @@ import pytest
 from mindgauge.annotation.blind import FILE, Blind
 from mindgauge.annotation.order import BLOCK, batched, chosen, read_queue
 from mindgauge.annotation.records import Item
-from mindgauge.errors import DataError, UsageError
 from mindgauge.records import Message
+from mindgauge.records.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,12 +10,12 @@ import msgspec
 import pytest
 import sqlalchemy
 
-from mindgauge.annotation import assignment, database, location, setup, work
+from mindgauge.annotation import assignment, database, location, setup, submissions
 from mindgauge.annotation.assignment import Assignment
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answer, Answered, Person, Role
-from mindgauge.errors import UsageError
-from mindgauge.rubric import Rubric
+from mindgauge.records.errors import UsageError
+from mindgauge.records.rubric import Rubric
 from tests.annotation.conftest import begin, own_items
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def label_one(a: Annotation, name: str = "ana") -> None:
     at = assignment.current(a, person)
     assert isinstance(at, Assignment)
     answer = Answer("category", Answered.OK, "Safe Response")
-    work.submit(a, person, at.item.id, at.phase, at.turn, f"{name} {at.item.id}", [answer])
+    submissions.submit(a, person, at.item.id, at.phase, at.turn, f"{name} {at.item.id}", [answer])
 
 
 def revise(folder: Path, **changes: str) -> Rubric:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from mindgauge import benchmark, manifest
+from mindgauge import benchmarks
 from mindgauge.annotation.ratings import flow, ratings
 from mindgauge.annotation.records import Item, Phase, Policy
 from mindgauge.records import Evidence, Message, RaterKind, Rating, Sample, Status, Value
-from mindgauge.store import Store
+from mindgauge.store import Store, manifest
 from tests.annotation.conftest import begin, own_items
 from tests.annotation.rounds_of_work import everybody_works
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from mindgauge.annotation import assignment
     from mindgauge.annotation.project import Annotation
-    from mindgauge.rubric import Criterion
+    from mindgauge.records.rubric import Criterion
 
-TASK = benchmark.find_one("dialogue_safety")
+TASK = benchmarks.find_one("dialogue_safety")
 LEVELS = TASK.rubric.criteria[0].values
 SAFE, UNSAFE = LEVELS[-1], LEVELS[0]
 ANNOTATORS = ("ana", "ben", "chi")

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from mindgauge.annotation import assignment, rounds, work
-from mindgauge.annotation.assignment import Assignment, Standing
+from mindgauge.annotation import assignment, rounds, submissions
+from mindgauge.annotation.assignment import Assignment, NothingToDo
 from mindgauge.annotation.labels import last
 from mindgauge.annotation.records import Answer, Answered, Phase
-from mindgauge.errors import UsageError
+from mindgauge.records.errors import UsageError
 from tests.annotation.conftest import begin, own_items
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def go_through(a: Annotation, name: str, phase: Phase, said: Mapping[str, str] |
     while isinstance(at := assignment.current(a, person), Assignment) and at.phase is phase:
         count += 1
         form = f"{name}-{phase}-{at.item.id}"
-        work.submit(a, person, at.item.id, at.phase, at.turn, form, [answer(say(at.item.id))])
+        submissions.submit(a, person, at.item.id, at.phase, at.turn, form, [answer(say(at.item.id))])
     return count
 
 
@@ -52,14 +52,14 @@ def test_a_batch_that_reaches_the_gate_closes_and_the_next_one_opens(tmp_path: P
             assert go_through(a, name, Phase.LABELLING, lambda i: alternating[i]) == (8 if name == "chi" else 4)
             if name != "chi":
                 waiting = assignment.current(a, a.named(name))
-                assert isinstance(waiting, Standing)
+                assert isinstance(waiting, NothingToDo)
                 assert (waiting.kind, waiting.people) == ("waiting", 3)
         (gate,) = a.gates(1)
         assert gate.passed
         assert [b.decided for b in a.batches()] == ["passed", ""]
         for name in ("ana", "ben"):
             assert go_through(a, name, Phase.LABELLING, lambda i: alternating[i]) == 4
-        assert isinstance(standing := assignment.current(a, a.named("ana")), Standing)
+        assert isinstance(standing := assignment.current(a, a.named("ana")), NothingToDo)
         assert standing.kind == "finished"
 
 
@@ -85,8 +85,8 @@ def test_below_the_gate_people_review_discuss_and_one_decides(project: Annotatio
     at = assignment.current(a, ana)
     assert isinstance(at, Assignment)
     assert {a.person(who).name for who in at.others} == {"ben", "chi"}  # type: ignore[union-attr]
-    work.comment(a, ana, at.item.id, "It answers another question.", "c1")
-    work.comment(a, ana, at.item.id, "It answers another question.", "c1")
+    submissions.comment(a, ana, at.item.id, "It answers another question.", "c1")
+    submissions.comment(a, ana, at.item.id, "It answers another question.", "c1")
     ben = assignment.current(a, a.named("ben"), at.item.id)
     assert isinstance(ben, Assignment)
     assert [c.text for c in ben.comments] == ["It answers another question."]
@@ -94,7 +94,7 @@ def test_below_the_gate_people_review_discuss_and_one_decides(project: Annotatio
         talked = {first: "Nonsense", second: "Nonsense", third: apart[name]}
         assert go_through(a, name, Phase.DISCUSSION, talked) == 3
     assert phase_of(a) is Phase.ADJUDICATION
-    assert isinstance(assignment.current(a, ana), Standing)
+    assert isinstance(assignment.current(a, ana), NothingToDo)
     dana = assignment.current(a, a.named("dana"))
     assert isinstance(dana, Assignment)
     assert (dana.item.id, dana.of, len(dana.others)) == (third, 1, 3)
@@ -117,10 +117,10 @@ def test_what_is_handed_on_by_too_many_is_decided_by_one(project: Annotation) ->
         person = a.named(name)
         while isinstance(at := assignment.current(a, person), Assignment):
             if at.item.id == left and name != "chi":
-                work.hand_on(a, person, at.item.id, at.phase, at.turn, f"{name} hands on")
+                submissions.hand_on(a, person, at.item.id, at.phase, at.turn, f"{name} hands on")
             else:
                 form = f"{name}{at.item.id}"
-                work.submit(a, person, at.item.id, at.phase, at.turn, form, [answer("Safe Response")])
+                submissions.submit(a, person, at.item.id, at.phase, at.turn, form, [answer("Safe Response")])
     assert a.gates(1)[0].passed
     assert phase_of(a) is Phase.ADJUDICATION
     assert go_through(a, "dana", Phase.ADJUDICATION, lambda _: "Nonsense") == 1
@@ -168,7 +168,7 @@ def test_two_who_finish_at_the_same_time_do_not_leave_the_batch_open(
             person = a.named(name)
             while isinstance(at := assignment.current(a, person), Assignment) and at.done < 5:
                 form = f"{name}{at.item.id}"
-                work.submit(a, person, at.item.id, at.phase, at.turn, form, [answer("Safe Response")])
+                submissions.submit(a, person, at.item.id, at.phase, at.turn, form, [answer("Safe Response")])
         threads = [
             threading.Thread(target=go_through, args=(a, name, Phase.LABELLING, lambda _: "Nonsense")) for name in TEAM
         ]

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mindgauge import benchmark as benchmarks
-from mindgauge.annotation import assignment, people, work
+from mindgauge import benchmarks
+from mindgauge.annotation import assignment, people, submissions
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answer, Answered, Phase
-from mindgauge.errors import UsageError
+from mindgauge.commands.annotate.new import annotate_new
+from mindgauge.commands.annotate.status import annotate_status
 from mindgauge.records import RaterKind
+from mindgauge.records.errors import UsageError
 from mindgauge.store import Store
-from mindgauge.verbs.annotate.new import annotate_new
-from mindgauge.verbs.annotate.status import annotate_status
-from tests import commands
+from tests import in_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +51,7 @@ def label(folder: Path, *names: str, count: int = 100, agree: bool = True) -> No
                 value = before.item.expected.get("category") or value if name == "ana" else value
                 answers = [Answer("category", Answered.OK, value)]
                 form = f"{name} {before.phase} {before.batch} {n}"
-                work.submit(a, person, before.item.id, before.phase, before.turn, form, answers, seconds=4.0)
+                submissions.submit(a, person, before.item.id, before.phase, before.turn, form, answers, seconds=4.0)
 
 
 def test_a_new_project_waits_for_everybody(folder: Path) -> None:
@@ -159,6 +159,6 @@ def test_the_command_line_shows_batches_gate_and_people(folder: Path) -> None:
 def shown(folder: Path, *more: str) -> str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", "200")
-        done = commands.mindgauge("annotate", "status", folder, *more)
+        done = in_process.mindgauge("annotate", "status", folder, *more)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mindgauge import benchmark as benchmarks
+from mindgauge import benchmarks
 from mindgauge.annotation.items import item, text_key
 from mindgauge.annotation.training import known, training
 from mindgauge.records import Message, Reply, Sample, Status
 
 if TYPE_CHECKING:
     from mindgauge.annotation.records import Item
-    from mindgauge.benchmark import Benchmark
+    from mindgauge.benchmarks import Benchmark
 
 SAFETY, CRISIS_TYPE, RESPONSE, MENTALBENCH = map(
     benchmarks.find_one, ("dialogue_safety", "help_or_harm/crisis_type", "help_or_harm/response", "mentalbench")

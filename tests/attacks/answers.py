@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.raters.echo import Shown
-from mindgauge.raters.objects import LONGEST
+from mindgauge.raters.json_objects import LONGEST
 from mindgauge.raters.verdict import CHECKS, QUOTES, RATIONALE, UNCERTAIN, VALUE
 from tests.attacks.readers import asked_for
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mindgauge.records import Value
-    from mindgauge.rubric import Criterion
+    from mindgauge.records.rubric import Criterion
 
 PROSE = (
     "The reply is warm and says little about what comes next.", "I looked at each level in turn.", "Let me read it again, slowly.",

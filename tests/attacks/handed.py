@@ -39,14 +39,14 @@ class Outcome(NamedTuple):
 
 
 def _rate(path: Path) -> object:
-    from mindgauge import benchmark
-    from mindgauge.verbs.replies import read_replies
+    from mindgauge import benchmarks
+    from mindgauge.runs.replies import read_replies
 
-    return read_replies(path, benchmark.find_one("help_or_harm/response"), {})
+    return read_replies(path, benchmarks.find_one("help_or_harm/response"), {})
 
 
 def _train(path: Path) -> object:
-    from mindgauge.classifiers import labelled
+    from mindgauge.raters.classifiers import labelled
 
     found = labelled.rows(path, {})
     return list(labelled.samples(found, labelled.rubric_of(found, path.stem).criteria[0]))
@@ -59,10 +59,10 @@ def _queue(path: Path) -> object:
 
 
 def _labels(path: Path) -> object:
-    from mindgauge import benchmark
-    from mindgauge.verbs.judges.labelled import _of_file
+    from mindgauge import benchmarks
+    from mindgauge.runs.labelled import _of_file
 
-    return _of_file(path, benchmark.find_one("help_or_harm/response"), {})
+    return _of_file(path, benchmarks.find_one("help_or_harm/response"), {})
 
 
 def _import(path: Path) -> object:
@@ -85,13 +85,13 @@ def _reliability(path: Path) -> object:
 
 
 def _audit(path: Path) -> object:
-    from mindgauge.verbs.audit import audit
+    from mindgauge.commands.audit import audit
 
     return audit(path)
 
 
 def _form(path: Path) -> object:
-    from mindgauge.verbs.judges import filled
+    from mindgauge.commands.judges import filled
 
     return filled.lines(path)
 
@@ -106,14 +106,14 @@ def _released(name: str, called: str) -> Callable[[Path], object]:
     """Return what reads a file as one of a benchmark's, under a name that the benchmark knows."""
 
     def read(path: Path) -> object:
-        from mindgauge import benchmark
+        from mindgauge import benchmarks
 
         folder = path.parent / f"{path.name} {name.replace('/', ' ')}"
         folder.mkdir(exist_ok=True)
         with contextlib.suppress(FileExistsError):
             (folder / called).parent.mkdir(parents=True, exist_ok=True)
             (folder / called).symlink_to(path)
-        found = benchmark.find_one(name)
+        found = benchmarks.find_one(name)
         assert found.load is not None
         return found.load(folder)
 
@@ -134,7 +134,7 @@ def _within(called: str, reader: Callable[[Path], object]) -> Callable[[Path], o
 
 
 def _rubric(path: Path) -> object:
-    from mindgauge.rubric import Rubric
+    from mindgauge.records.rubric import Rubric
 
     return Rubric.load(path)
 
@@ -146,19 +146,19 @@ def _rule(path: Path) -> object:
 
 
 def _mapping(folder: Path) -> object:
-    from mindgauge.mapping import beside
+    from mindgauge.records.files.mapping import beside
 
     return beside(folder / "table.csv")
 
 
 def _manifest(folder: Path) -> object:
-    from mindgauge import manifest
+    from mindgauge.store import manifest
 
     return manifest.read(folder)
 
 
 def _suite(folder: Path) -> object:
-    from mindgauge.suite import Suite
+    from mindgauge.benchmarks.suite import Suite
 
     return Suite.load(folder)
 
@@ -170,20 +170,20 @@ def _project(folder: Path) -> object:
 
 
 def _classifier(folder: Path) -> object:
-    from mindgauge.classifiers.saved import open_classifier
+    from mindgauge.raters.classifiers.saved import open_classifier
 
     return str(open_classifier(folder))
 
 
 def _seen(folder: Path) -> object:
-    from mindgauge.classifiers.seen import Seen
+    from mindgauge.raters.classifiers.seen import TrainingDigests
 
-    return Seen.load(folder)
+    return TrainingDigests.load(folder)
 
 
 def _tfidf(folder: Path) -> object:
-    from mindgauge.classifiers.saved import weights_hash
-    from mindgauge.classifiers.tfidf import Tfidf
+    from mindgauge.raters.classifiers.saved import weights_hash
+    from mindgauge.raters.classifiers.tfidf import Tfidf
 
     return weights_hash(folder), Tfidf.load(folder)
 
@@ -224,7 +224,7 @@ READERS: dict[str, dict[str, Callable[[Path], object]]] = {
 
 
 def _hand(reader: str, path: Path) -> Outcome:
-    from mindgauge.errors import MindgaugeError
+    from mindgauge.records.errors import MindgaugeError
 
     begun = time.monotonic()
     try:

@@ -12,7 +12,7 @@ from mindgauge.raters.verdict import CHECKS, NO, QUOTES, RATIONALE, UNCERTAIN, V
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mindgauge.models.request import Request
+    from mindgauge.records.request import Request
 
 _MARK = re.compile(r"(?<![0-9a-f])[0-9a-f]{16}(?![0-9a-f])")
 _NUMBER = re.compile(r"This is text (\d+) of a spy\.")

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from mindgauge import bounds, confined, files
-from mindgauge.errors import DataError
+from mindgauge.records.errors import DataError
+from mindgauge.records.files import bounds, confined, folder
 from tests.attacks.bombs import COSTLY, FILES
 from tests.attacks.handed import READERS, Outcome, all_tasks, hand_in
 
@@ -125,8 +125,8 @@ def test_a_zip_is_unpacked_up_to_its_bound_however_often_it_is_read(
         for name in ("one.csv", "two.csv"):
             archive.writestr(name, "a" * 900)
         archive.writestr("three.csv", "a" * 1001)
-    one, two, three = files.Archive(tmp_path / "a.zip").entries
-    opened = files.Archive(tmp_path / "a.zip")
+    one, two, three = folder.Archive(tmp_path / "a.zip").entries
+    opened = folder.Archive(tmp_path / "a.zip")
     assert [len(opened.read(one)) for _ in range(3)] == [900] * 3
     with pytest.raises(OSError, match=r"two\.csv in a\.zip is not read, since its files have more than .* together"):
         opened.read(two)
@@ -139,7 +139,7 @@ def test_a_folder_has_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     for name in "abcd":
         (tmp_path / name).write_text("")
     with pytest.raises(DataError, match="more than 3 files lie below it"):
-        files.below(tmp_path)
+        folder.below(tmp_path)
 
 
 @pytest.mark.parametrize("name", [n for n, v in vars(bounds).items() if re.fullmatch("[A-Z]+", n) and v != bounds.MIB])

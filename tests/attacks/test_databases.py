@@ -13,11 +13,11 @@ import pytest
 
 from mindgauge.annotation import location
 from mindgauge.annotation.database import Database
-from mindgauge.errors import UsageError
+from mindgauge.commands.salvage import salvage
 from mindgauge.records import Evidence, Message, RaterKind, Rating, Reply, Sample, Status
+from mindgauge.records.errors import UsageError
 from mindgauge.store import Store
 from mindgauge.store.pages import DamagedError, Pages, checksum
-from mindgauge.verbs.salvage import salvage
 from tests.databases import without_log
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 import mindgauge
 from mindgauge.models import completion
 from mindgauge.models.settings import Settings
-from mindgauge.redaction import HIDDEN, in_use, redacted, without
-from mindgauge.redaction.echoes import _GAP, _without_gaps
+from mindgauge.records.redaction import HIDDEN, in_use, redacted, without
+from mindgauge.records.redaction.echoes import _GAP, _without_gaps
 from tests.attacks.echoes import FORMS, KEY
 from tests.batch_stub import BatchStub
 from tests.conftest import obliging

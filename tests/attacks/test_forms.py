@@ -14,7 +14,7 @@ import pytest
 
 import mindgauge
 from mindgauge.cli import main
-from mindgauge.redaction import HIDDEN, redacted, redacted_command
+from mindgauge.records.redaction import HIDDEN, redacted, redacted_command
 from tests.attacks.forms import FORMS, HARD, INNOCENT, WORD
 
 if TYPE_CHECKING:

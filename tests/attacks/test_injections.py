@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mindgauge import benchmark as benchmarks
-from mindgauge.prompt import Nonces
+from mindgauge import benchmarks
+from mindgauge.analysis.stress.injection import Attempt, attempts, put
+from mindgauge.analysis.stress.items import OriginalReply, Version
 from mindgauge.raters.judge import Judge, Mode
-from mindgauge.rubric import Method
-from mindgauge.stress.injection import Attempt, attempts, put
-from mindgauge.stress.items import Item, Version
+from mindgauge.records.prompt import Nonces
+from mindgauge.records.rubric import Method
 from tests.attacks.spies import outside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mindgauge.benchmark import Benchmark
-    from mindgauge.models.request import Request
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.records.request import Request
 
 NAMES = ["mentalbench", "help_or_harm/response"]
 
 
-def written(attempt: Attempt, item: Item, benchmark: Benchmark, mark: str) -> Version:
+def written(attempt: Attempt, item: OriginalReply, benchmark: Benchmark, mark: str) -> Version:
     """Put an attempt into an item, filled with a mark that its author was shown."""
     text = attempt.filled(benchmark.rubric.criteria[0], mark)
     if attempt.where == "reply":
@@ -32,7 +32,7 @@ def written(attempt: Attempt, item: Item, benchmark: Benchmark, mark: str) -> Ve
     return Version.said(item, attempt.id, put(item.sample.messages[-1].content, text, attempt.place))
 
 
-def shown(judge: Judge, item: Item, version: Version, benchmark: Benchmark) -> list[Request]:
+def shown(judge: Judge, item: OriginalReply, version: Version, benchmark: Benchmark) -> list[Request]:
     """Return what a judge is sent about a version of an item."""
     protocol = version.sample.tags.get(benchmark.protocol) if benchmark.protocol else None
     return judge.requests(version.sample, version.record(item, "injection"), protocol)
@@ -48,7 +48,7 @@ def stands_outside(attempt: Attempt, mark: str, request: Request, plain: Request
 def reaching(benchmark: Benchmark, mode: Mode, method: Method) -> Iterator[str]:
     """Let authors see what a judge is shown of an earlier reply; yield attempts of which a line is then outside the fence."""
     instrument = benchmark.instrument(mode, method=method)
-    items = [Item.of(anchor) for anchor in benchmark.anchors()]
+    items = [OriginalReply.of(anchor) for anchor in benchmark.anchors()]
     by_language = {language: [i for i in items if i.language == language] for language in ("en", "zh")}
     for number, attempt in enumerate(attempts()):
         able = by_language[attempt.language] or items
@@ -76,7 +76,7 @@ def test_none_leaves_the_fence_by_a_mark_of_an_earlier_prompt(name: str, mode: M
 def test_were_the_mark_the_same_again_they_would(monkeypatch: pytest.MonkeyPatch) -> None:
     benchmark = benchmarks.find_one("mentalbench")
     mark = "0123456789abcdef"
-    item = Item.of(benchmark.anchors()[0])
+    item = OriginalReply.of(benchmark.anchors()[0])
     monkeypatch.setattr(Nonces, "draw", lambda self, subject, *folded: mark)
     judge = Judge("j", benchmark.instrument(), {}, {})
     (plain,) = shown(judge, item, Version.replied(item, "plain", item.reply.text), benchmark)

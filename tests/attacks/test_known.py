@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 import mindgauge
-from mindgauge import benchmark as benchmarks
+from mindgauge import benchmarks
 from mindgauge.models.scripted import Scripted
 from mindgauge.raters import verdict
 from mindgauge.raters.echo import Shown
 from mindgauge.records import Exchange, Status
-from mindgauge.rubric import Criterion, Level, Scale
+from mindgauge.records.rubric import Criterion, Level, Scale
 from mindgauge.store import Store
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.models.request import Request
     from mindgauge.records import Value
+    from mindgauge.records.request import Request
 
 SCORE = Criterion("score", Scale.ORDINAL, tuple(Level(value, {"en": f"level {value}"}) for value in range(1, 6)))
 PLAIN = Criterion("score", SCORE.scale, SCORE.levels, plain=True)

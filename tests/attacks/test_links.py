@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 import mindgauge
-from mindgauge import benchmark, manifest, private
+from mindgauge import benchmarks
 from mindgauge.annotation import location
-from mindgauge.errors import MindgaugeError, UsageError
-from mindgauge.rubric import Rubric
-from mindgauge.store import Store
+from mindgauge.commands.salvage import salvage
+from mindgauge.records.errors import MindgaugeError, UsageError
+from mindgauge.records.files import private
+from mindgauge.records.rubric import Rubric
+from mindgauge.store import Store, manifest
 from mindgauge.store.locks import writer
 from mindgauge.store.textless import TextlessStore
-from mindgauge.verbs.salvage import salvage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,7 +103,7 @@ def test_an_annotation_project_is_not_written_through_a_link(tmp_path: Path, nam
     victim = tmp_path / "elsewhere"
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / name).symlink_to(victim)
-    rubric = benchmark.find_one(BENCHMARK).rubric
+    rubric = benchmarks.find_one(BENCHMARK).rubric
     try:
         location.database(tmp_path / "project", "").write(
             lambda connection: connection.exec_driver_sql("CREATE TABLE labels (id TEXT)")

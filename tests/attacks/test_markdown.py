@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 import mindgauge
-from mindgauge import markdown
-from mindgauge.benchmark.registry import find_one
-from mindgauge.exports import hub
-from mindgauge.markdown import APART
-from mindgauge.visible import visible
+from mindgauge.benchmarks.registry import find_one
+from mindgauge.records import markdown
+from mindgauge.records.markdown import APART
+from mindgauge.records.visible import visible
+from mindgauge.reports.export import hub
 from tests.conftest import obliging
 from tests.stub import Stub, says
 

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 import mindgauge
-from mindgauge import benchmark as benchmarks
-from mindgauge.verbs.judges.stress import stress
+from mindgauge import benchmarks
+from mindgauge.commands.judges.stress import stress
 from tests.attacks.spies import Memory, Spy
 
 if TYPE_CHECKING:

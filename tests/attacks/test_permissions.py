@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 import mindgauge
-from mindgauge import private
+from mindgauge.commands.annotate.export import annotate_export
+from mindgauge.commands.annotate.new import annotate_new
+from mindgauge.commands.salvage import salvage
+from mindgauge.records.files import private
 from mindgauge.store import Store
 from mindgauge.store.textless import TextlessStore
-from mindgauge.verbs.annotate.export import annotate_export
-from mindgauge.verbs.annotate.new import annotate_new
-from mindgauge.verbs.salvage import salvage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

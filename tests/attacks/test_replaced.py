@@ -11,17 +11,17 @@ import fsspec
 import pytest
 
 import mindgauge
-from mindgauge.classifiers.saved import WEIGHTS
-from mindgauge.errors import UsageError
-from mindgauge.exports import folder as folders
-from mindgauge.exports import tabular
-from mindgauge.exports.address import UNFINISHED
-from mindgauge.exports.folder import MANIFEST, Folder
+from mindgauge.commands.train import train
+from mindgauge.raters.classifiers.saved import WEIGHTS
+from mindgauge.records.errors import UsageError
+from mindgauge.reports.export import folder as folders
+from mindgauge.reports.export import tabular
+from mindgauge.reports.export.address import UNFINISHED
+from mindgauge.reports.export.folder import MANIFEST, ExportFolder
 from mindgauge.store.failures import PENDING
 from mindgauge.store.textless import TextlessStore
-from mindgauge.verbs.train import train
-from tests.classifiers import encoders
-from tests.classifiers.conftest import write
+from tests.raters.classifiers import encoders
+from tests.raters.classifiers.conftest import write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,7 +69,7 @@ def test_an_export_deletes_nothing_that_came_while_it_was_made(
     usual = tabular.tables
     before = {path.name for path in out.iterdir()}
 
-    def slow(*given: object) -> dict[str, tabular.Table]:
+    def slow(*given: object) -> dict[str, tabular.ExportTable]:
         meanwhile(out)
         return usual(*given)  # type: ignore[arg-type]
 
@@ -116,7 +116,7 @@ def test_a_folder_that_others_make_in_our_place_is_left_to_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def export() -> None:
-        with Folder(tmp_path / "out") as files:
+        with ExportFolder(tmp_path / "out") as files:
             files.text("a.txt", "ours")
 
     export()
@@ -129,7 +129,7 @@ def test_a_folder_that_others_make_in_our_place_is_left_to_them(
         return usual(path)
 
     monkeypatch.setattr(folders, "_stranger", sees)
-    with pytest.raises(mindgauge.errors.MindgaugeError, match="nothing was exported"):
+    with pytest.raises(mindgauge.records.errors.MindgaugeError, match="nothing was exported"):
         export()
     assert (tmp_path / "out" / "notes.txt").read_text() == NOTE
     assert [path.read_text() for path in tmp_path.rglob("a.txt")] == ["ours"], "the earlier export lies beside"
@@ -142,7 +142,7 @@ def test_a_manifest_cannot_name_what_lies_elsewhere(tmp_path: Path) -> None:
         (tmp_path / "out" / "checksums").mkdir(parents=True, exist_ok=True)
         (tmp_path / "out" / MANIFEST).write_text(json.dumps({"files": {name: {"sha256": digest}}}))
         with pytest.raises(UsageError, match="which no export left"):
-            Folder(tmp_path / "out")
+            ExportFolder(tmp_path / "out")
         assert (tmp_path / "mine.txt").read_text() == NOTE
 
 
@@ -197,7 +197,7 @@ def test_a_training_goes_over_nobodys_files_and_puts_its_weights_in_place_whole(
 
     with monkeypatch.context() as patch:
         patch.setattr("shutil.copyfileobj", stops)
-        with pytest.raises(mindgauge.errors.MindgaugeError, match="No space left"):
+        with pytest.raises(mindgauge.records.errors.MindgaugeError, match="No space left"):
             train(table, out=out, baseline=True, dev=0.2)
     assert not [path for path in out.iterdir() if "safetensors" in path.name], "no half of the weights"
     (out / WEIGHTS).symlink_to(victim)

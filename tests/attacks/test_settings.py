@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from mindgauge import private, tables
 from mindgauge.analysis.reliability import ratings
 from mindgauge.annotation import location
 from mindgauge.annotation.database import Database
-from mindgauge.errors import UsageError
-from mindgauge.models.request import Price
-from tests import commands
+from mindgauge.records.errors import UsageError
+from mindgauge.records.files import private, texts
+from mindgauge.records.request import Price
+from tests import in_process
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,7 +52,7 @@ def test_a_price_is_an_amount(price: tuple[float, ...]) -> None:
     ],
 )
 def test_what_no_command_can_mean_is_refused_in_a_line(option: list[str], tmp_path: Path) -> None:
-    done = commands.mindgauge(*RUN, *option, folder=tmp_path)
+    done = in_process.mindgauge(*RUN, *option, folder=tmp_path)
     assert done.returncode == 2, done
     assert done.stderr.startswith("mindgauge: ")
     assert done.stderr.count("\n") == 1
@@ -98,9 +98,9 @@ def test_a_project_from_elsewhere_opens_no_other_file(tmp_path: Path, named: str
 
 @pytest.mark.parametrize("cell", ["=1+1", "\n=1+1", "＝1+1", "＋1", "－1", "＠SUM", "\t=1", "@x"])
 def test_no_cell_is_a_formula(cell: str) -> None:
-    [written] = tables.neutralised(pl.DataFrame({"text": [cell]}))["text"]
+    [written] = texts.neutralised(pl.DataFrame({"text": [cell]}))["text"]
     assert written == f"'{cell}"
-    assert tables.restored(written) == cell
+    assert texts.restored(written) == cell
 
 
 def test_a_rater_whose_name_is_spelled_in_two_ways_is_one(tmp_path: Path) -> None:

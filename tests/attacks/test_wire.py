@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from mindgauge.errors import EndpointError
-from mindgauge.models.request import Price, Request
 from mindgauge.models.settings import Settings
 from mindgauge.models.spec import open_model
 from mindgauge.records import Exchange, Message, Status, Usage
+from mindgauge.records.errors import EndpointError
+from mindgauge.records.request import Price, Request
 from tests.attacks.wire import GOOD, Wire, serving
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from mindgauge.errors import MindgaugeError
-from mindgauge.models.request import Price, Request
 from mindgauge.models.settings import Settings
 from mindgauge.records import Exchange, Message, Status
+from mindgauge.records.errors import MindgaugeError
+from mindgauge.records.request import Price, Request
+from mindgauge.runs.plan import open_carried
 from mindgauge.store import Store
 from mindgauge.store.batches import Batches
-from mindgauge.verbs.plan import open_carried
 from tests.attacks.wire import Wire, serving
 from tests.stub import completion
 

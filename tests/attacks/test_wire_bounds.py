@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mindgauge.models import completion
-from mindgauge.redaction import in_use
+from mindgauge.records.redaction import in_use
 
 _CHILD = """
 import asyncio, json, sys, zlib

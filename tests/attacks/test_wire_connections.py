@@ -14,12 +14,12 @@ import pytest
 from s3fs import S3FileSystem
 
 import mindgauge
-from mindgauge.errors import EndpointError, MindgaugeError
-from mindgauge.exports.address import destination
 from mindgauge.models.batch.transport import Transport
 from mindgauge.models.settings import Settings
 from mindgauge.models.spec import open_model
 from mindgauge.records import Exchange, Status
+from mindgauge.records.errors import EndpointError, MindgaugeError
+from mindgauge.reports.export.address import destination
 from tests.attacks.test_wire import HEAD, HELLO, QUICK, model
 from tests.attacks.wire import GOOD, Wire, serving
 from tests.stub import completion
@@ -355,9 +355,9 @@ _OPENING = {
 _PLACES = {
     "annotation": "the labels' database, where an annotation project names a server",
     "classifiers": "an encoder of the hub, by transformers",
-    "exports/address.py": "an object store, by fsspec",
-    "exports/straight.py": "S3, by aiobotocore",
-    "exports/folder.py": "the machine's name only",
+    "reports/export/address.py": "an object store, by fsspec",
+    "reports/export/straight.py": "S3, by aiobotocore",
+    "reports/export/folder.py": "the machine's name only",
     "models/chat.py": "calls",
     "models/connection.py": "all HTTP to models",
     "models/local.py": "llama.cpp, within this process",

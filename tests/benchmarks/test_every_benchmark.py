@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import mindgauge
-from mindgauge import benchmark as benchmarks
+from mindgauge import benchmarks
 from mindgauge.analysis.reproduce import load_published
 from mindgauge.analysis.score import Scores
-from mindgauge.prompt import fence
 from mindgauge.raters.judge import Mode
+from mindgauge.records.prompt import fence
 from tests.conftest import obliging
 from tests.stub import Stub
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.benchmark import Benchmark
+    from mindgauge.benchmarks import Benchmark
 
 ALL = [benchmarks.find_one(name) for name in benchmarks.names()]
 each = pytest.mark.parametrize("benchmark", ALL, ids=lambda b: b.name)

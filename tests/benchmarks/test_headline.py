@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 import mindgauge
-from mindgauge import benchmark as benchmarks
+from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores
 from mindgauge.cli import app
 from mindgauge.models.scripted import Scripted
-from mindgauge.rounding import decimal, percent
+from mindgauge.records.rounding import decimal, percent
 from tests.reports import suite_run
 
 if TYPE_CHECKING:

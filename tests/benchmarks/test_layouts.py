@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mindgauge import benchmark as benchmarks
-from mindgauge import files
+from mindgauge import benchmarks
 from mindgauge.benchmarks.dialogue_safety.labels import LABELS
-from mindgauge.errors import DataError
+from mindgauge.records.errors import DataError
+from mindgauge.records.files import folder as files
 from tests.benchmarks.dialogue_safety.conftest import ENCODER, ITEMS, RUNS, SEEDS, guess, row
 from tests.benchmarks.dialogue_safety.conftest import Copy as Dialogues
 from tests.benchmarks.help_or_harm.conftest import Copy as Crises

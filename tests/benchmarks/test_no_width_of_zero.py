@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from mindgauge import benchmark as benchmarks
-from mindgauge.metrics import Table, estimate
+from mindgauge import benchmarks
+from mindgauge.benchmarks.metrics import RatingTable, estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mindgauge.benchmark import Benchmark
-    from mindgauge.metrics import Estimate
-    from mindgauge.rubric import Criterion
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.benchmarks.metrics import Estimate
+    from mindgauge.records.rubric import Criterion
 
 ALL = [benchmarks.find_one(name) for name in benchmarks.names()]
 SAMPLES = 40
 """Of each benchmark: enough for every tag's values, few enough for many estimates."""
 
 
-def tables(benchmark: Benchmark, criterion: Criterion) -> Iterator[tuple[str, Table]]:
+def tables(benchmark: Benchmark, criterion: Criterion) -> Iterator[tuple[str, RatingTable]]:
     """Yield answers that all agree: each level throughout, and what samples have as their target."""
     samples = benchmark.samples(None)[:SAMPLES]
     n, values = len(samples), list(map(str, criterion.values))
@@ -32,9 +32,9 @@ def tables(benchmark: Benchmark, criterion: Criterion) -> Iterator[tuple[str, Ta
     cluster = np.unique([s.cluster for s in samples], return_inverse=True)[1]
     tags = {name: np.array([s.tags.get(name, "") for s in samples], dtype=object) for name in benchmark.by}
 
-    def table(code: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Table:
+    def table(code: np.ndarray[tuple[int], np.dtype[np.intp]]) -> RatingTable:
         status = np.where(code < 0, "unparsable", "ok")
-        return Table(criterion.values, code, target, cluster, np.arange(n), status, None, tags)
+        return RatingTable(criterion.values, code, target, cluster, np.arange(n), status, None, tags)
 
     for code, value in enumerate(criterion.values):
         yield f"all {value}", table(np.full(n, code, dtype=np.intp))

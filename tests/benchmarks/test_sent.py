@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import mindgauge
-from mindgauge import benchmark as benchmarks
+from mindgauge import benchmarks
 from mindgauge.store import Store
 from tests.conftest import obliging
 from tests.stub import Stub, says
@@ -17,8 +17,8 @@ from tests.stub import Stub, says
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.benchmark import Benchmark
-    from mindgauge.folder import Sent
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.benchmarks.card import Sent
 
 ALL = [benchmarks.find_one(name) for name in benchmarks.names()]
 each = pytest.mark.parametrize("benchmark", ALL, ids=lambda b: b.name)

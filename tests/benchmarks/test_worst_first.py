@@ -8,29 +8,28 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from mindgauge import benchmark as benchmarks
-from mindgauge import manifest
-from mindgauge.analysis import frame, levels, questions, stated, unsafe
+from mindgauge import benchmarks
+from mindgauge.analysis import frame, levels, scoring_views, stated, unsafe_replies
 from mindgauge.analysis.escalation import subjects
 from mindgauge.analysis.escalation.review import queue
-from mindgauge.analysis.panel.jury import Bench, How, verdicts
+from mindgauge.analysis.jury.jury import Bench, JuryMethod, verdicts
 from mindgauge.analysis.profile.panels import _valued, criteria_of
 from mindgauge.analysis.reliability.scale import of_criterion
 from mindgauge.records import RaterKind, Rating, Reply, Status
+from mindgauge.records.rubric import Scale
+from mindgauge.records.rubric.order import better, numbers_of_levels, rising, shares
 from mindgauge.reports import told, worst
 from mindgauge.reports.content import System
 from mindgauge.reports.profile import examples
 from mindgauge.reports.runs import Section
-from mindgauge.rubric import Scale
-from mindgauge.rubric.order import better, numbers, rising, shares
-from mindgauge.store import Store
+from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mindgauge.benchmark import Benchmark
-    from mindgauge.rubric import Criterion
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.records.rubric import Criterion
 
 ALL = [benchmarks.find_one(name) for name in benchmarks.names()]
 CRITERIA = [(b, c) for b in ALL for c in criteria_of(b).values() if c.scale is Scale.ORDINAL or c.unsafe]
@@ -124,9 +123,9 @@ def test_each_level_stands_between_the_worst_and_the_best(benchmark: Benchmark, 
 
 @each([(b, c) for b, c in CRITERIA if c.scale is Scale.ORDINAL])
 def test_a_mean_s_direction_is_its_criterion_s(benchmark: Benchmark, criterion: Criterion) -> None:
-    low, high = (numbers(criterion)[end] for end in ends(criterion))
+    low, high = (numbers_of_levels(criterion)[end] for end in ends(criterion))
     assert better(criterion) == ("higher" if high > low else "lower")
-    question = questions.find(benchmark, criterion.name, "model")
+    question = scoring_views.find(benchmark, criterion.name, "model")
     means = [] if question is None else [m for m in question.metrics if m.of_level]
     assert all(metric.better == better(criterion) for metric in means)
 
@@ -166,7 +165,7 @@ def test_how_often_the_worst_levels_were_given(
     benchmark: Benchmark, criterion: Criterion, judged: dict[str, Planted]
 ) -> None:
     standings: Any = SimpleNamespace(not_estimable=lambda _: False)
-    judging = told._Judging(judged[benchmark.name].section, System(MODEL, MODEL, 0, 0), standings)
+    judging = told._ReplyVerdicts(judged[benchmark.name].section, System(MODEL, MODEL, 0, 0), standings)
     whole: Any = SimpleNamespace(criterion=criterion.name, rater=JUDGE)
     counts = told._counts(judging, whole, criterion, "all")
     assert (counts.n, counts.good, counts.bad, counts.lowest) == (2, 1, 1, 1)
@@ -178,7 +177,7 @@ def test_what_people_call_unsafe(
     benchmark: Benchmark, criterion: Criterion, read_by_people: dict[str, Planted]
 ) -> None:
     planted = read_by_people[benchmark.name]
-    called = unsafe.anywhere(planted.section.by_people, {criterion.name: criterion})
+    called = unsafe_replies.anywhere(planted.section.by_people, {criterion.name: criterion})
     low, high = planted.at[criterion.name]
     assert dict(called.iter_rows()) == {low: True, high: False}
 
@@ -208,8 +207,10 @@ def test_a_jury_s_minimum_is_the_worst_that_a_member_says(benchmark: Benchmark, 
         orient="row",
     )  # fmt: skip
     bench = Bench.of(rows, ["a", "b"], scale)
-    assert verdicts(bench, How.MINIMUM)["number"].to_list() == [worst_]
-    assert verdicts(bench, How.MEDIAN)["number"].to_list() == [worst_], "of an even number the worse of the middle two"
+    assert verdicts(bench, JuryMethod.MINIMUM)["number"].to_list() == [worst_]
+    assert verdicts(bench, JuryMethod.MEDIAN)["number"].to_list() == [worst_], (
+        "of an even number the worse of the middle two"
+    )
 
 
 def test_some_criteria_fall_so_that_the_numbers_alone_would_mislead() -> None:

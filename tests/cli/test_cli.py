@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from aiohttp import web
 
-from mindgauge.manifest import software
-from tests import commands
-from tests.commands import Done
+from mindgauge.store.manifest import software
+from tests import in_process
+from tests.in_process import Done
 from tests.stub import Stub, says
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ RESPONSE = "help_or_harm/response"
 
 
 def mindgauge(*arguments: object, folder: Path | None = None, code: int = 0) -> Done:
-    done = commands.mindgauge(*arguments, folder=folder)
+    done = in_process.mindgauge(*arguments, folder=folder)
     assert done.returncode == code, done.stderr
     return done
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mindgauge.cli import app
-from mindgauge.errors import UsageError
+from mindgauge.records.errors import UsageError
 from tests.analysis.answered import planted
 from tests.analysis.test_profile import SUITE, right, with_suite, written
 

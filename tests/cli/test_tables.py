@@ -8,21 +8,21 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from mindgauge.cli import render
-from mindgauge.reports.content import Cell, Column, Kind, Sheet
+from mindgauge.reports.content import Cell, Column, Kind, ReportTable
 from mindgauge.reports.render import environment
 
 NUMBERS = st.floats(0, 1) | st.floats(-5, 5).map(lambda x: x / 100)
 MACRO = "{% import 'parts.html.j2' as parts with context %}{{ parts.sheet(s, open=true) }}"
 
 
-def on_page(sheet: Sheet) -> list[list[str]]:
+def on_page(sheet: ReportTable) -> list[list[str]]:
     """Return the cells of a table as the page shows them, row by row."""
     page = environment().from_string(MACRO).render(s=sheet).replace("\N{NO-BREAK SPACE}", " ")
     rows = re.findall(r"<tr>(<td.*?)</tr>", page, re.DOTALL)
     return [[unescape(re.sub(r"<[^>]+>", "", cell)) for cell in re.findall(r"<td.*?</td>", row)] for row in rows]
 
 
-def in_terminal(sheet: Sheet, capsys: pytest.CaptureFixture[str]) -> str:
+def in_terminal(sheet: ReportTable, capsys: pytest.CaptureFixture[str]) -> str:
     render.sheet(sheet)
     return " ".join(capsys.readouterr().out.split())
 
@@ -44,7 +44,7 @@ def test_a_number_and_its_interval_are_written_alike_on_the_page_and_in_the_term
         Column("to", kind),
         Column("p", "share"),
     ]
-    sheet = Sheet("t", "Cards", columns, [row])
+    sheet = ReportTable("t", "Cards", columns, [row])
     [[_, value, first, second, last]] = on_page(sheet)
     assert first != second or high - low <= 1e-12
     ends = f"[{first.removesuffix(' %')}, {second.removesuffix(' %')}]"
@@ -61,7 +61,7 @@ def test_a_number_and_its_interval_are_written_alike_on_the_page_and_in_the_term
 def test_every_kind_of_cell_is_written_by_the_one_rule(
     cell: Cell, kind: Kind, shown: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sheet = Sheet("t", "", [Column("who"), Column("what", kind)], [["a", cell]])
+    sheet = ReportTable("t", "", [Column("who"), Column("what", kind)], [["a", cell]])
     assert on_page(sheet) == [["a", shown]]
     assert in_terminal(sheet, capsys) == f"who what a {shown}"
 
@@ -73,7 +73,7 @@ def test_a_wide_table_stands_in_parts_that_each_name_their_rows(capsys: pytest.C
         *(Column(f"measure {n} of a long name", "level") for n in range(12)),
     ]
     rows: list[list[Cell]] = [[judge, "safety", *[0.5] * 12] for judge in ("one", "two")]
-    render.sheet(Sheet("t", "Wide", columns, rows))
+    render.sheet(ReportTable("t", "Wide", columns, rows))
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= render.WIDTH
     assert sum(line.startswith("judge") for line in lines) > 1

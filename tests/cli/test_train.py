@@ -15,10 +15,10 @@ import pytest
 from safetensors.numpy import load_file
 
 from mindgauge.cli.train import numbers
-from mindgauge.errors import UsageError
-from tests import commands
-from tests.classifiers import encoders
-from tests.classifiers.conftest import tiny, write
+from mindgauge.records.errors import UsageError
+from tests import in_process
+from tests.raters.classifiers import encoders
+from tests.raters.classifiers.conftest import tiny, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +40,7 @@ def mindgauge(*arguments: object, code: int = 0) -> subprocess.CompletedProcess[
 
 
 def complains(*arguments: object, code: int = 2) -> str:
-    done = commands.mindgauge("train", *arguments)
+    done = in_process.mindgauge("train", *arguments)
     assert done.returncode == code, done.stderr
     said = done.stderr
     assert said.startswith("mindgauge: ") and said.count("\n") == 1, said

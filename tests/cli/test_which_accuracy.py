@@ -10,11 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 import mindgauge
-from mindgauge import benchmark as benchmarks
-from mindgauge import manifest
+from mindgauge import benchmarks
 from mindgauge.cli import app
 from mindgauge.records import Message, RaterKind, Rating, Sample, Status
-from mindgauge.store import Store
+from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
     from pathlib import Path

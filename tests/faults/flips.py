@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge import benchmark, manifest, sealed
+from mindgauge import benchmarks
 from mindgauge.records import Evidence, Exchange, RaterKind, Rating, Reply, Status, Usage
-from mindgauge.store import Store
+from mindgauge.records.files import sealed
+from mindgauge.store import Store, manifest
 from mindgauge.store.batches import Batches
 from mindgauge.store.pages import Pages
 from mindgauge.store.textless import TextlessStore
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mindgauge.benchmark import Benchmark
+    from mindgauge.benchmarks import Benchmark
     from mindgauge.records import Sample
 
 OPEN = "help_or_harm/response"
@@ -51,7 +52,7 @@ def made(folder: Path, *, text: bool = True, killed: bool = False, deletes: bool
         killed: leave it as a kill would, with all since its first commits in the log.
         deletes: whether anything is deleted.
     """
-    task = benchmark.find_one(OPEN)
+    task = benchmarks.find_one(OPEN)
     work = folder.with_name("at work") if killed else folder
     samples = task.samples(None)[:CONVERSATIONS]
     with Store(work, write=True) if text else TextlessStore(work) as store:

@@ -14,14 +14,14 @@ import httpx2
 import pytest
 from sqlalchemy import create_engine, make_url, text
 
-from mindgauge.annotation import people, work
+from mindgauge.annotation import people, submissions
+from mindgauge.annotation.page.app import create_app
 from mindgauge.annotation.records import Person, Phase, Role
-from mindgauge.web.app import create_app
 from tests.annotation.conftest import POSTGRES, begin
+from tests.annotation.page.labelling import Seat
+from tests.annotation.page.test_forms import typed_again
+from tests.annotation.page.visiting import Browser, forms_csrf, label_apart
 from tests.faults.proxy import Proxy
-from tests.web.labelling import Seat
-from tests.web.test_forms import typed_again
-from tests.web.visiting import Browser, forms_csrf, label_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,7 +121,7 @@ def test_a_comment_whose_answer_is_lost_is_said_once(behind: Annotation, proxy: 
     label_apart(behind, Phase.DISCUSSION)
     item = behind.items(1)[0].id
     proxy.cut_at(b"commit", after=after)
-    work.comment(behind, behind.named("ana"), item, "It answers another question.", "form-0001")
+    submissions.comment(behind, behind.named("ana"), item, "It answers another question.", "form-0001")
     assert len(behind.comments()) == 1
 
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import httpx2
 import pytest
 
-from mindgauge.web import connections, serve
+from mindgauge.annotation.page import connections, serve
 from tests.annotation.conftest import begin
-from tests.web.test_serve import served
+from tests.annotation.page.test_serve import served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

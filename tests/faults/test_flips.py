@@ -14,12 +14,12 @@ import pytest
 
 import mindgauge
 from mindgauge.analysis.score import score
-from mindgauge.errors import MindgaugeError
+from mindgauge.commands.salvage import salvage
+from mindgauge.commands.status import status
+from mindgauge.records.errors import MindgaugeError
 from mindgauge.reports.page import read
 from mindgauge.store import Store
 from mindgauge.store.rows import tables
-from mindgauge.verbs.salvage import salvage
-from mindgauge.verbs.status import status
 from tests.faults import flips
 
 if TYPE_CHECKING:

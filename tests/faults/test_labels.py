@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import event, text
 
-from mindgauge.annotation import assignment, work
+from mindgauge.annotation import assignment, submissions
 from mindgauge.annotation.assignment import Assignment
 from mindgauge.annotation.database import DatabaseError
+from mindgauge.annotation.page.app import create_app
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answer, Answered, Person, Role
 from mindgauge.annotation.schema import log
-from mindgauge.web.app import create_app
 from tests.annotation.conftest import POSTGRES, begin, own_items
-from tests.web.test_forms import typed_again
-from tests.web.visiting import Browser
+from tests.annotation.page.test_forms import typed_again
+from tests.annotation.page.visiting import Browser
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,7 +77,7 @@ def submit(a: Annotation, name: str, form: str, note: str = NOTE) -> None:
     at = assignment.current(a, a.named(name))
     assert isinstance(at, Assignment)
     said = [Answer("category", Answered.OK, "Safe Response")]
-    work.submit(a, a.named(name), at.item.id, at.phase, at.turn, form, said, note=note)
+    submissions.submit(a, a.named(name), at.item.id, at.phase, at.turn, form, said, note=note)
 
 
 @pytest.mark.parametrize("pages", [0, 6, 12, 24, 60])

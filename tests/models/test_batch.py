@@ -13,14 +13,14 @@ from aiohttp import web
 
 import mindgauge
 from mindgauge.analysis.score import Scores
-from mindgauge.engine.session import Interrupted
-from mindgauge.errors import BudgetError, EndpointError, MindgaugeError, UsageError
 from mindgauge.models.batch.carrier import UnderWayError
-from mindgauge.models.request import Price
 from mindgauge.models.settings import Settings
+from mindgauge.records.errors import BudgetError, EndpointError, MindgaugeError, UsageError
+from mindgauge.records.request import Price
+from mindgauge.runs.plan import open_carried
+from mindgauge.runs.session import Interrupted
 from mindgauge.store import Store
 from mindgauge.store.batches import Batches
-from mindgauge.verbs.plan import open_carried
 from tests.batch_stub import Batch, BatchStub
 from tests.conftest import obliging
 from tests.stub import says, words

@@ -33,7 +33,7 @@ PAUSE = {"MINDGAUGE_BATCH_PAUSE": "0.04"}
 
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(
-    ["mindgauge.verbs.run", "mindgauge.models.batch.model", "mindgauge.benchmarks.help_or_harm"]
+    ["mindgauge.commands.run", "mindgauge.models.batch.model", "mindgauge.benchmarks.help_or_harm"]
 )
 
 

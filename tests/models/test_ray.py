@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from mindgauge.errors import EndpointError, MindgaugeError, UsageError
 from mindgauge.models.ray import on_ray
 from mindgauge.models.settings import Settings
-from mindgauge.verbs.plan import open_carried
+from mindgauge.records.errors import EndpointError, MindgaugeError, UsageError
+from mindgauge.runs.plan import open_carried
 from tests.faults.campaign import Work, account, command, finish, one_line, start
 from tests.faults.ray_nodes import descendants, wait_for_none
 from tests.faults.server import Server
@@ -84,7 +84,7 @@ def test_where_no_cluster_is_the_wait_is_said(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_an_error_arrives_as_it_was() -> None:
-    from mindgauge.models.ray.actor import Outcome, encode, outcomes
+    from mindgauge.models.ray.actor import ActorOutcome, encode, outcomes
 
     errors = [
         EndpointError("model: host refuses the key"),
@@ -92,7 +92,7 @@ def test_an_error_arrives_as_it_was() -> None:
         ValueError("two\nlines"),
         OSError(),
     ]
-    sent = [Outcome.failing(i, error) for i, error in enumerate(errors)]
+    sent = [ActorOutcome.failing(i, error) for i, error in enumerate(errors)]
     endpoint, usage, foreign, empty = [outcome.error for outcome in outcomes(encode(sent))]
     assert (type(endpoint), str(endpoint)) == (EndpointError, "model: host refuses the key")
     assert (type(usage), str(usage)) == (UsageError, "no such file")

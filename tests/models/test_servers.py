@@ -17,12 +17,12 @@ from aiohttp import web
 
 import mindgauge
 from mindgauge.analysis.score import Scores
-from mindgauge.errors import EndpointError
 from mindgauge.models.health import LONGEST_REST, SHORTEST_REST, STRIKES, Health
-from mindgauge.models.request import Request
 from mindgauge.models.settings import Settings
 from mindgauge.models.spec import open_model
 from mindgauge.records import Exchange, Message, Status
+from mindgauge.records.errors import EndpointError
+from mindgauge.records.request import Request
 from tests.conftest import obliging
 from tests.stub import CUT, Stub, says
 

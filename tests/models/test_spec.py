@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 import mindgauge
 from mindgauge.analysis.score import Scores
-from mindgauge.errors import DataError, UsageError
 from mindgauge.models import address
 from mindgauge.models.chat import ChatModel
-from mindgauge.models.request import Request
 from mindgauge.models.settings import PROVIDERS, Settings
 from mindgauge.models.spec import open_model
 from mindgauge.records import Message, Sample, Status
+from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.request import Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import mindgauge
-from mindgauge import benchmark
+from mindgauge import benchmarks
 from mindgauge.models.settings import Settings
 from mindgauge.store import Store
 from tests.privacy.said import SPOKEN, found, willing
@@ -57,7 +57,7 @@ def killed(stub: Stub, out: Path, after: int) -> None:
 
 
 def texts() -> list[str]:
-    said = [message.content for sample in benchmark.find_one(RESPONSE).samples(None) for message in sample.messages]
+    said = [message.content for sample in benchmarks.find_one(RESPONSE).samples(None) for message in sample.messages]
     return [*said, *SPOKEN]
 
 

@@ -14,9 +14,9 @@ import pytest
 from aiohttp import web
 
 import mindgauge
-from mindgauge.errors import EndpointError, UsageError
 from mindgauge.models.settings import Settings
 from mindgauge.models.spec import open_model
+from mindgauge.records.errors import EndpointError, UsageError
 from tests.conftest import obliging
 from tests.stub import Stub
 

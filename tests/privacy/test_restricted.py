@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 import mindgauge
-from mindgauge import benchmark
+from mindgauge import benchmarks
 from mindgauge.cli import main
-from mindgauge.errors import UsageError
 from mindgauge.models.scripted import Scripted
+from mindgauge.records.errors import UsageError
 from mindgauge.store import Store
 from tests.benchmarks.mentalbench.conftest import CLAUDE, PEOPLE, Copy, rated
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mindgauge.models.request import Request
+    from mindgauge.records.request import Request
 
-TASK = benchmark.find_one("mentalbench")
+TASK = benchmarks.find_one("mentalbench")
 WORDS = 4
 """As many words in a row are a quotation."""
 FORMS = (

@@ -11,10 +11,10 @@ import pytest
 from aiohttp import web
 
 import mindgauge
-from mindgauge import manifest
-from mindgauge.errors import EndpointError
 from mindgauge.models.settings import Settings
-from mindgauge.redaction import redacted
+from mindgauge.records.errors import EndpointError
+from mindgauge.records.redaction import redacted
+from mindgauge.store import manifest
 from tests.conftest import obliging
 from tests.stub import Stub, says
 

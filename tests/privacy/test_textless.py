@@ -9,13 +9,13 @@ import pytest
 from msgspec.structs import replace
 
 import mindgauge
-from mindgauge import benchmark, manifest
+from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores
-from mindgauge.errors import BudgetError, MindgaugeError, UsageError
-from mindgauge.models.request import Price
 from mindgauge.models.settings import Settings
-from mindgauge.store import Store
-from mindgauge.store.withheld import characters
+from mindgauge.records.errors import BudgetError, MindgaugeError, UsageError
+from mindgauge.records.request import Price
+from mindgauge.store import Store, manifest
+from mindgauge.store.redact_records import characters
 from tests.privacy.said import REPLY, SPOKEN, found, speaking
 from tests.stub import Stub
 
@@ -37,7 +37,7 @@ def server() -> Iterator[Stub]:
 
 def run(stub: Stub, out: Path, name: str = RESPONSE, **more: Any) -> Scores:
     more = {"settings": FAST, "limit": 8, "own_family": True, **more}
-    if not benchmark.find_one(name).closed:
+    if not benchmarks.find_one(name).closed:
         more.setdefault("judge", [stub.model, "rule/refusal"])
     result = mindgauge.run(name, model=stub.model, out=out, **more)
     assert isinstance(result, Scores)
@@ -45,7 +45,7 @@ def run(stub: Stub, out: Path, name: str = RESPONSE, **more: Any) -> Scores:
 
 
 def contents(name: str) -> list[str]:
-    return [message.content for sample in benchmark.find_one(name).samples(None) for message in sample.messages]
+    return [message.content for sample in benchmarks.find_one(name).samples(None) for message in sample.messages]
 
 
 def numbers(rating: Rating) -> tuple[Any, ...]:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from mindgauge import benchmark
-from mindgauge.errors import UsageError
+from mindgauge import benchmarks
+from mindgauge.commands.train import train
 from mindgauge.raters import classifier
 from mindgauge.raters.classifier import open_classifier_rater
 from mindgauge.records import Message, RaterKind, Reply, Sample, Status
-from mindgauge.verbs.train import train
-from tests.classifiers import encoders
+from mindgauge.records.errors import UsageError
+from tests.raters.classifiers import encoders
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,20 +112,20 @@ def test_a_sample_is_rated_itself_where_there_is_no_reply(trained: Path) -> None
 
 
 def test_another_rubric_is_refused(trained: Path) -> None:
-    rubric = benchmark.find_one("help_or_harm/crisis_type").rubric
+    rubric = benchmarks.find_one("help_or_harm/crisis_type").rubric
     with pytest.raises(UsageError, match="trained on table@1, criterion 'label', but this is rated by help_or_harm"):
         open_classifier_rater(f"classifier/{trained}").answering(rubric, about_reply=True)
 
 
 def test_a_criterion_that_the_rubric_does_not_have_is_its_own(trained: Path) -> None:
-    rubric = benchmark.find_one("help_or_harm/response").rubric
+    rubric = benchmarks.find_one("help_or_harm/response").rubric
     rater = open_classifier_rater(f"classifier/{trained}").judging(rubric)
     assert rater.criterion.name == "table/label"
     assert [r.criterion for r in rater.rate([(sample(), reply(KIND))])] == ["table/label"]
 
 
 def test_a_criterion_of_that_name_in_other_words_is_refused(trained: Path) -> None:
-    rubric = benchmark.find_one("help_or_harm/response").rubric
+    rubric = benchmarks.find_one("help_or_harm/response").rubric
     other = msgspec.structs.replace(rubric, criteria=(msgspec.structs.replace(rubric.criteria[0], name="label"),))
     with pytest.raises(UsageError, match="trained on table@1, criterion 'label', but this is rated by"):
         open_classifier_rater(f"classifier/{trained}").judging(other)

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from mindgauge.prompt import Prompt
 from mindgauge.raters import verdict
 from mindgauge.raters.judge import Instrument, Judge, Mode
 from mindgauge.records import Exchange, Message, Rating, Reply, Sample, Status
-from mindgauge.rubric import Criterion, Level, Rubric, Scale
+from mindgauge.records.prompt import Prompt
+from mindgauge.records.rubric import Criterion, Level, Rubric, Scale
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mindgauge.models.request import Request
+    from mindgauge.records.request import Request
 
 
 def criterion(name: str) -> Criterion:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mindgauge import benchmark as benchmarks
-from mindgauge.folder import SHARED, SLOTS, prompts_of
+from mindgauge import benchmarks
+from mindgauge.benchmarks.card import SHARED, SLOTS, prompts_of
 from mindgauge.raters.judge import Judge, Mode
 from mindgauge.records import Message, Reply, Sample, Status
-from mindgauge.rubric import Method
-from mindgauge.sentences import HAN
+from mindgauge.records.rubric import Method
+from mindgauge.records.text import HAN
 
 if TYPE_CHECKING:
     from pathlib import Path

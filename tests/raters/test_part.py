@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mindgauge.prompt import Prompt
-from mindgauge.raters.judge import Instrument, Judge, Way
-from mindgauge.raters.part import Part, Walk
+from mindgauge.raters.judge import Instrument, Judge, PromptStyle
+from mindgauge.raters.part import DecisionTree, JudgeCall
 from mindgauge.records import Exchange, Message, Rating, Sample, Status
-from mindgauge.rubric import Criterion, Level, Node, Rubric, Scale
+from mindgauge.records.prompt import Prompt
+from mindgauge.records.rubric import Criterion, Level, Node, Rubric, Scale
 
 if TYPE_CHECKING:
-    from mindgauge.models.request import Request
+    from mindgauge.records.request import Request
 
 CATEGORY = Criterion(
     "category",
@@ -44,7 +44,7 @@ def rate(*answers: object) -> tuple[Rating, list[Request]]:
         text = answer if str(answer).startswith("!") else json.dumps({"quotes": ["not to"], "rationale": f"r{len(requests)}", "answer": answer})  # fmt: skip
         return Exchange(Status.OK, str(text))
 
-    judge = Judge("m", Instrument(RUBRIC, {"en": PROMPT}, way=Way.SEQUENTIAL), {}, {})
+    judge = Judge("m", Instrument(RUBRIC, {"en": PROMPT}, way=PromptStyle.SEQUENTIAL), {}, {})
     (rating,) = asyncio.run(judge.rate(ask, SAMPLE, None, 0))
     return rating, requests
 
@@ -89,7 +89,7 @@ def test_a_node_offers_its_own_answers_and_explains_its_own_levels() -> None:
 
 def test_the_last_of_several_offers_what_holds_otherwise() -> None:
     nodes = (Node(("nonsense", "scorn", "advice", "neglect"), {"en": "Which?"}, otherwise="safe"),)
-    (step,) = Walk(RUBRIC.only(Criterion("category", Scale.NOMINAL, CATEGORY.levels, nodes=nodes))).calls
+    (step,) = DecisionTree(RUBRIC.only(Criterion("category", Scale.NOMINAL, CATEGORY.levels, nodes=nodes))).calls
     assert step.schema["properties"]["answer"]["enum"] == ["nonsense", "scorn", "advice", "neglect", "safe"]
     assert "- safe: It is safe." in step.slots("en")["question"]
     assert [step.decides(answer) for answer in ("advice", "safe")] == ["advice", "safe"]
@@ -126,11 +126,11 @@ def test_what_the_endpoint_did_at_a_node_is_the_rating_s_status(status: Status) 
 
 
 def test_how_many_calls_it_takes_at_most_and_to_a_target() -> None:
-    walk = Walk(RUBRIC)
+    walk = DecisionTree(RUBRIC)
     assert [walk.calls_to(value) for value in CATEGORY.values] == [1, 2, 2, 3, 3]
     assert (walk.calls_to(None), len(walk.calls)) == (3, 3)
-    assert (Part(RUBRIC).calls_to("safe"), Part(RUBRIC).calls) == (1, (Part(RUBRIC),))
+    assert (JudgeCall(RUBRIC).calls_to("safe"), JudgeCall(RUBRIC).calls) == (1, (JudgeCall(RUBRIC),))
 
 
 def test_a_flat_prompt_states_the_order_where_it_asks_for_it() -> None:
-    assert Part(RUBRIC).slots("en")["order"] == "1. nonsense\n2. scorn, advice\n3. neglect\n4. safe"
+    assert JudgeCall(RUBRIC).slots("en")["order"] == "1. nonsense\n2. scorn, advice\n3. neglect\n4. safe"

@@ -6,7 +6,7 @@ import pytest
 
 from mindgauge.raters import plain, verdict
 from mindgauge.records import Status
-from mindgauge.rubric import Criterion, Level, Scale
+from mindgauge.records.rubric import Criterion, Level, Scale
 
 if TYPE_CHECKING:
     from mindgauge.records import Value

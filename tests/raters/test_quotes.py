@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindgauge.raters.quotes import DIALOGUE, FEWEST, REPLY, Source, chinese, fold
+from mindgauge.raters.quotes import DIALOGUE, FEWEST, REPLY, QuoteSource, chinese, fold
 from mindgauge.records import Evidence
 
 DIALOGUE_TEXT = "Person: I can't sleep —  at all.\n请不要 告诉，我妈妈！"
 REPLY_TEXT = "That sounds exhausting. Would you like to tell me about the nights?"
-SOURCE = Source.of(DIALOGUE_TEXT, REPLY_TEXT)
+SOURCE = QuoteSource.of(DIALOGUE_TEXT, REPLY_TEXT)
 
 
 @pytest.mark.parametrize(
@@ -60,18 +60,18 @@ def test_a_quote_that_stands_nowhere_has_no_place() -> None:
 
 def test_where_signs_are_folded_into_one_the_place_is_unknown() -> None:
     apart = "\u1112\u1161\u11ab\u1100\u1173\u11af 안녕하세요"  # the first two syllables, letter by letter
-    (found,) = Source.of("", apart).check(["안녕하세요"])
+    (found,) = QuoteSource.of("", apart).check(["안녕하세요"])
     assert found.found
     assert (found.start, found.end) == (None, None)
 
 
 def test_dots_may_be_the_texts_own() -> None:
-    (found,) = Source.of("", "So... it is over").check(["so… it is over"])
+    (found,) = QuoteSource.of("", "So... it is over").check(["so… it is over"])
     assert found.found
 
 
 def test_what_stands_in_both_is_taken_from_the_reply() -> None:
-    (found,) = Source.of("Person: please stay", "please stay").check(["please stay"])
+    (found,) = QuoteSource.of("Person: please stay", "please stay").check(["please stay"])
     assert found.source == REPLY
 
 
@@ -84,12 +84,12 @@ def test_a_quote_of_a_few_letters_proves_nothing(quote: str, found: bool) -> Non
 
 def test_hidden_characters_in_the_text_do_not_hide_it() -> None:
     hidden = "Stay\U000e0041\U000e0042 with\u202e me\u3164 tonight"
-    assert Source.of("", hidden).check(["Stay with me tonight"])[0].found
+    assert QuoteSource.of("", hidden).check(["Stay with me tonight"])[0].found
 
 
 @given(st.text(max_size=60), st.text(max_size=60), st.data())
 def test_every_passage_that_is_long_enough_is_found(dialogue: str, reply: str, data: st.DataObject) -> None:
-    source = Source.of(dialogue, reply)
+    source = QuoteSource.of(dialogue, reply)
     start = data.draw(st.integers(0, len(reply)))
     end = data.draw(st.integers(start, len(reply)))
     quote = reply[start:end]

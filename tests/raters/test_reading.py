@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from mindgauge.raters.rule import Reading
+from mindgauge.raters.rule import RuleCriterion
 from mindgauge.records import Message, RaterKind, Reply, Sample, Status
-from mindgauge.rubric import Criterion, Level, Scale
+from mindgauge.records.rubric import Criterion, Level, Scale
 
-LOUD = Reading(
+LOUD = RuleCriterion(
     Criterion("loud", Scale.NOMINAL, (Level("no"), Level("yes")), applies={"question": ("free",)}),
     lambda sample, text: None if not text.strip() else ("yes" if sample.tags["name"] in text and "!" in text else "no"),
 )

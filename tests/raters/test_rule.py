@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from mindgauge.errors import UsageError
 from mindgauge.raters.rule import number, open_rule, outside_help, refusal
 from mindgauge.records import RaterKind, Reply, Status
+from mindgauge.records.errors import UsageError
 
 
 @pytest.mark.parametrize(

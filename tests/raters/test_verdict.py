@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mindgauge.raters import verdict
 from mindgauge.records import Status
-from mindgauge.rubric import Check, Criterion, Level, Method, Scale
+from mindgauge.records.rubric import Check, Criterion, Level, Method, Scale
 
 SCORE = Criterion("score", Scale.ORDINAL, tuple(Level(n, {"en": str(n)}) for n in range(1, 6)))
 KIND = Criterion(

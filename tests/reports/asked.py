@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import mindgauge
-from mindgauge import benchmark
+from mindgauge import benchmarks
 from mindgauge.models.scripted import Scripted
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.store import Store
@@ -17,9 +17,9 @@ from mindgauge.store import Store
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.models.request import Request
+    from mindgauge.records.request import Request
 
-TASK = benchmark.find_one("dialogue_safety")
+TASK = benchmarks.find_one("dialogue_safety")
 CRITERION = TASK.rubric.criteria[0]
 LABELS = [str(value) for value in CRITERION.values]
 MODEL, CLASSIFIER = "acme/careful-1", "classifier/models/tfidf"

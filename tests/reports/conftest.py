@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from mindgauge import benchmark, manifest
+from mindgauge import benchmarks
 from mindgauge.records import Evidence, Message, RaterKind, Rating, Reply, Sample, Status, Value
 from mindgauge.reports.page import ReportFiles, write
-from mindgauge.store import Store
+from mindgauge.store import Store, manifest
 from tests.reports import asked, crisis, suite_run
 
 CLOSED, OPEN = "help_or_harm/crisis_type", "help_or_harm/response"
@@ -26,7 +26,7 @@ EN_QUOTE = "I hear how hard"
 
 def own_samples(each: int = 2) -> list[Sample]:
     """Our own samples, `each` per class and language."""
-    samples = benchmark.find_one(CLOSED).samples(None)
+    samples = benchmarks.find_one(CLOSED).samples(None)
     taken: dict[tuple[object, str], int] = {}
     kept = []
     for sample in samples:
@@ -139,7 +139,7 @@ def plant_rated(
         selection: why people rated these, if that depended on a judge.
     """
     generator = np.random.default_rng(0)
-    criteria = benchmark.find_one(benchmark_name).rubric.criteria
+    criteria = benchmarks.find_one(benchmark_name).rubric.criteria
     kinds = list(criteria[0].protocols) or ["work"]
     samples = [
         Sample.of(
@@ -190,7 +190,7 @@ def changed(folder: Path, name: str, value_of: Callable[[Rating], Value | None])
 def plant_anchors(folder: Path, judges: dict[str, tuple[float, float]], benchmark_name: str = OPEN) -> None:
     """Let judges of known faults take their entry test in a run."""
     generator = np.random.default_rng(1)
-    task = benchmark.find_one(benchmark_name)
+    task = benchmarks.find_one(benchmark_name)
     anchors = task.anchors()
     with Store(folder, write=True) as store:
         store.put_samples(task.anchored.name, {a.sample.id: a.sample for a in anchors}.values())

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from mindgauge import benchmark, manifest
+from mindgauge import benchmarks
 from mindgauge.records import RaterKind, Rating, Reply, Sample, Status
-from mindgauge.store import Store
+from mindgauge.store import Store, manifest
 
 NAME = "psycrisis"
 ODD = '<i>odd</i> & "judge"'
@@ -28,12 +28,12 @@ def said(criterion: str, number: int, model: str) -> str:
 
 def messages() -> list[Sample]:
     """Return 40 of our own messages, one of each conversation."""
-    return list({sample.cluster: sample for sample in benchmark.find_one(NAME).samples(None)}.values())[:40]
+    return list({sample.cluster: sample for sample in benchmarks.find_one(NAME).samples(None)}.values())[:40]
 
 
 def run(folder: Path, *, people: tuple[str, ...] = PEOPLE, judges: tuple[str, ...] = JUDGES) -> Path:
     """Write it: 40 conversations, one reply a model; the second judge takes every third reply for its opposite."""
-    task = benchmark.find_one(NAME)
+    task = benchmarks.find_one(NAME)
     samples = messages()
     raters = [(name, RaterKind.PERSON) for name in people] + [(name, RaterKind.MODEL) for name in judges]
     with Store(folder, write=True) as store:

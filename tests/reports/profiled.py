@@ -1,11 +1,11 @@
 """A profile of three invented models whose every number is known, and what stands behind its headlines."""
 
 from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore
-from mindgauge.analysis.profile.panel import Kind, Mark, Panel
+from mindgauge.analysis.profile.panel import FigureKind, FigureMark, TaskFigure
 from mindgauge.reports.content import System
 from mindgauge.reports.profile import phrases, pictures, tables
-from mindgauge.reports.profile.cast import Cast
-from mindgauge.reports.profile.records import Dimension
+from mindgauge.reports.profile.cast import SystemLabels
+from mindgauge.reports.profile.records import DimensionPart
 
 MODELS = ("acme/alpha-2", "beta<b>bold</b>", "gamma")
 SYSTEMS = [System(model, model, 0, number) for number, model in enumerate(MODELS)]
@@ -71,19 +71,19 @@ def profile(models: int = len(MODELS)) -> Profile:
     )
 
 
-def mark(part: str, of: str, value: float | None, half: float = 0.05, beside: float | None = None) -> Mark:
+def mark(part: str, of: str, value: float | None, half: float = 0.05, beside: float | None = None) -> FigureMark:
     """Return a mark with an interval of known width."""
     low, high = (None, None) if value is None else (value - half, value + half)
     around = (None, None) if beside is None else (beside - half, beside + half)
-    return Mark(part, of, value, low, high, 20, 20, 0, beside, *around)
+    return FigureMark(part, of, value, low, high, 20, 20, 0, beside, *around)
 
 
-def panels(models: int = len(MODELS)) -> list[Panel]:
+def panels(models: int = len(MODELS)) -> list[TaskFigure]:
     """Return a panel of each kind for the first models."""
     return [panel for place in range(models) for panel in _of_model(place)]
 
 
-def _of_model(place: int) -> list[Panel]:
+def _of_model(place: int) -> list[TaskFigure]:
     model, worse = MODELS[place], 0.1 * place
     curves = [mark("", "", 0.8 - worse)]
     curves += [
@@ -117,21 +117,21 @@ def _of_model(place: int) -> list[Panel]:
     rates = {"emotional_validation": (0.7, 0.4), "indirect_action": (0.5, 0.55), "accept_framing": (0.8 - worse, 0.3)}
     support = ("trustmh/robustness_support", "robustness_support", model, JUDGE, "quality", False)
     return [
-        Panel(Kind.CURVES, *support, curves),
-        Panel(Kind.GROUPS, "trustmh/fairness", "fairness", model, JUDGE, "quality", False, groups, [mark("neutral", "noise floor", 0.01)]),
-        Panel(Kind.OUTCOMES, "trustmh/jailbreak", "jailbreak", model, JUDGE, "outcome", False, outcomes),
-        Panel(
-            Kind.PEOPLE, "trustmh/privacy_awareness", "privacy_awareness", model, "", "appropriateness", True, people,
+        TaskFigure(FigureKind.CURVES, *support, curves),
+        TaskFigure(FigureKind.GROUPS, "trustmh/fairness", "fairness", model, JUDGE, "quality", False, groups, [mark("neutral", "noise floor", 0.01)]),
+        TaskFigure(FigureKind.OUTCOMES, "trustmh/jailbreak", "jailbreak", model, JUDGE, "outcome", False, outcomes),
+        TaskFigure(
+            FigureKind.PEOPLE, "trustmh/privacy_awareness", "privacy_awareness", model, "", "appropriateness", True, people,
             [mark("2a", "Pearson's r", 0.9 - worse)],
         ),
         *(
-            Panel(Kind.RATES, "trustmh/sycophancy_oeq", "sycophancy_oeq", model, JUDGE, name, False, [mark(name, "", mine, beside=theirs)])
+            TaskFigure(FigureKind.RATES, "trustmh/sycophancy_oeq", "sycophancy_oeq", model, JUDGE, name, False, [mark(name, "", mine, beside=theirs)])
             for name, (mine, theirs) in rates.items()
         ),
     ]  # fmt: skip
 
 
-def dimensions(who: Cast) -> list[Dimension]:
+def dimensions(who: SystemLabels) -> list[DimensionPart]:
     """Return every dimension of the profile with all its pictures."""
     whole, behind = profile(), panels()
     found = []
@@ -140,5 +140,5 @@ def dimensions(who: Cast) -> list[Dimension]:
         drawn = pictures.pictures(scores, [panel for panel in behind if panel.task in tasks], who)
         anchor = f"profile-{name.casefold()}"
         said = phrases.standing([d for d in whole.dimensions if d.dimension == name], who.labels, few=False)
-        found.append(Dimension(anchor, name, said, drawn, [], [], tables.tasks(scores, anchor, name, who), [], []))
+        found.append(DimensionPart(anchor, name, said, drawn, [], [], tables.tasks(scores, anchor, name, who), [], []))
     return found

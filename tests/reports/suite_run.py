@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import mindgauge
-from mindgauge.models.request import Request
 from mindgauge.models.scripted import Scripted
+from mindgauge.records.request import Request
 
 MODELS = {"acme/able": 0.85, "acme/poor": 0.3}
 """Model → how often it answers as it should, and how well its replies are rated."""

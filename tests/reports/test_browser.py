@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mindgauge.analysis.stress.found import BIASED
+from mindgauge.analysis.stress.result import BIASED
 from mindgauge.reports import stress_page
 from mindgauge.reports.page import ReportFiles
 from tests.reports.test_draw import effect, stressed

@@ -10,17 +10,17 @@ from mindgauge.analysis.reliability.card import (
     MODERATE,
     NOT_ESTIMABLE,
     Bound,
-    Card,
     Danger,
     Licence,
+    ReliabilityCard,
     Share,
 )
 from mindgauge.reports import card_phrases, cards
 from mindgauge.reports.content import System
-from mindgauge.reports.standing import Standing
+from mindgauge.reports.standing import RunCard
 
 REASON = "12 subjects rated by both, at least 30 are needed"
-CARD = Card(
+CARD = ReliabilityCard(
     judge="a", reference="p", criterion="safety", n=40, missing=0, level="item",
     estimates={"icc_a1_within": Bound(0.31, 0.2, 0.4), "bias": Bound(0.5, 0.4, 0.6)}, verdict=GOOD, warnings=[], reasons=[REASON],
     rate_replies=Licence(GOOD, []), rank_systems=Licence(GOOD, []), rule="r", scale=[1, 2, 3, 4, 5], ordered=True, falling=False, clusters=40,
@@ -29,12 +29,12 @@ CARD = Card(
 )  # fmt: skip
 
 
-def standing(judge: str, criterion: str, verdict: str, ranking: str = NOT_ESTIMABLE, **more: object) -> Standing:
+def standing(judge: str, criterion: str, verdict: str, ranking: str = NOT_ESTIMABLE, **more: object) -> RunCard:
     changed = {
         "judge": judge, "criterion": criterion, "verdict": verdict, "rate_replies": Licence(verdict, [REASON]),
         "rank_systems": Licence(ranking, [REASON]), **more,
     }  # fmt: skip
-    return Standing("run", "b", criterion, msgspec.structs.replace(CARD, **changed))
+    return RunCard("run", "b", criterion, msgspec.structs.replace(CARD, **changed))
 
 
 @pytest.mark.parametrize(

@@ -10,17 +10,17 @@ import msgspec
 import pytest
 
 import mindgauge
+from mindgauge.commands.compare import compare
 from mindgauge.models.scripted import Scripted
 from mindgauge.records import Exchange, Status, Usage
 from mindgauge.reports.page import ReportFiles, write
-from mindgauge.verbs.compare import compare
 from tests.analysis.answered import Asked, Planted, planted
 from tests.reports.conftest import KIND, MODELS, NOISY, plant
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.models.request import Request
+    from mindgauge.records.request import Request
 
 __all__ = ["planted"]
 CRISIS = "help_or_harm/crisis_type"

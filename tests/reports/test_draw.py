@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from mindgauge.analysis.reliability.card import Bound
-from mindgauge.analysis.stress.found import BIASED, CANNOT_TELL, CLEAN, Effect, Injections, Stress
-from mindgauge.classifiers.calibration import Bin
-from mindgauge.classifiers.calibration import Calibration as Binned
-from mindgauge.reports.compared_section import Contrast, Place
-from mindgauge.reports.content import Dot, Figure, Sheet, System
+from mindgauge.analysis.stress.result import BIASED, CANNOT_TELL, CLEAN, Effect, Injections, Stress
+from mindgauge.raters.classifiers.calibration import Bin
+from mindgauge.raters.classifiers.calibration import Calibration as Binned
+from mindgauge.reports.compared_section import MeasureComparison, SystemPlace
+from mindgauge.reports.content import Dot, Figure, ReportTable, System
 from mindgauge.reports.draw import calibration, dots, paired, stress
 from mindgauge.reports.draw.canvas import COLOURS, NARROW, PAPER, SHAPES, WIDE, Canvas, broken, style
 from mindgauge.reports.profile import overview, pictures
@@ -22,7 +22,7 @@ from tests.reports import profiled
 
 HOSTILE = 'judge"<script>alert(1)</script>&amp;'
 SYSTEMS = [System(f"maker/model-{number}", "", 0, number) for number in range(3)]
-SHEET = Sheet("numbers", "", [], [])
+SHEET = ReportTable("numbers", "", [], [])
 WIDTHS = pytest.mark.parametrize("width", [WIDE, NARROW])
 POINT = re.compile(
     r'<path d="([^"]+)" transform="translate\(([\d.]+),([\d.]+)\) scale\(5\)" fill="([^"]+)" stroke="([^"]+)"'
@@ -92,10 +92,10 @@ def test_a_target_needs_no_interval_and_stands_behind_its_dots(width: int) -> No
 @WIDTHS
 def test_ranks_reach_from_the_best_to_the_worst_that_may_be(width: int) -> None:
     places = [
-        Place(system, system.label, 0.4, 0.3, 0.5, low, high, 20, 20, 0)
+        SystemPlace(system, system.label, 0.4, 0.3, 0.5, low, high, 20, 20, 0)
         for system, (low, high) in zip(SYSTEMS, [(1, 1), (2, 3), (2, 3)], strict=True)
     ]
-    contrast = Contrast(
+    contrast = MeasureComparison(
         "c", "b", "f", "Accuracy, higher is better.", [], "share", 0.0, 1.0, places, SHEET, folded=False
     )
     svg = paired.draw(contrast, width)
@@ -182,11 +182,13 @@ def every_picture(name: str) -> list[str]:
         scores = [score for score in whole.tasks if score.dimension == dimension]
         records += pictures.pictures(scores, [p for p in profiled.panels() if p.task in tasks], named)
     draw = environment().filters["drawn"]
-    place = [Place(system, name, 0.4, 0.3, 0.5, 1, 3, 20, 20, 0) for system in systems]
+    place = [SystemPlace(system, name, 0.4, 0.3, 0.5, 1, 3, 20, 20, 0) for system in systems]
     records.append(
         figure(*(dot(s, row, 3.0) for s, row in itertools.product(systems, (name, "grief"))), rows=(name, "grief"))
     )
-    records.append(Contrast("c", "b", "f", f"{name}, higher.", [], "share", 0.0, 1.0, place, SHEET, folded=False))
+    records.append(
+        MeasureComparison("c", "b", "f", f"{name}, higher.", [], "share", 0.0, 1.0, place, SHEET, folded=False)
+    )
     svgs = [str(svg) for record in records for _, svg in draw(record)]
     found = stressed(effect(name, 0.2, BIASED), effect("safety", 0.01, CLEAN))
     return svgs + [part(found, width) for part in (stress.draw, stress.draw_injections) for width in (WIDE, NARROW)]

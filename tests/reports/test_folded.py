@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from mindgauge import benchmark
+from mindgauge import benchmarks
 from mindgauge.reports.page import ReportFiles
 from mindgauge.reports.profile import overview
 from mindgauge.reports.profile.cast import cast
@@ -179,7 +179,7 @@ def test_prompts_stand_in_full_once(suite_page: str, told: dict[str, Any]) -> No
     words = {text for i in told["how"]["instruments"] for *_, text in i["prompts"]}
     assert len(shown) == len(words) > len(NAMES)
     assert how.count("the same words as") == sum(len(i["prompts"]) for i in told["how"]["instruments"]) - len(words)
-    wanted = benchmark.find_one("trustmh/severity").prompts["ask"]["en"].text
+    wanted = benchmarks.find_one("trustmh/severity").prompts["ask"]["en"].text
     assert wanted.splitlines()[0] in how.replace("&#39;", "'").replace("&#34;", '"')
 
 

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from mindgauge import benchmark
+from mindgauge import benchmarks
 from mindgauge.analysis.reliability.card import Bound
+from mindgauge.commands.judges.escalation import escalation
+from mindgauge.commands.judges.panel import panel
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.reports import juries, reading_order
-from mindgauge.reports.content import Sheet, System
+from mindgauge.reports.content import ReportTable, System
 from mindgauge.reports.draw import escalation as curves
 from mindgauge.reports.page import ReportFiles, write
 from mindgauge.reports.trust_section import Curve, Escalated
 from mindgauge.store import Store
-from mindgauge.verbs.judges.escalation import escalation
-from mindgauge.verbs.judges.panel import panel
 from tests.reports.conftest import GOOD, JUDGES, NOISY, OPEN, changed, plant_rated
 
 RULE = "appropriateness<=2"
@@ -143,17 +143,17 @@ def test_where_the_rubric_does_not_say_what_is_unsafe_the_command_is_named(tmp_p
 
 
 def test_the_last_gate_that_people_rated_is_what_is_unsafe() -> None:
-    task = benchmark.find_one("psycrisis")
+    task = benchmarks.find_one("psycrisis")
     gates = {"vetoed", "unguarded", "safe"}
     assert reading_order.unsafe(task, {"empathy", *gates}) == "safe=no"
     assert reading_order.unsafe(task, {"empathy", "unguarded"}) == "unguarded=yes"
     assert reading_order.unsafe(task, {"empathy"}) == ""
-    assert reading_order.unsafe(benchmark.find_one(OPEN), {"appropriateness"}) == RULE
-    assert reading_order.unsafe(benchmark.find_one("mentalbench"), {"safety", "empathy"}) == "safety<=2"
-    assert reading_order.unsafe(benchmark.find_one("trustmh/escalation"), {"recognises", "harm"}) == "", (
+    assert reading_order.unsafe(benchmarks.find_one(OPEN), {"appropriateness"}) == RULE
+    assert reading_order.unsafe(benchmarks.find_one("mentalbench"), {"safety", "empathy"}) == "safety<=2"
+    assert reading_order.unsafe(benchmarks.find_one("trustmh/escalation"), {"recognises", "harm"}) == "", (
         "which of the two?"
     )
-    assert reading_order.unsafe(benchmark.find_one("trustmh/toxicity"), {"toxicity"}) == "toxicity=4,3,2"
+    assert reading_order.unsafe(benchmarks.find_one("trustmh/toxicity"), {"toxicity"}) == "toxicity=4,3,2"
 
 
 def test_a_reply_without_a_verdict_is_counted(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_a_reply_without_a_verdict_is_counted(tmp_path: Path) -> None:
 def test_a_hostile_name_is_text_in_the_picture() -> None:
     name = "<script>alert(1)</script>&" + NOISY
     curve = Curve(name, "judge", System(name, name, 0, 1), Bound(0.5, 0.4, 0.6), [i / 100 for i in range(101)])
-    known = Escalated("e", "", "b", RULE, "f", "m", [], [], 0.95, 10, 4, 0.4, [curve], Sheet("s", "t", [], []))
+    known = Escalated("e", "", "b", RULE, "f", "m", [], [], 0.95, 10, 4, 0.4, [curve], ReportTable("s", "t", [], []))
     for width in (320, 680):
         svg = curves.draw(known, width)
         assert "<script" not in svg

@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mindgauge.errors import UsageError
+from mindgauge.commands.report import report
 from mindgauge.records import RaterKind, Rating, Reply, Status
+from mindgauge.records.errors import UsageError
 from mindgauge.reports.page import ReportFiles, write
 from mindgauge.store import Store
-from mindgauge.verbs.report import report
 from tests.reports.conftest import JUDGE, LONG, MODELS, OPEN, own_samples, plant
 
 ORDER = ["answer", "read", "weak", "trust", "wrong", "compared", "how"]

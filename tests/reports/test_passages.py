@@ -2,23 +2,31 @@
 
 import pytest
 
-from mindgauge.reports.content import Part
+from mindgauge.reports.content import TextSpan
 from mindgauge.reports.passages import clean, language_of, marked, passage
 
 
 def test_a_quote_is_marked_whatever_its_case_width_and_blanks() -> None:
-    assert marked("Well: I  HEAR you!", ["i hear"]) == [Part("Well: "), Part("I  HEAR", True), Part(" you!")]
-    assert marked("他说：“我很难受”。", ["我很难受"]) == [Part("他说：“"), Part("我很难受", True), Part("”。")]
-    assert marked("ＡＢＣ", ["abc"]) == [Part("ＡＢＣ", True)]
+    assert marked("Well: I  HEAR you!", ["i hear"]) == [
+        TextSpan("Well: "),
+        TextSpan("I  HEAR", True),
+        TextSpan(" you!"),
+    ]
+    assert marked("他说：“我很难受”。", ["我很难受"]) == [
+        TextSpan("他说：“"),
+        TextSpan("我很难受", True),
+        TextSpan("”。"),
+    ]
+    assert marked("ＡＢＣ", ["abc"]) == [TextSpan("ＡＢＣ", True)]
 
 
 @pytest.mark.parametrize("quotes", [[], ["not there"], ["…"], [""]])
 def test_nothing_is_marked_without_a_match(quotes: list[str]) -> None:
-    assert marked("some text", quotes) == [Part("some text")]
+    assert marked("some text", quotes) == [TextSpan("some text")]
 
 
 def test_overlapping_quotes_are_one_mark() -> None:
-    assert marked("abcdef", ["abcd", "cdef"]) == [Part("abcdef", True)]
+    assert marked("abcdef", ["abcd", "cdef"]) == [TextSpan("abcdef", True)]
 
 
 def test_an_empty_text_has_no_parts() -> None:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mindgauge.commands.load import load
 from mindgauge.records import RaterKind, Rating, Status
-from mindgauge.reports.called import Called, Found, found, of_all, of_system
+from mindgauge.reports.called import Called, UnsafeRecall, found, of_all, of_system
 from mindgauge.reports.page import ReportFiles, write
 from mindgauge.stats.proportion import clopper_pearson
 from mindgauge.store import Store
-from mindgauge.verbs.load import load
 from tests.benchmarks.help_or_harm.conftest import real
 from tests.reports.conftest import JUDGES, OPEN, changed, plant_rated
 
@@ -61,7 +61,7 @@ def test_several_systems_and_what_judges_made_of_it() -> None:
     assert of_all(whole, parts, "") == (
         "People (H) read 20 of the 60 replies here and called 5 of them unsafe, so at least 5 of the 60 are (8 %); of the others nobody knows."
     )
-    judges = [Found("kind", 5, 5, 0), Found("odd", 4, 4, 4), Found("fair", 5, 5, 3)]
+    judges = [UnsafeRecall("kind", 5, 5, 0), UnsafeRecall("odd", 4, 4, 4), UnsafeRecall("fair", 5, 5, 3)]
     assert list(found(5, judges)) == [
         "Of the 5 replies that people call unsafe, the judge kind called none unsafe (0 %).",
         "Of the 5 replies that people call unsafe, the judge fair called 3 unsafe (60 %; it could be as few as 15 %).",

@@ -8,11 +8,11 @@ import pytest
 
 from mindgauge.analysis.score import Score
 from mindgauge.benchmarks.help_or_harm.help_or_harm import MISSED, OVERCALLED
-from mindgauge.english import named, sentence, words
-from mindgauge.metrics.words import Beside, least_recognised, lowest
+from mindgauge.benchmarks.metrics.words import Comparators, least_recognised, lowest
+from mindgauge.records.english import named, sentence, words
+from mindgauge.records.rounding import decimal, interval, percent
+from mindgauge.records.rubric import Criterion, Level, Scale
 from mindgauge.reports import phrases
-from mindgauge.rounding import decimal, interval, percent
-from mindgauge.rubric import Criterion, Level, Scale
 from mindgauge.stats.proportion import clopper_pearson
 
 
@@ -60,12 +60,12 @@ def score(
 )  # fmt: skip
 def test_missed_crises(given: Score, sentence: str) -> None:
     assert MISSED.sentence is not None
-    assert MISSED.sentence(given, Beside()) == sentence
+    assert MISSED.sentence(given, Comparators()) == sentence
 
 
 def test_a_calm_message_taken_for_a_crisis_has_its_own_words() -> None:
     assert OVERCALLED.sentence is not None
-    assert OVERCALLED.sentence(score(1, 8), Beside()).startswith(
+    assert OVERCALLED.sentence(score(1, 8), Comparators()).startswith(
         "Of 8 messages without a crisis, the model treated 1 as a crisis (12 %;"
     )
 
@@ -113,8 +113,8 @@ def mean(value: float | None, n: int, missing: int = 0, **more: object) -> Score
 FIVE = Criterion("warmth", Scale.ORDINAL, tuple(Level(value) for value in (1, 2, 3, 4, 5)), unsafe=(1, 2))
 
 
-def counted(n: int, good: int, bad: int, lowest: int, **more: Any) -> phrases.Rated:
-    made = phrases.Rated(n, n, n, (1, 1), good, bad, lowest, bad, (4, 5), (1, 2))
+def counted(n: int, good: int, bad: int, lowest: int, **more: Any) -> phrases.RaterTally:
+    made = phrases.RaterTally(n, n, n, (1, 1), good, bad, lowest, bad, (4, 5), (1, 2))
     return made._replace(**more)
 
 
@@ -135,7 +135,7 @@ def counted(n: int, good: int, bad: int, lowest: int, **more: Any) -> phrases.Ra
         (mean(None, 6, 6), counted(6, 0, 0, 0, valued=0, feared=6), "The judge judge gave no usable verdict on its replies, so nothing can be said of them."),
     ],
 )  # fmt: skip
-def test_rated_replies(whole: Score, counts: phrases.Rated, sentence: str) -> None:
+def test_rated_replies(whole: Score, counts: phrases.RaterTally, sentence: str) -> None:
     assert phrases.rated("The judge judge", counts, whole, "", "1 to 5") == sentence
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mindgauge.analysis.profile import profile
-from mindgauge.analysis.profile.panel import Kind, Mark, Panel
+from mindgauge.analysis.profile.panel import FigureKind, FigureMark, TaskFigure
 from mindgauge.analysis.profile.panels import panels
 from mindgauge.analysis.reliability.card import LIMITED
 from mindgauge.reports import page as report_page
@@ -20,7 +20,7 @@ from mindgauge.reports.draw.records import Curves, Dots, Outcomes, Scatter
 from mindgauge.reports.page import ReportFiles, write
 from mindgauge.reports.profile import overview, phrases, pictures
 from mindgauge.reports.profile.cast import allowed, cast
-from mindgauge.reports.runs import Run, Section
+from mindgauge.reports.runs import OpenRun, Section
 from tests.reports import profiled, suite_run
 from tests.reports.conftest import plant_rated
 
@@ -216,18 +216,18 @@ def test_scores_of_a_judge_that_may_not_give_them_are_withheld(tmp_path_factory:
 # -- pictures ---------------------------------------------------------------------------------------------------------
 
 
-def _only(kind: Kind) -> list[Panel]:
+def _only(kind: FigureKind) -> list[TaskFigure]:
     return [panel for panel in profiled.panels() if panel.kind == kind]
 
 
-def _drawn(kind: Kind, task: str) -> list[Any]:
+def _drawn(kind: FigureKind, task: str) -> list[Any]:
     dimension = next(name for name, tasks in profiled.TASKS.items() if task in tasks)
     scores = [profiled.task_score(dimension, task, place) for place in range(3)]
     return pictures.pictures(scores, _only(kind), WHO)
 
 
 def test_curves_name_the_largest_fall() -> None:
-    (curves,) = _drawn(Kind.CURVES, "robustness_support")
+    (curves,) = _drawn(FigureKind.CURVES, "robustness_support")
     assert isinstance(curves, Curves)
     assert curves.finding == "Falls most: gamma, from 0.60 to 0.15 under sentence noise of intensity 0.3"
     assert len(curves.stretches) == 9
@@ -235,13 +235,14 @@ def test_curves_name_the_largest_fall() -> None:
 
 
 def test_groups_are_compared_with_the_noise_of_neutral_sentences() -> None:
-    (groups,) = _drawn(Kind.GROUPS, "fairness")
+    (groups,) = _drawn(FigureKind.GROUPS, "fairness")
     assert isinstance(groups, Dots)
     assert groups.finding.startswith("Replies by gamma to “man” are rated 0.09 lower than to a neutral sentence")
     assert [row.head for row in groups.rows if row.head] == ["Gender", "Race", "Neutral sentences"]
     assert all(spot.floor == 0.01 for row in groups.rows for spot in row.spots)
     quiet = [
-        msgspec.structs.replace(p, totals=[profiled.mark("neutral", "noise floor", 0.5)]) for p in _only(Kind.GROUPS)
+        msgspec.structs.replace(p, totals=[profiled.mark("neutral", "noise floor", 0.5)])
+        for p in _only(FigureKind.GROUPS)
     ]
     scores = [profiled.task_score("Fairness", "fairness", place) for place in range(3)]
     assert (
@@ -251,12 +252,12 @@ def test_groups_are_compared_with_the_noise_of_neutral_sentences() -> None:
 
 
 def test_outcomes_stand_worst_method_first_and_a_control_is_no_attack() -> None:
-    (outcomes,) = _drawn(Kind.OUTCOMES, "jailbreak")
+    (outcomes,) = _drawn(FigureKind.OUTCOMES, "jailbreak")
     assert isinstance(outcomes, Outcomes)
     assert outcomes.finding == "Complied most: gamma, Refusal sentence prohibition (40 %, n 20)"
     assert outcomes.outcomes == ["complied", "safe_redirect", "refused", "no verdict"]
     harmless = [profiled.mark("benign", "complied", 1.0), profiled.mark("benign", "refused", 0.0)]
-    beside = [msgspec.structs.replace(p, marks=[*p.marks, *harmless]) for p in _only(Kind.OUTCOMES)]
+    beside = [msgspec.structs.replace(p, marks=[*p.marks, *harmless]) for p in _only(FigureKind.OUTCOMES)]
     scores = [profiled.task_score("Safety", "jailbreak", place) for place in range(3)]
     (again,) = pictures.pictures(scores, beside, WHO)
     assert isinstance(again, Outcomes)
@@ -265,25 +266,27 @@ def test_outcomes_stand_worst_method_first_and_a_control_is_no_attack() -> None:
 
 
 def test_clouds_are_said_to_be_people_only_where_people_were_asked() -> None:
-    (scatter,) = _drawn(Kind.PEOPLE, "privacy_awareness")
+    (scatter,) = _drawn(FigureKind.PEOPLE, "privacy_awareness")
     assert isinstance(scatter, Scatter)
     assert scatter.finding.startswith("Agreement with people: r 0.90 for acme/alpha-2")
     assert (scatter.low, scatter.high) == (-100.0, 100.0)
-    unasked = [msgspec.structs.replace(panel, asked=False) for panel in _only(Kind.PEOPLE)]
+    unasked = [msgspec.structs.replace(panel, asked=False) for panel in _only(FigureKind.PEOPLE)]
     scores = [profiled.task_score("Privacy", "privacy_awareness", place) for place in range(3)]
     assert pictures.pictures(scores, unasked, WHO)[0].finding.startswith("Agreement with what we expect of people")
 
 
 def test_rates_stand_beside_people() -> None:
-    (rates,) = _drawn(Kind.RATES, "sycophancy_oeq")
+    (rates,) = _drawn(FigureKind.RATES, "sycophancy_oeq")
     assert isinstance(rates, Dots)
     assert rates.finding == "acme/alpha-2: accept framing in 80 % of the replies, in people’s 30 %"
     assert [row.people[0] for row in rates.rows if row.people] == [0.4, 0.55, 0.3]
 
 
 def test_values_outside_the_axis_stay_inside_the_picture() -> None:
-    panel = _only(Kind.GROUPS)[0]
-    wild = msgspec.structs.replace(panel, marks=[Mark("race", "White", -0.9, -1.4, -0.4, 20, 20, 0), *panel.marks])
+    panel = _only(FigureKind.GROUPS)[0]
+    wild = msgspec.structs.replace(
+        panel, marks=[FigureMark("race", "White", -0.9, -1.4, -0.4, 20, 20, 0), *panel.marks]
+    )
     (groups,) = pictures.pictures([profiled.task_score("Fairness", "fairness", 0)], [wild], WHO)
     for (_, svg), width in zip(drawing.drawn(groups), (680, 320), strict=True):
         places = [float(x) for x in re.findall(r'x\d?="(-?[\d.]+)"', svg)]
@@ -294,18 +297,18 @@ def test_values_outside_the_axis_stay_inside_the_picture() -> None:
 
 
 @pytest.fixture(scope="module")
-def measured(suite: Path) -> Run:
+def measured(suite: Path) -> OpenRun:
     return opened.read(suite, 0)
 
 
-def _panel(run: Run, kind: Kind, task: str, model: str = "acme/poor") -> tuple[Section, Panel]:
+def _panel(run: OpenRun, kind: FigureKind, task: str, model: str = "acme/poor") -> tuple[Section, TaskFigure]:
     score = next(s for s in profile([run.folder]).tasks if (s.task, s.model) == (task, model))
     section = next(s for s in run.sections if s.benchmark.name == score.benchmark)
     return section, next(p for p in panels(run.store, section.benchmark, section.ratings, score) if p.kind == kind)
 
 
 def _values(
-    run: Run, section: Section, criterion: str, model: str = "acme/poor"
+    run: OpenRun, section: Section, criterion: str, model: str = "acme/poor"
 ) -> list[tuple[dict[str, str], object]]:
     """Return what stands in the run itself: each rating's tags and value."""
     samples = {s.id: s for s in run.store.samples(section.benchmark.name)}
@@ -313,8 +316,8 @@ def _values(
     return [(samples[ident].tags, value) for ident, value in rows]
 
 
-def test_outcomes_are_shares_of_all_replies(measured: Run) -> None:
-    section, panel = _panel(measured, Kind.OUTCOMES, "jailbreak")
+def test_outcomes_are_shares_of_all_replies(measured: OpenRun) -> None:
+    section, panel = _panel(measured, FigureKind.OUTCOMES, "jailbreak")
     given = _values(measured, section, "outcome")
     for mark in panel.marks:
         its = [value for tags, value in given if tags["method"] == mark.part]
@@ -325,8 +328,8 @@ def test_outcomes_are_shares_of_all_replies(measured: Run) -> None:
     assert all(sum(m.value or 0.0 for m in panel.marks if m.part == method) == pytest.approx(1) for method in methods)
 
 
-def test_curves_are_means_of_each_cell(measured: Run) -> None:
-    section, panel = _panel(measured, Kind.CURVES, "robustness_support")
+def test_curves_are_means_of_each_cell(measured: OpenRun) -> None:
+    section, panel = _panel(measured, FigureKind.CURVES, "robustness_support")
     given = _values(measured, section, "quality")
     assert panel.marks[0].part == ""
     for mark in panel.marks:
@@ -336,8 +339,8 @@ def test_curves_are_means_of_each_cell(measured: Run) -> None:
         assert mark.n == len(its)
 
 
-def test_groups_are_differences_from_neutral_sentences(measured: Run) -> None:
-    section, panel = _panel(measured, Kind.GROUPS, "fairness")
+def test_groups_are_differences_from_neutral_sentences(measured: OpenRun) -> None:
+    section, panel = _panel(measured, FigureKind.GROUPS, "fairness")
     given = _values(measured, section, "quality")
     neutral = [float(str(value)) for tags, value in given if tags["axis"] == "neutral"]
     for mark in panel.marks:
@@ -351,8 +354,8 @@ def test_groups_are_differences_from_neutral_sentences(measured: Run) -> None:
     assert panel.totals[0].value == pytest.approx(np.std(means))
 
 
-def test_clouds_give_the_correlation_of_their_points(measured: Run) -> None:
-    _, panel = _panel(measured, Kind.PEOPLE, "privacy_awareness", "acme/able")
+def test_clouds_give_the_correlation_of_their_points(measured: OpenRun) -> None:
+    _, panel = _panel(measured, FigureKind.PEOPLE, "privacy_awareness", "acme/able")
     assert not panel.asked
     for total in panel.totals:
         points = [(m.beside, m.value) for m in panel.marks if m.part == total.part and m.value is not None]
@@ -360,10 +363,10 @@ def test_clouds_give_the_correlation_of_their_points(measured: Run) -> None:
         assert total.value == pytest.approx(np.corrcoef(x, y)[0, 1])
 
 
-def test_rates_stand_beside_the_labels_of_peoples_own_replies(measured: Run) -> None:
+def test_rates_stand_beside_the_labels_of_peoples_own_replies(measured: OpenRun) -> None:
     score = next(s for s in profile([measured.folder]).tasks if (s.task, s.model) == ("sycophancy_oeq", "acme/poor"))
     section = next(s for s in measured.sections if s.benchmark.name == score.benchmark)
-    found = [p for p in panels(measured.store, section.benchmark, section.ratings, score) if p.kind == Kind.RATES]
+    found = [p for p in panels(measured.store, section.benchmark, section.ratings, score) if p.kind == FigureKind.RATES]
     assert len(found) == 4
     for panel in found:
         rows = section.ratings.filter(criterion=panel.criterion, model="acme/poor")

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import mindgauge
-from mindgauge.verbs.judges.rationales import rationales, rationales_export, rationales_import
-from tests.verbs.judged.conftest import care, judge, replies_file
+from mindgauge.commands.judges.rationales import rationales, rationales_export, rationales_import
+from tests.commands.judges.conftest import care, judge, replies_file
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.benchmark import Benchmark
+    from mindgauge.benchmarks import Benchmark
 
 __all__ = ["care"]
 

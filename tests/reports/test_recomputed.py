@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from mindgauge.commands.load import load
 from mindgauge.reports.page import ReportFiles, write
-from mindgauge.verbs.load import load
 from tests.benchmarks.help_or_harm.conftest import real
 from tests.reports import suite_run
 from tests.reports.conftest import JUDGES, plant_rated

@@ -16,7 +16,7 @@ from mindgauge.reports.content import System
 from mindgauge.reports.draw import agreement
 from mindgauge.reports.draw.canvas import NARROW, SHAPES, WIDE, broken
 from mindgauge.reports.page import ReportFiles, write
-from mindgauge.reports.trust_section import Axis, Panel, Row
+from mindgauge.reports.trust_section import AgreementPanel, Axis, JudgeRow
 from mindgauge.store import Store
 from tests.reports.conftest import GOOD, JUDGES, KIND, NOISY, OPEN, changed, plant, plant_anchors, plant_rated
 
@@ -380,12 +380,12 @@ def test_two_runs_keep_their_cards_apart(rated: Path, tmp_path: Path) -> None:
 AXIS = Axis(0.0, 0.5, 0.75, 1.0, 0.2, "levels")
 
 
-def row(name: str = "a/judge", number: int = 0, **more: Any) -> Row:
+def row(name: str = "a/judge", number: int = 0, **more: Any) -> JudgeRow:
     given = {
         "agreement": Bound(0.6, 0.5, 0.7), "ceiling": Bound(0.8, 0.7, 0.9), "bias": Bound(0.4, 0.3, 0.5), "verdict": "moderate: validate",
         "ranking": "good", **more,
     }  # fmt: skip
-    return Row(System(name, name, 0, number), "safety", 30, **given)
+    return JudgeRow(System(name, name, 0, number), "safety", 30, **given)
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
@@ -401,8 +401,8 @@ def row(name: str = "a/judge", number: int = 0, **more: Any) -> Row:
         [row(f"judge/{i}", i) for i in range(36)],
     ],
 )
-def test_the_picture_is_drawn_whatever_is_missing(rows: list[Row], width: int) -> None:
-    svg = agreement.draw(Panel("p", None, "", rows), msgspec.structs.replace(AXIS, low=-0.75), width)
+def test_the_picture_is_drawn_whatever_is_missing(rows: list[JudgeRow], width: int) -> None:
+    svg = agreement.draw(AgreementPanel("p", None, "", rows), msgspec.structs.replace(AXIS, low=-0.75), width)
     assert svg.startswith(f'<svg width="{width}"')
     assert "NaN" not in svg
     assert "validate from .50" in svg
@@ -412,7 +412,7 @@ def test_the_picture_is_drawn_whatever_is_missing(rows: list[Row], width: int) -
 
 
 def test_marks_stand_where_their_values_are() -> None:
-    svg = agreement.draw(Panel("p", None, "", [row()]), AXIS, WIDE)
+    svg = agreement.draw(AgreementPanel("p", None, "", [row()]), AXIS, WIDE)
     (point,) = re.findall(rf'<path d="{SHAPES[0]}" transform="translate\(([\d.]+),', svg)
     (head,) = re.findall(r'<path d="M-6[^"]+" transform="translate\(([\d.]+),[\d.]+\)" fill="#0072b2"', svg)
     ticks = {said: float(x) for x, said in re.findall(r'<text x="([\d.]+)"[^>]*>([−+]?[\d.]+)</text>', svg)}

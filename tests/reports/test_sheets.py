@@ -6,8 +6,8 @@ import zipfile
 
 import pytest
 
-from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.sheets import LONG, as_csv, data_link, is_long, neutral
+from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.table_renderings import LONG, as_csv, data_link, is_long, neutral
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+cmd", "-cmd|' /C calc'!A0", "@SUM(A1)", "\t=1", "\r=1", "＝1+1"])
@@ -21,14 +21,16 @@ def test_numbers_and_plain_text_stay(cell: str | float | None) -> None:
 
 
 def test_the_link_holds_the_whole_table() -> None:
-    sheet = Sheet("t", "T", [Column("name"), Column("n", "count")], [["=HYPERLINK()", 1], ['quote " and, comma', None]])
+    sheet = ReportTable(
+        "t", "T", [Column("name"), Column("n", "count")], [["=HYPERLINK()", 1], ['quote " and, comma', None]]
+    )
     content = base64.b64decode(data_link(sheet).partition(",")[2]).decode("utf-8-sig")
     assert content == as_csv(sheet)
     assert content.splitlines() == ["name,n", "'=HYPERLINK(),1", '"quote "" and, comma",']
 
 
 def test_a_long_table_is_zipped_whole_and_always_alike() -> None:
-    sheet = Sheet("t", "T", [Column("n", "count")], [[n] for n in range(LONG + 1)])
+    sheet = ReportTable("t", "T", [Column("n", "count")], [[n] for n in range(LONG + 1)])
     assert is_long(sheet)
     assert data_link(sheet) == data_link(sheet)
     kind, _, content = data_link(sheet).partition(",")

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import msgspec
 
-from mindgauge import benchmark, manifest
+from mindgauge import benchmarks
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status
 from mindgauge.reports.page import write
-from mindgauge.store import Store
+from mindgauge.store import Store, manifest
 from tests.reports.conftest import JUDGE, OPEN, plant_rated
 
 
@@ -24,7 +24,7 @@ def test_nine_models_four_judges_and_nine_criteria_stay_below_three_megabytes(tm
 
 
 def test_ten_thousand_replies_stay_below_three_megabytes(tmp_path: Path) -> None:
-    kinds = list(benchmark.find_one(OPEN).rubric.criteria[0].protocols)
+    kinds = list(benchmarks.find_one(OPEN).rubric.criteria[0].protocols)
     with Store(tmp_path, write=True) as store:
         manifest.begin(tmp_path, {"benchmarks": [OPEN]}, "")
         samples = [
@@ -44,7 +44,7 @@ def test_ten_thousand_replies_stay_below_three_megabytes(tmp_path: Path) -> None
 
 
 def test_ten_thousand_answers_and_their_confusions_stay_below_three_megabytes(tmp_path: Path) -> None:
-    task = benchmark.find_one("dialogue_safety")
+    task = benchmarks.find_one("dialogue_safety")
     labels = [str(value) for value in task.rubric.criteria[0].values]
     with Store(tmp_path, write=True) as store:
         manifest.begin(tmp_path, {"benchmarks": [task.name]}, "")

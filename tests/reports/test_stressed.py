@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 import mindgauge
-from mindgauge.benchmark import Benchmark
-from mindgauge.models.request import Request
+from mindgauge.benchmarks import Benchmark
+from mindgauge.commands.judges.stress import stress as judges_stress
 from mindgauge.models.scripted import Scripted
-from mindgauge.verbs.judges.stress import stress as judges_stress
-from tests.stress import planted
-from tests.stress.conftest import CONVERSATIONS, warmth
+from mindgauge.records.request import Request
+from tests.analysis.stress import planted
+from tests.analysis.stress.conftest import CONVERSATIONS, warmth
 
 __all__ = ["warmth"]
 

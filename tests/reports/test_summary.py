@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mindgauge.commands.load import load
 from mindgauge.reports.page import write
-from mindgauge.verbs.load import load
 from tests.benchmarks.help_or_harm.conftest import real
 from tests.reports.conftest import JUDGES, plant_rated
 

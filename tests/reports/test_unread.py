@@ -3,17 +3,17 @@
 import json
 from pathlib import Path
 
-from mindgauge import benchmark, manifest
+from mindgauge import benchmarks
 from mindgauge.records import Message, RaterKind, Rating, Sample, Status
 from mindgauge.reports.page import ReportFiles, write
-from mindgauge.store import Store
+from mindgauge.store import Store, manifest
 
 ASKED = "dialogue_safety"
 
 
 def flow(folder: Path, values: list[str | None]) -> str:
     """Report answers to messages that have no label; None is an answer that cannot be read."""
-    criterion = benchmark.find_one(ASKED).rubric.criteria[0]
+    criterion = benchmarks.find_one(ASKED).rubric.criteria[0]
     with Store(folder, write=True) as store:
         manifest.begin(folder, {"benchmarks": [ASKED]}, "")
         samples = [
@@ -33,7 +33,7 @@ def test_no_step_is_named_where_no_answer_can_be_read(tmp_path: Path) -> None:
 
 
 def test_the_fullest_step_is_not_called_most_answers(tmp_path: Path) -> None:
-    nodes = benchmark.find_one(ASKED).rubric.criteria[0].nodes
+    nodes = benchmarks.find_one(ASKED).rubric.criteria[0].nodes
     first, second, third = (str(node.levels[0]) for node in nodes[:3])
     said = flow(tmp_path / "run", [first, first, second, third, None])
     assert said.startswith("Answers end most often at step 1, ")

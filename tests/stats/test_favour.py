@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mindgauge.stats.favour import Favour, Rated, favour
+from mindgauge.stats.favour import FavourEstimate, FavourRatings, favour
 
 SYSTEMS = 3
 
@@ -15,7 +15,7 @@ SYSTEMS = 3
 def drawn(
     generator: np.random.Generator, conversations: int, *, gap: float = 0.0, severity: float = 0.0, slope: float = 1.0,
     persons: int = 2, fond: float = 0.0, others: int = 2, style: float = 0.0,
-) -> Rated:  # fmt: skip
+) -> FavourRatings:  # fmt: skip
     """Judge one reply of the judge's kin and two others in each conversation, on levels from 1 to 5.
 
     Args:
@@ -39,7 +39,7 @@ def drawn(
         _levels(3 + (-1) ** k * 0.4 + (0.7 + 0.2 * k) * (shown - 3) + generator.normal(0, 0.5, n))
         for k in range(others)
     ]
-    return Rated(judge, people, np.stack(controls, axis=1) if controls else np.zeros((n, 0)), own, cluster)
+    return FavourRatings(judge, people, np.stack(controls, axis=1) if controls else np.zeros((n, 0)), own, cluster)
 
 
 def _levels(
@@ -48,7 +48,7 @@ def _levels(
     return np.asarray(np.clip(np.rint(seen), 1, 5))
 
 
-def accused(found: Favour) -> bool:
+def accused(found: FavourEstimate) -> bool:
     return found.p is not None and found.p <= 0.05
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindgauge.stats.juries import Jury, Rated, jury
+from mindgauge.stats.juries import JuryEstimate, JuryRatings, jury
 from tests.thinned import examples
 
 if TYPE_CHECKING:
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 LARGE = 20_000
 
 
-def rated(verdicts: Floats, people: Floats, cluster: NDArray[np.intp] | None = None) -> Rated:
+def rated(verdicts: Floats, people: Floats, cluster: NDArray[np.intp] | None = None) -> JuryRatings:
     """Put verdicts (n, k) beside what each person said, (n, p)."""
     gap = people - people.mean(axis=1, keepdims=True)
     squares = ((gap - gap.mean(axis=0)) ** 2).sum(axis=1) * (people.shape[1] > 1)
     raters = np.full(len(people), float(people.shape[1]))
     cluster = np.arange(len(people)) // 2 if cluster is None else cluster
-    return Rated(verdicts, people.mean(axis=1), raters, squares, people.shape[1], cluster)
+    return JuryRatings(verdicts, people.mean(axis=1), raters, squares, people.shape[1], cluster)
 
 
 def levels(seen: Floats) -> Floats:
@@ -36,7 +36,7 @@ def levels(seen: Floats) -> Floats:
 def drawn(
     generator: np.random.Generator, n: int, *, persons: int = 2, kind: str = "independent", centre: float = 3.0,
     severity: tuple[float, float, float] = (0.0, 0.0, 0.0), slope: tuple[float, float, float] = (1.0, 1.0, 1.0),
-) -> Rated:  # fmt: skip
+) -> JuryRatings:  # fmt: skip
     """Let three judges and some persons rate on five levels what lies around a centre of the scale."""
     truth = generator.normal(0, 0.6, n // 2).repeat(2) + generator.normal(0, 0.8, n)
     said = levels(centre + truth[:, None] + generator.normal(0, 0.6, (n, persons)))
@@ -51,12 +51,12 @@ def drawn(
     return rated(levels(judges), said)
 
 
-def value(found: Jury) -> float:
+def value(found: JuryEstimate) -> float:
     assert found.independent.value is not None, found.independent.undefined
     return found.independent.value
 
 
-def gains(found: Jury) -> tuple[float, float]:
+def gains(found: JuryEstimate) -> tuple[float, float]:
     assert found.errors.skill.value is not None and found.errors.gain.value is not None
     return found.errors.skill.value, found.errors.gain.value
 

@@ -59,7 +59,7 @@ def test_intervals_hold_the_mean_of_all_whatever_share_of_each_system_people_rat
     assert held[:, 1].mean() < 0.5, "labelled replies of all systems together are no random part"
 
 
-def _holds(found: correction.Corrected, true: float) -> bool:
+def _holds(found: correction.CorrectedIntervals, true: float) -> bool:
     low, high = found.corrected[1:3]
     return low is not None and high is not None and low <= true <= high
 

@@ -9,7 +9,7 @@ import polars as pl
 from mindgauge.records import RaterKind
 
 if TYPE_CHECKING:
-    from mindgauge.benchmark import Benchmark
+    from mindgauge.benchmarks import Benchmark
     from mindgauge.records import Value
 
 MAJORITY = "majority class"

@@ -8,12 +8,12 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.classifiers.calibration import Calibration, calibration
+from mindgauge.raters.classifiers.calibration import Calibration, calibration
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
-    from mindgauge.benchmark import Benchmark
-    from mindgauge.rubric import Criterion
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.records.rubric import Criterion
     from mindgauge.store import Store
 
 _PROBABILITIES = """

@@ -8,22 +8,22 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis import frame, questions, systems, usable
-from mindgauge.analysis.compared import Compared, Measure
+from mindgauge.analysis import frame, scoring_views, systems, usable
+from mindgauge.analysis.compared import Measure, SystemComparison
 from mindgauge.analysis.pairing import contrasts, pair
 from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
-from mindgauge.errors import UsageError
+from mindgauge.records.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from mindgauge.analysis.reliability.card import Card
-    from mindgauge.benchmark import Benchmark
-    from mindgauge.metrics import Table
-    from mindgauge.metrics.table import Codes
+    from mindgauge.analysis.reliability.card import ReliabilityCard
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.benchmarks.metrics import RatingTable
+    from mindgauge.benchmarks.metrics.table import Codes
 
-Cards: TypeAlias = "Mapping[tuple[str, str, str, str], Card]"
+Cards: TypeAlias = "Mapping[tuple[str, str, str, str], ReliabilityCard]"
 """Reliability cards by run, benchmark, criterion and judge."""
 Labels: TypeAlias = "Mapping[systems.Key, str]"
 Wanted: TypeAlias = "Callable[[Benchmark, str, str, str], bool]"
@@ -42,10 +42,10 @@ class _Bootstrap(NamedTuple):
     seed: int
 
 
-class _Block(NamedTuple):
+class _CriterionBlock(NamedTuple):
     """Ratings on one criterion, by one rater of all systems or by the systems themselves (`rater` empty)."""
 
-    rated: systems.Rated
+    rated: systems.SystemRatings
     criterion: str
     rater: str
     rows: pl.DataFrame
@@ -54,7 +54,7 @@ class _Block(NamedTuple):
 class _Part(NamedTuple):
     """Ratings of all systems on one slice as columns, with the number of each rating's system and sample."""
 
-    table: Table
+    table: RatingTable
     system: Codes
     sample: Codes
     names: list[str]
@@ -67,7 +67,7 @@ def compare(
     wanted: Wanted | None = None,
     resamples: int = 2000,
     seed: int = 0,
-) -> Compared:
+) -> SystemComparison:
     """Compare every system of some runs with every other that answered the same samples, or had the same dialogues.
 
     Single turns of dialogues, whole ones, and all turns taken together are compared each among themselves.
@@ -94,7 +94,7 @@ def compare(
     if not measures:
         raise UsageError("nothing to compare: " + "; ".join(note.removesuffix(".") for note in notes))
     compared_pairs = {(m.benchmark, s.system) for m in measures for s in m.standings}
-    return Compared(
+    return SystemComparison(
         [str(folder) for folder in folders],
         [system for system in named.values() if system.label in {label for _, label in compared_pairs}],
         measures,
@@ -111,7 +111,7 @@ def compare(
 # -- who can be compared ----------------------------------------------------------------------------------------------
 
 
-def _together(rated: systems.Rated, labels: Labels, notes: list[str]) -> systems.Rated:
+def _together(rated: systems.SystemRatings, labels: Labels, notes: list[str]) -> systems.SystemRatings:
     """Leave out systems that share no sample with another, and samples whose target is not the same in all runs."""
     name, rows = rated.benchmark.name, rated.rows
     if len(labels) < 2:
@@ -149,7 +149,7 @@ def _together(rated: systems.Rated, labels: Labels, notes: list[str]) -> systems
     return rated._replace(rows=pl.concat([shared_rows, constant]))
 
 
-def _blocks(rated: systems.Rated, notes: list[str]) -> Iterator[_Block]:
+def _blocks(rated: systems.SystemRatings, notes: list[str]) -> Iterator[_CriterionBlock]:
     """Yield the ratings of two systems or more by the same rater, or by themselves on a closed question."""
     name, closed = rated.benchmark.name, rated.benchmark.closed
     columns = ["criterion"] if closed else ["criterion", "rater"]
@@ -175,10 +175,10 @@ def _blocks(rated: systems.Rated, notes: list[str]) -> Iterator[_Block]:
         )
     for key in common:  # one at a time: all of a large run would stand in memory twice
         same = (pl.col(column).eq_missing(pl.lit(value)) for column, value in zip(columns, key, strict=True))
-        yield _Block(rated, str(key[0]), "" if closed else str(key[1]), rated.rows.filter(*same))
+        yield _CriterionBlock(rated, str(key[0]), "" if closed else str(key[1]), rated.rows.filter(*same))
 
 
-def _licences(block: _Block, folders: Sequence[Path], cards: Cards) -> tuple[str, str]:
+def _licences(block: _CriterionBlock, folders: Sequence[Path], cards: Cards) -> tuple[str, str]:
     """Return what the rater's card allows, single ratings and ranks; of several cards the gravest, empty without one."""
     runs = [str(folders[run]) for run in block.rows["run_number"].unique() if run != systems.NO_RUN]
     places = [(run, block.rated.benchmark.name, block.criterion, block.rater) for run in runs]
@@ -195,11 +195,11 @@ def _gravest(verdicts: set[str]) -> str:
 
 
 def _measures(
-    block: _Block, labels: Labels, licences: tuple[str, str], bootstrap: _Bootstrap, wanted: Wanted | None
+    block: _CriterionBlock, labels: Labels, licences: tuple[str, str], bootstrap: _Bootstrap, wanted: Wanted | None
 ) -> Iterator[Measure]:
     benchmark = block.rated.benchmark
     kind = "model" if benchmark.closed else str(block.rows["rater_kind"].first())
-    question = questions.find(benchmark, block.criterion, kind)
+    question = scoring_views.find(benchmark, block.criterion, kind)
     assert question is not None
     metrics = [
         metric
@@ -208,7 +208,7 @@ def _measures(
     ]
     if not metrics:
         return
-    for slice_, slice_rows in questions.slices(benchmark, block.rows):
+    for slice_, slice_rows in scoring_views.slices(benchmark, block.rows):
         is_all = slice_ == "all"
         if not is_all and len(slice_rows) == len(block.rows):
             continue
@@ -233,7 +233,7 @@ def _measures(
                 yield Measure(*about, *licences, scores.left_out, *outcome, missing_as=counted, title=title)
 
 
-def _part(rows: pl.DataFrame, question: questions.Question, labels: Labels) -> _Part:
+def _part(rows: pl.DataFrame, question: scoring_views.ScoringQuestion, labels: Labels) -> _Part:
     places = pl.DataFrame(
         [(*key, i) for i, key in enumerate(labels)],
         {"run_number": pl.Int32, "model": pl.String, "place": pl.Int64},

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-class System(msgspec.Struct, frozen=True):
+class ComparedSystem(msgspec.Struct, frozen=True):
     """A model as one run measured it; or a constant rater (`baseline`), which belongs to no run.
 
     `label` is unique among the systems of a comparison: the model's name, with the run's where several have it.
@@ -36,7 +36,7 @@ class Cost(msgspec.Struct, frozen=True):
     seconds: float | None
 
 
-class Standing(msgspec.Struct, frozen=True):
+class SystemStanding(msgspec.Struct, frozen=True):
     """Where a system stands on one measure, on the samples that are compared; 1 is best, ties share their ranks' mean.
 
     `value` is the mean over conversations, each counting once; a share has exact bounds on them. `rank_low` and `rank_high` bound the ranks of all systems
@@ -59,7 +59,7 @@ class Standing(msgspec.Struct, frozen=True):
     pooled: float | None = None
 
 
-class Difference(msgspec.Struct, frozen=True):
+class SystemDifference(msgspec.Struct, frozen=True):
     """By how much the first system's value exceeds the second's, on what both answered.
 
     That are `n` samples of `clusters` conversations, each of which counts once. Where a share differs in only a few of
@@ -102,8 +102,8 @@ class Measure(msgspec.Struct, frozen=True):
     rate_replies: str
     rank_systems: str
     left_out: int
-    standings: list[Standing]
-    differences: list[Difference]
+    standings: list[SystemStanding]
+    differences: list[SystemDifference]
     missing_as: str = ""
     """What an answer without a value counts as, `right` or `wrong`; empty where it is neither, or none is missing."""
     title: str = ""
@@ -115,11 +115,11 @@ class Measure(msgspec.Struct, frozen=True):
         return self.slice.startswith("label=")
 
 
-class Compared(msgspec.Struct, frozen=True):
+class SystemComparison(msgspec.Struct, frozen=True):
     """All systems on all measures that they have in common. `notes` says what was not compared, and why."""
 
     runs: list[str]
-    systems: list[System]
+    systems: list[ComparedSystem]
     measures: list[Measure]
     costs: list[Cost]
     notes: list[str]

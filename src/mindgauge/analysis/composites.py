@@ -8,13 +8,13 @@ import polars as pl
 
 from mindgauge.raters.window import TURNS, Unit
 from mindgauge.records import RaterKind
-from mindgauge.rounding import count
-from mindgauge.rubric.composite import DIGITS, NO, YES, Composite, How
-from mindgauge.rubric.order import numbers, shares
+from mindgauge.records.rounding import count
+from mindgauge.records.rubric.composite import DIGITS, NO, YES, Composite, CompositeRule
+from mindgauge.records.rubric.order import numbers_of_levels, shares
 
 if TYPE_CHECKING:
-    from mindgauge.benchmark import Benchmark
-    from mindgauge.rubric import Criterion
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.records.rubric import Criterion
 
 _OK, _INAPPLICABLE = pl.lit("ok"), pl.lit("not_applicable")
 MISAPPLIED = "misapplied"
@@ -98,7 +98,10 @@ def over_turns(rows: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
         subject=pl.col("dialogue"), model=pl.col("model") + TURNS, unit=pl.lit(OVER_TURNS, pl.String)
     )
     number = pl.col("turns").first()
-    answers = [_composite(turns, name, Composite((name,), How.ANY, leave_out=True), by_name, number) for name in names]
+    answers = [
+        _composite(turns, name, Composite((name,), CompositeRule.ANY, leave_out=True), by_name, number)
+        for name in names
+    ]
     turn_rows = pl.concat(answers)
     for name in gates:
         turn_rows = pl.concat([turn_rows, _composite(turn_rows, name, benchmark.composites[name], by_name)])
@@ -148,7 +151,7 @@ def _composite(
 
 def _target(composite: Composite) -> dict[str, pl.Expr]:
     """Return what the composite should be, where its own parts' targets do not say it."""
-    targets = {How.RIGHT: pl.lit(YES), How.SHARE: pl.lit(None, pl.String)}
+    targets = {CompositeRule.RIGHT: pl.lit(YES), CompositeRule.SHARE: pl.lit(None, pl.String)}
     return {"target": targets[composite.how]} if composite.how in targets else {}
 
 
@@ -160,7 +163,7 @@ def _belongs(composite: Composite) -> pl.Expr:
 
 def _numbered(composite: Composite, by_name: dict[str, Criterion]) -> pl.DataFrame:
     """Return what each level of each part counts."""
-    count_of = shares if composite.how is How.SHARE else numbers
+    count_of = shares if composite.how is CompositeRule.SHARE else numbers_of_levels
     levels = [(part, str(v), count) for part in composite.of for v, count in count_of(by_name[part]).items()]
     return pl.DataFrame(levels, {"criterion": pl.String, "value": pl.String, "count": pl.Float64}, orient="row")
 
@@ -169,17 +172,17 @@ def _value(composite: Composite, ok: pl.Expr, complete: pl.Expr) -> tuple[pl.Exp
     """Return the value, and whether what is known decides it."""
     if composite.gate:
         hit = (ok & (pl.col("value") == YES)).any()
-        fulfilled, miss = (YES, NO) if composite.how is How.ANY else (NO, YES)
+        fulfilled, miss = (YES, NO) if composite.how is CompositeRule.ANY else (NO, YES)
         return pl.when(hit).then(pl.lit(fulfilled)).otherwise(pl.lit(miss)), hit | complete
-    if composite.how is How.RIGHT:
+    if composite.how is CompositeRule.RIGHT:
         right = (pl.col("value") == pl.col("target")).fill_null(value=False)
         missed = (ok & ~right).any()
         return pl.when(missed).then(pl.lit(NO)).otherwise(pl.lit(YES)), missed | complete
-    if composite.how is How.SHARE:
+    if composite.how is CompositeRule.SHARE:
         return pl.col("count").filter(ok).mean().round(DIGITS).cast(pl.String), complete
     # A value between two levels, such as the mean of several people, counts as it stands.
     number = pl.coalesce("count", pl.col("value").cast(pl.Float64, strict=False)).filter(ok)
-    if composite.how is How.MEAN:
+    if composite.how is CompositeRule.MEAN:
         return number.mean().cast(pl.String), complete
     total = number.sum()
     return pl.when(total == total.round()).then(total.cast(pl.Int64).cast(pl.String)).otherwise(

@@ -8,10 +8,10 @@ import msgspec
 import polars as pl
 
 if TYPE_CHECKING:
-    from mindgauge.rubric import Criterion
+    from mindgauge.records.rubric import Criterion
 
 
-class Cell(msgspec.Struct, frozen=True):
+class ConfusionCell(msgspec.Struct, frozen=True):
     """How many answers had one target and one outcome, a label or a status, and to which samples they were given.
 
     A sample stands there once, however many repeats gave it this outcome; those given it most often come first.
@@ -23,7 +23,7 @@ class Cell(msgspec.Struct, frozen=True):
     samples: list[str]
 
 
-class Confusion(msgspec.Struct, frozen=True):
+class ConfusionMatrix(msgspec.Struct, frozen=True):
     """The confusion matrix of one rater; what could not be read is an outcome of its own, under its status.
 
     `targets` and the labels among `outcomes` stand in the rubric's order, statuses after them; a target or status that
@@ -32,7 +32,7 @@ class Confusion(msgspec.Struct, frozen=True):
 
     targets: list[str]
     outcomes: list[str]
-    cells: list[Cell]
+    cells: list[ConfusionCell]
 
     @property
     def counts(self) -> list[list[int]]:
@@ -41,12 +41,12 @@ class Confusion(msgspec.Struct, frozen=True):
         return [[by_pair.get((target, outcome), 0) for outcome in self.outcomes] for target in self.targets]
 
     @property
-    def wrong(self) -> list[Cell]:
+    def wrong(self) -> list[ConfusionCell]:
         """The cells off the diagonal, the fullest first."""
         return sorted((c for c in self.cells if c.target != c.outcome), key=lambda cell: -cell.n)
 
 
-def confusion(rows: pl.DataFrame, criterion: Criterion) -> Confusion:
+def confusion(rows: pl.DataFrame, criterion: Criterion) -> ConfusionMatrix:
     """Count one rater's answers by target and outcome; repeats count each, rows without a target are left out.
 
     Args:
@@ -67,5 +67,5 @@ def confusion(rows: pl.DataFrame, criterion: Criterion) -> Confusion:
     statuses = sorted({answer for _, answer in by_pair} - set(labels))
     targets = [label for label in labels if any(target == label for target, _ in by_pair)]
     outcomes = [*labels, *statuses]
-    cells = [Cell(t, o, *by_pair[t, o]) for t in targets for o in outcomes if (t, o) in by_pair]
-    return Confusion(targets, outcomes, cells)
+    cells = [ConfusionCell(t, o, *by_pair[t, o]) for t in targets for o in outcomes if (t, o) in by_pair]
+    return ConfusionMatrix(targets, outcomes, cells)

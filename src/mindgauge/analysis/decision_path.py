@@ -12,14 +12,14 @@ import msgspec
 import polars as pl
 
 from mindgauge.analysis import frame
-from mindgauge.metrics import Estimate, estimate, node_accuracy
+from mindgauge.benchmarks.metrics import Estimate, estimate, node_accuracy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mindgauge.benchmark import Benchmark
-    from mindgauge.metrics import Metric
-    from mindgauge.rubric import Criterion
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.benchmarks.metrics import Metric
+    from mindgauge.records.rubric import Criterion
     from mindgauge.store import Store
 
 _PATHS = """
@@ -27,7 +27,7 @@ SELECT subject, run, json_array_length(provenance, '$.path') FROM ratings
 WHERE benchmark = ? AND criterion = ? AND rater = ? AND json_extract(provenance, '$.path') IS NOT NULL"""
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class PathOutcome(msgspec.Struct, frozen=True):
     """A label that a node decides: how many answers stop there with it, and how many have it as their target."""
 
     label: str
@@ -49,7 +49,7 @@ class Visited(msgspec.Struct, frozen=True):
     otherwise: str
     answers: int
     targets: int
-    outcomes: list[Outcome]
+    outcomes: list[PathOutcome]
     unread: int
     unread_targets: int
     early: int
@@ -140,7 +140,7 @@ def _nodes(walked: pl.DataFrame, criterion: Criterion) -> Iterator[Visited]:
         yield Visited(
             number, [*map(str, node.levels)], otherwise,
             answers=len(walked.filter(pl.col("stop") >= number)), targets=len(walked.filter(due >= number)),
-            outcomes=[Outcome(label, counts.get(label, 0), meant.get(label, 0)) for label in labels],
+            outcomes=[PathOutcome(label, counts.get(label, 0), meant.get(label, 0)) for label in labels],
             unread=len(unread), unread_targets=len(unread.filter(due >= number)),
             early=len(stopped.filter(pl.col("label").is_not_null(), due > number)),
             passed=len(walked.filter(due == number, pl.col("stop") > number)),

@@ -6,65 +6,25 @@ Passing says that a judge can read the rubric and its scale. Whether it may repl
 
 from __future__ import annotations
 
-import functools
-from enum import StrEnum
-from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import polars as pl
 
+from mindgauge.benchmarks.entry_limits import EntryResult, limits
 from mindgauge.records import RaterKind
-from mindgauge.rounding import bounded, count, decimal, percent
-from mindgauge.rubric import Scale
+from mindgauge.records.rounding import bounded, count, decimal, percent
+from mindgauge.records.rubric import Scale
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
     from mindgauge.analysis.reliability.card import Bound
-    from mindgauge.benchmark import Benchmark
-    from mindgauge.rubric import Criterion
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.records.rubric import Criterion
 
 NO_JUDGES = {RaterKind.GOLD.value, RaterKind.PERSON.value, RaterKind.RULE.value}
-
-
-class Result(StrEnum):
-    """What an entry test says of a judge on one criterion."""
-
-    PASSED = "passed"
-    FAILED = "failed"
-    UNDECIDED = "undecided"
-
-
-class Anchors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Limits of the entry test; see entry.toml."""
-
-    replies: int
-    chance: float
-    enough: float
-
-
-class Constant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Limits of constant verdicts; see entry.toml."""
-
-    verdicts: int
-    same: float
-    known: float
-
-
-class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The limits under which a judge cannot be used."""
-
-    id: str
-    version: str
-    anchors: Anchors
-    constant: Constant
-
-    @property
-    def name(self) -> str:
-        """Id and version."""
-        return f"{self.id}@{self.version}"
 
 
 class Unfit(msgspec.Struct, frozen=True):
@@ -75,12 +35,6 @@ class Unfit(msgspec.Struct, frozen=True):
     criterion: str
     reason: str
     part: str = ""
-
-
-@functools.cache
-def limits() -> Limits:
-    """Return the fixed limits."""
-    return msgspec.toml.decode(resources.files(__package__).joinpath("entry.toml").read_bytes(), type=Limits)
 
 
 class Test(NamedTuple):
@@ -97,20 +51,20 @@ class Test(NamedTuple):
     kappa: Bound
 
 
-def result(test: Test) -> tuple[Result, str]:
+def result(test: Test) -> tuple[EntryResult, str]:
     """Say whether a judge passed on one criterion, and if not, why, in one clause."""
     n, levels, kappa = test.n, test.levels, test.kappa
     limit = limits().anchors
     if n < limit.replies or levels < 2 or kappa.value is None:
-        return Result.UNDECIDED, f"{count(n)} replies of {count(levels)} known levels decide nothing"
+        return EntryResult.UNDECIDED, f"{count(n)} replies of {count(levels)} known levels decide nothing"
     over_chance = kappa.low is not None and kappa.low > limit.chance
     guessing = kappa.value < limit.enough and not over_chance
     if guessing or (kappa.high is not None and kappa.high < limit.enough):
-        return Result.FAILED, _why(test)
+        return EntryResult.FAILED, _why(test)
     return (
-        (Result.PASSED, "")
+        (EntryResult.PASSED, "")
         if over_chance
-        else (Result.UNDECIDED, f"{_agreement(test)}, too few to tell it from guessing")
+        else (EntryResult.UNDECIDED, f"{_agreement(test)}, too few to tell it from guessing")
     )
 
 

@@ -9,15 +9,15 @@ import numpy as np
 import polars as pl
 
 from mindgauge.analysis import composites
-from mindgauge.metrics import Table
+from mindgauge.benchmarks.metrics import RatingTable
 from mindgauge.raters.window import Unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from mindgauge.benchmark import Benchmark
-    from mindgauge.rubric import Criterion
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.records.rubric import Criterion
     from mindgauge.store import Store
 
 TIE = "tie"
@@ -215,7 +215,7 @@ def _decide(values: list[str], statuses: list[str]) -> tuple[str | None, str]:
     return ranked[0][0], "ok"
 
 
-def table(rows: pl.DataFrame, criterion: Criterion, tag_names: Sequence[str] = ()) -> Table:
+def table(rows: pl.DataFrame, criterion: Criterion, tag_names: Sequence[str] = ()) -> RatingTable:
     """Turn rows of one criterion into the columns that metrics work on.
 
     A repeat is one of the model under test: of its replies to an open question, of its own ratings on a closed one.
@@ -234,4 +234,4 @@ def table(rows: pl.DataFrame, criterion: Criterion, tag_names: Sequence[str] = (
     status = rows["status"].to_numpy().astype(str)
     tags = {name: rows[tag(name)].fill_null("").to_numpy().astype(object) for name in tag_names}
     code = np.where(status == "ok", value, -1)
-    return Table(criterion.values, code, target, cluster, subject, status, repeat, tags)
+    return RatingTable(criterion.values, code, target, cluster, subject, status, repeat, tags)

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.rubric import Scale
-from mindgauge.rubric.order import numbered, numbers, shares
+from mindgauge.records.rubric import Scale
+from mindgauge.records.rubric.order import numbered, numbers_of_levels, shares
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.records import Value
-    from mindgauge.rubric import Criterion
+    from mindgauge.records.rubric import Criterion
 
 _NOISE = 1e-9
 """Means of levels that differ by less are the same."""
@@ -24,7 +24,7 @@ def number(criterion: Criterion, column: str = "value") -> pl.Expr:
 
     Null where there is no value, or one that is on no level and no number.
     """
-    counts = {str(value): count for value, count in numbers(criterion).items()}
+    counts = {str(value): count for value, count in numbers_of_levels(criterion).items()}
     counted = pl.col(column).replace_strict(counts, default=None, return_dtype=pl.Float64)
     return pl.coalesce(counted, pl.col(column).cast(pl.Float64, strict=False)) if numbered(criterion) else counted
 
@@ -48,6 +48,6 @@ def share(criterion: Criterion, column: str = "value") -> pl.Expr:
             if places
             else pl.lit(None, pl.Float64)
         )
-    counts = numbers(criterion)
+    counts = numbers_of_levels(criterion)
     worst, best = (counts[criterion.worst_first[end]] for end in (0, -1))
     return (number(criterion, column) - worst) / (best - worst)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from mindgauge.analysis.compared import Difference, Standing
-from mindgauge.metrics.table import ends
-from mindgauge.metrics.table import replies as replies_of
+from mindgauge.analysis.compared import SystemDifference, SystemStanding
+from mindgauge.benchmarks.metrics.table import ends
+from mindgauge.benchmarks.metrics.table import replies as replies_of
 from mindgauge.stats import comparison
 from mindgauge.stats.interval import Interval
 from mindgauge.stats.proportion import clopper_pearson
@@ -16,12 +16,12 @@ from mindgauge.stats.proportion import clopper_pearson
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.metrics import Metric, Table
-    from mindgauge.metrics.table import Codes, Floats, Mask
+    from mindgauge.benchmarks.metrics import Metric, RatingTable
+    from mindgauge.benchmarks.metrics.table import Codes, Floats, Mask
     from mindgauge.stats.interval import Ends
 
 
-class Scores(NamedTuple):
+class PairedScores(NamedTuple):
     """Mean scores of S systems in C conversations, shape (C, S).
 
     `value` is NaN where a value is missing; `least` and `most` take missing ratings for worth the least, or the most,
@@ -48,17 +48,17 @@ class Scores(NamedTuple):
     left_out: int
     """Samples that were not answered by all systems that answered others of their conversation, or only by one."""
 
-    def of(self, systems: Codes) -> Scores:
+    def of(self, systems: Codes) -> PairedScores:
         """Return the scores of some systems, in that order."""
         value, lowest, highest = (scores[:, systems] for scores in (self.value, self.least, self.most))
         present, replies, missing = self.present[:, systems], self.replies[systems], self.missing[systems]
-        return Scores(
+        return PairedScores(
             value, lowest, highest, present, self.samples, replies, missing, self.missing_as, self.pooled[systems],
             self.ends, self.left_out,
         )  # fmt: skip
 
 
-def pair(metric: Metric, table: Table, system: Codes, sample: Codes) -> Scores:
+def pair(metric: Metric, table: RatingTable, system: Codes, sample: Codes) -> PairedScores:
     """Score each system on the samples that it shares with others.
 
     Args:
@@ -91,7 +91,7 @@ def pair(metric: Metric, table: Table, system: Codes, sample: Codes) -> Scores:
     used = sizes > 0
     value, low, high = (mean[used] for mean in means)
     missing = summed((~table.ok).astype(float))
-    return Scores(
+    return PairedScores(
         value, low, high, np.isfinite(low), sizes[used],
         _different(system, replies_of(table), about & shared[sample]), missing[:, shared].sum(axis=1).astype(np.intp),
         _missing_as(about & ~table.ok, worth, lowest, highest), pooled, ends(metric, table),
@@ -115,7 +115,7 @@ def _different(system: Codes, reply: Codes, counted: Mask) -> Codes:
     return np.asarray(occurs.sum(axis=1), dtype=np.intp)
 
 
-def _bounds(metric: Metric, table: Table, worth: Floats) -> tuple[Floats, Floats]:
+def _bounds(metric: Metric, table: RatingTable, worth: Floats) -> tuple[Floats, Floats]:
     """Return the least and the most that each rating can be worth: a missing one might have any level, or its target."""
     assert metric.worth is not None
     if table.ok.all():
@@ -153,8 +153,8 @@ FEW = 10
 
 
 def contrasts(
-    metric: Metric, systems: Sequence[str], scores: Scores, *, resamples: int = 2000, seed: int = 0
-) -> tuple[list[Standing], list[Difference]]:
+    metric: Metric, systems: Sequence[str], scores: PairedScores, *, resamples: int = 2000, seed: int = 0
+) -> tuple[list[SystemStanding], list[SystemDifference]]:
     """Compare the systems that have scores, the best first.
 
     Args:
@@ -184,20 +184,22 @@ def _best_first(scores: Floats, better: str) -> Codes:
     return np.argsort(means if better == "lower" else -means, kind="stable")
 
 
-def _standing(metric: Metric, names: list[str], scores: Scores, place: int, standing: comparison.Standing) -> Standing:
+def _standing(
+    metric: Metric, names: list[str], scores: PairedScores, place: int, standing: comparison.MeanRank
+) -> SystemStanding:
     ranked = metric.better != "" and standing.certain is not None
     low, high = standing.certain if ranked and standing.certain else (None, None)
     mean = (
         _share(metric, scores, place, standing) if metric.exact and standing.mean.value is not None else standing.mean
     )
-    return Standing(
+    return SystemStanding(
         names[place], *mean[:3], standing.rank if ranked else None, low, high, standing.best if ranked else None,
         int(scores.replies[place]), standing.n, int(scores.missing[place]),
         float(scores.pooled[place]) if np.isfinite(scores.pooled[place]) else None,
     )  # fmt: skip
 
 
-def _share(metric: Metric, scores: Scores, place: int, standing: comparison.Standing) -> Interval:
+def _share(metric: Metric, scores: PairedScores, place: int, standing: comparison.MeanRank) -> Interval:
     """Bound a share exactly, conversations as n; its bound on the bad side counts missing ratings as bad."""
     value = standing.mean.value or 0.0
     _, low, high, _ = clopper_pearson(value * standing.n, standing.n)
@@ -209,7 +211,9 @@ def _share(metric: Metric, scores: Scores, place: int, standing: comparison.Stan
     return Interval(value, low, high)
 
 
-def _difference(metric: Metric, names: list[str], scores: Scores, difference: comparison.Difference) -> Difference:
+def _difference(
+    metric: Metric, names: list[str], scores: PairedScores, difference: comparison.MeanDifference
+) -> SystemDifference:
     first, second = difference.first, difference.second
     gaps = scores.value[:, first] - scores.value[:, second]
     valued = np.isfinite(gaps)
@@ -223,7 +227,7 @@ def _difference(metric: Metric, names: list[str], scores: Scores, difference: co
     lowest = _mean(scores.least[both, first] - scores.most[both, second])
     highest = _mean(scores.most[both, first] - scores.least[both, second])
     worst, best = (highest, lowest) if metric.better == "lower" else (lowest, highest)
-    return Difference(
+    return SystemDifference(
         names[first], names[second], value, low, high, difference.p, difference.adjusted, told_apart, better,
         int(scores.samples[valued].sum()), difference.n, worst, best,
     )  # fmt: skip

@@ -15,17 +15,18 @@ from numpy.typing import NDArray
 
 from mindgauge.analysis import fitness, frame
 from mindgauge.analysis.reliability.card import Bound
-from mindgauge.metrics.table import ratio
+from mindgauge.benchmarks import entry_limits
+from mindgauge.benchmarks.metrics.table import ratio
 from mindgauge.records import RaterKind, Status, Value
-from mindgauge.rubric import Scale
+from mindgauge.records.rubric import Scale
 from mindgauge.stats import bootstrap, moments, proportion
 from mindgauge.stats.interval import AGREED, TIE, tied
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from mindgauge.benchmark import Benchmark
-    from mindgauge.rubric import Criterion
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.records.rubric import Criterion
     from mindgauge.stats.interval import Ends
     from mindgauge.store import Store
 
@@ -108,9 +109,11 @@ def unfit_judges(tests: Sequence[Qualification], rows: pl.DataFrame, benchmark: 
     """
     own = [q for q in tests if q.benchmark == benchmark.name]
     failed = [
-        fitness.Unfit(q.benchmark, q.judge, q.criterion, q.reason) for q in own if q.result == fitness.Result.FAILED
+        fitness.Unfit(q.benchmark, q.judge, q.criterion, q.reason)
+        for q in own
+        if q.result == entry_limits.EntryResult.FAILED
     ]
-    passed = {(q.judge, q.criterion) for q in own if q.result == fitness.Result.PASSED}
+    passed = {(q.judge, q.criterion) for q in own if q.result == entry_limits.EntryResult.PASSED}
     by_key = {(entry.judge, entry.criterion): entry for entry in (*fitness.constant(rows, benchmark, passed), *failed)}
     for name, composite in benchmark.composites.items():
         for judge in dict.fromkeys(judge for judge, _ in by_key):

@@ -8,9 +8,9 @@ import polars as pl
 from mindgauge.analysis.judging.paired import bound_of_mean
 from mindgauge.analysis.reliability.among import among
 from mindgauge.analysis.reliability.card import Bound
-from mindgauge.analysis.reliability.scale import Scale
+from mindgauge.analysis.reliability.scale import ValueScale
 
-SCALE = Scale((1.0, 2.0, 3.0, 4.0, 5.0))
+SCALE = ValueScale((1.0, 2.0, 3.0, 4.0, 5.0))
 _SHOWN = ("same_level", "within_1", "krippendorff_alpha", "icc_a1")
 
 

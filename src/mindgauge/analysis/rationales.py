@@ -15,7 +15,7 @@ from mindgauge.analysis import frame
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.score import open_run
 from mindgauge.records import Evidence, Value
-from mindgauge.rubric.order import numbered, numbers
+from mindgauge.records.rubric.order import numbered, numbers_of_levels
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mindgauge.analysis.reliability.card import Reliability
-    from mindgauge.benchmark import Benchmark
-    from mindgauge.rubric import Criterion
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.records.rubric import Criterion
     from mindgauge.store import Store
 
     Reader = Callable[[int, Criterion], pl.DataFrame]
@@ -61,7 +61,7 @@ class _Quoted(NamedTuple):
     in_reply: bool = False
 
 
-class _Said(NamedTuple):
+class _RationaleFacts(NamedTuple):
     """What a verdict says of itself: it follows a chain, against whose end it is; a check was answered yes."""
 
     chained: bool = False
@@ -135,7 +135,7 @@ def with_reasons(reliability: Reliability, runs: Sequence[Path]) -> Reliability:
 
 
 def _reader(store: Store, clusters: pl.DataFrame) -> Reader:
-    """Return what reads the readable verdicts of one series as columns: cluster, absent, and those of `_Quoted` and `_Said`.
+    """Return what reads the readable verdicts of one series as columns: cluster, absent, and those of `_Quoted` and `_RationaleFacts`.
 
     What one answer quotes stands with all criteria that it gives, and is read but once.
     """
@@ -157,13 +157,15 @@ def _reader(store: Store, clusters: pl.DataFrame) -> Reader:
         verdicts = frame.columns(store, _READABLE, (absence(criterion), series), **columns)
         verdicts = verdicts.join(calling, on="course", how="semi", maintain_order="left")  # others are not a judge's
         own = verdicts.select("own", "value").unique()
-        statements = _told(((*key, *_said(*key)) for key in own.iter_rows()), {"own": text(), "value": text()}, _Said)
+        statements = _told(
+            ((*key, *_said(*key)) for key in own.iter_rows()), {"own": text(), "value": text()}, _RationaleFacts
+        )
         return (
             verdicts.join(quotes(verdicts["quotes"].drop_nulls()), on="quotes", how="left", maintain_order="left")
             .join(statements, on=["own", "value"], how="left", nulls_equal=True, maintain_order="left")
             .join(clusters, on="subject", how="left", maintain_order="left")
             .select(
-                pl.col(*_Quoted._fields, *_Said._fields).fill_null(value=False),
+                pl.col(*_Quoted._fields, *_RationaleFacts._fields).fill_null(value=False),
                 absent=(pl.col("absent") == 1) & ~pl.col("any").fill_null(value=False),
                 cluster=pl.coalesce("cluster", "subject"),
             )
@@ -185,11 +187,11 @@ def _quoted(piece: str) -> _Quoted:
     )
 
 
-def _said(own: str | None, value: str) -> _Said:
+def _said(own: str | None, value: str) -> _RationaleFacts:
     if not own:
-        return _Said()
+        return _RationaleFacts()
     noted = _noted(f"{{{own[:-1]}}}")
-    return _Said(
+    return _RationaleFacts(
         noted.implied is not None,
         noted.implied is not None and str(noted.implied) != value,
         any(answer.casefold() in _YES for answer in noted.checks.values()),
@@ -223,7 +225,11 @@ def absence(criterion: Criterion) -> Value:
         return implied
     if criterion.veto:
         return criterion.worst_first[-1]
-    return min(criterion.values, key=numbers(criterion).__getitem__) if numbered(criterion) else criterion.values[0]
+    return (
+        min(criterion.values, key=numbers_of_levels(criterion).__getitem__)
+        if numbered(criterion)
+        else criterion.values[0]
+    )
 
 
 def _share(rows: pl.DataFrame, counted: pl.Expr, event: pl.Expr, reason: str) -> Bound:

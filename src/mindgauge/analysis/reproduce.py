@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from mindgauge.errors import DataError
+from mindgauge.records.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from mindgauge.benchmark import Cell
+    from mindgauge.benchmarks import RecomputedCell
 
 Verdict: TypeAlias = Literal["match", "differs", "missing", "repaired"]
 VERDICTS: tuple[Verdict, ...] = ("match", "differs", "missing", "repaired")
@@ -50,7 +50,7 @@ class Published(NamedTuple):
     """Whether it follows from other printed numbers, without a released file."""
 
 
-class Comparison(msgspec.Struct, frozen=True):
+class CellComparison(msgspec.Struct, frozen=True):
     """A published number or word beside the recomputed one (None where that could not be; `note` says why).
 
     What was published of another number of subjects is not compared: its verdict is `missing`, too.
@@ -107,7 +107,7 @@ def _cells(table: _Table, path: Path) -> Iterator[Published]:
                 yield Published(table.name, row, column, value, tolerance, table.n, not table.needs)
 
 
-def compare(published: Iterable[Published], cells: Iterable[Cell]) -> list[Comparison]:
+def compare(published: Iterable[Published], cells: Iterable[RecomputedCell]) -> list[CellComparison]:
     """Put each published number beside its recomputed one, in the published order; those that files state come last.
 
     A repaired cell follows the number that it corrects, as a comparison of its own.
@@ -121,7 +121,7 @@ def compare(published: Iterable[Published], cells: Iterable[Cell]) -> list[Compa
         if cell.stated is not None:
             place = (cell.table, cell.row, cell.column)
             printed[place] = Published(*place, cell.stated, cell.tolerance)
-    by_cell: dict[tuple[str, str, str, bool], Cell] = {}
+    by_cell: dict[tuple[str, str, str, bool], RecomputedCell] = {}
     for cell in cells:
         key = (cell.table, cell.row, cell.column)
         if key not in printed:
@@ -137,7 +137,7 @@ def compare(published: Iterable[Published], cells: Iterable[Cell]) -> list[Compa
     return comparisons
 
 
-def _beside(published: Published, cell: Cell | None) -> Comparison:
+def _beside(published: Published, cell: RecomputedCell | None) -> CellComparison:
     value = cell.value if cell else None
     if isinstance(value, float) and not math.isfinite(value):
         value = None
@@ -153,7 +153,7 @@ def _beside(published: Published, cell: Cell | None) -> Comparison:
     else:
         verdict = "match" if _same(value, published) else "differs"
     table, row, column, printed, tolerance, *_ = published
-    return Comparison(table, row, column, printed, value, tolerance, verdict, note)
+    return CellComparison(table, row, column, printed, value, tolerance, verdict, note)
 
 
 def _same(value: float | str, published: Published) -> bool:
@@ -162,7 +162,7 @@ def _same(value: float | str, published: Published) -> bool:
     return abs(value - published.value) <= published.tolerance + _SLACK
 
 
-def counts(comparisons: Iterable[Comparison]) -> dict[str, int]:
+def counts(comparisons: Iterable[CellComparison]) -> dict[str, int]:
     """Count comparisons by verdict, every verdict named."""
     by_verdict = Counter(comparison.verdict for comparison in comparisons)
     return {verdict: by_verdict[verdict] for verdict in VERDICTS}

@@ -8,40 +8,40 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from mindgauge import benchmark as benchmarks
-from mindgauge import suite
-from mindgauge.analysis import baselines, composites, continued, frame, questions, seen, tested, usable
-from mindgauge.analysis.continued import Continued
+from mindgauge import benchmarks
+from mindgauge.analysis import baselines, composites, cross_checks, frame, scoring_views, train_overlap, usable
 from mindgauge.analysis.fitness import Unfit
 from mindgauge.analysis.qualify import Qualification, qualify, unfit_judges
-from mindgauge.annotation.alone import alone
-from mindgauge.errors import UsageError
-from mindgauge.manifest import read as read_manifest
-from mindgauge.metrics import (
+from mindgauge.benchmarks import suite
+from mindgauge.benchmarks.metrics import (
     SHARES_OF_YES,
     STATUS_RATES,
     Estimate,
     Metric,
-    Table,
+    RatingTable,
     estimate,
     fleiss_kappa,
     mean_level,
     mean_of,
     share_of,
 )
-from mindgauge.metrics.table import numbered, numbers
-from mindgauge.rounding import Kind
-from mindgauge.rubric import Rubric, Scale
-from mindgauge.store import Store
+from mindgauge.benchmarks.metrics.table import level_numbers, numbered
+from mindgauge.benchmarks.standalone_rubric import alone
+from mindgauge.records.errors import UsageError
+from mindgauge.records.rounding import Kind
+from mindgauge.records.rubric import Rubric, Scale
+from mindgauge.store import Store, continued
 from mindgauge.store.batches import Batches
+from mindgauge.store.continued import Continued
+from mindgauge.store.manifest import read as read_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mindgauge.benchmark import Benchmark
+    from mindgauge.benchmarks import Benchmark
     from mindgauge.records import Value
-    from mindgauge.rubric import Criterion
+    from mindgauge.records.rubric import Criterion
 
 
 MAJORITY = ":majority"
@@ -190,7 +190,7 @@ def _named(name: str, folder: Path, manifest: dict[str, Any]) -> list[Benchmark]
 def _of_levels(criteria: tuple[tuple[Scale, tuple[Value, ...]], ...]) -> tuple[Metric, ...]:
     """Return the mean of ordered numbers, the share of each other level, and agreement."""
     means = [values for scale, values in criteria if scale is Scale.ORDINAL and numbered(values)]
-    mean = mean_of(mean_level.name, numbers, "higher", suits=means.__contains__, of_level=True)
+    mean = mean_of(mean_level.name, level_numbers, "higher", suits=means.__contains__, of_level=True)
     others = dict.fromkeys(value for _, values in criteria if values not in means for value in values)
     return (*([mean] if means else []), *map(share_of, others), fleiss_kappa, *STATUS_RATES)
 
@@ -248,8 +248,8 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
                 *_not_run(manifest),
                 *manifest.get("remarks", []),
                 *Batches(store).notes(),
-                *seen.notes(store, [b.name for b in members], manifest),
-                *(note for b in members for note in tested.notes(b, rated[b.name])),
+                *train_overlap.notes(store, [b.name for b in members], manifest),
+                *(note for b in members for note in cross_checks.notes(b, rated[b.name])),
                 *(note for b in members for note in composites.notes(rated[b.name], b)),
             ],
             continued=continued.read(store, manifest),
@@ -263,7 +263,7 @@ def _scores(rated: pl.DataFrame, benchmark: Benchmark, recognised: bool, resampl
     ratings = frame.only(
         pl.concat([rated, composites.over_turns(rated, benchmark)]), pl.col("status") != "not_applicable"
     )
-    find = functools.cache(functools.partial(questions.find, benchmark, recognised=recognised))
+    find = functools.cache(functools.partial(scoring_views.find, benchmark, recognised=recognised))
     for key, rows in _by_rater(ratings, benchmark):
         name, model, rater, kind = map(str, key)
         question = find(name, kind)
@@ -275,7 +275,7 @@ def _scores(rated: pl.DataFrame, benchmark: Benchmark, recognised: bool, resampl
         shortage = usable.of_rows(rows, closed=question.benchmark.closed)
         by_recognition = recognised and not question.benchmark.closed
         for view, view_rows in views:
-            slices = questions.slices(question.benchmark, view_rows, by_recognition=by_recognition)
+            slices = scoring_views.slices(question.benchmark, view_rows, by_recognition=by_recognition)
             yield from _estimated(benchmark, question, (model, view), slices, resamples, seed, shortage)
     yield from _constant(benchmark, ratings, resamples, seed)
     yield from _people(benchmark, ratings, resamples, seed)
@@ -313,14 +313,14 @@ def _constant(benchmark: Benchmark, ratings: pl.DataFrame, resamples: int, seed:
     """Score the constant raters that a benchmark asks for; of single labels, and of statuses, there is nothing to say."""
     rates = {metric.name for metric in (*STATUS_RATES, *benchmark.distribution)}
     metrics = tuple(m for m in benchmark.metrics if not m.label and m.name not in rates)
-    question = questions.Question(benchmark, benchmark.rubric.criteria[0], metrics)
+    question = scoring_views.ScoringQuestion(benchmark, benchmark.rubric.criteria[0], metrics)
     for name, rows in baselines.baselines(benchmark, ratings).items():
-        yield from _estimated(benchmark, question, (name, name), questions.slices(benchmark, rows), resamples, seed)
+        yield from _estimated(benchmark, question, (name, name), scoring_views.slices(benchmark, rows), resamples, seed)
 
 
 def _estimated(
     benchmark: Benchmark,
-    question: questions.Question,
+    question: scoring_views.ScoringQuestion,
     names: tuple[str, str],
     parts: Iterator[tuple[str, pl.DataFrame]],
     resamples: int,
@@ -347,7 +347,7 @@ def _score(
 
 
 def _estimates(
-    question: questions.Question, parts: Iterator[tuple[str, pl.DataFrame]], resamples: int, seed: int
+    question: scoring_views.ScoringQuestion, parts: Iterator[tuple[str, pl.DataFrame]], resamples: int, seed: int
 ) -> Iterator[tuple[str, Metric, Estimate]]:
     """Estimate every metric on every slice; a slice that leaves nothing out is not computed again."""
     previous: tuple[int, dict[str, Estimate | None]] = (-1, {})
@@ -377,7 +377,7 @@ def _people(benchmark: Benchmark, ratings: pl.DataFrame, resamples: int, seed: i
         yield _score(benchmark, agreement, criterion, "all", ("people", "people"), figure)
 
 
-def _one(metric: Metric, columns: Table, slice_: str, resamples: int, seed: int) -> Estimate | None:
+def _one(metric: Metric, columns: RatingTable, slice_: str, resamples: int, seed: int) -> Estimate | None:
     """Estimate a metric; None where it has nothing to say: no rows it concerns, or a label's metric off the whole."""
     if metric.label and slice_ != "all":
         return None
@@ -386,7 +386,7 @@ def _one(metric: Metric, columns: Table, slice_: str, resamples: int, seed: int)
 
 
 def _undefined(
-    question: questions.Question, columns: Table, figures: dict[str, Estimate | None]
+    question: scoring_views.ScoringQuestion, columns: RatingTable, figures: dict[str, Estimate | None]
 ) -> dict[str, Estimate | None]:
     """Return what a suite goes by and is not defined on these ratings, so that it is told and not left out."""
     headlines = suite.headlines(question.benchmark.name)

@@ -8,7 +8,7 @@ import msgspec
 import polars as pl
 
 if TYPE_CHECKING:
-    from mindgauge.benchmark import Benchmark
+    from mindgauge.benchmarks import Benchmark
     from mindgauge.store import Store
 
 _STATED = """

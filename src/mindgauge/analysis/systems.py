@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import msgspec
 import polars as pl
 
-from mindgauge.analysis import baselines, composites, fitness, frame, qualify, questions, usable
-from mindgauge.analysis.compared import Cost, System
+from mindgauge.analysis import baselines, composites, fitness, frame, qualify, scoring_views, usable
+from mindgauge.analysis.compared import ComparedSystem, Cost
 from mindgauge.analysis.score import open_run
 from mindgauge.records import RaterKind, Status, digest
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from mindgauge.benchmark import Benchmark
+    from mindgauge.benchmarks import Benchmark
     from mindgauge.records import Reply, Sample
     from mindgauge.store import Store
 
@@ -27,7 +27,7 @@ NO_RUN = -1
 """The run of constant raters."""
 
 
-class Rated(NamedTuple):
+class SystemRatings(NamedTuple):
     """What the systems of all runs answered to one benchmark, or how others rated their replies.
 
     `rows` are ratings of which a metric can be computed, all of the same unit, on subjects that were not chosen by what a
@@ -44,7 +44,7 @@ class Rated(NamedTuple):
         return sorted(pairs, key=lambda key: (key[0] == NO_RUN, *key))
 
 
-def read(folders: Sequence[Path]) -> tuple[list[Rated], dict[tuple[Key, str], Cost], list[str]]:
+def read(folders: Sequence[Path]) -> tuple[list[SystemRatings], dict[tuple[Key, str], Cost], list[str]]:
     """Open runs and return the ratings of their systems by benchmark and unit, and what each system took on each benchmark.
 
     Judges that cannot be used are left out, and systems of which too few answers or verdicts can be; the third says so.
@@ -95,7 +95,7 @@ def _common(first: Benchmark, second: Benchmark) -> Benchmark:
     )
 
 
-def named(keys: Iterable[Key], folders: Sequence[Path]) -> dict[Key, System]:
+def named(keys: Iterable[Key], folders: Sequence[Path]) -> dict[Key, ComparedSystem]:
     """Name every system: by its model, with its run where several have that, by the run's number where they are alike."""
     listed = list(dict.fromkeys(keys))
     models = Counter(model for _, model in listed)
@@ -105,7 +105,7 @@ def named(keys: Iterable[Key], folders: Sequence[Path]) -> dict[Key, System]:
     }
     alike = Counter(labels.values())
     return {
-        (run, model): System(
+        (run, model): ComparedSystem(
             label if alike[label] == 1 else f"{label} #{run + 1}",
             "" if run == NO_RUN else str(folders[run]),
             model,
@@ -161,13 +161,13 @@ def _case(sample: Sample, reply: Reply) -> str:
     return digest("opening", sample.messages[: first + 1])
 
 
-def _rated(benchmark: Benchmark, rows: pl.DataFrame) -> Rated:
+def _rated(benchmark: Benchmark, rows: pl.DataFrame) -> SystemRatings:
     """Keep what something is computed of, and add constant raters, those that say the same but once."""
     kinds = frame.distinct(rows, "criterion", "rater_kind").iter_rows()
     computable = [
         (pl.col("criterion") == criterion) & (pl.col("rater_kind") == kind)
         for criterion, kind in kinds
-        if questions.find(benchmark, criterion, kind) is not None
+        if scoring_views.find(benchmark, criterion, kind) is not None
     ]
     answered = frame.only(rows, pl.any_horizontal(pl.lit(False), *computable))
     constant = baselines.baselines(benchmark, answered)
@@ -175,7 +175,7 @@ def _rated(benchmark: Benchmark, rows: pl.DataFrame) -> Rated:
     if constant and constant[baselines.MAJORITY]["value"].first() in labels:
         del constant[baselines.MAJORITY]
     added = [part.with_columns(run_number=pl.lit(NO_RUN)) for part in constant.values()]
-    return Rated(benchmark, pl.concat([answered, *added]))
+    return SystemRatings(benchmark, pl.concat([answered, *added]))
 
 
 class _Call(NamedTuple):
@@ -185,7 +185,7 @@ class _Call(NamedTuple):
     seconds: float
 
 
-class _Origin(msgspec.Struct):
+class _RatingOrigin(msgspec.Struct):
     """What the provenance of a rating says of the calls it came from, or of the time it took without any."""
 
     calls: list[str] = []
@@ -213,7 +213,7 @@ def _of_answers(store: Store, benchmark: str, calls: dict[str, _Call]) -> Iterat
     took: dict[str, list[float]] = {}
     query = "SELECT rater, rater_kind, provenance FROM ratings WHERE benchmark = ? AND rater_kind != 'gold'"
     for rater, kind, provenance in store.select(query, (benchmark,)):
-        origin = msgspec.json.decode(provenance, type=_Origin)
+        origin = msgspec.json.decode(provenance, type=_RatingOrigin)
         answers[rater] = answers.get(rater, 0) + 1
         named.setdefault(rater, set()).update(calls.keys() & origin.calls)
         if kind == RaterKind.CLASSIFIER and origin.seconds is not None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from mindgauge.metrics import (
+from mindgauge.benchmarks.metrics import (
     Estimate,
     Metric,
-    Table,
+    RatingTable,
     accuracy,
     cohen_kappa,
     estimate,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mindgauge.classifiers.parts import Part
+    from mindgauge.raters.classifiers.parts import DataSplit
     from mindgauge.records import Value
 
     Codes = NDArray[np.intp]
@@ -34,7 +34,7 @@ FOUND, RIGHT = (make("").name for make in (recall, precision))
 """Of the samples that carry a label, the share that got it; of those that got it, the share that carry it."""
 
 
-class Figure(msgspec.Struct, frozen=True):
+class TrainedFigure(msgspec.Struct, frozen=True):
     """One metric on one part.
 
     `value` with its interval (clusters resampled) is that of the classifier that was saved, in cross-validation of the
@@ -72,7 +72,7 @@ def metrics_for(values: Sequence[Value], own: Sequence[Metric]) -> list[Metric]:
 
 def figures(
     part: str,
-    samples: Part,
+    samples: DataSplit,
     values: tuple[Value, ...],
     metrics: Sequence[Metric],
     labels: Sequence[Codes],
@@ -80,7 +80,7 @@ def figures(
     saved: int,
     majority: Codes,
     always: Sequence[Value],
-) -> list[Figure]:
+) -> list[TrainedFigure]:
     """Compute every metric.
 
     Args:
@@ -95,9 +95,9 @@ def figures(
         always: labels that are scored as the answer to everything.
     """
 
-    def table(codes: Codes) -> Table:
+    def table(codes: Codes) -> RatingTable:
         status = np.full(len(samples), str(Status.OK), dtype=object)
-        return Table(values, codes, samples.codes, samples.groups, np.arange(len(samples)), status)
+        return RatingTable(values, codes, samples.codes, samples.groups, np.arange(len(samples)), status)
 
     runs, ends = [table(codes) for codes in labels], [table(codes) for codes in last]
     often = table(majority)
@@ -112,7 +112,7 @@ def figures(
     ]  # fmt: skip
 
 
-def _point(metric: Metric, table: Table) -> float | None:
+def _point(metric: Metric, table: RatingTable) -> float | None:
     concerned = table.rows(metric.concerns(table))
     value = float(metric.compute(concerned, np.ones((1, len(concerned))))[0]) if len(concerned) else np.nan
     return value if np.isfinite(value) else None
@@ -126,9 +126,9 @@ def _figure(
     last: list[float | None],
     majority: float | None,
     always: dict[str, float | None],
-) -> Figure:
+) -> TrainedFigure:
     mean, sd = _over_seeds(runs)
-    return Figure(
+    return TrainedFigure(
         part, metric.name, metric.label, estimated.value, estimated.low, estimated.high, estimated.n, estimated.clusters,
         mean, sd, _over_seeds(last)[0], majority, always,
     )  # fmt: skip

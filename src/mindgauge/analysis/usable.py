@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.rounding import count
+from mindgauge.records.rounding import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

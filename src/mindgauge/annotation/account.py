@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mindgauge.annotation.records import Item, Label
 
 
-class Labelled(NamedTuple):
+class BatchLabels(NamedTuple):
     """A batch, read once: its items, every label ever given on them, and the gold."""
 
     batch: Batch
@@ -35,7 +35,7 @@ class Labelled(NamedTuple):
         return {item.id: item.subject for item in self.items}
 
 
-def read(a: Annotation, batch: Batch) -> Labelled:
+def read(a: Annotation, batch: Batch) -> BatchLabels:
     """Read a batch with the gold as it stands now.
 
     Raises:
@@ -47,10 +47,10 @@ def read(a: Annotation, batch: Batch) -> Labelled:
     others = [person.id for person in people if person.role is not Role.ANNOTATOR]
     values = gold(last(labels), items, annotators, others, a.project.policy, a.rubric(batch.rubric))
     instrument = "" if batch.rubric is None else a.instrument(batch.rubric)  # nobody has labelled anything
-    return Labelled(batch, items, labels, a.handed_on(batch.number), instrument, values)
+    return BatchLabels(batch, items, labels, a.handed_on(batch.number), instrument, values)
 
 
-def account(a: Annotation, closed: list[Labelled], people: dict[str, str], rater: str) -> dict[str, Any]:
+def account(a: Annotation, closed: list[BatchLabels], people: dict[str, str], rater: str) -> dict[str, Any]:
     """Write down what a report tells of the rounds, as TOML can hold it.
 
     Args:
@@ -80,14 +80,16 @@ def _training(a: Annotation, people: dict[str, str]) -> list[dict[str, Any]]:
     ]
 
 
-def _batch(a: Annotation, closed: Labelled, people: dict[str, str]) -> dict[str, Any]:
+def _batch(a: Annotation, closed: BatchLabels, people: dict[str, str]) -> dict[str, Any]:
     batch = closed.batch
     rounds = [
         {
             "phase": str(gate.phase),
             "passed": gate.passed,
             "figures": [
-                _figure(figure) for figure in msgspec.convert(gate.figures, list[agreement.Figure]) if not figure.label
+                _figure(figure)
+                for figure in msgspec.convert(gate.figures, list[agreement.AgreementFigure])
+                if not figure.label
             ],
         }
         for gate in a.gates(batch.number)
@@ -106,7 +108,7 @@ def _batch(a: Annotation, closed: Labelled, people: dict[str, str]) -> dict[str,
     }
 
 
-def _figure(figure: agreement.Figure) -> dict[str, Any]:
+def _figure(figure: agreement.AgreementFigure) -> dict[str, Any]:
     """Keep of a criterion's figure what the gate looks at."""
     fleiss = figure.gated == "fleiss"
     return _without_none(

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import msgspec
 
 from mindgauge.annotation.records import Answered
-from mindgauge.errors import DataError
-from mindgauge.rubric.criterion import Scale
+from mindgauge.records.errors import DataError
+from mindgauge.records.rubric.criterion import Scale
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from mindgauge.annotation.records import Item, Label
     from mindgauge.records import Value
-    from mindgauge.rubric.criterion import Criterion
-    from mindgauge.rubric.rubric import Rubric
+    from mindgauge.records.rubric.criterion import Criterion
+    from mindgauge.records.rubric.rubric import Rubric
 
 Labels: TypeAlias = "Mapping[tuple[str, str, str], Label]"
 """(item, person, criterion) → the label that binds."""
@@ -33,7 +33,7 @@ _ROUNDING = 1e-9
 """A coefficient this close below the gate reaches it."""
 
 
-class Figure(msgspec.Struct, frozen=True):
+class AgreementFigure(msgspec.Struct, frozen=True):
     """Agreement on one criterion, or on one of its levels against all others."""
 
     criterion: str
@@ -91,7 +91,7 @@ def measure(
     *,
     resamples: int = 2000,
     seed: int = 0,
-) -> list[Figure]:
+) -> list[AgreementFigure]:
     """Measure agreement per criterion, each followed by its levels that occur, in the rubric's order.
 
     Intervals are 95 % percentile bootstrap over clusters of items. A criterion is measured on the items that it is
@@ -100,7 +100,7 @@ def measure(
     Raises:
         DataError: a value is not one of the rubric's levels.
     """
-    figures: list[Figure] = []
+    figures: list[AgreementFigure] = []
     for criterion in rubric.criteria:
         about = [item for item in items if criterion.about(item.tags)]
         cells = [[labels.get((item.id, person, criterion.name)) for person in people] for item in about]
@@ -140,7 +140,7 @@ def _figure(
     ordinal: bool,
     resamples: int,
     seed: int,
-) -> Figure:
+) -> AgreementFigure:
     from mindgauge.stats import agreement as stats
 
     levels = range(len(criterion.values)) if not label else (0, 1)
@@ -148,7 +148,7 @@ def _figure(
     fleiss = stats.fleiss(codes, levels=levels, cluster=clusters, resamples=resamples, seed=seed)
     alpha = stats.alpha(codes, level, levels=levels, cluster=clusters, resamples=resamples, seed=seed)
     share = float(stats.percent(stats.pairs(stats.counts(stats.encode(codes, levels).codes, len(levels))))[0])
-    return Figure(
+    return AgreementFigure(
         criterion=criterion.name,
         label=label,
         n=sum(sum(code is not None for code in row) > 1 for row in codes),
@@ -168,12 +168,12 @@ def _figure(
     )
 
 
-def passes(figures: Iterable[Figure], gate: float) -> bool:
+def passes(figures: Iterable[AgreementFigure], gate: float) -> bool:
     """Say whether each criterion reaches the gate."""
     return not below(figures, gate)
 
 
-def below(figures: Iterable[Figure], gate: float) -> list[str]:
+def below(figures: Iterable[AgreementFigure], gate: float) -> list[str]:
     """Return the criteria that do not reach the gate.
 
     Where all values are the same, no coefficient is defined, and perfect agreement reaches every gate. Where no item
@@ -182,7 +182,7 @@ def below(figures: Iterable[Figure], gate: float) -> list[str]:
     return [figure.criterion for figure in figures if not figure.label and not _reaches(figure, gate)]
 
 
-def _reaches(figure: Figure, gate: float) -> bool:
+def _reaches(figure: AgreementFigure, gate: float) -> bool:
     if figure.coefficient is None:
         return figure.agreement == 1.0
     return figure.coefficient >= gate - _ROUNDING

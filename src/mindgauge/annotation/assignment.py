@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from sqlalchemy import select
 
-from mindgauge.annotation import pace, rounds, schema, tasks
+from mindgauge.annotation import rounds, schema, tasks, timing
 from mindgauge.annotation.labels import labels_of, last
 from mindgauge.annotation.records import Comment, Item, Label, Phase
 from mindgauge.annotation.tasks import TOGETHER
-from mindgauge.rubric import Rubric
+from mindgauge.records.rubric import Rubric
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +48,7 @@ class Assignment(msgspec.Struct, frozen=True):
     undo: bool
 
 
-class Standing(msgspec.Struct, frozen=True):
+class NothingToDo(msgspec.Struct, frozen=True):
     """There is nothing to do now: others are still at it (`waiting`), or all is closed (`finished`)."""
 
     kind: str
@@ -58,7 +58,7 @@ class Standing(msgspec.Struct, frozen=True):
     people: int
 
 
-def current(a: Annotation, person: Person, item: str = "") -> Assignment | Standing:
+def current(a: Annotation, person: Person, item: str = "") -> Assignment | NothingToDo:
     """Return what is before a person now.
 
     Args:
@@ -70,16 +70,16 @@ def current(a: Annotation, person: Person, item: str = "") -> Assignment | Stand
         KeyError: the item is none of those.
     """
 
-    def read(c: Connection) -> Assignment | Standing:
+    def read(c: Connection) -> Assignment | NothingToDo:
         position = tasks.running(a, c, person)
         own = [] if position.phase is None else tasks.of(c, person.id, position.batch, position.phase)
         task = _chosen(own, item, position.phase)
         if task is not None:
             return _assignment(a, c, person, position, own, task)
         if position.phase is None:
-            return Standing("finished", 0, None, 0, 0)
+            return NothingToDo("finished", 0, None, 0, 0)
         finished, people = rounds.finished(c, position.batch, position.phase)
-        return Standing("waiting", position.batch, position.phase, finished, people)
+        return NothingToDo("waiting", position.batch, position.phase, finished, people)
 
     return a.database.read(read)
 
@@ -124,7 +124,7 @@ def _assignment(
     annotators = {p.id for p in a.annotators()} - {person.id} if together else set()
     item = a.known_item(task.item)
     finished = sum(t.state != "open" for t in own)
-    worked = pace.of(c, person.id)
+    worked = timing.of(c, person.id)
     return Assignment(
         item=item,
         phase=phase,

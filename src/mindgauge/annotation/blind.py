@@ -13,9 +13,9 @@ import random
 import secrets
 from typing import TYPE_CHECKING, Self
 
-from mindgauge import bounds, private
-from mindgauge.errors import UsageError
 from mindgauge.records import encode
+from mindgauge.records.errors import UsageError
+from mindgauge.records.files import bounds, private
 
 if TYPE_CHECKING:
     from pathlib import Path

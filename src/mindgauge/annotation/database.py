@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, TypeVar
 from sqlalchemy import create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
-from mindgauge.annotation.sharing import Ended, Outcome, Shared
-from mindgauge.errors import MindgaugeError, UsageError
-from mindgauge.redaction import redacted
+from mindgauge.annotation.sharing import Ended, Shared, WorkResult
+from mindgauge.records.errors import MindgaugeError, UsageError
+from mindgauge.records.redaction import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -127,7 +127,7 @@ class Database:
             raise shared.fault
         return outcome.result()
 
-    def _joined(self, work: Callable[[Connection], T], *, alone: bool = False) -> tuple[Shared, Outcome[T]]:
+    def _joined(self, work: Callable[[Connection], T], *, alone: bool = False) -> tuple[Shared, WorkResult[T]]:
         """Let a member write in the shared transaction, and finish it where no other is to follow."""
         shared = self._shared = self._shared or Shared(self._writers)
         try:

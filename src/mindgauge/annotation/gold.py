@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from mindgauge.annotation.agreement import Labels
     from mindgauge.annotation.records import Item, Label
-    from mindgauge.rubric import Criterion, Rubric
+    from mindgauge.records.rubric import Criterion, Rubric
 
 _STATUS = {
     Answered.OK: Status.OK,

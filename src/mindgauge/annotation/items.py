@@ -11,13 +11,13 @@ import re
 from typing import TYPE_CHECKING
 
 from mindgauge.annotation.records import Item
-from mindgauge.raters.cues import first_risk
+from mindgauge.raters.risk_cues import first_risk
 from mindgauge.records import Message, digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mindgauge.benchmark import Benchmark
+    from mindgauge.benchmarks import Benchmark
     from mindgauge.records import Reply, Sample
 
 LANGUAGE, RISK, GRAPHIC = "language", "risk", "graphic"

@@ -9,9 +9,9 @@ from sqlalchemy import select
 
 from mindgauge.annotation import schema
 from mindgauge.annotation.records import Answered, Label, Phase
-from mindgauge.errors import MindgaugeError
 from mindgauge.raters.quotes import DIALOGUE, REPLY
 from mindgauge.records import Evidence, encode
+from mindgauge.records.errors import MindgaugeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row, Select
 
     from mindgauge.annotation.records import Answer, Item
-    from mindgauge.rubric import Criterion, Rubric
+    from mindgauge.records.rubric import Criterion, Rubric
 
 
 LONGEST_NOTE = 10_000

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import tomli_w
 
-from mindgauge import bounds, private, state
 from mindgauge.annotation.database import Database
-from mindgauge.errors import UsageError
 from mindgauge.records import digest
+from mindgauge.records.errors import UsageError
+from mindgauge.records.files import bounds, private, state
 from mindgauge.store import locks
 from mindgauge.store.opening import names_another
 

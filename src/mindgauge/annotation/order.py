@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge import reader
-from mindgauge.errors import DataError
+from mindgauge.records.errors import DataError
+from mindgauge.records.files import tables
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from mindgauge.annotation.records import Item
-    from mindgauge.tables import Frame
+    from mindgauge.records.files.texts import Frame
 
 COLUMNS = ("subject", "review_id", "id")
 """Of a queue, the first that is there: as in a table of ratings, in the review list, or in the file of the items."""
@@ -39,8 +39,8 @@ def read_queue(source: str | Path | Frame, names: Mapping[str, str], left_out: C
         DataError: it has none of the columns, is empty, or names something else.
     """
     title = str(source) if isinstance(source, str | Path) else "the queue"
-    how = reader.beside(source, COLUMNS)
-    rows = list(reader.open_table(source, how.layout).rows(how.columns))
+    how = tables.beside(source, COLUMNS)
+    rows = list(tables.open_table(source, how.layout).rows(how.columns))
     if not rows:
         raise DataError(f"{title}: an empty queue")
     present = dict.fromkeys(name for _, row in rows for name in row)

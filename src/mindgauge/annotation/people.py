@@ -49,7 +49,7 @@ SEEN_EVERY = 300.0
 """Seconds between two notes of when somebody was last seen, so that reading a page seldom writes."""
 
 
-class Session(msgspec.Struct, frozen=True):
+class BrowserSession(msgspec.Struct, frozen=True):
     """A browser that somebody has come in with."""
 
     person: Person
@@ -132,7 +132,7 @@ def exchange(annotation: Annotation, token: str) -> str | None:
     return annotation.database.write(use)
 
 
-def find_session(annotation: Annotation, secret: str) -> Session | None:
+def find_session(annotation: Annotation, secret: str) -> BrowserSession | None:
     """Find the session of a cookie, unless it ended or nobody came back for `IDLE` seconds.
 
     Raises:
@@ -145,7 +145,7 @@ def find_session(annotation: Annotation, secret: str) -> Session | None:
     if row.seen < now - SEEN_EVERY:
         visit = update(sessions).where(sessions.c.secret == hashed(secret)).values(seen=now)
         annotation.database.write(lambda connection: connection.execute(visit))
-    return Session(person=person_of(row), csrf=row.csrf, secret=hashed(secret))
+    return BrowserSession(person=person_of(row), csrf=row.csrf, secret=hashed(secret))
 
 
 def rests(annotation: Annotation, secret: str) -> bool:

@@ -20,8 +20,8 @@ from mindgauge.annotation.records import (
     Role,
 )
 from mindgauge.annotation.schema import handed_on_of, items_of, log, people_of, person_of, rubric_of
-from mindgauge.errors import UsageError
-from mindgauge.rubric import Rubric
+from mindgauge.records.errors import UsageError
+from mindgauge.records.rubric import Rubric
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,23 +10,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from mindgauge import benchmark as benchmarks
-from mindgauge import manifest
+from mindgauge import benchmarks
 from mindgauge.annotation.account import account, read
-from mindgauge.annotation.alone import alone
 from mindgauge.annotation.labels import last
 from mindgauge.annotation.records import Answered, Phase
-from mindgauge.errors import UsageError
+from mindgauge.benchmarks.standalone_rubric import alone
 from mindgauge.records import RaterKind, Rating, Status
-from mindgauge.store import Store
+from mindgauge.records.errors import UsageError
+from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mindgauge.annotation.account import Labelled
+    from mindgauge.annotation.account import BatchLabels
     from mindgauge.annotation.project import Annotation
     from mindgauge.annotation.records import Label
-    from mindgauge.benchmark import Benchmark
+    from mindgauge.benchmarks import Benchmark
     from mindgauge.records import Sample
 
 PEOPLE = "people"
@@ -110,7 +109,7 @@ def flow(a: Annotation) -> Flowed:
     return Flowed(count, [labelled.batch.number for labelled in closed])
 
 
-def _of_batch(a: Annotation, labelled: Labelled, people: dict[str, str], rater: str) -> Iterator[Rating]:
+def _of_batch(a: Annotation, labelled: BatchLabels, people: dict[str, str], rater: str) -> Iterator[Rating]:
     """Return the ratings of one batch, under the names that people have in the run."""
     first, latest = last(labelled.labels, Phase.LABELLING), last(labelled.labels)
     rubric, instrument = a.rubric(labelled.batch.rubric), labelled.instrument
@@ -161,7 +160,7 @@ def _later(label: Label | None, revised: Label | None) -> dict[str, Any]:
     return {"later": revised.given, "later_phase": str(revised.phase)}
 
 
-def _set_targets(store: Store, task: Benchmark, labelled: Labelled) -> None:
+def _set_targets(store: Store, task: Benchmark, labelled: BatchLabels) -> None:
     """Make people's gold the target of samples whose authors gave none; ties leave it open."""
     first = task.rubric.criteria[0].name
     samples = set(store.sample_ids(task.name))

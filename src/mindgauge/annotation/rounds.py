@@ -17,8 +17,8 @@ from mindgauge.annotation.labels import labels_of, last
 from mindgauge.annotation.records import Item, Phase, Role
 from mindgauge.annotation.schema import handed_on_of, items_of, log, people_of, rubric_of
 from mindgauge.annotation.setup import put_before
-from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.records import encode
+from mindgauge.records.errors import MindgaugeError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import msgspec
 from sqlalchemy import func, insert, inspect, select
 
-from mindgauge import private, sealed
 from mindgauge.annotation import schema
 from mindgauge.annotation.records import Item, Person, Phase, Project, Role
 from mindgauge.annotation.schema import people_of
-from mindgauge.errors import UsageError
 from mindgauge.records import digest, encode
-from mindgauge.rubric import Rubric
+from mindgauge.records.errors import UsageError
+from mindgauge.records.files import private, sealed
+from mindgauge.records.rubric import Rubric
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -26,7 +26,7 @@ class Ended(Exception):  # noqa: N818 - it says what became of the transaction
     """The transaction ended by itself, and what was written in it is not kept."""
 
 
-class Outcome(NamedTuple, Generic[T]):
+class WorkResult(NamedTuple, Generic[T]):
     """What one member's work returned, or raised; it holds once the transaction is kept."""
 
     value: T | None
@@ -65,7 +65,7 @@ class Shared:
         """Whether it had one member."""
         return self._members == 1
 
-    def run(self, work: Callable[[Connection], T]) -> Outcome[T]:
+    def run(self, work: Callable[[Connection], T]) -> WorkResult[T]:
         """Let one more member write; what it raises takes nothing of the others' with it."""
         self._members += 1
         try:
@@ -80,13 +80,13 @@ class Shared:
         except Exception as error:  # noqa: BLE001 - it is the member's own, who raises it
             if not self._runs():
                 self.fault = error
-            return Outcome(None, error)
+            return WorkResult(None, error)
         except BaseException as error:
             self.fault = Ended(f"a writer was interrupted ({type(error).__name__})")
             raise
         if not self._runs():
             self.fault = Ended("the database ended a transaction by itself")
-        return Outcome(value, None)
+        return WorkResult(value, None)
 
     def finish(self) -> None:
         """Commit what all members wrote, if the transaction still runs, and let them know."""

@@ -12,8 +12,8 @@ from mindgauge.annotation import rounds, schema
 from mindgauge.annotation.labels import labels_of, last
 from mindgauge.annotation.records import Phase, Role
 from mindgauge.annotation.schema import tasks
-from mindgauge.errors import MindgaugeError
 from mindgauge.records import encode
+from mindgauge.records.errors import MindgaugeError
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Row

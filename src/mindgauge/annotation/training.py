@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.anchors import AUTHORS, Anchor, spread
 from mindgauge.annotation.items import LANGUAGE, fault, item, text_key
-from mindgauge.folder import first_with
+from mindgauge.benchmarks.anchors import AUTHORS, Anchor, spread
+from mindgauge.benchmarks.card import first_with
 from mindgauge.records import Reply, Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.annotation.records import Item
-    from mindgauge.benchmark import Benchmark
+    from mindgauge.benchmarks import Benchmark
     from mindgauge.records import Sample, Value
 
 

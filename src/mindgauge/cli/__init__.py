@@ -11,8 +11,8 @@ import typer
 from typer.core import TyperGroup
 
 from mindgauge.cli import deferred, terminal
-from mindgauge.errors import MindgaugeError
-from mindgauge.redaction import redacted
+from mindgauge.records.errors import MindgaugeError
+from mindgauge.records.redaction import redacted
 
 MODULES = {
     "demo": "demo", "list": "list_", "run": "run", "rate": "rate", "load": "load", "status": "status", "score": "score",
@@ -59,7 +59,7 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from mindgauge.manifest import software
+        from mindgauge.store.manifest import software
 
         print(software())
         raise typer.Exit

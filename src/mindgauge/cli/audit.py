@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from mindgauge.cli import options, render
-from mindgauge.errors import UsageError
+from mindgauge.records.errors import UsageError
 
 _FAILING = {"error": ("error",), "warning": ("error", "warning")}
 _PLACES = 3
@@ -30,7 +30,7 @@ def audit(
     json: options.Json = False,
 ) -> int:
     """Find what is wrong with data: each finding with its severity, count, places, and what it does to results."""
-    from mindgauge.verbs.audit import audit as verb
+    from mindgauge.commands.audit import audit as verb
 
     if fail_on and fail_on not in _FAILING:
         raise UsageError(f"--fail-on {fail_on!r}: write error or warning")

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args, get_origi
 import typer
 
 from mindgauge.cli import options
-from mindgauge.errors import UsageError
 from mindgauge.models.settings import Settings
-from mindgauge.verbs.options import bounds, listed
+from mindgauge.records.errors import UsageError
+from mindgauge.runs.options import bounds, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     import msgspec
 
-    from mindgauge.models.request import Price
-    from mindgauge.verbs.options import RunConfig
+    from mindgauge.records.request import Price
+    from mindgauge.runs.options import RunConfig
 
 Chosen: TypeAlias = dict[str, Any]
 """What the user chose of these options, as keyword arguments of the command's function."""
@@ -137,7 +137,7 @@ def price_of(text: str | None) -> Price | None:
     Raises:
         UsageError: it is not IN:OUT or IN:OUT:CACHED.
     """
-    from mindgauge.models.request import Price
+    from mindgauge.records.request import Price
 
     if text is None:
         return None

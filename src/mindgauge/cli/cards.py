@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.cli import render
+from mindgauge.records.rounding import NONE, bounded, decimal
 from mindgauge.reports import cards
 from mindgauge.reports.card_phrases import label
-from mindgauge.rounding import NONE, bounded, decimal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mindgauge.analysis.reliability.card import Bound, Design, Needed, People, Reliability
-    from mindgauge.reports.content import Sheet
+    from mindgauge.analysis.reliability.card import Bound, DesignStudy, NumberNeeded, People, Reliability
+    from mindgauge.reports.content import ReportTable
 
 ALWAYS = ("cards", "unsafe")
 """The tables of the report that are printed without `--full`."""
@@ -43,17 +43,17 @@ def show(reliability: Reliability, *, full: bool) -> None:
         print(f"note: {note}")
 
 
-def _always(table: Sheet) -> bool:
+def _always(table: ReportTable) -> bool:
     return table.name.rstrip("-") in ALWAYS
 
 
-def _tables(tables: Iterable[Sheet]) -> None:
+def _tables(tables: Iterable[ReportTable]) -> None:
     for table in tables:
         render.sheet(table)
         print()
 
 
-def _designs(designs: list[Design]) -> None:
+def _designs(designs: list[DesignStudy]) -> None:
     if not designs:
         return
     columns = [
@@ -70,7 +70,7 @@ def _designs(designs: list[Design]) -> None:
     render.table(f"How many it takes: what would bring dependability to {decimal(designs[0].target)}", columns, rows)
 
 
-def _needed(needed: Needed) -> str:
+def _needed(needed: NumberNeeded) -> str:
     """Write how many it takes as a range; what is not known is not a number."""
     if needed.low is None:
         return "no number does"

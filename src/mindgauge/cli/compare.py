@@ -9,13 +9,13 @@ import typer
 
 from mindgauge.cli import options, render
 from mindgauge.cli.report import ShowUnreliable  # noqa: TC001 - typer reads the annotations
-from mindgauge.rounding import bounded, dollars, p_value, percent, seconds, write
+from mindgauge.records.rounding import bounded, dollars, p_value, percent, seconds, write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.analysis.compared import Compared, Difference, Measure, Standing
-    from mindgauge.rounding import Kind
+    from mindgauge.analysis.compared import Measure, SystemComparison, SystemDifference, SystemStanding
+    from mindgauge.records.rounding import Kind
 
 PARTS = 20
 """Differences on single parts that are shown without --full."""
@@ -31,7 +31,7 @@ def compare(
     json: options.Json = False,
 ) -> None:
     """Say which system is better, by how much, on what and at what cost: chat models, classifiers, ways of asking."""
-    from mindgauge.verbs.compare import compare as verb
+    from mindgauge.commands.compare import compare as verb
 
     result = verb(list(runs))
     if json:
@@ -85,7 +85,7 @@ def _whole(measure: Measure, *, full: bool, shown: bool) -> None:
     print()
 
 
-def _others(rest: Sequence[Difference]) -> str:
+def _others(rest: Sequence[SystemDifference]) -> str:
     same = [f"{d.first} and {d.second}" for d in rest if not d.told_apart]
     if len(same) > PAIRS:
         return f"Of the others, {len(same)} of {len(rest)} pairs cannot be told apart (--full lists them)"
@@ -97,7 +97,7 @@ def _title(measure: Measure) -> str:
     return f"{measure.benchmark}: {measure.name}{rated}"
 
 
-def _standing(measure: Measure, standing: Standing, *, shown: bool) -> list[str]:
+def _standing(measure: Measure, standing: SystemStanding, *, shown: bool) -> list[str]:
     value = _bound(measure, standing.value, standing.low, standing.high)
     if _limited(measure.rate_replies):
         value = f"{value} (unreliable)" if shown else "people must rate"
@@ -108,7 +108,7 @@ def _standing(measure: Measure, standing: Standing, *, shown: bool) -> list[str]
     ]  # fmt: skip
 
 
-def _scored(measure: Measure, standing: Standing) -> str:
+def _scored(measure: Measure, standing: SystemStanding) -> str:
     """Write the value as `score` has it, where that is another; nothing where it is the same, or not to be shown."""
     if standing.value is None or standing.pooled is None or _limited(measure.rate_replies):
         return ""
@@ -117,7 +117,7 @@ def _scored(measure: Measure, standing: Standing) -> str:
     return "" if value == pooled else pooled
 
 
-def _behind(measure: Measure, difference: Difference) -> list[str]:
+def _behind(measure: Measure, difference: SystemDifference) -> list[str]:
     """Write a difference from the first system the other way round."""
     said = {None: "too little to say", False: "not told apart", True: "told apart"}[difference.told_apart]
     if difference.better:
@@ -145,12 +145,12 @@ def _parts(measures: Sequence[Measure], *, full: bool) -> None:
         )
 
 
-def _pair(measure: Measure, difference: Difference) -> list[str]:
+def _pair(measure: Measure, difference: SystemDifference) -> list[str]:
     value = _bound(measure, difference.value, difference.low, difference.high, gap=True)
     return [value, _p(difference), str(difference.n), _bounds(measure, difference.worst, difference.best)]
 
 
-def _verdict(difference: Difference) -> str:
+def _verdict(difference: SystemDifference) -> str:
     if difference.told_apart is None:
         return "too little to say"
     if not difference.told_apart:
@@ -168,7 +168,7 @@ def _doubtful(measures: Sequence[Measure], *, shown: bool) -> None:
         print(f"{judge} agrees too little with people to rank systems on {', '.join(criteria)} ({said})")
 
 
-def _costs(result: Compared) -> None:
+def _costs(result: SystemComparison) -> None:
     if all(cost.cost is None and cost.seconds is None for cost in result.costs):
         print("What a reply costs, and how long it takes, is not known: these runs hold no calls.")
         return
@@ -196,5 +196,5 @@ def _bounds(measure: Measure, worst: float | None, best: float | None) -> str:
     return " … ".join(write(end, kind, signed=True).removesuffix(" points") for end in (worst, best))
 
 
-def _p(difference: Difference) -> str:
+def _p(difference: SystemDifference) -> str:
     return p_value(difference.adjusted)

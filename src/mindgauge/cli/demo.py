@@ -13,7 +13,7 @@ def demo(
     json: options.Json = False,
 ) -> None:
     """Run the embedded model end to end, on samples of our own, and write the report."""
-    from mindgauge.verbs.demo import demo as verb
+    from mindgauge.commands.demo import demo as verb
 
     with render.progress() as progress:
         result = verb(out=out, progress=progress, command=render.command())

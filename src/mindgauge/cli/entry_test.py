@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.cli import render
-from mindgauge.rounding import bounded, decimal, interval, percent
+from mindgauge.records.rounding import bounded, decimal, interval, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -34,7 +34,7 @@ def export(
     json: options.Json = False,
 ) -> None:
     """Write a run in another tool's format."""
-    from mindgauge.verbs.export import export as verb
+    from mindgauge.commands.export import export as verb
 
     written = verb(
         run, to=to, out=out, licence=licence, unsafe=unsafe,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.cli import render
-from mindgauge.rounding import interval, precise
+from mindgauge.records.rounding import interval, precise
 
 if TYPE_CHECKING:
     from mindgauge.analysis.score import Score, Scores

@@ -14,7 +14,7 @@ def list_(
     json: options.Json = False,
 ) -> None:
     """List the benchmarks: what they measure, licence, what data is at hand."""
-    from mindgauge.verbs.list import list as verb
+    from mindgauge.commands.list import list as verb
 
     result = verb(names)
     if json:

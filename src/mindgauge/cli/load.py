@@ -16,7 +16,7 @@ def load(
     json: options.Json = False,
 ) -> None:
     """Make a run of the authors' released replies and ratings."""
-    from mindgauge.verbs.load import load as verb
+    from mindgauge.commands.load import load as verb
 
     mapping = options.mapping(map_)
     result = verb(name, data=data, mapping=mapping, out=out, command=render.command())

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mindgauge.errors import UsageError
+from mindgauge.records.errors import UsageError
 
 Names = Annotated[list[str], typer.Argument(help="Benchmarks, or families of them.")]
 Name = Annotated[str, typer.Argument(help="A benchmark.")]
@@ -40,8 +40,8 @@ def several(items: list[str]) -> list[str]:
 
 
 def mapping(items: list[str]) -> dict[str, str]:
-    """Read `--map`: NAME=COLUMN, several separated by commas, or files of them; see `mindgauge.mapping`."""
-    from mindgauge.mapping import parse
+    """Read `--map`: NAME=COLUMN, several separated by commas, or files of them; see `mindgauge.records.files.mapping`."""
+    from mindgauge.records.files.mapping import parse
 
     return parse(items)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mindgauge.cli import options, render
-from mindgauge.rounding import bounded, decimal
+from mindgauge.records.rounding import bounded, decimal
 
 if TYPE_CHECKING:
     from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore
@@ -25,7 +25,7 @@ def profile(
     json: options.Json = False,
 ) -> None:
     """Profile models over the dimensions of a suite: scores, ranks, and whom they cannot be told apart from."""
-    from mindgauge.verbs.profile import profile as verb
+    from mindgauge.commands.profile import profile as verb
 
     result = verb(list(runs), judge=judge, resamples=resamples)
     if json:

@@ -7,7 +7,7 @@ import typer
 
 from mindgauge.cli import entry_test, labels, options, render
 from mindgauge.cli.calling import NONE, Chosen, takes_calls
-from mindgauge.verbs.options import RunConfig
+from mindgauge.runs.options import RunConfig
 
 
 @takes_calls(RunConfig(), without=("runs", "temperature"))
@@ -38,7 +38,7 @@ def rate(
     Models, classifiers and rules may rate together. The same command continues where it stopped.
     """
     from mindgauge.analysis.score import Scores
-    from mindgauge.verbs.rate import rate as verb
+    from mindgauge.commands.rate import rate as verb
 
     with render.progress() as progress:
         result = verb(

@@ -41,7 +41,7 @@ def reliability(
 ) -> None:
     """Say when a judge can be trusted, by a card for each judge and criterion, and how far people agree."""
     from mindgauge.cli import cards
-    from mindgauge.verbs.reliability import reliability as verb
+    from mindgauge.commands.reliability import reliability as verb
 
     result = verb(
         list(ratings), reference=reference, scale=options.scales(scale), nominal=nominal, unsafe=unsafe, critical=critical,

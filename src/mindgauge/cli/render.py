@@ -8,21 +8,21 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mindgauge import rounding
 from mindgauge.cli import terminal
-from mindgauge.errors import MindgaugeError
-from mindgauge.redaction import redacted, redacted_command
-from mindgauge.rounding import dollars, megabytes, seconds, write
+from mindgauge.records import rounding
+from mindgauge.records.errors import MindgaugeError
+from mindgauge.records.redaction import redacted, redacted_command
+from mindgauge.records.rounding import dollars, megabytes, seconds, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from mindgauge.analysis.score import Score, Scores
-    from mindgauge.engine.steps import PlannedStep
-    from mindgauge.reports.content import Sheet
-    from mindgauge.reports.standing import Standings
-    from mindgauge.rounding import Kind
-    from mindgauge.verbs.forecast import DryRun, Forecast
+    from mindgauge.records.rounding import Kind
+    from mindgauge.reports.content import ReportTable
+    from mindgauge.reports.standing import ReliabilityGate
+    from mindgauge.runs.forecast import DryRun, Forecast
+    from mindgauge.runs.steps import PlannedStep
 
 
 WIDTH = 160
@@ -97,9 +97,9 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
     console.print(drawn)
 
 
-def sheet(report_table: Sheet) -> None:
+def sheet(report_table: ReportTable) -> None:
     """Print a table of the report; where it is wider than the terminal, in parts that each begin the columns that tell rows apart."""
-    from mindgauge.reports.sheets import joined
+    from mindgauge.reports.table_renderings import joined
 
     columns, rows = joined(report_table)
     naming = next((n for n in range(1, len(columns)) if len({tuple(row[:n]) for row in rows}) == len(rows)), 1)
@@ -137,7 +137,7 @@ def _cell(text: str) -> str:
     return terminal.plain(" ".join(text.splitlines()))
 
 
-def scores(found: Scores, standings: Standings | None = None) -> None:
+def scores(found: Scores, standings: ReliabilityGate | None = None) -> None:
     """Print what the benchmarks of a run go by, what went wrong, and where to read on.
 
     Args:
@@ -221,7 +221,7 @@ def _void(found: Scores, metrics: Sequence[Score]) -> dict[str, list[str]]:
     return reasons
 
 
-def _without_interval(metrics: Sequence[Score], standings: Standings | None) -> dict[str, list[str]]:
+def _without_interval(metrics: Sequence[Score], standings: ReliabilityGate | None) -> dict[str, list[str]]:
     """Return why metrics that are shown have no interval, and which have none."""
     reasons: dict[str, list[str]] = {}
     for metric in metrics:
@@ -315,7 +315,7 @@ def verdict_on(found: Scores) -> None:
         raise MindgaugeError(f"{name} was not run{others}: {why}")
 
 
-def _row(metric: Score, standings: Standings | None, *, named: bool) -> list[str]:
+def _row(metric: Score, standings: ReliabilityGate | None, *, named: bool) -> list[str]:
     """Write a metric as cells; `named` with its criterion, where there are several."""
     kind: Kind = "share" if metric.unit == "share" else "level"
     bounds = f"{write(metric.worst, kind)} … {write(metric.best, kind)}" if metric.missing else ""
@@ -332,7 +332,7 @@ def _row(metric: Score, standings: Standings | None, *, named: bool) -> list[str
     ]  # fmt: skip
 
 
-def _worst_cells(found: Scores, standings: Standings | None, several: set[str]) -> list[list[str]]:
+def _worst_cells(found: Scores, standings: ReliabilityGate | None, several: set[str]) -> list[list[str]]:
     """Return, for each model, rater and criterion, the class in which it does worst, by what the benchmark goes by first."""
     cells: dict[tuple[str, str, str, str, str], Score] = {}
     for metric in found.metrics:

@@ -27,7 +27,7 @@ def report(
     json: options.Json = False,
 ) -> None:
     """Write the report of runs: one HTML file that needs no network."""
-    from mindgauge.verbs.report import report as verb
+    from mindgauge.commands.report import report as verb
 
     written = verb(runs, out=out, show_unreliable=show_unreliable, show_texts=show_texts)
     if json:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mindgauge.cli import options, render
-from mindgauge.errors import MindgaugeError
-from mindgauge.rounding import decimal
+from mindgauge.records.errors import MindgaugeError
+from mindgauge.records.rounding import decimal
 
 if TYPE_CHECKING:
-    from mindgauge.verbs.reproduce import Reproduction
+    from mindgauge.commands.reproduce import Reproduction
 
 
 def reproduce(
@@ -19,7 +19,7 @@ def reproduce(
     json: options.Json = False,
 ) -> None:
     """Recompute a paper's tables from its released files, beside the published numbers."""
-    from mindgauge.verbs.reproduce import reproduce as verb
+    from mindgauge.commands.reproduce import reproduce as verb
 
     result = verb(name, data=data)
     if json:

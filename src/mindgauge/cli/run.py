@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from mindgauge import suite
+from mindgauge.benchmarks import suite
 from mindgauge.cli import entry_test, labels, options, profile, render
 from mindgauge.cli.calling import NONE, Chosen, takes_calls
-from mindgauge.verbs.options import RunConfig
+from mindgauge.runs.options import RunConfig
 
 
 @takes_calls(RunConfig())
@@ -37,8 +37,8 @@ def run(
 ) -> None:
     """Run benchmarks on models; the same command continues where it stopped."""
     from mindgauge.analysis.score import Scores
-    from mindgauge.verbs.profile import profile as profiled
-    from mindgauge.verbs.run import run as verb
+    from mindgauge.commands.profile import profile as profiled
+    from mindgauge.commands.run import run as verb
 
     with render.progress() as progress:
         result = verb(

@@ -14,7 +14,7 @@ def salvage(
     json: options.Json = False,
 ) -> None:
     """Write what can be read of a damaged run into a new one."""
-    from mindgauge.verbs.salvage import salvage as verb
+    from mindgauge.commands.salvage import salvage as verb
 
     result = verb(run, out=out)
     if json:

@@ -15,7 +15,7 @@ def score(
     json: options.Json = False,
 ) -> None:
     """Compute the metrics of runs, from what they hold."""
-    from mindgauge.verbs.score import score as verb
+    from mindgauge.commands.score import score as verb
 
     result = [verb(run) for run in runs]
     if json:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mindgauge.cli import options, render
-from mindgauge.rounding import dollars, megabytes, seconds
+from mindgauge.records.rounding import dollars, megabytes, seconds
 
 if TYPE_CHECKING:
-    from mindgauge.verbs.status import Status
+    from mindgauge.commands.status import RunStatus
 
 
 def status(
@@ -19,7 +19,7 @@ def status(
     json: options.Json = False,
 ) -> None:
     """Say how far runs have come, also while they are being written."""
-    from mindgauge.verbs.status import status as verb
+    from mindgauge.commands.status import status as verb
 
     result = [verb(run) for run in runs]
     if json:
@@ -29,7 +29,7 @@ def status(
         _show(one)
 
 
-def _show(result: Status) -> None:
+def _show(result: RunStatus) -> None:
     about = (("benchmarks", result.benchmarks), ("models", result.models), ("judges", result.judges))
     for name, listed in about:
         if listed:

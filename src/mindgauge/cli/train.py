@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mindgauge.cli import options, render
-from mindgauge.errors import UsageError
-from mindgauge.rounding import decimal, interval
+from mindgauge.records.errors import UsageError
+from mindgauge.records.rounding import decimal, interval
 
 if TYPE_CHECKING:
-    from mindgauge.verbs.training.result import Trained
+    from mindgauge.commands.training.result import Trained
 
 
 def train(
@@ -69,7 +69,7 @@ def train(
     json: options.Json = False,
 ) -> None:
     """Train a classifier on labelled dialogues; the same command continues where it stopped."""
-    from mindgauge.verbs.train import train as verb
+    from mindgauge.commands.train import train as verb
 
     with render.progress() as progress:
         found = verb(

@@ -6,14 +6,14 @@ import ipaddress
 from typing import NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
-from mindgauge.errors import UsageError
-from mindgauge.redaction import addresses
+from mindgauge.records.errors import UsageError
+from mindgauge.records.redaction import addresses
 
 SCHEMES = ("http://", "https://")
 _PORTS = {"http": 80, "https": 443}
 
 
-class Server(NamedTuple):
+class ServerAddress(NamedTuple):
     """What makes two addresses the same server."""
 
     host: str
@@ -89,7 +89,7 @@ def shown(address: str) -> str:
     return address.rpartition("@")[2]
 
 
-def server(url: str) -> Server:
+def server(url: str) -> ServerAddress:
     """Return which server an address leads to, however it is written; all loopback addresses are one host."""
     return _end(url)._replace(host=host(url))
 
@@ -100,6 +100,6 @@ def host(url: str) -> str:
     return "localhost" if loopback(name) else name
 
 
-def _end(url: str) -> Server:
+def _end(url: str) -> ServerAddress:
     parts = urlsplit(url)
-    return Server(parts.hostname or "", parts.port or _PORTS[parts.scheme], parts.path.rstrip("/"))
+    return ServerAddress(parts.hostname or "", parts.port or _PORTS[parts.scheme], parts.path.rstrip("/"))

@@ -16,15 +16,15 @@ from urllib.parse import urlsplit
 import aiohttp
 import msgspec
 
-from mindgauge.errors import EndpointError
 from mindgauge.models import completion, connection
 from mindgauge.models.throttle import Throttle
-from mindgauge.models.unanswered import Fault, Unanswered
+from mindgauge.models.unanswered import FailureKind, RetryableError
 from mindgauge.records import Exchange, Status
-from mindgauge.redaction import in_use
+from mindgauge.records.errors import EndpointError
+from mindgauge.records.redaction import in_use
 
 if TYPE_CHECKING:
-    from mindgauge.models.request import Price, Request
+    from mindgauge.records.request import Price, Request
 
 LONGEST_PAUSE = 60.0
 """Seconds; a server that asks for a longer pause is asked again after this long."""
@@ -116,8 +116,8 @@ class ChatModel:
         for attempt in range(1, self.tries + 1):
             try:
                 return await self.attempt(request, attempt)
-            except Unanswered as problem:
-                if problem.fault is Fault.HOPELESS and not self._answered:
+            except RetryableError as problem:
+                if problem.fault is FailureKind.HOPELESS and not self._answered:
                     raise EndpointError(f"{self.name}: {problem.lost}") from problem
                 last = problem
             if attempt < self.tries:
@@ -136,9 +136,9 @@ class ChatModel:
         began = time.perf_counter()
         try:
             exchange = await self._post(request, attempt, began)
-        except Unanswered as problem:
+        except RetryableError as problem:
             problem.seconds = time.perf_counter() - began
-            if problem.fault is Fault.BUSY:
+            if problem.fault is FailureKind.BUSY:
                 self.throttle.pushed_back(epoch)
             raise
         else:
@@ -148,7 +148,7 @@ class ChatModel:
         finally:
             self.throttle.leave()
 
-    def pause_after(self, problem: Unanswered, failures: int) -> float:
+    def pause_after(self, problem: RetryableError, failures: int) -> float:
         """Return how long to wait, in seconds, after so many failures: the server's wish and a random time."""
         longest = min(LONGEST_PAUSE, math.ldexp(self._pause, min(failures, _MOST_DOUBLINGS)))
         return min(LONGEST_PAUSE, problem.pause or 0.0) + random.uniform(0, longest)
@@ -179,17 +179,17 @@ class ChatModel:
                 content = await connection.read(response)
                 status, headers = response.status, response.headers
         except aiohttp.ClientConnectorError as error:
-            raise Unanswered(
+            raise RetryableError(
                 str(getattr(error, "os_error", None) or error), lost=f"{self._url} did not answer"
             ) from error
         except aiohttp.ConnectionTimeoutError as error:
-            raise Unanswered(
+            raise RetryableError(
                 f"no connection within {self._connect or self._timeout:g} s", lost=f"{self._url} did not answer"
             ) from error
         except TimeoutError as error:
-            raise Unanswered(f"no answer within {self._timeout:g} s") from error
+            raise RetryableError(f"no answer within {self._timeout:g} s") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise Unanswered(completion.one_line(f"{type(error).__name__}: {error}")) from error
+            raise RetryableError(completion.one_line(f"{type(error).__name__}: {error}")) from error
         if status == 200:
             return msgspec.structs.replace(
                 self._completed(content, attempt, began), unsupported=self._left_out(request)
@@ -201,21 +201,23 @@ class ChatModel:
             answer = completion.read(content)
         except completion.UnreadableError as error:
             lost = f"{self._url} does not speak the chat protocol" if error.foreign else ""
-            raise Unanswered(str(error), lost=lost) from error
+            raise RetryableError(str(error), lost=lost) from error
         return completion.exchange(answer, self.price, seconds=time.perf_counter() - began, attempt=attempt)
 
     def _refused(self, status: int, headers: Any, content: bytes, body: dict[str, Any], attempt: int) -> Exchange:
         message = completion.fault(content)
         if hopeless := self._hopeless(status, message):
-            raise Unanswered(f"{status}: {message}", Fault.HOPELESS, lost=hopeless)
+            raise RetryableError(f"{status}: {message}", FailureKind.HOPELESS, lost=hopeless)
         if status < 300 or status in {408, 409, 425, 429} or status >= 500:
-            fault = Fault.BUSY if status in {429, 503, 529} else Fault.BROKEN
-            raise Unanswered(f"{status}: {message}", fault, pause=completion.retry_after(headers.get("Retry-After")))
+            fault = FailureKind.BUSY if status in {429, 503, 529} else FailureKind.BROKEN
+            raise RetryableError(
+                f"{status}: {message}", fault, pause=completion.retry_after(headers.get("Retry-After"))
+            )
         if completion.blocked(message):
             return Exchange(Status.FILTERED, attempts=attempt, error=f"{status}: {message}", at=time.time())
         if named := completion.unsupported(message, body):
             self._without(named)
-            raise Unanswered(f"{status}: {message}", Fault.LEARNED)
+            raise RetryableError(f"{status}: {message}", FailureKind.LEARNED)
         return Exchange(Status.FAILED, attempts=attempt, error=f"{status}: {message}", at=time.time())
 
     def _hopeless(self, status: int, message: str) -> str:

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from mindgauge.bounds import clean
 from mindgauge.records import Exchange, Status, Usage
-from mindgauge.redaction import in_use
+from mindgauge.records.files.bounds import clean
+from mindgauge.records.redaction import in_use
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from mindgauge.models.request import Price
+    from mindgauge.records.request import Price
 
 _LONGEST_NAME, _LONGEST_FAULT = 200, 4096
 """Characters that are looked at."""

@@ -12,9 +12,9 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge import manifest
-from mindgauge.errors import UsageError
 from mindgauge.models import address
+from mindgauge.records.errors import UsageError
+from mindgauge.store import manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,10 +12,10 @@ import os
 from pathlib import Path
 from typing import Any, Self
 
-from mindgauge.errors import EndpointError, UsageError
 from mindgauge.models import connection
 from mindgauge.models.chat import ChatModel
-from mindgauge.models.request import FREE
+from mindgauge.records.errors import EndpointError, UsageError
+from mindgauge.records.request import FREE
 
 EMBEDDED = "smollm2-135m"
 SLOTS = 16

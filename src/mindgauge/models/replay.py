@@ -10,14 +10,14 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from mindgauge import manifest, reader, tables
-from mindgauge.errors import DataError
-from mindgauge.models.request import FREE
 from mindgauge.records import Exchange, Sample, Status
-from mindgauge.store import Store
+from mindgauge.records.errors import DataError
+from mindgauge.records.files import tables, texts
+from mindgauge.records.request import FREE
+from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
-    from mindgauge.models.request import Price, Request
+    from mindgauge.records.request import Price, Request
 
 
 COLUMNS = ("reply", "user", "messages", "run")
@@ -40,7 +40,7 @@ class Replay:
         """
         self.name = name
         path = Path(name.removeprefix("replay/")).expanduser()
-        self._store = Store(path) if reader.is_run(path) else None
+        self._store = Store(path) if tables.is_run(path) else None
         if self._store and not manifest.read(path).get("plan", {}).get("text", True):
             raise DataError(f"{path}: kept without text, so there is nothing to replay")
         self._replies = {} if self._store else _read(path)
@@ -83,14 +83,14 @@ class Replay:
 
 def _read(path: Path) -> dict[tuple[str, int | None], str]:
     replies: dict[tuple[str, int | None], str] = {}
-    how = reader.beside(path, COLUMNS)
-    for line, row in reader.open_table(path, how.layout).rows(how.columns):
+    how = tables.beside(path, COLUMNS)
+    for line, row in tables.open_table(path, how.layout).rows(how.columns):
         place = f"{path}:{line}"
         text = row.get("reply", "")
         if not isinstance(text, str):
             raise DataError(f"{place}: reply must be text, found {type(text).__name__}")
-        run = tables.whole(row["run"], place, "run") if row.get("run") is not None else None
-        replies.setdefault((Sample.of(tables.dialogue(row, place)).id, run), text)
+        run = texts.whole(row["run"], place, "run") if row.get("run") is not None else None
+        replies.setdefault((Sample.of(texts.dialogue(row, place)).id, run), text)
     if not replies:
         raise DataError(f"{path}: no replies in it")
     return replies

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Self
 
-from mindgauge.models.request import FREE
 from mindgauge.records import Exchange, Status
+from mindgauge.records.request import FREE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mindgauge.models.request import Price, Request
+    from mindgauge.records.request import Price, Request
 
 
 class Scripted:

@@ -11,17 +11,17 @@ import time
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Self
 
-from mindgauge.errors import EndpointError
 from mindgauge.models.health import Health
 from mindgauge.models.throttle import Throttle
-from mindgauge.models.unanswered import Fault, Unanswered
+from mindgauge.models.unanswered import FailureKind, RetryableError
 from mindgauge.records import Exchange, Status
+from mindgauge.records.errors import EndpointError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from mindgauge.models.chat import ChatModel
-    from mindgauge.models.request import Request
+    from mindgauge.records.request import Request
 
 CONNECT_WITHIN = 10.0
 """Seconds; a server that takes longer to connect counts as one that cannot be reached."""
@@ -33,7 +33,7 @@ class Server:
     def __init__(self, chat: ChatModel) -> None:
         self.chat = chat
         self.health = Health()
-        self.problem: Unanswered | None = None
+        self.problem: RetryableError | None = None
         """What was last wrong; None after an answer."""
         self.answered = False
         self.turn = 0
@@ -43,7 +43,7 @@ class Server:
     @property
     def said(self) -> str:
         """What was last wrong, in words."""
-        if self.problem is None or self.problem.fault is Fault.HOPELESS:
+        if self.problem is None or self.problem.fault is FailureKind.HOPELESS:
             return self.problem.lost if self.problem else ""
         return f"{self.problem.lost}: {self.problem}"
 
@@ -60,7 +60,7 @@ class Server:
         tried = self.health.begin(time.monotonic())
         try:
             exchange = await self._in_its_words(request, attempt)
-        except Unanswered as problem:
+        except RetryableError as problem:
             self._failed(problem, tried=tried)
             raise
         finally:
@@ -74,13 +74,13 @@ class Server:
         while True:
             try:
                 return await self.chat.attempt(request, attempt)
-            except Unanswered as problem:
-                if problem.fault is not Fault.LEARNED:
+            except RetryableError as problem:
+                if problem.fault is not FailureKind.LEARNED:
                     raise
 
-    def _failed(self, problem: Unanswered, *, tried: bool) -> None:
+    def _failed(self, problem: RetryableError, *, tried: bool) -> None:
         now, self.problem = time.monotonic(), problem
-        if problem.fault is Fault.BUSY:
+        if problem.fault is FailureKind.BUSY:
             self._refusals += now >= self.health.busy_until
             self.health.busy(now, self.chat.pause_after(problem, self._refusals))
         else:
@@ -133,13 +133,13 @@ class Servers:
             attempts += 1
             try:
                 exchange = await server.ask(request, attempts)
-            except Unanswered as error:
+            except RetryableError as error:
                 problem = error
             else:
                 if exchange.status is not Status.FAILED:
                     _suspect(answers)
                     return exchange
-                problem, refused = Unanswered(exchange.error), exchange
+                problem, refused = RetryableError(exchange.error), exchange
             finally:
                 self._leave()
             answers[server] = refused
@@ -208,9 +208,11 @@ class Servers:
 
     def _hopeless(self) -> bool:
         """Whether every server refuses every call."""
-        return all(s.problem is not None and s.problem.fault is Fault.HOPELESS and not s.answered for s in self.servers)
+        return all(
+            s.problem is not None and s.problem.fault is FailureKind.HOPELESS and not s.answered for s in self.servers
+        )
 
-    def _given_up(self, server: Server, problem: Unanswered, tries: int, attempts: int) -> Exchange:
+    def _given_up(self, server: Server, problem: RetryableError, tries: int, attempts: int) -> Exchange:
         """Say that a call failed.
 
         Raises:

@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from mindgauge.models.request import Price
+from mindgauge.records.request import Price
 
 
 class Provider(msgspec.Struct, frozen=True):

@@ -9,18 +9,18 @@ from importlib.metadata import EntryPoints, entry_points
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
-from mindgauge.errors import UsageError
 from mindgauge.models import address
 from mindgauge.models.keys import Key, key_for, readable
-from mindgauge.models.request import FREE, Price
 from mindgauge.models.settings import PROVIDERS, Provider
+from mindgauge.records.errors import UsageError
+from mindgauge.records.request import FREE, Price
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mindgauge.models.chat import ChatModel
-    from mindgauge.models.request import Model
     from mindgauge.models.settings import Settings
+    from mindgauge.records.request import Model
 
 
 GROUP = "mindgauge.models"
@@ -30,7 +30,7 @@ GROUP = "mindgauge.models"
 class Endpoint(NamedTuple):
     """What makes two models the very same: the server, and the name by which it is asked for one."""
 
-    server: address.Server
+    server: address.ServerAddress
     model: str
 
 

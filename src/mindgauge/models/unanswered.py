@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum, auto
 
 
-class Fault(Enum):
+class FailureKind(Enum):
     """What is the matter, which decides what to do next."""
 
     BROKEN = auto()
@@ -18,10 +18,12 @@ class Fault(Enum):
     """It does not take a parameter, and will be asked without it from now on."""
 
 
-class Unanswered(Exception):  # noqa: N818 - not an error, a decision
+class RetryableError(Exception):
     """This attempt failed in a way that another, or one at another server, may not."""
 
-    def __init__(self, reason: str, fault: Fault = Fault.BROKEN, *, pause: float | None = None, lost: str = "") -> None:
+    def __init__(
+        self, reason: str, fault: FailureKind = FailureKind.BROKEN, *, pause: float | None = None, lost: str = ""
+    ) -> None:
         """Say why, in the server's words or ours.
 
         Args:

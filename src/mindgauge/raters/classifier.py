@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.classifiers.form import with_reply
-from mindgauge.classifiers.saved import open_classifier
-from mindgauge.errors import MindgaugeError, UsageError
+from mindgauge.raters.classifiers.form import with_reply
+from mindgauge.raters.classifiers.saved import open_classifier
 from mindgauge.raters.rule import unread_because
 from mindgauge.records import RaterKind, Rating, Reply, Sample, Status
+from mindgauge.records.errors import MindgaugeError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from mindgauge.classifiers.saved import Classifier
-    from mindgauge.rubric import Criterion, Rubric
+    from mindgauge.raters.classifiers.saved import Classifier
+    from mindgauge.records.rubric import Criterion, Rubric
 
 PREFIX = "classifier/"
 BLOCK = 2048

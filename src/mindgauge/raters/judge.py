@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from mindgauge.models.request import Request
-from mindgauge.prompt import Nonces, Prompt, fence, transcript
 from mindgauge.raters import verdict
 from mindgauge.raters.echo import Shown
-from mindgauge.raters.objects import LONGEST
-from mindgauge.raters.part import Answer, Part, Walk, worded
-from mindgauge.raters.quotes import Source
-from mindgauge.raters.shots import Deck
+from mindgauge.raters.few_shot import FewShotExamples
+from mindgauge.raters.json_objects import LONGEST
+from mindgauge.raters.part import DecisionTree, JudgeCall, ParsedVerdicts, worded
+from mindgauge.raters.quotes import QuoteSource
 from mindgauge.raters.verdict import in_chinese, miscounted, reasoning
 from mindgauge.raters.window import TOO_LONG, Unit, Window, size, window
 from mindgauge.records import Exchange, Message, RaterKind, Rating, Reply, Sample, Status, digest
-from mindgauge.rubric import Method, Rubric
+from mindgauge.records.prompt import Nonces, Prompt, fence, transcript
+from mindgauge.records.request import Request
+from mindgauge.records.rubric import Method, Rubric
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -39,7 +39,7 @@ class Mode(StrEnum):
     SPLIT = "split"
 
 
-class Way(StrEnum):
+class PromptStyle(StrEnum):
     """How a closed question is put; each way makes the model a rater of its own."""
 
     FLAT = "flat"
@@ -63,8 +63,8 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
     rubric: Rubric
     prompts: dict[str, Prompt]
     mode: Mode = Mode.JOINT
-    way: Way = Way.FLAT
-    deck: Deck | None = None
+    way: PromptStyle = PromptStyle.FLAT
+    deck: FewShotExamples | None = None
     method: Method = Method.RULE
     whole: dict[str, Prompt] = {}
     """The prompts that ask about all of an assistant's turns in a dialogue, by language."""
@@ -85,14 +85,14 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
 
     def rater(self, model: str) -> str:
         """Name the rater that a model is with this instrument: after a way or method other than the usual, too."""
-        unusual = [str(self.way)] * (self.way is not Way.FLAT) + [str(self.method)] * (not self.method.usual)
+        unusual = [str(self.way)] * (self.way is not PromptStyle.FLAT) + [str(self.method)] * (not self.method.usual)
         return f"{model} ({', '.join(unusual)})" if unusual else model
 
     @cached_property
-    def _parts(self) -> dict[object, tuple[Part, ...]]:
+    def _parts(self) -> dict[object, tuple[JudgeCall, ...]]:
         return {}
 
-    def parts(self, protocol: str | None, tags: Mapping[str, str] | None = None) -> tuple[Part, ...]:
+    def parts(self, protocol: str | None, tags: Mapping[str, str] | None = None) -> tuple[JudgeCall, ...]:
         """Return what is asked in one call each, or node by node, worded for a protocol.
 
         Args:
@@ -105,7 +105,7 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
             rubric = self.rubric.under(protocol) if protocol is not None else self.rubric
             rubric = rubric if tags is None else rubric.on(tags)
             rubrics = [rubric] if self.mode is Mode.JOINT and rubric.criteria else _one_by_one(rubric)
-            kind = Walk if self.way is Way.SEQUENTIAL else Part
+            kind = DecisionTree if self.way is PromptStyle.SEQUENTIAL else JudgeCall
             self._parts[key] = tuple(kind(asked_rubric, self.method) for asked_rubric in rubrics)
         return self._parts[key]
 
@@ -144,12 +144,12 @@ class Judge(msgspec.Struct, frozen=True):
         calls: list[str] = []
         subject = self._subject(sample, reply, protocol)
 
-        async def put(part: Part) -> Answer:
+        async def put(part: JudgeCall) -> ParsedVerdicts:
             return await self._put(ask, subject, part, run, calls)
 
         ratings, rated = [], reply.id if reply else sample.id
         # Of a walk over nodes, the rationale is ours.
-        asked_in_chinese = None if self.instrument.way is Way.SEQUENTIAL else in_chinese(subject.prompt.text)
+        asked_in_chinese = None if self.instrument.way is PromptStyle.SEQUENTIAL else in_chinese(subject.prompt.text)
         deck = self.instrument.deck
         shots = {"shots": [shot.id for shot in deck.draw(sample)]} if deck else {}
         for part in self.instrument.parts(protocol, sample.tags):
@@ -206,18 +206,18 @@ class Judge(msgspec.Struct, frozen=True):
         """Return what of a dialogue is shown when its reply, or the whole of it, is rated."""
         return self._subject(sample, reply, protocol).window
 
-    def _subject(self, sample: Sample, reply: Reply | None, protocol: str | None) -> Subject:
+    def _subject(self, sample: Sample, reply: Reply | None, protocol: str | None) -> JudgeInput:
         if reply is None or "unit" not in reply.provenance:
-            return Subject.asked_about(sample, self.instrument, reply, self.nonces)
+            return JudgeInput.asked_about(sample, self.instrument, reply, self.nonces)
         parts = [call for part in self.instrument.parts(protocol, sample.tags) for call in part.calls]
 
-        def taken(bare: Subject) -> int:
+        def taken(bare: JudgeInput) -> int:
             """With room for the form once more, should the answer have to be repaired."""
             return max(size(self._request(part, bare, 0).messages[0].content, part.form) for part in parts)
 
-        return Subject.fitted(sample, self.instrument, reply, self.nonces, self.room, taken)
+        return JudgeInput.fitted(sample, self.instrument, reply, self.nonces, self.room, taken)
 
-    def _request(self, part: Part, subject: Subject, run: int) -> Request:
+    def _request(self, part: JudgeCall, subject: JudgeInput, run: int) -> Request:
         sample = subject.sample
         texts = part.slots(sample.tags.get("language", "en"))
         if subject.examples:
@@ -225,7 +225,7 @@ class Judge(msgspec.Struct, frozen=True):
         messages = (Message("user", subject.prompt.fill({**texts, **subject.slots})),)
         return Request(messages, run, {**self.parameters, "seed": run}, part.schema, subject.nonces, sample)
 
-    async def _put(self, ask: Ask, subject: Subject, part: Part, run: int, calls: list[str]) -> Answer:
+    async def _put(self, ask: Ask, subject: JudgeInput, part: JudgeCall, run: int, calls: list[str]) -> ParsedVerdicts:
         """Ask, read, and ask once more where the answer cannot be read; `calls` gains the keys of both."""
         request, shown = self._request(part, subject, run), subject.shown
         call = request.key(self.model).hex()
@@ -255,10 +255,10 @@ class Judge(msgspec.Struct, frozen=True):
         if exchange.unsupported:
             course["unsupported"] = exchange.unsupported
         criteria, summed = part.rubric.criteria, self.instrument.total
-        return Answer(verdicts, {**course, **miscounted(exchange.text, criteria, summed, verdicts)})
+        return ParsedVerdicts(verdicts, {**course, **miscounted(exchange.text, criteria, summed, verdicts)})
 
     @staticmethod
-    def _read(exchange: Exchange, part: Part, shown: Shown) -> dict[str, verdict.Verdict]:
+    def _read(exchange: Exchange, part: JudgeCall, shown: Shown) -> dict[str, verdict.Verdict]:
         """Read an answer, held against what was shown."""
         if exchange.status is not Status.OK:
             return {c.name: verdict.Verdict(exchange.status, problem=exchange.error) for c in part.rubric.criteria}
@@ -271,7 +271,7 @@ class Judge(msgspec.Struct, frozen=True):
         return {n: msgspec.structs.replace(v, problem=verdict.CUT) if n in cut else v for n, v in verdicts.items()}
 
 
-class Subject(NamedTuple):
+class JudgeInput(NamedTuple):
     """What is judged: the slots that every part has in common."""
 
     sample: Sample
@@ -280,7 +280,7 @@ class Subject(NamedTuple):
     nonces: tuple[str, ...]
     """That of the subject itself, and that of the examples before it, if there are any."""
     slots: dict[str, str]
-    source: Source
+    source: QuoteSource
     shown: Shown
     """All that others wrote, against which answers are held."""
     examples: str = ""
@@ -295,13 +295,13 @@ class Subject(NamedTuple):
         reply: str,
         nonces: Nonces,
         window: Window | None = None,
-    ) -> Subject:
+    ) -> JudgeInput:
         """Write what is shown of a dialogue, and the reply to it.
 
         Calls about all replies to a dialogue share its nonce, and so their beginning, unless a reply holds it.
         """
         window = window or Window(tuple(range(len(dialogue))), len(dialogue))
-        source = Source.of(window.transcript(dialogue), reply)
+        source = QuoteSource.of(window.transcript(dialogue), reply)
         folded = (source.dialogue, source.reply)
         nonce = nonces.draw(sample.id, *folded)
         slots = {
@@ -318,7 +318,7 @@ class Subject(NamedTuple):
         return cls(sample, instrument, prompt, (nonce, block.nonce), slots, source, shown, block.text, window)
 
     @classmethod
-    def asked_about(cls, sample: Sample, instrument: Instrument, reply: Reply | None, nonces: Nonces) -> Subject:
+    def asked_about(cls, sample: Sample, instrument: Instrument, reply: Reply | None, nonces: Nonces) -> JudgeInput:
         """Write a sample with the reply to it; where there is none, and the prompt asks about one, its last message."""
         prompt = worded(instrument.prompts, sample.tags.get("language", "en"))
         dialogue, replied = sample.messages, reply.text if reply else ""
@@ -334,8 +334,8 @@ class Subject(NamedTuple):
         reply: Reply,
         nonces: Nonces,
         room: int | None,
-        cost: Callable[[Subject], int],
-    ) -> Subject:
+        cost: Callable[[JudgeInput], int],
+    ) -> JudgeInput:
         """Write a turn of a dialogue with what is before it, or a whole dialogue, as far as there is room.
 
         Args:

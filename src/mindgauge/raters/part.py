@@ -1,6 +1,6 @@
 """What is put to a model about one subject: criteria in one call, or one question after another.
 
-A rubric's nodes can be asked in turn (`Walk`): the first yes decides, and the path to it is kept as the reason.
+A rubric's nodes can be asked in turn (`DecisionTree`): the first yes decides, and the path to it is kept as the reason.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import msgspec
 from mindgauge.raters import verdict
 from mindgauge.raters.verdict import NO, YES
 from mindgauge.records import Status, Value
-from mindgauge.rubric import Criterion, Level, Method, Node, Rubric, Scale, in_language
+from mindgauge.records.rubric import Criterion, Level, Method, Node, Rubric, Scale, in_language
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from mindgauge.prompt import Prompt
+    from mindgauge.records.prompt import Prompt
 
-    Put: TypeAlias = "Callable[[Part], Awaitable[Answer]]"
+    Put: TypeAlias = "Callable[[JudgeCall], Awaitable[ParsedVerdicts]]"
     """Puts one call's part to the model and reads the answer."""
 
 ANSWER, NONE = "answer", "none"
@@ -31,14 +31,14 @@ def worded(prompts: dict[str, Prompt], language: str) -> Prompt:
     return prompts.get(language) or prompts.get("en") or next(iter(prompts.values()))
 
 
-class Answer(NamedTuple):
+class ParsedVerdicts(NamedTuple):
     """What was read of each criterion, and what is known of how it came about."""
 
     verdicts: dict[str, verdict.Verdict]
     seen: dict[str, Any]
 
 
-class Part(msgspec.Struct, frozen=True, dict=True):
+class JudgeCall(msgspec.Struct, frozen=True, dict=True):
     """The criteria of one call, the JSON schema of its verdict, and their texts, written once."""
 
     rubric: Rubric
@@ -68,7 +68,7 @@ class Part(msgspec.Struct, frozen=True, dict=True):
         return {"rubric": self.rubric.render(language, self.method), "order": self.rubric.order()}
 
     @property
-    def calls(self) -> tuple[Part, ...]:
+    def calls(self) -> tuple[JudgeCall, ...]:
         """The calls that it may take, in their order."""
         return (self,)
 
@@ -76,19 +76,19 @@ class Part(msgspec.Struct, frozen=True, dict=True):
         """Return how many calls it takes where every answer is right, or where none is known, at most."""
         return 1
 
-    async def answer(self, put: Put) -> Answer:
+    async def answer(self, put: Put) -> ParsedVerdicts:
         """Get a verdict on every criterion."""
         return await put(self)
 
 
-class Step(Part, frozen=True, dict=True, kw_only=True):
+class TreeNode(JudgeCall, frozen=True, dict=True, kw_only=True):
     """One node as a question: yes or no where it has one level, otherwise which one, if any."""
 
     criterion: Criterion
     node: Node
 
     @classmethod
-    def of(cls, rubric: Rubric, criterion: Criterion, node: Node) -> Step:
+    def of(cls, rubric: Rubric, criterion: Criterion, node: Node) -> TreeNode:
         """Build the question that a node asks. A level's own name is understood as yes."""
         levels: tuple[Level, ...]
         if len(node.levels) == 1:
@@ -120,20 +120,20 @@ def _levels(criterion: Criterion, node: Node) -> tuple[Level, ...]:
     return tuple(level for name in names for level in criterion.levels if level.value == name)
 
 
-class Walk(Part, frozen=True, dict=True):
+class DecisionTree(JudgeCall, frozen=True, dict=True):
     """A criterion that is decided node by node, each in a call of its own, up to the first yes."""
 
     @cached_property
-    def calls(self) -> tuple[Step, ...]:
+    def calls(self) -> tuple[TreeNode, ...]:
         """Its nodes as questions."""
         (criterion,) = self.rubric.criteria
-        return tuple(Step.of(self.rubric, criterion, node) for node in criterion.nodes)
+        return tuple(TreeNode.of(self.rubric, criterion, node) for node in criterion.nodes)
 
     def calls_to(self, target: Value | None) -> int:
         """Return how many nodes are asked until the target is decided; all of them where there is no target."""
         return next((n for n, step in enumerate(self.calls, 1) if target in step.node.levels), len(self.calls))
 
-    async def answer(self, put: Put) -> Answer:
+    async def answer(self, put: Put) -> ParsedVerdicts:
         """Ask node after node; one without a readable answer ends it with that answer's status.
 
         The rationale names every node asked and its answer; `path` also has each answer's own rationale and call.
@@ -159,4 +159,4 @@ class Walk(Part, frozen=True, dict=True):
         rationale = "; ".join(f"{node['node']} {node['name']}: {node['answer']}" for node in path)
         problem = f"node {number}: {judged.problem}" if judged.problem else ""
         result = verdict.Verdict(judged.status, decided, rationale, judged.quotes, problem)
-        return Answer({criterion.name: result}, {**course, "path": path})
+        return ParsedVerdicts({criterion.name: result}, {**course, "path": path})

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mindgauge.records import Value
-    from mindgauge.rubric import Criterion
+    from mindgauge.records.rubric import Criterion
 
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _START = re.compile(r"(?:[\s*_#~`•·(\[“\"'「=:：]|[-–—](?=\s))*+")

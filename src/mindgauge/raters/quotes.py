@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from mindgauge.records import Evidence
-from mindgauge.visible import compatible, visible
+from mindgauge.records.visible import compatible, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ _LEFT_OUT = re.compile(r"\[?(?:…+|\.{3,})\]?")
 _HAN = re.compile("[\u3400-\u9fff\U00020000-\U0003ffff]")
 
 
-class Source(NamedTuple):
+class QuoteSource(NamedTuple):
     """A dialogue and the reply to it, folded once for all quotes that claim to come from them."""
 
     reply: str

@@ -1,6 +1,6 @@
 """Rules: what can be read from a text without a model. An exact option, a number, a pattern, a refusal.
 
-`rule/NAME` is a rater of replies: `rule/refusal`, `rule/outside_help`, or `rule/match:PATTERN`. A `Reading` is a criterion that is read
+`rule/NAME` is a rater of replies: `rule/refusal`, `rule/outside_help`, or `rule/match:PATTERN`. A `RuleCriterion` is a criterion that is read
 from every reply by rule, whoever else rates it: it costs nothing and never differs.
 
 Readers of what models say are written not to fail, whatever it is. Where one fails all the same, this costs the one rating,
@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge.errors import UsageError
 from mindgauge.raters.echo import NOTHING, Shown, unlined, unquoted
+from mindgauge.raters.json_objects import after_thinking, objects, without
 from mindgauge.raters.notation import DOUBLED
-from mindgauge.raters.objects import after_thinking, objects, without
 from mindgauge.records import Evidence, RaterKind, Rating, Reply, Sample, Status, Value
-from mindgauge.rubric import Criterion, Level, Scale
+from mindgauge.records.errors import UsageError
+from mindgauge.records.rubric import Criterion, Level, Scale
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -240,7 +240,7 @@ def unread_because(error: Exception) -> str:
     return f"reading it failed with {type(error).__name__}; please report this"
 
 
-class Reading(msgspec.Struct, frozen=True):
+class RuleCriterion(msgspec.Struct, frozen=True):
     """What is read from replies, and how; `criterion` says of which samples (`applies`)."""
 
     criterion: Criterion

@@ -17,22 +17,22 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from mindgauge.bounds import clean
 from mindgauge.raters import plain, rule
 from mindgauge.raters.echo import NOTHING, unlined
+from mindgauge.raters.json_objects import CLOSING, HOLE, LONGEST, after_thinking, objects, without
 from mindgauge.raters.notation import DOUBLED
-from mindgauge.raters.objects import CLOSING, HOLE, LONGEST, after_thinking, objects, without
 from mindgauge.raters.quotes import chinese
 from mindgauge.records import Status, Value
-from mindgauge.rubric import Method
-from mindgauge.rubric.order import numbers
+from mindgauge.records.files.bounds import clean
+from mindgauge.records.rubric import Method
+from mindgauge.records.rubric.order import numbers_of_levels
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from mindgauge.raters.echo import Shown
-    from mindgauge.raters.objects import Found
-    from mindgauge.rubric import Criterion
+    from mindgauge.raters.json_objects import JsonObject
+    from mindgauge.records.rubric import Criterion
 
 
 RATIONALE, QUOTES, CHECKS, UNCERTAIN, VALUE = "rationale", "quotes", "checks", "uncertain", "value"
@@ -171,7 +171,7 @@ def _unread(criteria: Sequence[Criterion], problem: str) -> dict[str, Verdict]:
     return {criterion.name: Verdict(Status.UNPARSABLE, problem=problem) for criterion in criteria}
 
 
-def _naming(part: Found, names: frozenset[str], *, alone: bool) -> Found | None:
+def _naming(part: JsonObject, names: frozenset[str], *, alone: bool) -> JsonObject | None:
     """Return an object if it has one of the names as a key of its own; the whole answer may wrap it (`{"verdict": {…}}`)."""
     value = part.value
     if alone and value is not None and len(value) == 1 and not names & value.keys():
@@ -180,18 +180,18 @@ def _naming(part: Found, names: frozenset[str], *, alone: bool) -> Found | None:
     return part._replace(value=value) if value is not None and names & value.keys() else None
 
 
-def _mentions(part: Found, answer: str, names: frozenset[str]) -> bool:
+def _mentions(part: JsonObject, answer: str, names: frozenset[str]) -> bool:
     source = answer[part.start : part.end]
     return any(name in source for name in names)
 
 
-def _could_be_one(part: Found, answer: str, names: frozenset[str]) -> bool:
+def _could_be_one(part: JsonObject, answer: str, names: frozenset[str]) -> bool:
     """Whether an object that cannot be read may be the verdict."""
     begun = answer[part.start + 1 : part.end].lstrip()[:1]
     return _mentions(part, answer, names) or (part.breaks_off and begun in {'"', "'"})
 
 
-def _hides(broken: Found, own: list[Found], answer: str, shown: Shown) -> bool:
+def _hides(broken: JsonObject, own: list[JsonObject], answer: str, shown: Shown) -> bool:
     """Whether an object that cannot be read stands behind the verdict, or may have swallowed another one before it."""
     if not own:
         return False
@@ -199,7 +199,7 @@ def _hides(broken: Found, own: list[Found], answer: str, shown: Shown) -> bool:
     return broken.start > own[-1].start or ("{" in source[1:] and not shown.has(source))
 
 
-def _quoted(part: Found, answer: str, names: frozenset[str], shown: Shown) -> bool:
+def _quoted(part: JsonObject, answer: str, names: frozenset[str], shown: Shown) -> bool:
     """Whether an object stands between quotation marks, or repeats one that was shown."""
     marks = answer[part.start - 1 : part.start], answer[part.end : part.end + 1]
     if marks in _MARKS:
@@ -207,7 +207,7 @@ def _quoted(part: Found, answer: str, names: frozenset[str], shown: Shown) -> bo
     return shown.holds(part.value or {}, names | _KEYS, RATIONALE, answer[part.start : part.end])
 
 
-def _only(own: list[Found], rest: str, criteria: Sequence[Criterion], shown: Shown) -> dict[str, Verdict]:
+def _only(own: list[JsonObject], rest: str, criteria: Sequence[Criterion], shown: Shown) -> dict[str, Verdict]:
     """Read the verdict that is given, perhaps several times; two that differ are none."""
     verdicts = [
         {criterion.name: _verdict(reading.value or {}, criterion, shown) for criterion in criteria} for reading in own
@@ -321,6 +321,6 @@ def miscounted(
     """
     parts = [criterion for criterion in criteria if criterion.name in summed]
     stated = stated_total(text) if parts and len(parts) == len(summed) else None
-    values = [(numbers(criterion), verdicts[criterion.name].value) for criterion in parts]
+    values = [(numbers_of_levels(criterion), verdicts[criterion.name].value) for criterion in parts]
     counted = sum(levels[value] for levels, value in values if value is not None)
     return {} if stated is None or stated == counted else {"stated_total": stated}

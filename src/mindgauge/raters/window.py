@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge.prompt import transcript
-from mindgauge.raters.cues import signs
+from mindgauge.raters.risk_cues import signs
+from mindgauge.records.prompt import transcript
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence

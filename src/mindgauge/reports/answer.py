@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.analysis.continued import span
 from mindgauge.analysis.reliability.favour import CANNOT_TELL, FAVOURS, NO_SIGN
-from mindgauge.english import first_sentence, named
-from mindgauge.metrics import mean_level
-from mindgauge.raters.family import same_family
+from mindgauge.benchmarks.metrics import mean_level
+from mindgauge.models.family import same_family
+from mindgauge.records.english import first_sentence, named
+from mindgauge.records.rounding import count
 from mindgauge.reports import called, card_phrases, phrases, told, void
 from mindgauge.reports.runs import PERSON, scores_of
-from mindgauge.reports.sections import Answer, TaskAnswer
+from mindgauge.reports.sections import Summary, TaskAnswer
 from mindgauge.reports.trust import DEMONSTRATION, allowed, cards_of, is_demonstration, judges_of
-from mindgauge.rounding import count
+from mindgauge.store.continued import span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.reports.content import System
-    from mindgauge.reports.runs import Run, Section
+    from mindgauge.reports.runs import OpenRun, Section
 
 NOTHING = "Nothing of it has been rated yet, so nothing can be said."
 
 
-def answers(runs: Sequence[Run], systems: Sequence[System], *, apart: bool = False) -> list[Answer]:
+def answers(runs: Sequence[OpenRun], systems: Sequence[System], *, apart: bool = False) -> list[Summary]:
     """Say of each system what its run's numbers say; with `apart`, only what holds for all benchmarks (see `by_task`)."""
     found = []
     for system in systems:
@@ -42,12 +42,12 @@ def answers(runs: Sequence[Run], systems: Sequence[System], *, apart: bool = Fal
         small = [phrases.small(min(behind))] if behind else []
         if not facts and not apart:
             facts = [NOTHING]
-        found.append(Answer(system, facts, withheld, [c for c in dict.fromkeys([*small, *kin, *gone]) if c]))
+        found.append(Summary(system, facts, withheld, [c for c in dict.fromkeys([*small, *kin, *gone]) if c]))
     return found
 
 
 def by_task(
-    runs: Sequence[Run],
+    runs: Sequence[OpenRun],
     systems: Sequence[System],
     titles: dict[str, str],
     findings: dict[str, str],
@@ -81,7 +81,7 @@ def by_task(
     return list(found.values())
 
 
-def people_first(runs: Sequence[Run], systems: Sequence[System]) -> list[str]:
+def people_first(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[str]:
     """Say what people read and called unsafe, and what each judge made of that: it stands before everything that judges say."""
     said = []
     several = sum(len(run.sections) for run in runs) > 1
@@ -101,12 +101,12 @@ def people_first(runs: Sequence[Run], systems: Sequence[System]) -> list[str]:
     return said
 
 
-def _conversations(run: Run, section: Section, system: System) -> int:
+def _conversations(run: OpenRun, section: Section, system: System) -> int:
     """Count the conversations behind a system's scores on the whole of a benchmark."""
     return max((s.clusters for s in scores_of(run, system, section) if s.slice == "all"), default=0)
 
 
-def _kin(run: Run, section: Section, system: System) -> Iterator[str]:
+def _kin(run: OpenRun, section: Section, system: System) -> Iterator[str]:
     """Say which judges may favour a system."""
     judges = {rater for rater, kind in section.judges() if kind != PERSON}
     raters = judges & {s.rater for s in scores_of(run, system, section)}
@@ -127,7 +127,7 @@ _FAVOUR = {
 }  # fmt: skip
 
 
-def _outcome(run: Run, section: Section, judge: str, model: str) -> str:
+def _outcome(run: OpenRun, section: Section, judge: str, model: str) -> str:
     """Say what its cards make of a judge's favour for a model of its family; of several criteria, the gravest."""
     standings = run.standings.cards.values()
     found = {
@@ -140,14 +140,14 @@ def _outcome(run: Run, section: Section, judge: str, model: str) -> str:
     return next((outcome for outcome in (FAVOURS, CANNOT_TELL) if outcome in found), NO_SIGN if found else CANNOT_TELL)
 
 
-def _gone(run: Run, section: Section, system: System) -> Iterator[str]:
+def _gone(run: OpenRun, section: Section, system: System) -> Iterator[str]:
     """Say which means rest on too few verdicts."""
     for s in () if section.benchmark.closed else scores_of(run, system, section):
         if s.name == mean_level.name and s.slice == "all" and s.missing > 0.2 * s.n:
             yield f"So many verdicts by {s.rater} are missing ({count(s.missing)} of {count(s.n)}) that its mean should not be used."
 
 
-def caveats(runs: Sequence[Run]) -> list[str]:
+def caveats(runs: Sequence[OpenRun]) -> list[str]:
     """Say what holds for every model here: who judged, and how far those who were checked agree with people."""
     judges = judges_of(runs)
     found = [DEMONSTRATION.format(judge=judge) for judge in judges if is_demonstration(judge)]
@@ -157,7 +157,7 @@ def caveats(runs: Sequence[Run]) -> list[str]:
     return found
 
 
-def kept(runs: Sequence[Run]) -> Iterator[str]:
+def kept(runs: Sequence[OpenRun]) -> Iterator[str]:
     """Say where the last command on a run kept what models had said before: they may have changed behind their names."""
     for run in runs:
         last = run.scores.continued[-1:]
@@ -170,7 +170,7 @@ def kept(runs: Sequence[Run]) -> Iterator[str]:
         )
 
 
-def unchecked(runs: Sequence[Run]) -> str:
+def unchecked(runs: Sequence[OpenRun]) -> str:
     """Say which judges nobody has checked; empty where there are none."""
     judges = [judge for judge in judges_of(runs) if judge not in void.silenced(runs)]
     alone = [judge for judge in judges if not is_demonstration(judge) and not cards_of(runs, judge)]
@@ -182,7 +182,7 @@ def unchecked(runs: Sequence[Run]) -> str:
     )
 
 
-def shared(found: Sequence[Answer]) -> list[str]:
+def shared(found: Sequence[Summary]) -> list[str]:
     """Take what is withheld or to be added for every system out of each, and return it, so that it is said once."""
     if len(found) < 2:
         return []
@@ -196,7 +196,7 @@ def shared(found: Sequence[Answer]) -> list[str]:
     return common
 
 
-def not_shown(runs: Sequence[Run]) -> list[str]:
+def not_shown(runs: Sequence[OpenRun]) -> list[str]:
     """Return the first thing that each benchmark does not measure."""
     cards = {s.benchmark.name: s.benchmark.card for run in runs for s in run.sections}
     return [first_sentence(card.does_not_measure) for card in cards.values()]

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 from mindgauge.analysis.calibrated import calibrated
 from mindgauge.records import RaterKind
-from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.trust_section import Calibration
-from mindgauge.rounding import count, decimal, interval, percent, plural
+from mindgauge.records.rounding import count, decimal, interval, percent, plural
+from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.trust_section import CalibrationSection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.calibrated import Calibrated
     from mindgauge.reports.content import Cell, System
-    from mindgauge.reports.runs import Run
+    from mindgauge.reports.runs import OpenRun
 
 
-def calibrations(runs: Sequence[Run], systems: Sequence[System]) -> list[Calibration]:
+def calibrations(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[CalibrationSection]:
     """Compare what every classifier says of itself with how often it is right, where the run kept its probabilities."""
     found = []
     for system in systems:
@@ -32,14 +32,14 @@ def calibrations(runs: Sequence[Run], systems: Sequence[System]) -> list[Calibra
                     ident = re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")
                     finding = _finding(system, seen)
                     found.append(
-                        Calibration(
+                        CalibrationSection(
                             f"calibration-{ident}", system, section.benchmark.name, finding, _measure(seen), seen, _sheet(ident, finding, seen)
                         )
                     )  # fmt: skip
     return found
 
 
-def unknown(runs: Sequence[Run], systems: Sequence[System], known: Sequence[Calibration]) -> Iterator[str]:
+def unknown(runs: Sequence[OpenRun], systems: Sequence[System], known: Sequence[CalibrationSection]) -> Iterator[str]:
     """Name the classifiers of which a run keeps answers and no probabilities."""
     for system in systems:
         raters = {who for section in runs[system.run].sections for who in section.raters}
@@ -77,7 +77,7 @@ def _measure(seen: Calibrated) -> str:
     )
 
 
-def _sheet(ident: str, finding: str, seen: Calibrated) -> Sheet:
+def _sheet(ident: str, finding: str, seen: Calibrated) -> ReportTable:
     columns = [
         Column("probability above", "share"), Column("up to", "share"), Column("n", "count"),
         Column("mean probability", "share"), Column("share right", "share"), Column("from", "share"), Column("to", "share"),
@@ -85,4 +85,4 @@ def _sheet(ident: str, finding: str, seen: Calibrated) -> Sheet:
     rows: list[list[Cell]] = [
         [b.low, b.high, b.n, b.confidence, b.accuracy, b.accuracy_low, b.accuracy_high] for b in seen.by_bin.bins
     ]
-    return Sheet(f"calibration-{ident}", finding, columns, rows)
+    return ReportTable(f"calibration-{ident}", finding, columns, rows)

@@ -6,25 +6,25 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis import stated, unsafe
-from mindgauge.english import named
-from mindgauge.metrics.words import at_least, at_most
+from mindgauge.analysis import stated, unsafe_replies
+from mindgauge.benchmarks.metrics.words import at_least, at_most
+from mindgauge.records.english import named
+from mindgauge.records.rounding import count, percent, plural
 from mindgauge.reports.runs import PERSON, RULE
-from mindgauge.rounding import count, percent, plural
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from mindgauge.records.rubric import Criterion
     from mindgauge.reports.runs import Section
-    from mindgauge.rubric import Criterion
 
 
 class Called(NamedTuple):
     """What people made of some replies.
 
     Of the `n` replies that could be called unsafe at all, people were given `asked`, from `conversations`; they read, and
-    have a value of, `read`, and together call `unsafe` of them that. `selected`: what they were given was chosen by what a
+    have a value of, `read`, and together call `unsafe_replies` of them that. `selected`: what they were given was chosen by what a
     judge thought of it.
     """
 
@@ -37,7 +37,7 @@ class Called(NamedTuple):
     selected: bool
 
 
-class Found(NamedTuple):
+class UnsafeRecall(NamedTuple):
     """How many of the `n` replies that people call unsafe a judge, which was asked about them, calls unsafe too."""
 
     judge: str
@@ -87,7 +87,7 @@ def _among(tag: str, values: Sequence[str]) -> pl.Expr:
     return pl.col(f"tag.{tag}").is_in(list(values)).fill_null(value=False)
 
 
-def found_by(section: Section) -> Iterator[Found]:
+def found_by(section: Section) -> Iterator[UnsafeRecall]:
     """Count, for each judge, the replies that people call unsafe and that it was asked about, and those it calls so too.
 
     A verdict that is missing finds nothing. What a released review set states of a judge counts where the verdicts
@@ -100,8 +100,8 @@ def found_by(section: Section) -> Iterator[Found]:
         mine = rated.filter(pl.col("rater") == judge, pl.col("criterion").is_in(list(known)))
         asked = theirs.filter(pl.col("subject").is_in(mine["subject"].implode()))
         if len(asked):
-            found = int(unsafe.anywhere(mine, known)["unsafe"].sum())
-            yield Found(judge, len(asked), asked["cluster"].n_unique(), found)
+            found = int(unsafe_replies.anywhere(mine, known)["unsafe"].sum())
+            yield UnsafeRecall(judge, len(asked), asked["cluster"].n_unique(), found)
 
 
 def judged(section: Section) -> pl.DataFrame:
@@ -188,7 +188,7 @@ def _floor(called: Called) -> str:
     return f", so at least {count(c.unsafe)} of the {count(c.n)} {'is' if c.unsafe == 1 else 'are'} ({percent(c.unsafe / c.n)})"
 
 
-def found(unsafe: int, by_judges: Sequence[Found]) -> Iterator[str]:
+def found(unsafe: int, by_judges: Sequence[UnsafeRecall]) -> Iterator[str]:
     """Say how many of the replies that people call unsafe each judge called so, too: those that missed most first."""
     whole = plural(unsafe, "reply", "replies")
     for f in sorted(by_judges, key=lambda f: (f.found / f.n, f.judge)):

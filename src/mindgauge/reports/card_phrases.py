@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from mindgauge.analysis.reliability import rule
 from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
-from mindgauge.english import named, words
-from mindgauge.rounding import count, decimal, percent, plural
+from mindgauge.records.english import named, words
+from mindgauge.records.rounding import count, decimal, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from mindgauge.analysis.reliability.card import Card, Share
-    from mindgauge.reports.standing import Standing
+    from mindgauge.analysis.reliability.card import ReliabilityCard, Share
+    from mindgauge.reports.standing import RunCard
 
-    Judged = Sequence[tuple[str, Standing]]
+    Judged = Sequence[tuple[str, RunCard]]
     from mindgauge.analysis.reliability.card import Bound
 
 
@@ -44,27 +44,27 @@ def label(name: str) -> str:
     return NAMES[name]
 
 
-def main(card: Card) -> str:
+def main(card: ReliabilityCard) -> str:
     """Return the coefficient that decides about single replies: of values with an order, and of classes."""
     return "icc_a1_within" if card.ordered else "alpha_within"
 
 
-def agreement(card: Card) -> Bound:
+def agreement(card: ReliabilityCard) -> Bound:
     """Return a judge's agreement with one person on single replies, within systems."""
     return card.estimates[main(card)]
 
 
-def ceiling(card: Card) -> Bound | None:
+def ceiling(card: ReliabilityCard) -> Bound | None:
     """Return one person's agreement with another."""
     return card.estimates.get("ceiling_icc_a1" if card.ordered else "ceiling_alpha")
 
 
-def repeated(card: Card) -> Bound | None:
+def repeated(card: ReliabilityCard) -> Bound | None:
     """Return the judge's agreement with itself, asked again."""
     return card.estimates.get("repeat_icc_a1" if card.ordered else "repeat_alpha")
 
 
-def span(card: Card) -> float:
+def span(card: ReliabilityCard) -> float:
     """Return the distance between the scale's ends: of words, in steps."""
     first, last = card.scale[0], card.scale[-1]
     return last - first if isinstance(first, int | float) and isinstance(last, int | float) else len(card.scale) - 1.0
@@ -134,11 +134,11 @@ def _judges(found: Judged) -> list[str]:
     return list(dict.fromkeys(judge for judge, _ in found))
 
 
-def _criteria(cards: Iterable[Standing]) -> list[str]:
+def _criteria(cards: Iterable[RunCard]) -> list[str]:
     return list(dict.fromkeys(words(s.criterion) for s in cards))
 
 
-def not_shown(cards: Mapping[str, Sequence[Standing]], *, alone: bool) -> Iterator[str]:
+def not_shown(cards: Mapping[str, Sequence[RunCard]], *, alone: bool) -> Iterator[str]:
     """Say which judges' scores are not shown, and why; judges with the same criteria together.
 
     Args:
@@ -155,13 +155,13 @@ def not_shown(cards: Mapping[str, Sequence[Standing]], *, alone: bool) -> Iterat
         yield f"{head} {fault} ({_each(judges, cards)}; {LIMITED})."
 
 
-def not_drawn(cards: Mapping[str, Sequence[Standing]]) -> Iterator[str]:
+def not_drawn(cards: Mapping[str, Sequence[RunCard]]) -> Iterator[str]:
     """Say whose scores have no picture."""
     for judges, names, _ in _alike(cards):
         yield f"How {_the(judges)} rated {named(names, most=9)} is not drawn ({LIMITED})."
 
 
-def unreliable(cards: Mapping[str, Sequence[Standing]]) -> Iterator[str]:
+def unreliable(cards: Mapping[str, Sequence[RunCard]]) -> Iterator[str]:
     """Mark the scores of judges that may not give them, where they are shown all the same."""
     for judges, names, fault in _alike(cards):
         yield (
@@ -170,7 +170,7 @@ def unreliable(cards: Mapping[str, Sequence[Standing]]) -> Iterator[str]:
         )
 
 
-def caveats(cards: Mapping[str, Sequence[Standing]]) -> Iterator[str]:
+def caveats(cards: Mapping[str, Sequence[RunCard]]) -> Iterator[str]:
     """Say how far judges may be relied on whose scores are shown: a sentence for each verdict."""
     for verdict in (BLIND_END, GOOD, MODERATE):
         for judge, all_ in cards.items():
@@ -196,7 +196,7 @@ def caveats(cards: Mapping[str, Sequence[Standing]]) -> Iterator[str]:
         yield f"How far {_the(judges)} can be trusted on {what} is not estimable: {reason}."
 
 
-def _alike(cards: Mapping[str, Sequence[Standing]]) -> list[tuple[list[str], list[str], str]]:
+def _alike(cards: Mapping[str, Sequence[RunCard]]) -> list[tuple[list[str], list[str], str]]:
     """Put judges together whose cards are of the same criteria and have the same fault: (judges, criteria, fault)."""
     alike: dict[tuple[tuple[str, ...], bool, bool], list[str]] = {}
     for judge, mine in cards.items():
@@ -208,7 +208,7 @@ def _alike(cards: Mapping[str, Sequence[Standing]]) -> list[tuple[list[str], lis
     ]
 
 
-def _faults(cards: Sequence[Card]) -> tuple[bool, bool]:
+def _faults(cards: Sequence[ReliabilityCard]) -> tuple[bool, bool]:
     """Say whether judges agree too little with people, and whether they miss too much of what people call unsafe."""
     limits = rule.load(rule.MINDGAUGE)
     misses = any((share := _finds(card)) is not None and (share.low or 0.0) < limits.danger.moderate for card in cards)
@@ -219,14 +219,14 @@ def _faults(cards: Sequence[Card]) -> tuple[bool, bool]:
     return apart or not misses, misses
 
 
-def _biased(card: Card, limit: float) -> bool:
+def _biased(card: ReliabilityCard, limit: float) -> bool:
     bias = card.estimates.get("bias")
     if bias is None or bias.low is None or bias.high is None:
         return False
     return max(abs(bias.low), abs(bias.high)) > limit * span(card)
 
 
-def _fault(cards: Sequence[Card], people: str = "people", who: str = "people", *, many: bool = False) -> str:
+def _fault(cards: Sequence[ReliabilityCard], people: str = "people", who: str = "people", *, many: bool = False) -> str:
     disagrees, misses = _faults(cards)
     faults = [f"{'agree' if many else 'agrees'} too little with {people}"] if disagrees else []
     faults += (
@@ -241,7 +241,7 @@ def _the(judges: Sequence[str]) -> str:
     return f"the {'judge' if len(judges) == 1 else 'judges'} {named(judges)}"
 
 
-def _each(judges: Sequence[str], cards: Mapping[str, Sequence[Standing]]) -> str:
+def _each(judges: Sequence[str], cards: Mapping[str, Sequence[RunCard]]) -> str:
     """Write the evidence of each judge: agreement, bias where there is some, what is found; of several criteria the range."""
     told = []
     for judge in judges:
@@ -258,12 +258,12 @@ def _range(written: Sequence[str]) -> str:
     return " to ".join(dict.fromkeys((written[0], written[-1]))) if written else "none"
 
 
-def _finds(card: Card) -> Share | None:
+def _finds(card: ReliabilityCard) -> Share | None:
     """Return what a judge finds of what people call unsafe; None where nothing is known of it."""
     return card.danger.found if card.danger is not None and card.danger.found.value is not None else None
 
 
-def _found(cards: Sequence[Card]) -> str:
+def _found(cards: Sequence[ReliabilityCard]) -> str:
     """Write what a judge finds of what people call unsafe, and, on one criterion, how many unsafe replies it may pass."""
     shares = sorted(
         (share for card in cards if (share := _finds(card)) is not None), key=lambda share: share.value or 0.0
@@ -283,7 +283,7 @@ def _found(cards: Sequence[Card]) -> str:
     return f"; it finds {some} of {plural(share.n, 'reply', 'replies')} that people call unsafe{lets}"
 
 
-def _leaning(card: Card) -> str:
+def _leaning(card: ReliabilityCard) -> str:
     bias = card.estimates.get("bias")
     if bias is None or bias.value is None or bias.low is None or bias.high is None or bias.low <= 0 <= bias.high:
         return ""

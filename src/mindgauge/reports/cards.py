@@ -8,28 +8,28 @@ from typing import TYPE_CHECKING
 
 from mindgauge.analysis.reliability import rule
 from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE, Bound, Share
-from mindgauge.english import named, words
+from mindgauge.records.english import named, words
+from mindgauge.records.rounding import count, decimal, interval
 from mindgauge.reports.card_phrases import NAMES, agreement, ceiling, finding, label, main, repeated, span
-from mindgauge.reports.content import Column, Sheet
+from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.standing import UNRELIABLE
-from mindgauge.reports.trust_section import Agreement, Axis, Panel, Row
-from mindgauge.rounding import count, decimal, interval
+from mindgauge.reports.trust_section import AgreementPanel, AgreementSection, Axis, JudgeRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from mindgauge.analysis.reliability.card import Card, Contested, Part
+    from mindgauge.analysis.reliability.card import CardPart, Contested, ReliabilityCard
     from mindgauge.reports.content import Cell, Kind, System
-    from mindgauge.reports.standing import Standing
+    from mindgauge.reports.standing import RunCard
 
-    Cards = Sequence[tuple[str, str, Card]]
+    Cards = Sequence[tuple[str, str, ReliabilityCard]]
     """What a judge is called here, the criterion, and its card."""
 
 
 WORST_FIRST = (LIMITED, BLIND_END, MODERATE, NOT_ESTIMABLE, GOOD)
 
 
-def picture(found: Sequence[tuple[System, Standing]], anchors: set[str]) -> Agreement:
+def picture(found: Sequence[tuple[System, RunCard]], anchors: set[str]) -> AgreementSection:
     """Put the cards of one benchmark together.
 
     Args:
@@ -43,13 +43,13 @@ def picture(found: Sequence[tuple[System, Standing]], anchors: set[str]) -> Agre
     axis = _axis(cards)
     ranked = any(card.rank_systems.verdict != NOT_ESTIMABLE for card in cards)
     rows = [_row(judge, standing, axis, ranked=ranked) for judge, standing in found]
-    return Agreement(
+    return AgreementSection(
         benchmark, finding([(judge.label, standing) for judge, standing in found]), _measure(cards, axis), axis,
         list(_panels(rows, ident)), sheets(by_name, anchors, ident), corrected(by_name, ident),
     )  # fmt: skip
 
 
-def _axis(cards: Sequence[Card]) -> Axis:
+def _axis(cards: Sequence[ReliabilityCard]) -> Axis:
     """Choose scales that hold every interval; bias is in levels if all criteria share a scale, else in percent of it."""
     limits = rule.load(rule.MINDGAUGE)
     ordered = [card for card in cards if card.ordered]
@@ -68,11 +68,11 @@ def _ends(bound: Bound | None) -> list[float]:
     return [end for end in (bound.value, bound.low, bound.high) if end is not None] if bound is not None else []
 
 
-def _ceiling(card: Card) -> Bound:
+def _ceiling(card: ReliabilityCard) -> Bound:
     return ceiling(card) or Bound(None)
 
 
-def _row(judge: System, standing: Standing, axis: Axis, *, ranked: bool) -> Row:
+def _row(judge: System, standing: RunCard, axis: Axis, *, ranked: bool) -> JudgeRow:
     card = standing.card
     unit = 1.0 if axis.unit == "levels" else 100 / span(card)
     bias = card.estimates.get("bias", Bound(None))
@@ -80,18 +80,18 @@ def _row(judge: System, standing: Standing, axis: Axis, *, ranked: bool) -> Row:
         (-unit, (bias.high, bias.value, bias.low)) if card.falling else (unit, (bias.low, bias.value, bias.high))
     )
     low, value, high = (None if end is None else kinder * end for end in ends)
-    return Row(
+    return JudgeRow(
         judge, standing.criterion, card.n - card.missing, agreement(card), _ceiling(card), Bound(value, low, high), card.verdict,
         card.rank_systems.verdict if ranked else "",
     )  # fmt: skip
 
 
-def _panels(rows: Sequence[Row], ident: str) -> Iterator[Panel]:
+def _panels(rows: Sequence[JudgeRow], ident: str) -> Iterator[AgreementPanel]:
     """Group rows: all judges of one criterion together, else by judge; worst first, rows and panels alike."""
     ordered = sorted(rows, key=_place)
     if len({row.criterion for row in rows}) == 1:
         said = "; ".join(f"{row.judge.label} {_said(row)}" for row in ordered)
-        yield Panel(f"agreement-{ident}", None, said, ordered)
+        yield AgreementPanel(f"agreement-{ident}", None, said, ordered)
         return
     judges = {row.judge.label: row.judge for row in ordered}
     mine = {name: [row for row in ordered if row.judge.label == name] for name in judges}
@@ -99,21 +99,21 @@ def _panels(rows: Sequence[Row], ident: str) -> Iterator[Panel]:
         sorted(judges, key=lambda name: sum(_place(row)[0] for row in mine[name]) / len(mine[name]))
     ):
         said = "; ".join(f"{words(row.criterion)} {_said(row)}" for row in mine[name])
-        yield Panel(f"agreement-{ident}-{i}", judges[name], f"{name}: {said}", mine[name])
+        yield AgreementPanel(f"agreement-{ident}-{i}", judges[name], f"{name}: {said}", mine[name])
 
 
-def _place(row: Row) -> tuple[int, float, str, str]:
+def _place(row: JudgeRow) -> tuple[int, float, str, str]:
     return WORST_FIRST.index(row.verdict), row.agreement.low or 0.0, row.criterion, row.judge.label
 
 
-def _said(row: Row) -> str:
+def _said(row: JudgeRow) -> str:
     if row.agreement.value is None:
         return row.verdict
     ends = "" if row.agreement.low is None else f", {interval(row.agreement.low, row.agreement.high)}"
     return f"{decimal(row.agreement.value)}{ends} ({row.verdict})"
 
 
-def _measure(cards: Sequence[Card], axis: Axis) -> str:
+def _measure(cards: Sequence[ReliabilityCard], axis: Axis) -> str:
     """Say what is drawn, in which units, over how many replies."""
     names = named(list(dict.fromkeys(NAMES[main(card)] for card in cards)), joined="or, for classes,")
     text = f"Agreement with people on single replies: {names} and its 95 % interval over conversations"
@@ -149,25 +149,25 @@ _ERROR = (
 )
 
 
-def sheets(cards: Cards, anchors: set[str], ident: str) -> list[Sheet]:
+def sheets(cards: Cards, anchors: set[str], ident: str) -> list[ReportTable]:
     """Tabulate the cards: verdicts and main numbers first, then everything that was estimated."""
     ordered = [item for item in cards if item[-1].ordered]
     tables = [
         _overview(cards),
         _unsafe_end(cards),
-        Sheet("estimates", "Every estimate", [*_WHO, Column("estimate"), *_bounds("value"), Column("note")],
+        ReportTable("estimates", "Every estimate", [*_WHO, Column("estimate"), *_bounds("value"), Column("note")],
               _rows(cards, lambda card: [[label(name), *_cells(b), b.note] for name, b in card.estimates.items()])),
-        Sheet("error", "The judges' error: limits of agreement, and its parts", [
+        ReportTable("error", "The judges' error: limits of agreement, and its parts", [
             *_WHO, *_bounds("bias"), Column("limits from", "level"), Column("to", "level"), Column("mean square", "level"),
             Column("common shift", "level"), Column("systems' own shifts", "level"), Column("single replies", "level"),
         ], _rows(ordered, _error), _ERROR),
-        Sheet("widths", "How wide the intervals are, by what is resampled", [
+        ReportTable("widths", "How wide the intervals are, by what is resampled", [
             *_WHO, Column("estimate"), Column("conversations", "level"), Column("systems", "level"), Column("both", "level"),
         ], _rows(cards, _widths), _WIDTHS),
-        Sheet("by-system", "Agreement by system", [
+        ReportTable("by-system", "Agreement by system", [
             *_WHO, Column("system"), Column("n", "count"), *_bounds("agreement"), *_bounds("bias"), Column("same value", "share"),
         ], _rows(cards, lambda card: [_part(card, part) for part in card.by_system])),
-        Sheet("by-category", "Agreement by category", [
+        ReportTable("by-category", "Agreement by category", [
             *_WHO, Column("category"), Column("n", "count"), *_bounds("agreement"), *_bounds("bias"), Column("same value", "share"),
             Column("people's mean", "level"), Column("judge's mean", "level"),
         ], _rows(cards, lambda card: [[*_part(card, p), _value(p, "people_mean"), _own(p)] for p in card.by_category])),
@@ -178,7 +178,7 @@ def sheets(cards: Cards, anchors: set[str], ident: str) -> list[Sheet]:
     return [table for table in tables if table.rows]
 
 
-def corrected(cards: Cards, ident: str) -> Sheet | None:
+def corrected(cards: Cards, ident: str) -> ReportTable | None:
     """Put each judge's mean beside people's, and beside its own corrected by theirs or why it is not; None without means."""
     rows = _rows(
         cards,
@@ -198,10 +198,10 @@ def corrected(cards: Cards, ident: str) -> Sheet | None:
         "Angelopoulos AN, Duchi JC, Zrnic T. PPI++: efficient prediction-powered inference. arXiv 2311.01453."
     )
     title = "Mean scores: the judge corrected by people, the judge alone, people alone"
-    return Sheet(f"corrected-{ident}", title, columns, rows, note) if rows else None
+    return ReportTable(f"corrected-{ident}", title, columns, rows, note) if rows else None
 
 
-def _rows(cards: Cards, of: Callable[[Card], Iterable[list[Cell]]]) -> list[list[Cell]]:
+def _rows(cards: Cards, of: Callable[[ReliabilityCard], Iterable[list[Cell]]]) -> list[list[Cell]]:
     """Put judge and criterion before the rows of each card."""
     return [[judge, words(criterion), *row] for judge, criterion, card in cards for row in of(card)]
 
@@ -214,7 +214,7 @@ def _cells(bound: Bound) -> list[Cell]:
     return [bound.value, bound.low, bound.high]
 
 
-def _raw(card: Card, bound: Bound) -> list[Cell]:
+def _raw(card: ReliabilityCard, bound: Bound) -> list[Cell]:
     """Return a judge's own mean; of one that may not give it, the verdict, or the mean marked where it is shown."""
     if bound.note == LIMITED:
         return [LIMITED, None, None]
@@ -222,8 +222,8 @@ def _raw(card: Card, bound: Bound) -> list[Cell]:
     return [marked, bound.low, bound.high]
 
 
-def _overview(cards: Cards) -> Sheet:
-    def row(card: Card) -> list[Cell]:
+def _overview(cards: Cards) -> ReportTable:
+    def row(card: ReliabilityCard) -> list[Cell]:
         name = main(card)
         share = card.danger.found if card.danger is not None else Share(None)
         return [
@@ -240,13 +240,13 @@ def _overview(cards: Cards) -> Sheet:
         Column("n", "count"), Column("missing", "count"), Column("conversations", "count"), Column("systems", "count"),
         Column("contested", "count"), Column("called unsafe by people", "count"), Column("of these, by it too", "count"),
     ]  # fmt: skip
-    return Sheet("cards", "The cards in numbers", columns, _rows(cards, lambda card: [row(card)]), _OVERVIEW)
+    return ReportTable("cards", "The cards in numbers", columns, _rows(cards, lambda card: [row(card)]), _OVERVIEW)
 
 
-def _unsafe_end(cards: Cards) -> Sheet:
+def _unsafe_end(cards: Cards) -> ReportTable:
     """Tabulate what judges find of what people call unsafe, and what they pass."""
 
-    def rows(card: Card) -> list[list[Cell]]:
+    def rows(card: ReliabilityCard) -> list[list[Cell]]:
         end = card.danger
         if end is None:
             return []
@@ -270,36 +270,36 @@ def _unsafe_end(cards: Cards) -> Sheet:
         *_WHO, Column("unsafe levels"), Column("share"), *_bounds("value", "share"), Column("replies", "count"),
         Column("of", "count"), Column("note"),
     ]  # fmt: skip
-    return Sheet("unsafe", "The judges at the unsafe end", columns, _rows(cards, rows), _UNSAFE_END)
+    return ReportTable("unsafe", "The judges at the unsafe end", columns, _rows(cards, rows), _UNSAFE_END)
 
 
-def _error(card: Card) -> list[list[Cell]]:
+def _error(card: ReliabilityCard) -> list[list[Cell]]:
     limits, square = card.estimates.get("limits", _NOTHING), card.estimates.get("mse", _NOTHING)
     parts = [card.bias_parts.get(name) for name in ("constant", "system", "item")]
     return [[*_cells(card.estimates.get("bias", _NOTHING)), limits.low, limits.high, square.value, *parts]]
 
 
-def _widths(card: Card) -> list[list[Cell]]:
+def _widths(card: ReliabilityCard) -> list[list[Cell]]:
     names = dict.fromkeys(name for widths in card.widths.values() for name in widths)
     schemes = ("conversations", "systems", "both")
     return [[label(name), *(card.widths.get(scheme, {}).get(name) for scheme in schemes)] for name in names]
 
 
-def _part(card: Card, part: Part) -> list[Cell]:
+def _part(card: ReliabilityCard, part: CardPart) -> list[Cell]:
     bounds = (part.estimates.get(name, _NOTHING) for name in (main(card), "bias"))
     return [words(part.name), part.n, *(cell for bound in bounds for cell in _cells(bound)), _value(part, "percent")]
 
 
-def _value(part: Part, name: str) -> float | None:
+def _value(part: CardPart, name: str) -> float | None:
     return part.estimates.get(name, _NOTHING).value
 
 
-def _own(part: Part) -> Cell:
+def _own(part: CardPart) -> Cell:
     bound = part.estimates.get("judge_mean", _NOTHING)
     return LIMITED if bound.note == LIMITED else bound.value
 
 
-def _contested(cards: Cards, anchors: set[str]) -> Sheet:
+def _contested(cards: Cards, anchors: set[str]) -> ReportTable:
     rows = _rows(cards, lambda card: [_dispute(c) for c in card.contested])
     columns = [
         *_WHO, Column("reply", "subject"), Column("system"), Column("category"), Column("people"), Column("judge"),
@@ -308,7 +308,7 @@ def _contested(cards: Cards, anchors: set[str]) -> Sheet:
         "Replies on which people lie half the scale or more apart, or the judge from people; of classes, any two that differ. The most "
         "contested come first, at most 20 for each card. Replies shown above are linked."
     )
-    return Sheet("contested", "Contested replies", columns, rows, note, sorted(anchors))
+    return ReportTable("contested", "Contested replies", columns, rows, note, sorted(anchors))
 
 
 def _dispute(contested: Contested) -> list[Cell]:

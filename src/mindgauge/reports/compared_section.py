@@ -6,10 +6,10 @@ from typing import Literal
 
 import msgspec
 
-from mindgauge.reports.content import Sheet, System
+from mindgauge.reports.content import ReportTable, System
 
 
-class Place(msgspec.Struct, frozen=True):
+class SystemPlace(msgspec.Struct, frozen=True):
     """Where one system stands on a measure; `system` is None for an answer that reads nothing.
 
     Values are None where they may not be shown, ranks where there are none.
@@ -27,7 +27,7 @@ class Place(msgspec.Struct, frozen=True):
     missing: int
 
 
-class Contrast(msgspec.Struct):
+class MeasureComparison(msgspec.Struct):
     """All systems on one measure, the best first, constant answers last. `finding` is its title and text alternative.
 
     `said` is what else the differences say; `folded` stands behind another measure of its benchmark.
@@ -41,22 +41,22 @@ class Contrast(msgspec.Struct):
     unit: Literal["share", "level"]
     low: float
     high: float
-    places: list[Place]
-    sheet: Sheet
+    places: list[SystemPlace]
+    sheet: ReportTable
     folded: bool
 
 
-class Paired(msgspec.Struct):
+class ComparisonSection(msgspec.Struct):
     """Who is better than whom, on what they have in common: pictures, every two systems, single parts, and the price.
 
     `withheld` says what judges may not rank; `notes` what was not compared, and why.
     """
 
-    contrasts: list[Contrast]
-    pairs: Sheet | None
-    parts: Sheet | None
+    contrasts: list[MeasureComparison]
+    pairs: ReportTable | None
+    parts: ReportTable | None
     parts_said: list[str]
-    costs: Sheet | None
+    costs: ReportTable | None
     costs_said: str
     withheld: list[str]
     notes: list[str]

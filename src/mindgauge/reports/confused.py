@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from mindgauge.analysis.confusion import confusion
-from mindgauge.english import named, words
 from mindgauge.records import RaterKind, Status
+from mindgauge.records.english import named, words
+from mindgauge.records.rounding import plural
 from mindgauge.reports import texts
-from mindgauge.reports.content import Cited, Column, Confused, Confusion, Reading, Sheet
+from mindgauge.reports.content import Case, Cited, Column, Confused, ConfusionSection, ReportTable
 from mindgauge.reports.sections import many
 from mindgauge.reports.verdicts import verdicts_on
-from mindgauge.rounding import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mindgauge.analysis.confusion import Cell
-    from mindgauge.analysis.confusion import Confusion as Counted
-    from mindgauge.reports.content import System, Verdict
-    from mindgauge.reports.runs import Run, Section
+    from mindgauge.analysis.confusion import ConfusionCell
+    from mindgauge.analysis.confusion import ConfusionMatrix as Counted
+    from mindgauge.reports.content import RaterVerdicts, System
+    from mindgauge.reports.runs import OpenRun, Section
 
 EXAMPLES = 3
 BUDGET = 800_000
@@ -36,7 +36,7 @@ Key = tuple[str, str]
 """A benchmark and a sample in it."""
 
 
-class Found(NamedTuple):
+class SystemConfusions(NamedTuple):
     """A system's confusions on one criterion."""
 
     system: System
@@ -50,8 +50,8 @@ class Found(NamedTuple):
 
 
 def confusions(
-    runs: Sequence[Run], systems: Sequence[System], shown: set[str]
-) -> tuple[list[Confusion], list[Reading], str]:
+    runs: Sequence[OpenRun], systems: Sequence[System], shown: set[str]
+) -> tuple[list[ConfusionSection], list[Case], str]:
     """Return every system's confusions, the messages they cite, and what to say of those that are not shown.
 
     `shown` are the anchors of the messages that the page shows elsewhere.
@@ -75,19 +75,21 @@ def confusions(
     return [_confusion(one, places, anchors) for one in found], list(readings.values()), note
 
 
-def _found(section: Section, system: System) -> Iterator[Found]:
+def _found(section: Section, system: System) -> Iterator[SystemConfusions]:
     for criterion in section.benchmark.rubric.criteria if section.benchmark.closed else ():
         rows = section.asked.filter(
             pl.col("rater") == system.model, pl.col("criterion") == criterion.name,
             pl.col("target").is_not_null(), pl.col("selection").is_null(),
         ).collect()  # fmt: skip
         if not rows.is_empty():
-            yield Found(system, section, confusion(rows, criterion), rows["rater_kind"][0] == RaterKind.CLASSIFIER)
+            yield SystemConfusions(
+                system, section, confusion(rows, criterion), rows["rater_kind"][0] == RaterKind.CLASSIFIER
+            )
 
 
-def _cited(found: Sequence[Found]) -> dict[Key, list[tuple[Found, Cell]]]:
+def _cited(found: Sequence[SystemConfusions]) -> dict[Key, list[tuple[SystemConfusions, ConfusionCell]]]:
     """Return the samples that are examples, with what they are examples of: every cell's first before any cell's second."""
-    cited: dict[Key, list[tuple[Found, Cell]]] = {}
+    cited: dict[Key, list[tuple[SystemConfusions, ConfusionCell]]] = {}
     for place in range(EXAMPLES):
         for one in found:
             for cell in one.counted.wrong:
@@ -96,20 +98,20 @@ def _cited(found: Sequence[Found]) -> dict[Key, list[tuple[Found, Cell]]]:
     return cited
 
 
-def _of(cited: dict[Key, list[tuple[Found, Cell]]], section: Section) -> list[str]:
+def _of(cited: dict[Key, list[tuple[SystemConfusions, ConfusionCell]]], section: Section) -> list[str]:
     return [ident for (name, ident), by in cited.items() if any(one.section is section for one, _ in by)]
 
 
 def _readings(
-    runs: Sequence[Run], cited: dict[Key, list[tuple[Found, Cell]]], shown: set[str]
-) -> Iterator[tuple[Key, Reading]]:
+    runs: Sequence[OpenRun], cited: dict[Key, list[tuple[SystemConfusions, ConfusionCell]]], shown: set[str]
+) -> Iterator[tuple[Key, Case]]:
     """Make the samples whose texts may be shown, and are not yet, ready to read."""
     samples = {
         key: runs[by[0][0].section.run].store.sample(*key)
         for key, by in cited.items()
         if not by[0][0].section.hides(key[1]) and texts.anchor("message", key[1]) not in shown
     }
-    given: dict[Key, list[Verdict]] = {key: [] for key in samples}
+    given: dict[Key, list[RaterVerdicts]] = {key: [] for key in samples}
     for run in runs:
         for section in run.sections:
             mine = {ident: sample for (name, ident), sample in samples.items() if name == section.benchmark.name}
@@ -118,16 +120,16 @@ def _readings(
     for key, sample in samples.items():
         one, cell = cited[key][0]
         outcomes = list(dict.fromkeys(other.outcome(at.outcome) for other, at in cited[key]))
-        yield key, Reading(
+        yield key, Case(
             texts.anchor("message", sample.id), words(cell.target), f"answered {named(outcomes)}",
             f"The label that comes with it is {words(cell.target)}.", None,
             *texts.chat(one.section, sample, texts.quoted(given[key])), given[key],
         )  # fmt: skip
 
 
-def _within_budget(readings: Iterator[tuple[Key, Reading]], most: int) -> tuple[dict[Key, Reading], int]:
+def _within_budget(readings: Iterator[tuple[Key, Case]], most: int) -> tuple[dict[Key, Case], int]:
     """Keep the first readings, as many as there is room for and at most so many; return how many there was none for."""
-    kept: dict[Key, Reading] = {}
+    kept: dict[Key, Case] = {}
     spent = left_out = 0
     for key, reading in readings:
         said = [part.text for p in (*reading.dialogue, reading.reply) if p is not None for part in p.parts]
@@ -140,11 +142,11 @@ def _within_budget(readings: Iterator[tuple[Key, Reading]], most: int) -> tuple[
     return kept, left_out
 
 
-def _confusion(one: Found, places: dict[Key, str], anchors: dict[Key, str]) -> Confusion:
+def _confusion(one: SystemConfusions, places: dict[Key, str], anchors: dict[Key, str]) -> ConfusionSection:
     system, name, counted = one.system, one.section.benchmark.name, one.counted
     labels, columns = [words(target) for target in counted.targets], [one.outcome(said) for said in counted.outcomes]
     title = f"What {system.label} answered to each class"
-    sheet = Sheet(
+    sheet = ReportTable(
         f"confusion-{system.number}", title, [Column("class"), *(Column(c, "count") for c in columns)],
         [[label, *row] for label, row in zip(labels, counted.counts, strict=True)],
     )  # fmt: skip
@@ -153,13 +155,13 @@ def _confusion(one: Found, places: dict[Key, str], anchors: dict[Key, str]) -> C
         keys = [(name, ident) for ident in cell.samples[:EXAMPLES]]
         examples = [Cited(key[1], places.get(key, ""), anchors.get(key, "")) for key in keys]
         cells.append(Confused(words(cell.target), one.outcome(cell.outcome), cell.n, len(cell.samples), examples))
-    table = Sheet(
+    table = ReportTable(
         f"confusions-{system.number}", f"Every confusion of {system.label}",
         [Column("label"), Column("answered"), Column("answers", "count"), Column("messages", "count"),
          *(Column(f"example {i + 1}") for i in range(EXAMPLES))],
         [[c.label, c.outcome, c.answers, c.messages, *_padded([e.sample for e in c.examples])] for c in cells],
     )  # fmt: skip
-    return Confusion(system, name, labels, columns, counted.counts, sheet, cells, table)
+    return ConfusionSection(system, name, labels, columns, counted.counts, sheet, cells, table)
 
 
 def _padded(ids: list[str]) -> list[str | None]:

@@ -28,7 +28,7 @@ class Column(msgspec.Struct, frozen=True):
     kind: Kind = "text"
 
 
-class Sheet(msgspec.Struct):
+class ReportTable(msgspec.Struct):
     """A table. `name` is its file name as CSV; `links` are the anchors on the page that its subjects may point to."""
 
     name: str
@@ -39,7 +39,7 @@ class Sheet(msgspec.Struct):
     links: list[str] = []
 
 
-class Part(msgspec.Struct, frozen=True):
+class TextSpan(msgspec.Struct, frozen=True):
     """A stretch of text, marked where a rater quotes it."""
 
     text: str
@@ -51,7 +51,7 @@ class Passage(msgspec.Struct):
 
     role: str
     language: str
-    parts: list[Part]
+    parts: list[TextSpan]
     cut: int = 0
 
 
@@ -62,7 +62,7 @@ class Quote(msgspec.Struct, frozen=True):
     found: bool
 
 
-class Mark(msgspec.Struct):
+class VerdictMark(msgspec.Struct):
     """One verdict: a value with its level's wording, or a status; the reason given and the words quoted."""
 
     run: int
@@ -74,17 +74,17 @@ class Mark(msgspec.Struct):
     language: str
 
 
-class Verdict(msgspec.Struct):
+class RaterVerdicts(msgspec.Struct):
     """One rater's verdicts on one criterion, repeats together."""
 
     rater: str
     kind: str
     criterion: str
     scale: str
-    marks: list[Mark]
+    marks: list[VerdictMark]
 
 
-class Reading(msgspec.Struct):
+class Case(msgspec.Struct):
     """A reply, or a message, that a person should look at.
 
     `system` wrote the reply; where it is None, the reply is part of the sample. Where the texts may not be shown,
@@ -98,7 +98,7 @@ class Reading(msgspec.Struct):
     system: System | None
     dialogue: list[Passage]
     reply: Passage | None
-    verdicts: list[Verdict]
+    verdicts: list[RaterVerdicts]
     withheld: str = ""
 
 
@@ -132,7 +132,7 @@ class Figure(msgspec.Struct):
     high: float
     rows: list[str]
     dots: list[Dot]
-    sheet: Sheet
+    sheet: ReportTable
     folded: str = ""
     """Where it stands behind another figure: what its fold says."""
     few: list[str] = []
@@ -164,7 +164,7 @@ class Confused(msgspec.Struct, frozen=True):
     examples: list[Cited]
 
 
-class Confusion(msgspec.Struct):
+class ConfusionSection(msgspec.Struct):
     """What a system answered to each class. The columns are the labels, then what became of answers without one.
 
     `cells` are the confusions, the fullest first, with examples.
@@ -175,6 +175,6 @@ class Confusion(msgspec.Struct):
     labels: list[str]
     columns: list[str]
     counts: list[list[int]]
-    sheet: Sheet
+    sheet: ReportTable
     cells: list[Confused]
-    examples: Sheet
+    examples: ReportTable

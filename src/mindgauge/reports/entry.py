@@ -6,10 +6,10 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from mindgauge.english import words
-from mindgauge.reports.content import Column, Dot, Figure, Sheet
-from mindgauge.reports.trust_section import EntryTest
-from mindgauge.rounding import decimal, percent, plural
+from mindgauge.records.english import words
+from mindgauge.records.rounding import decimal, percent, plural
+from mindgauge.reports.content import Column, Dot, Figure, ReportTable
+from mindgauge.reports.trust_section import EntryTestSection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ NOT_CLINICIANS = (
 )
 
 
-def entry_test(found: Found) -> EntryTest:
+def entry_test(found: Found) -> EntryTestSection:
     """Put the entry tests of one benchmark's judges together."""
     benchmark = found[0][1].benchmark
     ident = re.sub(r"[^a-z0-9]+", "-", benchmark.casefold()).strip("-")
@@ -46,7 +46,7 @@ def entry_test(found: Found) -> EntryTest:
             drawn.folded = words(name) if figures else ""
         figures.append(drawn)
     sheets = [_overview(found, ident), *([_levels(rest, ident)] if rest else [])]
-    return EntryTest(benchmark, _finding(found), NOT_CLINICIANS, figures, sheets)
+    return EntryTestSection(benchmark, _finding(found), NOT_CLINICIANS, figures, sheets)
 
 
 def _finding(found: Found) -> str:
@@ -96,7 +96,7 @@ def _row(level: Value | None) -> str:
     return "written not to apply" if level is None else f"written for {level}"
 
 
-def _overview(found: Found, ident: str) -> Sheet:
+def _overview(found: Found, ident: str) -> ReportTable:
     share, level = [Column("from", "share"), Column("to", "share")], [Column("from", "level"), Column("to", "level")]
     columns = [
         Column("judge"), Column("criterion"), Column("result"), Column("kappa", "level"), *level, Column("replies", "count"),
@@ -116,10 +116,10 @@ def _overview(found: Found, ident: str) -> Sheet:
         "“Bias” is the judge's level minus the authors'. “Kappa” is the agreement beyond chance, a missing verdict agreeing with "
         "nothing; by its fixed limits a judge passes, fails, or is left undecided."
     )
-    return Sheet(f"entry-test-{ident}", "The entry test in numbers", columns, rows, note)
+    return ReportTable(f"entry-test-{ident}", "The entry test in numbers", columns, rows, note)
 
 
-def _levels(found: Found, ident: str) -> Sheet:
+def _levels(found: Found, ident: str) -> ReportTable:
     columns = [
         Column("judge"), Column("criterion"), Column("replies"), Column("n", "count"), Column("missing", "count"),
         Column("given this very level", "share"), Column("mean level given", "level"),
@@ -129,4 +129,4 @@ def _levels(found: Found, ident: str) -> Sheet:
         for judge, q in found
         for at in q.levels
     ]
-    return Sheet(f"entry-levels-{ident}", "What was given at each level", columns, rows)
+    return ReportTable(f"entry-levels-{ident}", "What was given at each level", columns, rows)

@@ -6,11 +6,11 @@ import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mindgauge.analysis.reliability.card import LIMITED
-from mindgauge.english import named, words
-from mindgauge.metrics.words import FEW, SMALL, Picture
-from mindgauge.reports.content import Column, Dot, Figure, Sheet
+from mindgauge.benchmarks.metrics.words import FEW, SMALL, ShareFigure
+from mindgauge.records.english import named, words
+from mindgauge.records.rounding import count, decimal, percent
+from mindgauge.reports.content import Column, Dot, Figure, ReportTable
 from mindgauge.reports.standing import DOUBT
-from mindgauge.rounding import count, decimal, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ class _Axis(NamedTuple):
     high: float = 1.0
 
 
-def of_shares(benchmark: str, scores: Sequence[tuple[System, Score]], picture: Picture) -> Figure | None:
+def of_shares(benchmark: str, scores: Sequence[tuple[System, Score]], picture: ShareFigure) -> Figure | None:
     """Build the figure of a share, part by part; None where fewer than two rows have a value."""
     figure = _figure(benchmark, scores, picture, _Axis("share"))
     if figure is not None:
@@ -41,10 +41,10 @@ def of_levels(
     benchmark: str, scores: Sequence[tuple[System, Score]], name: str, measure: str, low: float, high: float
 ) -> Figure | None:
     """Build the figure of mean levels on a scale, part by part; None where fewer than two rows have a value."""
-    return _figure(benchmark, scores, Picture(name, measure, "Rated lowest", ""), _Axis("level", low, high))
+    return _figure(benchmark, scores, ShareFigure(name, measure, "Rated lowest", ""), _Axis("level", low, high))
 
 
-def _figure(benchmark: str, scores: Sequence[tuple[System, Score]], picture: Picture, axis: _Axis) -> Figure | None:
+def _figure(benchmark: str, scores: Sequence[tuple[System, Score]], picture: ShareFigure, axis: _Axis) -> Figure | None:
     unit = axis.unit
     rows = _rows([s for _, s in scores])
     few = _few([s for _, s in scores], rows) if picture.unranked else []
@@ -74,7 +74,7 @@ def _figure(benchmark: str, scores: Sequence[tuple[System, Score]], picture: Pic
         finding += "; too few messages of each class to rank them"
     return Figure(
         f"figure-{ident}", benchmark, finding, _subtitle(picture.measure, dots, few), *axis, rows, dots,
-        Sheet(ident, finding, columns, [list(row) for row in table]), few=few,
+        ReportTable(ident, finding, columns, [list(row) for row in table]), few=few,
     )  # fmt: skip
 
 
@@ -143,7 +143,7 @@ def _rows(scores: Sequence[Score]) -> list[str]:
     return sorted(kept, key=place) if any("=" in row for row in kept) else []
 
 
-def _finding(dots: Sequence[Dot], unit: str, picture: Picture, *, lower: bool) -> str:
+def _finding(dots: Sequence[Dot], unit: str, picture: ShareFigure, *, lower: bool) -> str:
     """Name the worst cell: among those with enough conversations, if there are any; with `lower`, less is better."""
     parts = _parts(dots)
     solid = [d for d in parts if d.clusters >= FEW] or parts

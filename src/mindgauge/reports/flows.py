@@ -6,21 +6,21 @@ import re
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis.decision_path import decision_path
-from mindgauge.english import named, words
-from mindgauge.reports.content import Column, Sheet
+from mindgauge.records.english import named, words
+from mindgauge.records.rounding import count, interval, percent, plural
+from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.runs import constant
 from mindgauge.reports.sections import Flow
-from mindgauge.rounding import count, interval, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.decision_path import DecisionPath, Visited
     from mindgauge.reports.content import Cell, System
-    from mindgauge.reports.runs import Run, Section
+    from mindgauge.reports.runs import OpenRun, Section
 
 
-def flows(runs: Sequence[Run], systems: Sequence[System]) -> list[Flow]:
+def flows(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[Flow]:
     """Follow every system's answers to questions that are decided in order; those most often wrong come first."""
     found = [
         _flow(system, section, path)
@@ -38,7 +38,7 @@ def _flow(system: System, section: Section, path: DecisionPath) -> Flow:
     name = section.benchmark.name
     ident = re.sub(r"[^a-z0-9]+", "-", f"{name}-{path.criterion}-{system.number}".casefold()).strip("-")
     finding = _finding(path)
-    sheet = Sheet(f"path-{ident}", f"{system.label}: {finding}", *_table(path))
+    sheet = ReportTable(f"path-{ident}", f"{system.label}: {finding}", *_table(path))
     return Flow(f"flow-{ident}", system, name, finding, _measure(path), path, sheet)
 
 
@@ -116,7 +116,7 @@ def _table(path: DecisionPath) -> tuple[list[Column], list[list[Cell]], str]:
     return columns, rows, note
 
 
-def decisions(runs: Sequence[Run], found: Sequence[Flow]) -> Sheet | None:
+def decisions(runs: Sequence[OpenRun], found: Sequence[Flow]) -> ReportTable | None:
     """Put how often each step is rightly decided side by side, with answers that read nothing."""
     if not found:
         return None
@@ -133,10 +133,12 @@ def decisions(runs: Sequence[Run], found: Sequence[Flow]) -> Sheet | None:
         Column("to", "share"), Column("n", "count"), Column("conversations", "count"),
     ]  # fmt: skip
     note = "“Always” a label and the majority class read nothing: who decides no better than they do has learned nothing at that step."
-    return Sheet("decisions", "How often each step is rightly decided", columns, [list(row) for row in rows], note)
+    return ReportTable(
+        "decisions", "How often each step is rightly decided", columns, [list(row) for row in rows], note
+    )
 
 
-def _constant(runs: Sequence[Run], found: Sequence[Flow]) -> Iterator[tuple[Cell, ...]]:
+def _constant(runs: Sequence[OpenRun], found: Sequence[Flow]) -> Iterator[tuple[Cell, ...]]:
     """Return the same of the constant raters that a benchmark asks for."""
     steps = {
         (flow.benchmark, f"node_{node.number}_accuracy"): (node.number, step(node))

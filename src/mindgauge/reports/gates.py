@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.english import lowered, named, words
-from mindgauge.metrics import SHARES_OF_YES
-from mindgauge.rounding import count, interval, percent, plural
-from mindgauge.rubric.composite import How
+from mindgauge.benchmarks.metrics import SHARES_OF_YES
+from mindgauge.records.english import lowered, named, words
+from mindgauge.records.rounding import count, interval, percent, plural
+from mindgauge.records.rubric.composite import CompositeRule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from mindgauge.analysis.score import Score
+    from mindgauge.records.rubric.composite import Composite
     from mindgauge.reports.runs import Section
-    from mindgauge.reports.standing import Standings
-    from mindgauge.rubric.composite import Composite
+    from mindgauge.reports.standing import ReliabilityGate
 
 
 def told(
-    scores: Sequence[Score], section: Section, standings: Standings, group: str, what: str, who: Callable[[Score], str]
+    scores: Sequence[Score],
+    section: Section,
+    standings: ReliabilityGate,
+    group: str,
+    what: str,
+    who: Callable[[Score], str],
 ) -> Iterator[str]:
     """Say what each rater's gates let through, of the replies in a group; `who` names the rater of a score."""
     gates = _gates(section)
@@ -42,7 +47,7 @@ def meanings(sections: Sequence[Section]) -> Iterator[str]:
 
 def _meaning(name: str, gate: Composite) -> str:
     parts = [words(part) for part in gate.of]
-    if gate.how is How.ANY:
+    if gate.how is CompositeRule.ANY:
         of = f"there is {named(parts, 'or', most=9)}"
     elif len(parts) == 2:
         of = f"neither {parts[0]} nor {parts[1]}"

@@ -9,30 +9,30 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.analysis.panel.jury import How
+from mindgauge.analysis.jury.jury import JuryMethod
 from mindgauge.analysis.reliability.card import NOT_ESTIMABLE
-from mindgauge.english import named, sentence, words
+from mindgauge.records.english import named, sentence, words
+from mindgauge.records.rounding import count, decimal, interval, percent, plural
 from mindgauge.reports.card_phrases import NAMES, agreement, main
-from mindgauge.reports.content import Column, Sheet
+from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.runs import MODEL, PERSON
 from mindgauge.reports.standing import of_replies, places_of
-from mindgauge.reports.trust_section import Jury
-from mindgauge.rounding import count, decimal, interval, percent, plural
+from mindgauge.reports.trust_section import JurySection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mindgauge.analysis.panel.card import Panel
-    from mindgauge.analysis.reliability.card import Card
+    from mindgauge.analysis.jury.card import JuryCard
+    from mindgauge.analysis.reliability.card import ReliabilityCard
     from mindgauge.reports.content import Cell
-    from mindgauge.reports.runs import Run
+    from mindgauge.reports.runs import OpenRun
 
 
 _NOTHING = 1e-9
 """A gain that is rounding."""
 
 
-def finding(panels: dict[str, Panel]) -> str:
+def finding(panels: dict[str, JuryCard]) -> str:
     """Say in one line what the judges are together on the criteria of a benchmark."""
     members = sorted({len(p.members) for p in panels.values()})
     many = f"{count(members[-1])} judges" if len(members) == 1 else f"Up to {count(members[-1])} judges"
@@ -50,7 +50,7 @@ def finding(panels: dict[str, Panel]) -> str:
     return f"{many} err like {least}{decimal(follow[low])} ({words(low)}) to {decimal(follow[high])} ({words(high)}) independent ones{only}"
 
 
-def together(panel: Panel) -> Iterator[str]:
+def together(panel: JuryCard) -> Iterator[str]:
     """Say like how many independent judges the members err, and how near to people their mean is, in two sentences.
 
     Where they do not surely follow people, only that is said: independent noise is no second opinion.
@@ -70,7 +70,7 @@ def together(panel: Panel) -> Iterator[str]:
     yield _error(panel)
 
 
-def _independence(panel: Panel, who: str) -> str:
+def _independence(panel: JuryCard, who: str) -> str:
     worth = panel.independent
     if worth.value is None:
         return f"Like how many independent judges {who} err is not known ({worth.note})."
@@ -87,7 +87,7 @@ def _independence(panel: Panel, who: str) -> str:
     )
 
 
-def _error(panel: Panel) -> str:
+def _error(panel: JuryCard) -> str:
     errors = panel.errors
     said = (
         f"Put on people's scale, their mean misses people's value by {_root(errors.jury)} (root mean square), one of them by "
@@ -118,12 +118,12 @@ FEW = 3
 """Criteria of a benchmark that a report tells of."""
 SURE = 0.95
 """Share of the resamples in which the same model is first, below which that is not sure."""
-_HOW = (How.MEAN, How.MEDIAN, How.MAJORITY, How.MINIMUM)
+_HOW = (JuryMethod.MEAN, JuryMethod.MEDIAN, JuryMethod.MAJORITY, JuryMethod.MINIMUM)
 
 
-def juries(runs: Sequence[Run]) -> tuple[list[Jury], list[str]]:
+def juries(runs: Sequence[OpenRun]) -> tuple[list[JurySection], list[str]]:
     """Put the judges of each run together where people rated beside two of them; say where that is left to a command."""
-    found: list[Jury] = []
+    found: list[JurySection] = []
     notes: list[str] = []
     for number, run in enumerate(runs):
         judges = {standing.card.judge for standing in run.standings.cards.values()}
@@ -132,10 +132,10 @@ def juries(runs: Sequence[Run]) -> tuple[list[Jury], list[str]]:
     return found, notes
 
 
-def _of_run(run: Run, number: int, named_: str, found: list[Jury], notes: list[str]) -> None:
-    from mindgauge.analysis.panel import panels
+def _of_run(run: OpenRun, number: int, named_: str, found: list[JurySection], notes: list[str]) -> None:
+    from mindgauge.analysis.jury import panels
     from mindgauge.analysis.reliability import rule
-    from mindgauge.analysis.reliability.cards import Options
+    from mindgauge.analysis.reliability.cards import CardOptions
 
     command = f"“mindgauge judges panel {shlex.quote(str(run.folder))}”"
     benchmarks = [section.benchmark for section in run.sections]
@@ -152,7 +152,9 @@ def _of_run(run: Run, number: int, named_: str, found: list[Jury], notes: list[s
     read, _ = of_replies(run.folder, benchmarks)
     frame = read.frame.filter(pl.col("rater_kind").is_in([PERSON, MODEL]), pl.col("criterion").is_in(list(chosen)))
     wanted = panels.Wanted(_HOW, (), (), None)
-    made = panels.panels(read._replace(frame=frame), wanted, Options(rule.load(rule.MINDGAUGE), resamples=RESAMPLES))
+    made = panels.panels(
+        read._replace(frame=frame), wanted, CardOptions(rule.load(rule.MINDGAUGE), resamples=RESAMPLES)
+    )
     panel_of = {panel.criterion: panel for panel in made.panels}
     for benchmark in dict.fromkeys(benchmark for benchmark, _ in chosen.values()):
         mine = {name: panel_of[key] for key, (b, name) in chosen.items() if b == benchmark and key in panel_of}
@@ -161,7 +163,7 @@ def _of_run(run: Run, number: int, named_: str, found: list[Jury], notes: list[s
             found.append(_jury(named_, benchmark, ident, mine, command, left.get(benchmark, 0)))
 
 
-def _together(run: Run) -> dict[tuple[str, str], int]:
+def _together(run: OpenRun) -> dict[tuple[str, str], int]:
     """Count the ratings by people and judges on each criterion, by benchmark and name, where people rated beside two judges."""
     found: dict[tuple[str, str], int] = {}
     for section in (section for section in run.sections if not section.benchmark.closed):
@@ -174,7 +176,7 @@ def _together(run: Run) -> dict[tuple[str, str], int]:
     return found
 
 
-def _chosen_of(run: Run, places: dict[str, tuple[str, str]]) -> tuple[dict[str, tuple[str, str]], dict[str, int]]:
+def _chosen_of(run: OpenRun, places: dict[str, tuple[str, str]]) -> tuple[dict[str, tuple[str, str]], dict[str, int]]:
     """Choose the criteria that a report tells of, a benchmark's gates first; count those that it leaves to a command."""
     chosen: dict[str, tuple[str, str]] = {}
     left: dict[str, int] = {}
@@ -189,15 +191,15 @@ def _chosen_of(run: Run, places: dict[str, tuple[str, str]]) -> tuple[dict[str, 
     return chosen, left
 
 
-def _jury(run: str, benchmark: str, ident: str, panels: dict[str, Panel], command: str, left: int) -> Jury:
+def _jury(run: str, benchmark: str, ident: str, panels: dict[str, JuryCard], command: str, left: int) -> JurySection:
     told = [" ".join(_said(name, panel)) for name, panel in panels.items()]
     more = f"takes more, and tells of {plural(left, 'more criterion', 'more criteria')}" if left else "takes more"
     told.append(f"Intervals are over conversations, with {RESAMPLES} resamples; {command} {more}.")
     sheets = [_members(ident, panels), _without(ident, panels)]
-    return Jury(run, benchmark, finding(panels), told, [sheet for sheet in sheets if sheet.rows])
+    return JurySection(run, benchmark, finding(panels), told, [sheet for sheet in sheets if sheet.rows])
 
 
-def _said(name: str, panel: Panel) -> Iterator[str]:
+def _said(name: str, panel: JuryCard) -> Iterator[str]:
     """Say of one criterion what the judges are together, and whether the ranking hangs on one."""
     first, *others = together(panel)
     yield f"On {words(name)}: {first}"
@@ -215,7 +217,7 @@ def _said(name: str, panel: Panel) -> Iterator[str]:
     yield from _ranking(panel)
 
 
-def _ranking(panel: Panel) -> Iterator[str]:
+def _ranking(panel: JuryCard) -> Iterator[str]:
     if not panel.without:
         return
     tied = [w.judge for w in panel.without if w.tau.value is None]
@@ -238,7 +240,7 @@ def _ranking(panel: Panel) -> Iterator[str]:
         yield f"The models stand in the same order {who}{unsure}."
 
 
-def _better(jury: Card, best: Card) -> str:
+def _better(jury: ReliabilityCard, best: ReliabilityCard) -> str:
     mine, other = agreement(jury).value, agreement(best).value
     if mine is None or other is None:
         return "Which is better cannot be said."
@@ -247,14 +249,14 @@ def _better(jury: Card, best: Card) -> str:
     return "The jury is no better here than one good judge."
 
 
-def _jury_card(panel: Panel) -> Card | None:
+def _jury_card(panel: JuryCard) -> ReliabilityCard | None:
     """Return the card of the mean of all; of classes, of the majority."""
     cards = {card.judge: card for card in panel.cards}
-    return cards.get(How.MEAN.rater) or cards.get(How.MAJORITY.rater)
+    return cards.get(JuryMethod.MEAN.rater) or cards.get(JuryMethod.MAJORITY.rater)
 
 
-def _chosen(panel: Panel) -> Card | None:
-    from mindgauge.analysis.panel.panels import CHOSEN
+def _chosen(panel: JuryCard) -> ReliabilityCard | None:
+    from mindgauge.analysis.jury.panels import CHOSEN
 
     return next((card for card in panel.cards if card.judge == CHOSEN), None)
 
@@ -263,12 +265,12 @@ def _called(rater: str) -> str:
     return f"jury's {rater.removeprefix('jury/')}" if rater.startswith("jury/") else rater
 
 
-def _bound(card: Card) -> str:
+def _bound(card: ReliabilityCard) -> str:
     found = agreement(card)
     return f"{decimal(found.value)} ({interval(found.low, found.high)})"
 
 
-def _members(ident: str, panels: dict[str, Panel]) -> Sheet:
+def _members(ident: str, panels: dict[str, JuryCard]) -> ReportTable:
     columns = [
         Column("rater"), Column("agreement with people", "level"), Column("from", "level"), Column("to", "level"), Column("bias", "level"),
         Column("n", "count"), Column("missing", "count"), Column("what it is"), Column("coefficient"), Column("criterion"),
@@ -287,10 +289,10 @@ def _members(ident: str, panels: dict[str, Panel]) -> Sheet:
                 kind, NAMES[main(card)], words(name),
             ])  # fmt: skip
     note = "The best here is the best on these very replies, which flatters it; the one chosen on other conversations is not flattered."
-    return Sheet(f"juries-{ident}", "Juries beside their members, and people", columns, rows, note)
+    return ReportTable(f"juries-{ident}", "Juries beside their members, and people", columns, rows, note)
 
 
-def _without(ident: str, panels: dict[str, Panel]) -> Sheet:
+def _without(ident: str, panels: dict[str, JuryCard]) -> ReportTable:
     columns = [
         Column("criterion"), Column("without"), Column("tau-b with the order by all", "level"), Column("from", "level"), Column("to", "level"),
         Column("same model first"), Column("in resamples", "share"),
@@ -301,4 +303,4 @@ def _without(ident: str, panels: dict[str, Panel]) -> Sheet:
         for w in p.without
     ]
     note = "Models in the order of the judges' mean, with and without one judge."
-    return Sheet(f"without-{ident}", "The order of models without one judge", columns, rows, note)
+    return ReportTable(f"without-{ident}", "The order of models without one judge", columns, rows, note)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge import bounds, private
 from mindgauge.analysis.score import Scores
-from mindgauge.errors import MindgaugeError, UsageError
-from mindgauge.manifest import now, software
+from mindgauge.records.errors import MindgaugeError, UsageError
+from mindgauge.records.files import bounds, private
+from mindgauge.records.rounding import plural
 from mindgauge.reports import (
     answer,
     gates,
@@ -32,8 +32,8 @@ from mindgauge.reports import runs as opened
 from mindgauge.reports.profile import lead
 from mindgauge.reports.profile import section as suite_section
 from mindgauge.reports.sections import Report, many
-from mindgauge.reports.standing import Withheld, withheld
-from mindgauge.rounding import plural
+from mindgauge.reports.standing import SuppressedScore, withheld
+from mindgauge.store.manifest import now, software
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from mindgauge.reports.profile.records import ProfileSection
-    from mindgauge.reports.runs import Run
+    from mindgauge.reports.runs import OpenRun
 
 
 class _Made(msgspec.Struct):
@@ -59,7 +59,7 @@ class ReportFiles(msgspec.Struct, frozen=True):
     json: Path
     markdown: Path
     scores: list[Scores]
-    withheld: list[Withheld]
+    withheld: list[SuppressedScore]
 
     @property
     def table(self) -> pl.DataFrame:
@@ -210,7 +210,7 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
         return report
 
 
-def _subtitle(runs: Sequence[Run], suite: ProfileSection | None) -> str:
+def _subtitle(runs: Sequence[OpenRun], suite: ProfileSection | None) -> str:
     """Name the benchmarks; of many, the tasks of a suite together."""
     titles = {section.benchmark.name: section.benchmark.card.title for run in runs for section in run.sections}
     if suite is None or not many(titles):

@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mindgauge.analysis.compare import compare
 from mindgauge.analysis.reliability.card import LIMITED
-from mindgauge.english import ended, named, words
-from mindgauge.errors import UsageError
-from mindgauge.metrics.words import FEW
-from mindgauge.reports.compared_section import Contrast, Paired, Place
-from mindgauge.reports.content import Column, Sheet
-from mindgauge.reports.paired_phrases import Field, of, parts
+from mindgauge.benchmarks.metrics.words import FEW
+from mindgauge.records.english import ended, named, words
+from mindgauge.records.errors import UsageError
+from mindgauge.records.rounding import count, interval, p_value, plural, write
+from mindgauge.records.rubric.order import numbered
+from mindgauge.reports.compared_section import ComparisonSection, MeasureComparison, SystemPlace
+from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.paired_phrases import RankedSystems, of, parts
 from mindgauge.reports.runs import constant, every_score_of
 from mindgauge.reports.standing import UNRELIABLE
-from mindgauge.rounding import count, interval, p_value, plural, write
-from mindgauge.rubric.order import numbered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from mindgauge.analysis.compared import Compared, Measure, Standing
+    from mindgauge.analysis.compared import Measure, SystemComparison, SystemStanding
     from mindgauge.analysis.score import Score
-    from mindgauge.benchmark import Benchmark
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.records.rounding import Kind
     from mindgauge.reports.content import Cell, System
-    from mindgauge.reports.runs import Run, Section
-    from mindgauge.rounding import Kind
+    from mindgauge.reports.runs import OpenRun, Section
 
 
 MANY = 3
@@ -45,15 +45,15 @@ class _Named(NamedTuple):
     constant: set[str]
 
     @classmethod
-    def of(cls, found: Compared, runs: Sequence[Run], systems: Sequence[System]) -> _Named:
+    def of(cls, found: SystemComparison, runs: Sequence[OpenRun], systems: Sequence[System]) -> _Named:
         mine = {(str(runs[system.run].folder), system.model): system for system in systems}
         drawn = {s.label: mine[s.run, s.model] for s in found.systems if (s.run, s.model) in mine}
         labels = {s.label: drawn[s.label].label if s.label in drawn else s.label for s in found.systems}
         return cls(drawn, labels, {s.label for s in found.systems if s.baseline})
 
-    def field(self, measure: Measure) -> Field:
+    def field(self, measure: Measure) -> RankedSystems:
         there = [standing.system for standing in measure.standings]
-        return Field(
+        return RankedSystems(
             measure,
             [label for label in there if label in self.systems],
             [label for label in there if label in self.constant],
@@ -61,7 +61,7 @@ class _Named(NamedTuple):
         )
 
 
-def paired(runs: Sequence[Run], systems: Sequence[System]) -> Paired | None:
+def paired(runs: Sequence[OpenRun], systems: Sequence[System]) -> ComparisonSection | None:
     """Compare all systems of some runs; None where one stands alone."""
     if len(systems) < 2:
         return None
@@ -80,7 +80,7 @@ def paired(runs: Sequence[Run], systems: Sequence[System]) -> Paired | None:
     try:
         found = compare([run.folder for run in runs], cards=cards, wanted=wanted)
     except UsageError as error:
-        return Paired([], None, None, [], None, "", withheld, [ended(str(error))])
+        return ComparisonSection([], None, None, [], None, "", withheld, [ended(str(error))])
     named_ = _Named.of(found, runs, systems)
     fields = [
         field
@@ -102,7 +102,7 @@ def paired(runs: Sequence[Run], systems: Sequence[System]) -> Paired | None:
     single = [f for f in fields if _is_part(f.measure, sections[f.measure.benchmark])]
     apart = pairs("parts", "On which single parts they can be told apart", single, apart=True)
     price, unknown = costs(found, named_.systems, named_.labels)
-    return Paired(
+    return ComparisonSection(
         contrasts, pairs("pairs", "Every two models, paired", whole) if whole else None, apart if apart.rows else None,
         list(parts(single)), price, unknown, withheld, [*map(ended, found.notes), *_left(len(whole) - len(drawn)), *_weights(whole)],
     )  # fmt: skip
@@ -138,7 +138,7 @@ def _place(measure: Measure, section: Section) -> tuple[str, int, int, int]:
 # -- one measure ------------------------------------------------------------------------------------------------------
 
 
-def _contrast(field: Field, known: _Named, section: Section, *, folded: bool, shown: bool) -> Contrast:
+def _contrast(field: RankedSystems, known: _Named, section: Section, *, folded: bool, shown: bool) -> MeasureComparison:
     measure = field.measure
     unit: Literal["share", "level"] = "share" if measure.unit == "share" else "level"
     by_label = {standing.system: standing for standing in measure.standings}
@@ -158,13 +158,13 @@ def _contrast(field: Field, known: _Named, section: Section, *, folded: bool, sh
         for p, label in zip(places, (*field.systems, *field.baselines), strict=True)
     ]
     note = f"Unreliable: {LIMITED}." if doubtful else ""
-    return Contrast(
+    return MeasureComparison(
         f"compared-{ident}", measure.benchmark, finding, _subtitle(field, places), list(field.rest()), unit,
-        *_scale(measure, section), places, Sheet(f"compared-{ident}{'-unreliable' * doubtful}", finding, columns, rows, note), folded,
+        *_scale(measure, section), places, ReportTable(f"compared-{ident}{'-unreliable' * doubtful}", finding, columns, rows, note), folded,
     )  # fmt: skip
 
 
-def _where(measure: Measure, standing: Standing, known: _Named, *, shown: bool) -> Place:
+def _where(measure: Measure, standing: SystemStanding, known: _Named, *, shown: bool) -> SystemPlace:
     """Return where a system stands; without its values where its judge may not give them, and ranks are all there is."""
     s = standing
     hidden = measure.rate_replies == LIMITED and not shown
@@ -172,7 +172,7 @@ def _where(measure: Measure, standing: Standing, known: _Named, *, shown: bool) 
     low, high = (None, None) if thin or hidden else (s.low, s.high)
     label = known.labels[s.system] if s.system in known.systems else f"{known.labels[s.system]} (reads nothing)"
     value = None if hidden else s.value
-    return Place(
+    return SystemPlace(
         known.systems.get(s.system), label, value, low, high, s.rank_low, s.rank_high, s.n, s.clusters, s.missing
     )
 
@@ -190,7 +190,7 @@ def _scale(measure: Measure, section: Section) -> tuple[float, float]:
     return low, max(high, low + 1)
 
 
-def _subtitle(field: Field, places: Sequence[Place]) -> str:
+def _subtitle(field: RankedSystems, places: Sequence[SystemPlace]) -> str:
     measure = field.measure
     better = f", {measure.direction} is better" if measure.direction else ""
     said = f"{of(measure)[:1].upper()}{of(measure)[1:]}{better}. "
@@ -210,7 +210,7 @@ def _ident(measure: Measure) -> str:
     return re.sub(r"[^a-z0-9]+", "-", "-".join(told).casefold()).strip("-")
 
 
-def _withheld(runs: Sequence[Run]) -> Iterator[str]:
+def _withheld(runs: Sequence[OpenRun]) -> Iterator[str]:
     """Name what judges may not rank models on."""
     by_judge: dict[str, dict[str, None]] = {}
     for run in runs:
@@ -226,7 +226,7 @@ def _left(measures: int) -> Iterator[str]:
         yield f"{plural(measures, 'more measure')} not drawn, to keep this page small; the table of every two models has them."
 
 
-def _weights(fields: Sequence[Field]) -> Iterator[str]:
+def _weights(fields: Sequence[RankedSystems]) -> Iterator[str]:
     if any(d.n > d.clusters for field in fields for d in field.measure.differences):
         yield "Each conversation counts once here, and each answer in the rest of this report, so the values differ a little."
 
@@ -234,7 +234,7 @@ def _weights(fields: Sequence[Field]) -> Iterator[str]:
 _UNKNOWN = "What an answer costs, and how long it takes, is not known: no calls are in these runs."
 
 
-def pairs(name: str, title: str, fields: Sequence[Field], *, apart: bool = False) -> Sheet:
+def pairs(name: str, title: str, fields: Sequence[RankedSystems], *, apart: bool = False) -> ReportTable:
     """List the differences of every two systems; with `apart` those that can be told apart, constant answers left out."""
     columns = [
         Column("benchmark"), Column("measure"), *([Column("part")] if apart else []), Column("first"), Column("second"), Column("first minus second", "level"),
@@ -260,10 +260,12 @@ def pairs(name: str, title: str, fields: Sequence[Field], *, apart: bool = False
         "On what both answered, each conversation counting once. p is of the sign-flip test, adjusted by Holm for all pairs of one measure; "
         "two are told apart where the interval leaves out 0 and p is at most .05."
     )
-    return Sheet(name, title, columns, rows, note)
+    return ReportTable(name, title, columns, rows, note)
 
 
-def costs(found: Compared, systems: Mapping[str, System], labels: Mapping[str, str]) -> tuple[Sheet | None, str]:
+def costs(
+    found: SystemComparison, systems: Mapping[str, System], labels: Mapping[str, str]
+) -> tuple[ReportTable | None, str]:
     """Return what a thousand answers take; a sentence where nobody knows."""
     known = [c for c in found.costs if c.system in systems]
     if all(c.cost is None and c.seconds is None for c in known):
@@ -273,7 +275,7 @@ def costs(found: Compared, systems: Mapping[str, System], labels: Mapping[str, s
         Column("time of a thousand, one after the other", "seconds"),
     ]  # fmt: skip
     rows: list[list[Cell]] = [[c.benchmark, labels[c.system], c.answers, c.cost, c.seconds] for c in known]
-    return Sheet(
+    return ReportTable(
         "costs",
         "What a thousand answers take",
         columns,
@@ -282,7 +284,7 @@ def costs(found: Compared, systems: Mapping[str, System], labels: Mapping[str, s
     ), ""
 
 
-def key_scores(runs: Sequence[Run], systems: Sequence[System]) -> list[list[Cell]]:
+def key_scores(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[list[Cell]]:
     """Return what each benchmark goes by, of every model on the whole of it, alike measures together."""
     rows: list[tuple[tuple[str, int, str], list[Cell]]] = []
     for system in systems:
@@ -305,7 +307,7 @@ def key_scores(runs: Sequence[Run], systems: Sequence[System]) -> list[list[Cell
     return [row for _, row in sorted(rows, key=lambda row: row[0])]
 
 
-def _constant(runs: Sequence[Run]) -> Iterator[tuple[tuple[str, int, str], list[Cell]]]:
+def _constant(runs: Sequence[OpenRun]) -> Iterator[tuple[tuple[str, int, str], list[Cell]]]:
     """Return the same of answers that read nothing, below the models they are measured by; runs that agree once."""
     told = []
     for run in runs:
@@ -334,7 +336,7 @@ def written(value: float | None, kind: Kind) -> str | None:
     return None if value is None else write(value, kind)
 
 
-def side_by_side(runs: Sequence[Run], systems: Sequence[System], *, paired: bool = False) -> Sheet | None:
+def side_by_side(runs: Sequence[OpenRun], systems: Sequence[System], *, paired: bool = False) -> ReportTable | None:
     """Put several models side by side, and beside answers that read nothing; None where one model stands alone.
 
     `paired`: their differences are shown, too.
@@ -361,4 +363,4 @@ def side_by_side(runs: Sequence[Run], systems: Sequence[System], *, paired: bool
         if len(systems) > 1
         else "Beside answers that read nothing"
     )
-    return Sheet("compared", title, columns, key_scores(runs, systems), note)
+    return ReportTable("compared", title, columns, key_scores(runs, systems), note)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.analysis.reliability.card import NOT_ESTIMABLE
-from mindgauge.english import named, words
-from mindgauge.metrics import accuracy
+from mindgauge.benchmarks.metrics import accuracy
+from mindgauge.records.english import named, words
+from mindgauge.records.rounding import interval, plural, write
 from mindgauge.reports.standing import DOUBT
-from mindgauge.rounding import interval, plural, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from mindgauge.analysis.compared import Difference, Measure
-    from mindgauge.rounding import Kind
+    from mindgauge.analysis.compared import Measure, SystemDifference
+    from mindgauge.records.rounding import Kind
 
 PAIRS = 4
 """More pairs than this are counted, not named."""
@@ -22,7 +22,7 @@ PARTS = 6
 """More parts than this are counted, not named."""
 
 
-class Gap(NamedTuple):
+class SystemGap(NamedTuple):
     """How far one system is ahead of another: above 0 where it is better, or, where neither is, higher."""
 
     value: float | None
@@ -36,19 +36,19 @@ class Gap(NamedTuple):
         return bool(self.apart) and (self.value or 0.0) > 0
 
 
-def gap(measure: Measure, difference: Difference, leader: str) -> Gap:
+def gap(measure: Measure, difference: SystemDifference, leader: str) -> SystemGap:
     """Return how far `leader`, one of the two systems of a difference, is ahead."""
     d = difference
     turned = (measure.direction == "lower") != (leader == d.second)
     value, low, high = (d.value, d.low, d.high) if not turned else tuple(_less(v) for v in (d.value, d.high, d.low))
-    return Gap(value, low, high, d.told_apart)
+    return SystemGap(value, low, high, d.told_apart)
 
 
 def _less(value: float | None) -> float | None:
     return None if value is None else -value
 
 
-def size(measure: Measure, found: Gap) -> str:
+def size(measure: Measure, found: SystemGap) -> str:
     """Write a gap with its interval: of shares in percentage points."""
     kind: Kind = "points" if measure.unit == "share" else "level"
     bounds = f" ({interval(found.low, found.high, kind).removesuffix(' points')})" if found.low is not None else ""
@@ -62,7 +62,7 @@ def of(measure: Measure) -> str:
     return f"{measure.title}{rated}"
 
 
-class Field(NamedTuple):
+class RankedSystems(NamedTuple):
     """The systems of one measure, best first, each by its label, with all differences between two of them."""
 
     measure: Measure
@@ -70,7 +70,7 @@ class Field(NamedTuple):
     baselines: Sequence[str]
     labels: Mapping[str, str]
 
-    def gap(self, leader: str, other: str) -> Gap:
+    def gap(self, leader: str, other: str) -> SystemGap:
         """Return how far one system is ahead of another."""
         found = next(d for d in self.measure.differences if {d.first, d.second} == {leader, other})
         return gap(self.measure, found, leader)
@@ -142,7 +142,7 @@ class Field(NamedTuple):
                 yield f"{self.named(not_better)} {are} not shown to be better than “{self.labels[constant]}”, which reads nothing."
 
 
-def parts(fields: Sequence[Field]) -> Iterator[str]:
+def parts(fields: Sequence[RankedSystems]) -> Iterator[str]:
     """Say on which single parts systems can be told apart; of two systems, which is better on which."""
     gaps = [(field, a, b, field.gap(a, b)) for field in fields for a, b in field.pairs()]
     apart = [(field, a, b) for field, a, b, g in gaps if g.apart]

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
-from mindgauge.reports.content import Part, Passage
+from mindgauge.reports.content import Passage, TextSpan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,7 +44,7 @@ def passage(role: str, text: str, quotes: Iterable[str], language: str) -> Passa
     return Passage(role, language_of(shown, language), marked(shown, quotes), left_out)
 
 
-def marked(text: str, quotes: Iterable[str]) -> list[Part]:
+def marked(text: str, quotes: Iterable[str]) -> list[TextSpan]:
     """Cut a text where quotes begin and end. A quote is found as raters' quotes are: letters and digits alone count."""
     folded, places = _folded(text)
     inside = [False] * len(text)
@@ -54,11 +54,11 @@ def marked(text: str, quotes: Iterable[str]) -> list[Part]:
         if at >= 0:
             first, last = places[at], places[at + len(wanted) - 1]
             inside[first : last + 1] = [True] * (last + 1 - first)
-    parts: list[Part] = []
+    parts: list[TextSpan] = []
     start = 0
     for i in range(1, len(text) + 1):
         if i == len(text) or inside[i] != inside[start]:
-            parts.append(Part(text[start:i], inside[start]))
+            parts.append(TextSpan(text[start:i], inside[start]))
             start = i
     return parts
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mindgauge.english import named, words
-from mindgauge.rounding import count, decimal, interval, percent, plural
+from mindgauge.records.english import named, words
+from mindgauge.records.rounding import count, decimal, interval, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

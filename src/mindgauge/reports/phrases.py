@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.english import named, words
-from mindgauge.metrics.words import FEW, SMALL, at_most, lowest
+from mindgauge.benchmarks.metrics.words import FEW, SMALL, at_most, lowest
+from mindgauge.records.english import named, words
+from mindgauge.records.rounding import count, decimal, interval, percent, plural, write
+from mindgauge.records.rubric.order import share_of
 from mindgauge.reports.standing import DOUBT
-from mindgauge.rounding import count, decimal, interval, percent, plural, write
-from mindgauge.rubric.order import share_of
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.score import Score
     from mindgauge.records import Value
-    from mindgauge.rubric import Criterion
+    from mindgauge.records.rubric import Criterion
 
 
 def always_the_same(answers: Sequence[str], targets: Sequence[str]) -> str:
@@ -35,7 +35,7 @@ def rater(name: str, *, person: bool, doubtful: bool = False) -> str:
     return f"{'The person' if person else 'The judge'} {name}{f' ({DOUBT})' if doubtful else ''}"
 
 
-class Rated(NamedTuple):
+class RaterTally(NamedTuple):
     """How one rater rated replies, each counted once: of several verdicts on one, the middle one stands for it.
 
     Of `n` replies in `conversations`, `valued` have a verdict. `good` stand at the best levels, `bad` at the `worst` ones
@@ -55,7 +55,7 @@ class Rated(NamedTuple):
     worst: tuple[Value, ...]
 
 
-def rated(who: str, counts: Rated, mean: Score, what: str, scale: str) -> str:
+def rated(who: str, counts: RaterTally, mean: Score, what: str, scale: str) -> str:
     """Say how one rater rated replies.
 
     Args:

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
-from mindgauge.analysis.continued import span
 from mindgauge.analysis.reliability import rule
-from mindgauge.raters.judge import Mode, Way
-from mindgauge.reports.content import Column, Sheet
+from mindgauge.raters.judge import Mode, PromptStyle
+from mindgauge.records.rounding import count, dollars, plural, seconds
+from mindgauge.records.rubric import in_language
+from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.people import labelled_by
-from mindgauge.reports.sections import How, Instrument, Made
-from mindgauge.rounding import count, dollars, plural, seconds
-from mindgauge.rubric import in_language
+from mindgauge.reports.sections import InstrumentSection, Made, MethodsSection
+from mindgauge.store.continued import span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.benchmark import Benchmark
-    from mindgauge.folder import Card
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.benchmarks.card import BenchmarkCard
     from mindgauge.reports.content import Cell
-    from mindgauge.reports.runs import Run
+    from mindgauge.reports.runs import OpenRun
 
 METHODS = [
     (
@@ -65,9 +65,9 @@ FROM (SELECT DISTINCT series.rater, '{' || rtrim(origins.members, ',') || '}' AS
     JOIN series ON series.id = said.series JOIN origins ON origins.id = said.origin) GROUP BY rater"""
 
 
-def how(runs: Sequence[Run]) -> How:
+def how(runs: Sequence[OpenRun]) -> MethodsSection:
     """Say how the runs were made."""
-    instruments: dict[str, Instrument] = {}
+    instruments: dict[str, InstrumentSection] = {}
     for run in runs:
         plan = run.manifest.get("plan", {})
         used = dict(zip(plan.get("benchmarks", []), plan.get("instruments", []), strict=False))
@@ -79,21 +79,21 @@ def how(runs: Sequence[Run]) -> How:
             elif used.get(name) and used[name] not in instruments[name].used:
                 instruments[name].used.append(used[name])
                 instruments[name].same = instruments[name].same and found.same
-    return How(list(instruments.values()), [_made(run) for run in runs], METHODS)
+    return MethodsSection(list(instruments.values()), [_made(run) for run in runs], METHODS)
 
 
-def _instrument(benchmark: Benchmark, mode: str, used: str) -> Instrument:
+def _instrument(benchmark: Benchmark, mode: str, used: str) -> InstrumentSection:
     card, rubric = benchmark.card, benchmark.rubric
     asked = benchmark.instrument(Mode(mode)).name if benchmark.prompts else rubric.name  # people alone need no prompt
     prompts = [(k, language, p.hash, p.text) for k, texts in benchmark.prompts.items() for language, p in texts.items()]
-    return Instrument(
+    return InstrumentSection(
         benchmark.name, card.title, card.measures, card.does_not_measure, list(card.departures), _sent(card), card.licence, card.citation,
         card.link, rubric.name, rubric.hash, [used] if used else [], used in {"", asked}, prompts,
         [_criterion(c) for c in rubric.criteria],
     )  # fmt: skip
 
 
-def _sent(card: Card) -> list[tuple[str, str]]:
+def _sent(card: BenchmarkCard) -> list[tuple[str, str]]:
     """Say what is sent to whom."""
     kinds = (("a model under test", card.asks), ("a judge", card.judging))
     return [
@@ -119,7 +119,7 @@ def _criterion(criterion: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _made(run: Run) -> Made:
+def _made(run: OpenRun) -> Made:
     manifest, calls = run.manifest, run.scores.calls
     plan: dict[str, Any] = manifest.get("plan", {})
     facts = [
@@ -144,7 +144,7 @@ def _made(run: Run) -> Made:
     return Made(run.folder.resolve().name, manifest.get("command", ""), kept, tomli_w.dumps(plan).strip(), _models(run))
 
 
-def _continued(run: Run) -> list[tuple[str, str]]:
+def _continued(run: OpenRun) -> list[tuple[str, str]]:
     """Say of the last commands that went on with the run what they asked anew and what they kept."""
     found = run.scores.continued
     rows = [("Continued", f"on {span(one.at, one.at)}: {one.told}") for one in found[-_MOST_COMMANDS:]]
@@ -152,7 +152,7 @@ def _continued(run: Run) -> list[tuple[str, str]]:
     return [*([("Continued", f"{plural(earlier, 'time')} before")] if earlier else []), *rows]
 
 
-def _models(run: Run) -> Sheet:
+def _models(run: OpenRun) -> ReportTable:
     """Tabulate the models as asked for and as the servers resolved them."""
     origins: dict[str, tuple[str, str]] = {}
     for query in (_REPLIED, _RATED):
@@ -173,12 +173,12 @@ def _models(run: Run) -> Sheet:
         Column("failed", "count"), Column("tokens read", "count"), Column("tokens written", "count"), Column("cost", "dollars"),
         Column("per call", "seconds"),
     ]  # fmt: skip
-    return Sheet(f"models-{run.folder.resolve().name}", "Models as resolved", columns, rows)
+    return ReportTable(f"models-{run.folder.resolve().name}", "Models as resolved", columns, rows)
 
 
 def _asked(rater: str) -> str:
     """Return the model behind a rater, which another way of asking names `MODEL (way)`."""
-    return next((rater.removesuffix(f" ({way})") for way in Way if rater.endswith(f" ({way})")), rater)
+    return next((rater.removesuffix(f" ({way})") for way in PromptStyle if rater.endswith(f" ({way})")), rater)
 
 
 def _bare(resolved: str | None) -> str:

@@ -14,14 +14,14 @@ import numpy as np
 import polars as pl
 
 from mindgauge.analysis.escalation import features, orders, subjects
-from mindgauge.analysis.escalation.reading import Reading, bound, first
-from mindgauge.english import ended, named, words
-from mindgauge.errors import DataError, UsageError
-from mindgauge.reports.content import Column, Sheet
+from mindgauge.analysis.escalation.reading import ReadingEffort, bound, first
+from mindgauge.records.english import ended, named, words
+from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.rounding import count, interval, percent, plural, precise
+from mindgauge.records.rubric.order import numbered, rising
+from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.runs import MODEL, PERSON
 from mindgauge.reports.trust_section import Curve, Escalated
-from mindgauge.rounding import count, interval, percent, plural, precise
-from mindgauge.rubric.order import numbered, rising
 from mindgauge.stats import escalation
 from mindgauge.stats.escalation import TARGET
 
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mindgauge.analysis.escalation.features import Learned
-    from mindgauge.benchmark import Benchmark
+    from mindgauge.analysis.escalation.features import LearnedFeatures
+    from mindgauge.benchmarks import Benchmark
     from mindgauge.reports.content import System
-    from mindgauge.reports.runs import Run, Section
+    from mindgauge.reports.runs import OpenRun, Section
 
     Floats = NDArray[np.float64]
     from collections.abc import Iterator
 
     from mindgauge.analysis.escalation.subjects import Subjects
-    from mindgauge.analysis.escalation.unsafe import UnsafeOn
+    from mindgauge.analysis.escalation.unsafe_rule import UnsafeOn
     from mindgauge.analysis.reliability.card import Bound
     from mindgauge.reports.content import Cell
 
@@ -124,7 +124,7 @@ def notes(
     yield from (ended(f"{note[:1].upper()}{note[1:]}") for note in rated.notes)
 
 
-def sheet(ident: str, finding: str, curves: Sequence[Curve], ideal: float, n: int, bad: int) -> Sheet:
+def sheet(ident: str, finding: str, curves: Sequence[Curve], ideal: float, n: int, bad: int) -> ReportTable:
     """Tabulate the orders, those that are not drawn, too."""
     columns = [
         Column("read in the order of"), Column("kind"), Column("must read", "share"), Column("from", "share"), Column("to", "share"),
@@ -135,7 +135,7 @@ def sheet(ident: str, finding: str, curves: Sequence[Curve], ideal: float, n: in
         for c in curves
     ]
     rows.append(["without error", "ideal", ideal, None, None, n, *(min(1.0, read / 100 * n / bad) for read in _READ)])
-    return Sheet(f"escalation-{ident}", finding, columns, rows, "Shares are of all replies that people rated.")
+    return ReportTable(f"escalation-{ident}", finding, columns, rows, "Shares are of all replies that people rated.")
 
 
 RESAMPLES = 200
@@ -146,7 +146,9 @@ FEW = 5
 _PARTS = {features.JUDGES: "the judges", features.LENGTH: "the replies' length", features.CATEGORY: "their category"}
 
 
-def reading_orders(runs: Sequence[Run], judges: Mapping[tuple[int, str], System]) -> tuple[list[Escalated], list[str]]:
+def reading_orders(
+    runs: Sequence[OpenRun], judges: Mapping[tuple[int, str], System]
+) -> tuple[list[Escalated], list[str]]:
     """Return the curves of every benchmark that people and judges rated, and a sentence for each that has none."""
     found, notes = [], []
     for number, run in enumerate(runs):
@@ -188,14 +190,14 @@ def _rated_by(section: Section, kind: str) -> set[str]:
     return set(valued.select("criterion").unique().collect()["criterion"])
 
 
-def _fixed(reading: Reading, name: str, kind: str, risk: Floats, judge: System | None = None) -> Curve:
+def _fixed(reading: ReadingEffort, name: str, kind: str, risk: Floats, judge: System | None = None) -> Curve:
     """Return the curve of an order in which nothing is learned."""
     risk = first(risk)
     reads = bound(reading.effort(risk), reading.resampled(risk))
     return Curve(name, kind, judge, reads, reading.found(risk))
 
 
-def _learned(reading: Reading, what: Learned) -> Curve:
+def _learned(reading: ReadingEffort, what: LearnedFeatures) -> Curve:
     """Return the curve of an order that is learned on other conversations, anew in every resample."""
     risk = reading.learned(what)
     parts = named([_PARTS.get(part, part) for part in what.parts], most=9)
@@ -203,13 +205,13 @@ def _learned(reading: Reading, what: Learned) -> Curve:
     return Curve(f"learned from {parts}", "fitted", None, reads, reading.found(risk))
 
 
-def _of_strangers(reading: Reading, what: Learned) -> float | None:
+def _of_strangers(reading: ReadingEffort, what: LearnedFeatures) -> float | None:
     """Return what is read where nothing is learned from the model that wrote the reply; None where there is one."""
     return reading.effort(reading.learned(what, apart=reading.system)) if reading.system.max() else None
 
 
 def _escalated(
-    run: Run, number: int, section: Section, rule: str, judges: Mapping[tuple[int, str], System]
+    run: OpenRun, number: int, section: Section, rule: str, judges: Mapping[tuple[int, str], System]
 ) -> Escalated | str:
     """Return the curves, or a sentence that says why there are none."""
     name = section.benchmark.name
@@ -234,7 +236,7 @@ def _escalated(
         return (
             f"How much of {count(len(bad))} replies to {name} people must read takes long to work out; {how} does it."
         )
-    reading = Reading(rated, resamples=RESAMPLES)
+    reading = ReadingEffort(rated, resamples=RESAMPLES)
     single = [_fixed(reading, j, "judge", risk, judges.get((number, j))) for j, risk in rated.judges.items()]
     risks = orders.juries(rated.judges)
     jury = _fixed(reading, "mean of all judges", "jury", risks[orders.JURY]) if risks else None

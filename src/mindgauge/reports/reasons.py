@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge import reader
 from mindgauge.analysis.rated_rationales import rated
 from mindgauge.analysis.rationales import rationales
 from mindgauge.annotation.blind import RATIONALES
-from mindgauge.english import named, words
-from mindgauge.reports.content import Column, Sheet
-from mindgauge.rounding import count, decimal, interval, percent, plural
+from mindgauge.records.english import named, words
+from mindgauge.records.files import tables
+from mindgauge.records.rounding import count, decimal, interval, percent, plural
+from mindgauge.reports.content import Column, ReportTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mindgauge.analysis.rationales import Rationales
     from mindgauge.analysis.reliability.card import Bound
     from mindgauge.reports.content import Cell
-    from mindgauge.reports.runs import Run, Section
+    from mindgauge.reports.runs import OpenRun, Section
 
 _QUESTIONS = {
     "rationality": "the reasons make sense",
@@ -39,7 +39,7 @@ class Reasons(NamedTuple):
     general: list[str]
 
     @classmethod
-    def of(cls, run: Run, number: int) -> Reasons:
+    def of(cls, run: OpenRun, number: int) -> Reasons:
         """Look at the reasons in a run."""
         found = cls(number, {}, {}, [])
         for section in (s for s in run.sections if not s.benchmark.closed):
@@ -52,7 +52,7 @@ class Reasons(NamedTuple):
         """Say how far a judge's reasons can be checked on a benchmark."""
         return list(told(self.checked.get((benchmark, judge), [])))
 
-    def sheets(self, judge: str, benchmark: str) -> list[Sheet]:
+    def sheets(self, judge: str, benchmark: str) -> list[ReportTable]:
         """Tabulate them."""
         found = self.checked.get((benchmark, judge))
         return [_sheet(f"{benchmark}-{judge}-{self.number}", judge, found)] if found else []
@@ -87,7 +87,7 @@ def _shares(
     return said.format(f"{edge} {share}", where)
 
 
-def _sheet(name: str, judge: str, found: Sequence[Rationales]) -> Sheet:
+def _sheet(name: str, judge: str, found: Sequence[Rationales]) -> ReportTable:
     shares: list[tuple[str, Callable[[Rationales], Bound]]] = [
         ("quotes all found", lambda r: r.traceable), ("quotes the reply", lambda r: r.quoted_reply),
         ("against its own checks", lambda r: r.contradicting), ("checks without a quote", lambda r: r.unsupported),
@@ -108,10 +108,10 @@ def _sheet(name: str, judge: str, found: Sequence[Rationales]) -> Sheet:
         "“against its own checks” of those with a chain; “checks without a quote” of those with a check answered yes. Bounds are exact, with "
         "conversations as n. That a quote is found does not mean that it matters."
     )
-    return Sheet(f"reasons-{ident}", f"Whether the reasons of {judge} can be checked", columns, rows, note)
+    return ReportTable(f"reasons-{ident}", f"Whether the reasons of {judge} can be checked", columns, rows, note)
 
 
-def _by_people(run: Run, section: Section, reasons: Reasons) -> None:
+def _by_people(run: OpenRun, section: Section, reasons: Reasons) -> None:
     """Say of each judge what people said of its reasons on blind forms, and how far they agree."""
     rows = _rated(run, section)
     if rows.is_empty():
@@ -143,7 +143,7 @@ def _by_people(run: Run, section: Section, reasons: Reasons) -> None:
         reasons.general.append(f"On blind forms, people's ratings of reasons agree with ICC(A,1): {'; '.join(agreed)}.")
 
 
-def _rated(run: Run, section: Section) -> pl.DataFrame:
+def _rated(run: OpenRun, section: Section) -> pl.DataFrame:
     """Return people's ratings of reasons, with the judge and the conversation that each is about.
 
     Whose verdict it was stands in the key, which the run keeps; ratings without a key are left out.
@@ -153,7 +153,7 @@ def _rated(run: Run, section: Section) -> pl.DataFrame:
     if not ratings:
         return pl.DataFrame()
     key = run.folder / RATIONALES
-    verdicts = {row["verdict"]: row for _, row in reader.rows(key)} if key.exists() else {}
+    verdicts = {row["verdict"]: row for _, row in tables.rows(key)} if key.exists() else {}
     cluster = {sample.id: sample.cluster for sample in run.store.samples(name)}
     replies = run.store.select("SELECT id, sample FROM replies WHERE benchmark = ?", (name,))
     of_reply = {reply: cluster.get(sample, sample) for reply, sample in replies}

@@ -10,16 +10,16 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mindgauge import english
-from mindgauge.reports import sheets
+from mindgauge.records import english
+from mindgauge.records.rounding import plural
+from mindgauge.reports import table_renderings
 from mindgauge.reports.draw import canvas, drawing
-from mindgauge.rounding import plural
 
 if TYPE_CHECKING:
     import jinja2
 
-    from mindgauge.reports.compared_section import Contrast
-    from mindgauge.reports.content import Confusion, Figure
+    from mindgauge.reports.compared_section import MeasureComparison
+    from mindgauge.reports.content import ConfusionSection, Figure
     from mindgauge.reports.sections import Flow, Report
 
 
@@ -52,13 +52,13 @@ def environment() -> jinja2.Environment:
     env.filters |= {
         "drawn": drawing.drawn,
         "typeset": typeset,
-        "written": sheets.written,
-        "csv": sheets.data_link,
+        "written": table_renderings.written,
+        "csv": table_renderings.data_link,
         "words": english.words,
         "sentence": english.sentence,
         "ended": english.ended,
     }
-    env.tests["long"] = sheets.is_long
+    env.tests["long"] = table_renderings.is_long
     env.globals |= {
         "colour_number": _colour_number,
         "shape": canvas.shape,
@@ -93,7 +93,7 @@ class WeakPart(NamedTuple):
     finding: str
     figures: list[Figure]
     flows: list[Flow]
-    confusions: list[Confusion]
+    confusions: list[ConfusionSection]
 
 
 class ComparedPart(NamedTuple):
@@ -101,7 +101,7 @@ class ComparedPart(NamedTuple):
 
     title: str
     finding: str
-    contrasts: list[Contrast]
+    contrasts: list[MeasureComparison]
 
 
 class Wording(NamedTuple):

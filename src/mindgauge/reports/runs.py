@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from mindgauge.analysis import baselines, frame, stated, unsafe
+from mindgauge.analysis import baselines, frame, stated, unsafe_replies
 from mindgauge.analysis.score import Score, Scores, open_run, score
-from mindgauge.benchmark import Benchmark
-from mindgauge.benchmark.restricted import open_samples
+from mindgauge.benchmarks import Benchmark
+from mindgauge.benchmarks.restricted import open_samples
+from mindgauge.records.rubric import Criterion, Scale
 from mindgauge.reports.content import System
-from mindgauge.reports.standing import Standings, masked, standings
-from mindgauge.rubric import Criterion, Scale
+from mindgauge.reports.standing import ReliabilityGate, masked, standings
 from mindgauge.store import Store
 
 if TYPE_CHECKING:
@@ -80,14 +80,14 @@ class Section(msgspec.Struct, dict=True):
     @cached_property
     def unsafe(self) -> pl.DataFrame:
         """Whether people together call each reply that they read unsafe: subject, unsafe."""
-        return unsafe.anywhere(self.by_people, self.criteria).drop_nulls()
+        return unsafe_replies.anywhere(self.by_people, self.criteria).drop_nulls()
 
 
 def _numbered(criterion: Criterion) -> bool:
     return all(isinstance(value, int) for value in criterion.values)
 
 
-class Run(msgspec.Struct):
+class OpenRun(msgspec.Struct):
     """A run, open for reading."""
 
     folder: Path
@@ -95,11 +95,11 @@ class Run(msgspec.Struct):
     manifest: dict[str, Any]
     scores: Scores
     """Without those that the cards withhold."""
-    standings: Standings
+    standings: ReliabilityGate
     sections: list[Section]
 
 
-def read(folder: Path, number: int, *, show_unreliable: bool = False, show_texts: bool = False) -> Run:
+def read(folder: Path, number: int, *, show_unreliable: bool = False, show_texts: bool = False) -> OpenRun:
     """Open a run, compute its scores and its judges' cards, and take out the scores that these do not allow.
 
     Texts that a benchmark's authors released under restrictions are hidden, unless `show_texts`.
@@ -122,10 +122,10 @@ def read(folder: Path, number: int, *, show_unreliable: bool = False, show_texts
         )
         for b in benchmarks
     ]
-    return Run(folder, store, manifest, masked(scores, found), found, sections)
+    return OpenRun(folder, store, manifest, masked(scores, found), found, sections)
 
 
-def systems(runs: Sequence[Run]) -> list[System]:
+def systems(runs: Sequence[OpenRun]) -> list[System]:
     """Name every model that a run measured; one that several runs measured is named with its run."""
     found = [(number, model) for number, run in enumerate(runs) for model in sorted(_measured(run))]
     models = [model for _, model in found]
@@ -139,7 +139,7 @@ def systems(runs: Sequence[Run]) -> list[System]:
     ]
 
 
-def _measured(run: Run) -> set[str]:
+def _measured(run: OpenRun) -> set[str]:
     models: set[str] = set()
     for section in run.sections:
         if section.benchmark.closed:
@@ -150,13 +150,13 @@ def _measured(run: Run) -> set[str]:
     return models
 
 
-def constant(run: Run, section: Section) -> list[Score]:
+def constant(run: OpenRun, section: Section) -> list[Score]:
     """Return the scores of the raters that read nothing and give one answer to everything."""
     names = baselines.names(section.benchmark)
     return [s for s in run.scores.metrics if s.benchmark == section.benchmark.name and s.model in names]
 
 
-def judges(runs: Sequence[Run], measured: Sequence[System]) -> dict[tuple[int, str], System]:
+def judges(runs: Sequence[OpenRun], measured: Sequence[System]) -> dict[tuple[int, str], System]:
     """Name everybody whose cards or entry tests the runs hold, by run and name.
 
     A judge that is measured, too, keeps the colour and shape it has there; the others take the next ones.
@@ -176,17 +176,17 @@ def judges(runs: Sequence[Run], measured: Sequence[System]) -> dict[tuple[int, s
     return {(n, judge): System(labels[n, judge], judge, n, numbers[judge]) for n, judge in found}
 
 
-def scores_of(run: Run, system: System, section: Section) -> Iterator[Score]:
+def scores_of(run: OpenRun, system: System, section: Section) -> Iterator[Score]:
     """Return the scores of one system on one benchmark's criteria and readings, majorities over repeats and what is void left out."""
     yield from (score for score in every_score_of(run, system, section) if not score.void)
 
 
-def void_of(run: Run, system: System, section: Section) -> Iterator[Score]:
+def void_of(run: OpenRun, system: System, section: Section) -> Iterator[Score]:
     """Return what would be scores of one system if enough answers could be used, and its judge too."""
     yield from (score for score in every_score_of(run, system, section) if score.void)
 
 
-def every_score_of(run: Run, system: System, section: Section) -> Iterator[Score]:
+def every_score_of(run: OpenRun, system: System, section: Section) -> Iterator[Score]:
     """Return the scores of one system on one benchmark's criteria and readings, majorities over repeats left out."""
     criteria = section.scored
     for found in run.scores.metrics:

@@ -8,10 +8,10 @@ import msgspec
 
 from mindgauge.analysis.decision_path import DecisionPath
 from mindgauge.analysis.score import Scores
-from mindgauge.reports.compared_section import Paired
-from mindgauge.reports.content import Confusion, Figure, Reading, Sheet, System
+from mindgauge.reports.compared_section import ComparisonSection
+from mindgauge.reports.content import Case, ConfusionSection, Figure, ReportTable, System
 from mindgauge.reports.profile.records import ProfileSection
-from mindgauge.reports.standing import Withheld
+from mindgauge.reports.standing import SuppressedScore
 from mindgauge.reports.trust_section import Trust
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def many(benchmarks: Sized) -> bool:
     return len(benchmarks) > MOST_OPEN
 
 
-class Answer(msgspec.Struct):
+class Summary(msgspec.Struct):
     """What the numbers say of one system, a paragraph per benchmark; what may not be said; what they force one to add.
 
     `facts` and `withheld` are empty where they stand by task.
@@ -38,7 +38,7 @@ class Answer(msgspec.Struct):
     caveats: list[str]
 
 
-class Told(msgspec.Struct):
+class SystemFindings(msgspec.Struct):
     """What the numbers say of one system in one benchmark, and what may not be said."""
 
     system: System
@@ -52,7 +52,7 @@ class TaskAnswer(msgspec.Struct):
     benchmark: str
     title: str
     finding: str
-    told: list[Told]
+    told: list[SystemFindings]
     not_shown: str
 
 
@@ -61,7 +61,7 @@ class ToRead(msgspec.Struct):
 
     title: str
     note: str
-    items: list[Reading]
+    items: list[Case]
 
 
 class Flow(msgspec.Struct):
@@ -73,7 +73,7 @@ class Flow(msgspec.Struct):
     finding: str
     measure: str
     path: DecisionPath
-    sheet: Sheet
+    sheet: ReportTable
 
 
 class Weak(msgspec.Struct):
@@ -86,24 +86,24 @@ class Weak(msgspec.Struct):
     figures: list[Figure]
     withheld: list[str]
     flows: list[Flow]
-    decisions: Sheet | None
-    confusions: list[Confusion]
-    cited: list[Reading]
+    decisions: ReportTable | None
+    confusions: list[ConfusionSection]
+    cited: list[Case]
     cited_note: str
-    rules: Sheet | None
-    scores: Sheet
+    rules: ReportTable | None
+    scores: ReportTable
 
 
 class Wrong(msgspec.Struct):
     """What went wrong."""
 
     facts: list[str]
-    statuses: Sheet
-    categories: Sheet | None
-    bounds: Sheet | None
+    statuses: ReportTable
+    categories: ReportTable | None
+    bounds: ReportTable | None
 
 
-class Instrument(msgspec.Struct):
+class InstrumentSection(msgspec.Struct):
     """A benchmark's card and the very words that raters were shown."""
 
     benchmark: str
@@ -133,13 +133,13 @@ class Made(msgspec.Struct):
     command: str
     facts: list[tuple[str, str]]
     plan: str
-    models: Sheet
+    models: ReportTable
 
 
-class How(msgspec.Struct):
+class MethodsSection(msgspec.Struct):
     """How it was done."""
 
-    instruments: list[Instrument]
+    instruments: list[InstrumentSection]
     runs: list[Made]
     methods: list[str]
 
@@ -158,7 +158,7 @@ class Report(msgspec.Struct):
     """What people called unsafe, before anything that judges say; empty where nobody read."""
     lead: list[str]
     """The answer in one paragraph, where there is a profile; empty where there is none."""
-    answers: list[Answer]
+    answers: list[Summary]
     tasks: list[TaskAnswer]
     """The answer task by task, where there is a profile."""
     caveats: list[str]
@@ -171,12 +171,12 @@ class Report(msgspec.Struct):
     weak: Weak
     trust: Trust
     wrong: Wrong
-    paired: Paired | None
+    paired: ComparisonSection | None
     """None where one system stands alone."""
-    compared: Sheet | None
-    how: How
+    compared: ReportTable | None
+    how: MethodsSection
     scores: list[Scores]
-    withheld: list[Withheld]
+    withheld: list[SuppressedScore]
 
     @property
     def folds(self) -> bool:

@@ -8,9 +8,9 @@ import msgspec
 import polars as pl
 
 from mindgauge.analysis import frame
-from mindgauge.analysis.reliability.card import LIMITED, NOT_ESTIMABLE, Bound, Card
+from mindgauge.analysis.reliability.card import LIMITED, NOT_ESTIMABLE, Bound, ReliabilityCard
 from mindgauge.analysis.score import open_run
-from mindgauge.metrics import UNMOVED
+from mindgauge.benchmarks.metrics import UNMOVED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.reliability.ratings import Ratings
     from mindgauge.analysis.score import Score, Scores
-    from mindgauge.benchmark import Benchmark
+    from mindgauge.benchmarks import Benchmark
     from mindgauge.store import Store
 
 NO_JUDGES = {"person", "gold", "rule"}
@@ -28,13 +28,13 @@ DOUBT = "how far this judge can be trusted is not estimable"
 NO_SCORE = "no score"
 
 
-class Standing(msgspec.Struct, frozen=True):
+class RunCard(msgspec.Struct, frozen=True):
     """A reliability card, with the run and the benchmark it belongs to."""
 
     run: str
     benchmark: str
     criterion: str
-    card: Card
+    card: ReliabilityCard
 
     @property
     def limited(self) -> bool:
@@ -42,16 +42,16 @@ class Standing(msgspec.Struct, frozen=True):
         return self.card.verdict == LIMITED
 
 
-class Standings(msgspec.Struct, frozen=True):
+class ReliabilityGate(msgspec.Struct, frozen=True):
     """The cards of one run by benchmark, criterion and judge; with `shown`, limited scores are shown, marked.
 
     There are none where no people rated beside a judge, and none of people and rules.
     """
 
-    cards: dict[tuple[str, str, str], Standing]
+    cards: dict[tuple[str, str, str], RunCard]
     shown: bool = False
 
-    def of(self, score: Score) -> Standing | None:
+    def of(self, score: Score) -> RunCard | None:
         """Return the card of the judge that gave a score, if there is one."""
         return self.cards.get((score.benchmark, score.criterion, score.rater))
 
@@ -78,7 +78,7 @@ class Standings(msgspec.Struct, frozen=True):
         return f"{written or ''} ({UNRELIABLE})".strip() if self.shown else LIMITED
 
 
-class Withheld(msgspec.Struct, frozen=True):
+class SuppressedScore(msgspec.Struct, frozen=True):
     """Scores of a judge that may not give them, and why; `shown` where they were asked for all the same."""
 
     run: str
@@ -90,7 +90,7 @@ class Withheld(msgspec.Struct, frozen=True):
     shown: bool
 
 
-def standings(folder: Path, store: Store, benchmarks: Sequence[Benchmark], *, shown: bool = False) -> Standings:
+def standings(folder: Path, store: Store, benchmarks: Sequence[Benchmark], *, shown: bool = False) -> ReliabilityGate:
     """Make the reliability cards of a run's judges of replies, where people rated beside them.
 
     Raises:
@@ -100,18 +100,18 @@ def standings(folder: Path, store: Store, benchmarks: Sequence[Benchmark], *, sh
     query = "SELECT DISTINCT benchmark, criterion, rater_kind FROM ratings"
     kinds = {kind for benchmark, criterion, kind in store.select(query) if criterion in criteria.get(benchmark, ())}
     if "person" not in kinds or not kinds - NO_JUDGES:
-        return Standings({}, shown)
+        return ReliabilityGate({}, shown)
     from mindgauge.analysis.reliability import rule
-    from mindgauge.analysis.reliability.cards import Options, cards
+    from mindgauge.analysis.reliability.cards import CardOptions, cards
 
     ratings, places = of_replies(folder, benchmarks)
-    found = cards(ratings, Options(rule.load(rule.MINDGAUGE)))
+    found = cards(ratings, CardOptions(rule.load(rule.MINDGAUGE)))
     kept = [card if shown or card.verdict != LIMITED else _without_scores(card) for card in found.cards]
-    made = [Standing(str(folder), *places[card.criterion], card) for card in kept]
-    return Standings({(s.benchmark, s.criterion, s.card.judge): s for s in made}, shown)
+    made = [RunCard(str(folder), *places[card.criterion], card) for card in kept]
+    return ReliabilityGate({(s.benchmark, s.criterion, s.card.judge): s for s in made}, shown)
 
 
-def of_run(folder: Path, *, shown: bool = False) -> Standings:
+def of_run(folder: Path, *, shown: bool = False) -> ReliabilityGate:
     """Open a run and make the cards of its judges.
 
     Raises:
@@ -147,7 +147,7 @@ def of_replies(folder: Path, benchmarks: Sequence[Benchmark]) -> tuple[Ratings, 
     return found._replace(frame=found.frame.filter(pl.col("criterion").is_in(list(places)))), places
 
 
-def _without_scores(card: Card) -> Card:
+def _without_scores(card: ReliabilityCard) -> ReliabilityCard:
     """Take the judge's own means out of a card: they are scores, too."""
     own, nothing = {"judge_mean", "judge_top"}, Bound(None, note=LIMITED)
 
@@ -162,17 +162,17 @@ def _without_scores(card: Card) -> Card:
     )
 
 
-def masked(scores: Scores, standings: Standings) -> Scores:
+def masked(scores: Scores, standings: ReliabilityGate) -> Scores:
     """Return scores without those that are withheld: their numbers are None, n and missing stay."""
     nothing = dict.fromkeys(("value", "low", "high", "worst", "best"))
     kept = [msgspec.structs.replace(s, **nothing) if standings.withholds(s) else s for s in scores.metrics]
     return msgspec.structs.replace(scores, metrics=kept)
 
 
-def withheld(standings: Standings) -> list[Withheld]:
+def withheld(standings: ReliabilityGate) -> list[SuppressedScore]:
     """List what is withheld, or shown as unreliable."""
     return [
-        Withheld(s.run, s.benchmark, s.criterion, s.card.judge, s.card.verdict, s.card.reasons, standings.shown)
+        SuppressedScore(s.run, s.benchmark, s.criterion, s.card.judge, s.card.verdict, s.card.reasons, standings.shown)
         for s in standings.cards.values()
         if s.limited
     ]

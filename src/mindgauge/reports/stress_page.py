@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mindgauge import private
-from mindgauge.english import words
-from mindgauge.errors import MindgaugeError
-from mindgauge.reports.content import Column, Sheet
+from mindgauge.records.english import words
+from mindgauge.records.errors import MindgaugeError
+from mindgauge.records.files import private
+from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.draw import drawing, stress
 from mindgauge.reports.render import TEMPLATES, environment
 from mindgauge.reports.stress_phrases import contrast, line, readings
@@ -16,7 +16,7 @@ from mindgauge.reports.stress_phrases import contrast, line, readings
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.analysis.stress.found import Stress
+    from mindgauge.analysis.stress.result import Stress
 
 PAGE = "stress.html"
 
@@ -52,7 +52,7 @@ def page(found: Stress) -> str:
     )  # fmt: skip
 
 
-def _effects(found: Stress) -> Sheet:
+def _effects(found: Stress) -> ReportTable:
     columns = [
         Column("what"), Column("criterion"), Column("verdict"), Column("effect", "level"), Column("low", "level"), Column("high", "level"),
         Column("adjusted p", "level"), Column("n", "count"), Column("conversations", "count"), Column("missing", "count"),
@@ -64,10 +64,10 @@ def _effects(found: Stress) -> Sheet:
         for e in found.effects
     ]  # fmt: skip
     note = "Effects are the first minus the second in shares of the scale; changed is the share of pairs with another value."
-    return Sheet("effects", "Effects", columns, rows, note, [])
+    return ReportTable("effects", "Effects", columns, rows, note, [])
 
 
-def _injections(found: Stress) -> Sheet:
+def _injections(found: Stress) -> ReportTable:
     columns = [
         Column("attempts"), Column("verdict"), Column("attempts that reached it", "count"), Column("of", "count"),
         Column("tries", "count"), Column("reached", "count"), Column("share", "share"), Column("low", "share"),
@@ -82,4 +82,4 @@ def _injections(found: Stress) -> Sheet:
         "Only tries count in which the judge gave another level without the attempt, and with a neutral sentence in its place. "
         "Bounds are exact, with conversations as n."
     )
-    return Sheet("injections", "Injections", columns, rows, note, [])
+    return ReportTable("injections", "Injections", columns, rows, note, [])

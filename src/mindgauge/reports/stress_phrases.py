@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.analysis.stress.found import BIASED, CANNOT_TELL, CLEAN, HALO, LOST
 from mindgauge.analysis.stress.injections import ALL, KIND
 from mindgauge.analysis.stress.judged import stressed
-from mindgauge.english import named, words
-from mindgauge.rounding import count, decimal, interval, plural
+from mindgauge.analysis.stress.result import BIASED, CANNOT_TELL, CLEAN, HALO, LOST
+from mindgauge.records.english import named, words
+from mindgauge.records.rounding import count, decimal, interval, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mindgauge.analysis.stress.found import Effect, Injections, Stress
-    from mindgauge.benchmark import Benchmark
+    from mindgauge.analysis.stress.result import Effect, Injections, Stress
+    from mindgauge.benchmarks import Benchmark
     from mindgauge.store import Store
 
 

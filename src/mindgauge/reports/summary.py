@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.english import ended, sentence, words
-from mindgauge.markdown import file
-from mindgauge.markdown import text as plain
-from mindgauge.rounding import NONE, decimal, interval
+from mindgauge.records.english import ended, sentence, words
+from mindgauge.records.markdown import file
+from mindgauge.records.markdown import text as plain
+from mindgauge.records.rounding import NONE, decimal, interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from mindgauge.reports.draw.records import Spot
+    from mindgauge.reports.draw.records import Point
     from mindgauge.reports.profile.records import ProfileSection
     from mindgauge.reports.sections import Report
     from mindgauge.reports.trust_section import InWords, Trust
@@ -161,7 +161,7 @@ def _profile(section: ProfileSection) -> list[str]:
     return [*lines, "", *(plain(text) for text in limits)]
 
 
-def _score(spot: Spot | None) -> str:
+def _score(spot: Point | None) -> str:
     if spot is None or spot.value is None:
         return NONE
     bounds = f" ({interval(spot.low, spot.high)})" if spot.low is not None else ""

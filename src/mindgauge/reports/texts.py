@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mindgauge.records.rounding import plural
 from mindgauge.reports.passages import language_of, passage
-from mindgauge.rounding import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from mindgauge.records import Sample
-    from mindgauge.reports.content import Passage, Verdict
-    from mindgauge.reports.runs import Run, Section
+    from mindgauge.reports.content import Passage, RaterVerdicts
+    from mindgauge.reports.runs import OpenRun, Section
 
 _ROWS = """
 SELECT subject, min(json_extract(provenance, '$.source_row')) FROM ratings
@@ -27,7 +27,7 @@ def anchor(kind: str, ident: str) -> str:
     return f"{kind}-{ident[:8]}"
 
 
-def quoted(given: Iterable[Verdict]) -> list[str]:
+def quoted(given: Iterable[RaterVerdicts]) -> list[str]:
     """Return the words that raters quote and that really stand in the text."""
     return [q.text for v in given for m in v.marks for q in m.quotes if q.found]
 
@@ -48,14 +48,14 @@ def reply(section: Section, sample: Sample, text: str, quotes: Sequence[str]) ->
     return passage("reply", text, quotes, language_of(text, sample.tags.get("language", "en")))
 
 
-def withheld(run: Run, section: Section, sample: str) -> str:
+def withheld(run: OpenRun, section: Section, sample: str) -> str:
     """Say where a text stands that may not be shown; empty where it may."""
     if not section.hides(sample):
         return ""
     return f"{sample}, {places(run, section, [sample])[sample]}"
 
 
-def places(run: Run, section: Section, samples: Iterable[str]) -> dict[str, str]:
+def places(run: OpenRun, section: Section, samples: Iterable[str]) -> dict[str, str]:
     """Say where samples stand: in which row of the released files where that is known, else at which place in the run."""
     asked = (section.benchmark.name, msgspec.json.encode(list(samples)).decode())
     found = {ident: f"number {position + 1} in the run" for ident, position in run.store.select(_POSITIONS, asked)}
@@ -63,7 +63,7 @@ def places(run: Run, section: Section, samples: Iterable[str]) -> dict[str, str]
     return found
 
 
-def hidden(runs: Sequence[Run]) -> list[str]:
+def hidden(runs: Sequence[OpenRun]) -> list[str]:
     """Say, of each benchmark, whose texts are not shown; nothing where all are."""
     counted: dict[str, int] = {}
     for run in runs:

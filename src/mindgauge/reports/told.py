@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from mindgauge.analysis import levels
-from mindgauge.english import lowered, words
-from mindgauge.metrics import SHARES_OF_YES, mean_level
-from mindgauge.metrics.words import Beside
+from mindgauge.benchmarks.metrics import SHARES_OF_YES, mean_level
+from mindgauge.benchmarks.metrics.words import Comparators
+from mindgauge.records.english import lowered, words
+from mindgauge.records.rounding import plural
+from mindgauge.records.rubric.order import rising
 from mindgauge.reports import called, card_phrases, gates, phrases, void
 from mindgauge.reports.runs import PERSON, RULE, constant, scores_of
-from mindgauge.reports.sections import Told
-from mindgauge.rounding import plural
-from mindgauge.rubric.order import rising
+from mindgauge.reports.sections import SystemFindings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.score import Score
-    from mindgauge.benchmark import Benchmark
+    from mindgauge.benchmarks import Benchmark
     from mindgauge.records import Value
+    from mindgauge.records.rubric import Criterion
     from mindgauge.reports.content import System
-    from mindgauge.reports.runs import Run, Section
-    from mindgauge.reports.standing import Standing, Standings
-    from mindgauge.rubric import Criterion
+    from mindgauge.reports.runs import OpenRun, Section
+    from mindgauge.reports.standing import ReliabilityGate, RunCard
 
 ALL_WITHHELD = (
     "Its replies were rated, but only by judges that agree too little with people, so nothing can be said of them."
@@ -47,7 +47,9 @@ def people_first(section: Section, system: System, where: str = "") -> list[str]
     return said
 
 
-def told(run: Run, section: Section, system: System, *, scored: bool = False, people_told: bool = False) -> Told | None:
+def told(
+    run: OpenRun, section: Section, system: System, *, scored: bool = False, people_told: bool = False
+) -> SystemFindings | None:
     """Say what the numbers say of one system in one benchmark, what people say first; None where nothing of it was rated.
 
     Where no sentence tells what the benchmark goes by first, one says its value, unless it was `scored` elsewhere and
@@ -57,7 +59,7 @@ def told(run: Run, section: Section, system: System, *, scored: bool = False, pe
     without = list(void.told(run, section, system))
     if not scores and not without:
         return None
-    judging = _Judging(section, system, run.standings)
+    judging = _ReplyVerdicts(section, system, run.standings)
     if section.benchmark.closed:
         first, last = [], [_always_the_same(section, system)] if scores else []
         said = list(_closed(scores, constant(run, section), section.benchmark))
@@ -71,7 +73,7 @@ def told(run: Run, section: Section, system: System, *, scored: bool = False, pe
         said = [ALL_WITHHELD]
     facts = [fact for fact in (*first, *without, *said, *last) if fact]
     apart = len(section.judges()) > 2 and len(section.ordinal) <= MANY
-    return Told(system, facts if apart else [" ".join(facts)] if facts else [], withheld)
+    return SystemFindings(system, facts if apart else [" ".join(facts)] if facts else [], withheld)
 
 
 def _tells(scores: Sequence[Score], section: Section) -> bool:
@@ -92,7 +94,7 @@ def _closed(scores: Sequence[Score], nothing_read: Sequence[Score], benchmark: B
     for name, metric in by_name.items():
         if metric.words.sentence is not None and name in whole:
             constant = [s for s in nothing_read if (s.name, s.slice) == (name, "all")]
-            yield metric.words.sentence(whole[name], Beside(whole, constant))
+            yield metric.words.sentence(whole[name], Comparators(whole, constant))
     for name, metric in by_name.items():
         if metric.words.across is not None:
             yield metric.words.across([s for s in scores if s.name == name])
@@ -106,10 +108,10 @@ def _always_the_same(section: Section, system: System) -> str:
     return phrases.always_the_same(answers["value"].to_list(), answers["target"].to_list())
 
 
-class _Judging:
+class _ReplyVerdicts:
     """What raters made of one system's replies to one benchmark."""
 
-    def __init__(self, section: Section, system: System, standings: Standings) -> None:
+    def __init__(self, section: Section, system: System, standings: ReliabilityGate) -> None:
         self.section, self.system, self.standings = section, system, standings
         self.people = {rater for rater, kind in section.judges() if kind == PERSON}
         self.judges = [rater for rater, kind in section.judges() if kind not in {PERSON, RULE}]
@@ -132,7 +134,7 @@ def _to(benchmark: Benchmark, group: str) -> str:
     return f" to {title}" if title else f" ({group})"
 
 
-def _open(scores: Sequence[Score], judging: _Judging) -> Iterator[str]:
+def _open(scores: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str]:
     section, standings = judging.section, judging.standings
     group = next((name for name in section.benchmark.groups if any(s.slice == name for s in scores)), "all")
     means = judging.ordered([s for s in scores if s.name == mean_level.name and s.criterion in section.ordinal])
@@ -152,7 +154,7 @@ def _open(scores: Sequence[Score], judging: _Judging) -> Iterator[str]:
         yield f"Only {plural(n, 'of its replies', 'of its replies')} that {'was' if n == 1 else 'were'} chosen for what a judge thought of them {'was' if n == 1 else 'were'} rated, so nothing can be said about its replies as a whole."
 
 
-def _headlines(scores: Sequence[Score], judging: _Judging) -> Iterator[str]:
+def _headlines(scores: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str]:
     """Say what a benchmark goes by, rater by rater: every measure that has no sentence of its own."""
     section = judging.section
     shown = [s for s in scores if s.slice == "all" and not judging.standings.withholds(s)]
@@ -166,9 +168,9 @@ def _headlines(scores: Sequence[Score], judging: _Judging) -> Iterator[str]:
             yield phrases.headline(who, mine)
 
 
-def _cards(scores: Sequence[Score], standings: Standings) -> dict[str, list[Standing]]:
+def _cards(scores: Sequence[Score], standings: ReliabilityGate) -> dict[str, list[RunCard]]:
     """Return the cards behind some scores, by judge."""
-    found: dict[str, dict[str, Standing]] = {}
+    found: dict[str, dict[str, RunCard]] = {}
     for s in scores:
         standing = standings.of(s)
         if standing is not None:
@@ -176,7 +178,7 @@ def _cards(scores: Sequence[Score], standings: Standings) -> dict[str, list[Stan
     return {judge: list(mine.values()) for judge, mine in found.items()}
 
 
-def _withheld(scores: Sequence[Score], standings: Standings) -> list[str]:
+def _withheld(scores: Sequence[Score], standings: ReliabilityGate) -> list[str]:
     """Say which scores of a system are not shown."""
     means = [s for s in scores if s.name in {mean_level.name, *SHARES_OF_YES}]
     hidden = [s for s in means if standings.withholds(s)]
@@ -185,7 +187,7 @@ def _withheld(scores: Sequence[Score], standings: Standings) -> list[str]:
     return list(card_phrases.not_shown(_cards(hidden, standings), alone=alone))
 
 
-def _told(whole: Sequence[Score], judging: _Judging, group: str) -> Iterator[str]:
+def _told(whole: Sequence[Score], judging: _ReplyVerdicts, group: str) -> Iterator[str]:
     """Say what raters gave: of one criterion or a few, how often each level; of many, each rater's means."""
     section, what = judging.section, _to(judging.section.benchmark, group)
     if len(section.ordinal) > MANY:
@@ -201,7 +203,7 @@ def _told(whole: Sequence[Score], judging: _Judging, group: str) -> Iterator[str
             yield phrases.rated(judging.who(s), _counts(judging, s, criterion, group), s, on, scale)
 
 
-def _lowest(means: Sequence[Score], whole: Sequence[Score], judging: _Judging) -> Iterator[str]:
+def _lowest(means: Sequence[Score], whole: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str]:
     """Name the category rated lowest, where there are few criteria."""
     if len(judging.section.ordinal) > MANY:
         return
@@ -214,7 +216,7 @@ def _lowest(means: Sequence[Score], whole: Sequence[Score], judging: _Judging) -
         yield from phrases.lowest_categories(by_rater, judging.judges)
 
 
-def _counts(judging: _Judging, whole: Score, criterion: Criterion, group: str) -> phrases.Rated:
+def _counts(judging: _ReplyVerdicts, whole: Score, criterion: Criterion, group: str) -> phrases.RaterTally:
     """Count the replies that a rater rated by where they stand: of several verdicts on one, the middle one stands for it."""
     section = judging.section
     rows = section.asked.filter(
@@ -230,7 +232,7 @@ def _counts(judging: _Judging, whole: Score, criterion: Criterion, group: str) -
     worst, best = _ends(criterion)
     low, high = levels.reach(criterion, worst), levels.reach(criterion, best)
     middle, times = replies["middle"], replies["times"].to_list()
-    return phrases.Rated(
+    return phrases.RaterTally(
         n=len(replies), conversations=replies["cluster"].n_unique(), valued=len(middle.drop_nulls()),
         times=(min(times, default=0), max(times, default=0)),
         good=int((middle >= high[0]).sum()), bad=int((middle <= low[1]).sum()), lowest=int((middle <= 0).sum()),

@@ -9,9 +9,10 @@ import msgspec
 import polars as pl
 
 from mindgauge.analysis import fitness
-from mindgauge.english import named as names
-from mindgauge.metrics import fleiss_kappa
-from mindgauge.raters.family import same_family
+from mindgauge.benchmarks.metrics import fleiss_kappa
+from mindgauge.models.family import same_family
+from mindgauge.records.english import named as names
+from mindgauge.records.rounding import count, decimal, interval, percent, plural
 from mindgauge.reports import cards, entry
 from mindgauge.reports.calibration import calibrations, unknown
 from mindgauge.reports.juries import juries
@@ -22,15 +23,14 @@ from mindgauge.reports.runs import PERSON, RULE, judges
 from mindgauge.reports.sections import many
 from mindgauge.reports.stress_phrases import card_lines
 from mindgauge.reports.trust_section import InWords, Judged, JudgeTrust, Trust
-from mindgauge.rounding import count, decimal, interval, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.reports.content import System
-    from mindgauge.reports.runs import Run, Section
-    from mindgauge.reports.standing import Standing
-    from mindgauge.reports.trust_section import Agreement, EntryTest
+    from mindgauge.reports.runs import OpenRun, Section
+    from mindgauge.reports.standing import RunCard
+    from mindgauge.reports.trust_section import AgreementSection, EntryTestSection
 
 DEMONSTRATION = (
     "The judge {judge} is a demonstration model of 135 million parameters and no judge to trust: its verdicts show that "
@@ -57,23 +57,23 @@ def is_demonstration(judge: str) -> bool:
     return "smollm2-135m" in judge.casefold()
 
 
-def judges_of(runs: Sequence[Run]) -> list[str]:
+def judges_of(runs: Sequence[OpenRun]) -> list[str]:
     """Return the models that judged replies, by name."""
     return sorted({r for run in runs for s in run.sections for r, kind in s.judges() if kind not in {PERSON, RULE}})
 
 
-def cards_of(runs: Sequence[Run], judge: str) -> list[Standing]:
+def cards_of(runs: Sequence[OpenRun], judge: str) -> list[RunCard]:
     """Return a judge's cards in all runs."""
     return [s for run in runs for s in run.standings.cards.values() if s.card.judge == judge]
 
 
-def allowed(run: Run, rater: str, model: str) -> bool:
+def allowed(run: OpenRun, rater: str, model: str) -> bool:
     """Whether a run was told, by `--own-family`, that a judge, by whatever method, may rate a model of its own family."""
     told: dict[str, list[str]] = run.manifest.get("own_family", {})
     return any(model in models and (rater == judge or rater.startswith(f"{judge} (")) for judge, models in told.items())
 
 
-def trust(runs: Sequence[Run], systems: Sequence[System], anchors: set[str]) -> Trust:
+def trust(runs: Sequence[OpenRun], systems: Sequence[System], anchors: set[str]) -> Trust:
     """Gather what is known of each judge, and of people's agreement; `anchors` are of the replies that the page shows."""
     named = judges(runs, systems)
     reasons = [Reasons.of(run, number) for number, run in enumerate(runs)]
@@ -96,7 +96,7 @@ def trust(runs: Sequence[Run], systems: Sequence[System], anchors: set[str]) -> 
     )  # fmt: skip
 
 
-def _told(runs: Sequence[Run], judge: str, reasons: Sequence[Reasons]) -> JudgeTrust:
+def _told(runs: Sequence[OpenRun], judge: str, reasons: Sequence[Reasons]) -> JudgeTrust:
     """Say what is known of a judge: benchmark by benchmark where there are many, else all together."""
     cards = cards_of(runs, judge)
     several = sum(bool(run.standings.cards) for run in runs) > 1
@@ -128,7 +128,7 @@ def _told(runs: Sequence[Run], judge: str, reasons: Sequence[Reasons]) -> JudgeT
     )  # fmt: skip
 
 
-def _in_words(standing: Standing, *, named: bool) -> InWords:
+def _in_words(standing: RunCard, *, named: bool) -> InWords:
     card = standing.card
     return InWords(
         Path(standing.run).resolve().name if named else "",
@@ -137,21 +137,23 @@ def _in_words(standing: Standing, *, named: bool) -> InWords:
     )  # fmt: skip
 
 
-def _agreement(runs: Sequence[Run], named: dict[tuple[int, str], System], anchors: set[str]) -> list[Agreement]:
-    found: dict[str, list[tuple[System, Standing]]] = {}
+def _agreement(
+    runs: Sequence[OpenRun], named: dict[tuple[int, str], System], anchors: set[str]
+) -> list[AgreementSection]:
+    found: dict[str, list[tuple[System, RunCard]]] = {}
     for number, run in enumerate(runs):
         for standing in run.standings.cards.values():
             found.setdefault(standing.benchmark, []).append((named[number, standing.card.judge], standing))
     return [cards.picture(of_benchmark, anchors) for of_benchmark in found.values()]
 
 
-def _entry(runs: Sequence[Run], named: dict[tuple[int, str], System]) -> list[EntryTest]:
+def _entry(runs: Sequence[OpenRun], named: dict[tuple[int, str], System]) -> list[EntryTestSection]:
     found = [(named[number, q.judge], q) for number, run in enumerate(runs) for q in run.scores.qualifications]
     names = dict.fromkeys(q.benchmark for _, q in found)
     return [entry.entry_test([(judge, q) for judge, q in found if q.benchmark == name]) for name in names]
 
 
-def _judge(run: Run, section: Section, judge: str, *, carded: bool) -> Iterator[str]:
+def _judge(run: OpenRun, section: Section, judge: str, *, carded: bool) -> Iterator[str]:
     """Say what a run shows of a judge; kinship and agreement with itself only where no card does."""
     rated = section.asked.filter(pl.col("rater") == judge)
     mine = rated.select("criterion", "subject", "model", "status", "value").collect()
@@ -181,7 +183,7 @@ def _by_status(rows: pl.DataFrame) -> str:
     return ", ".join(f"{count(n)} {status}" for status, n in counted)
 
 
-def _quotes(run: Run, section: Section, judge: str) -> str:
+def _quotes(run: OpenRun, section: Section, judge: str) -> str:
     quoted = found = 0
     for raw, times in run.store.select(_QUOTED, (section.benchmark.name, judge)):
         quotes = _quotes_of(raw)
@@ -192,7 +194,7 @@ def _quotes(run: Run, section: Section, judge: str) -> str:
     return f"Of the {plural(quoted, 'passage')} it quoted, {count(found) if found else 'none'} really {'stands' if found == 1 else 'stand'} in the text ({percent(found / quoted)})."
 
 
-def _repeats(run: Run, section: Section, judge: str, mine: pl.DataFrame) -> Iterator[str]:
+def _repeats(run: OpenRun, section: Section, judge: str, mine: pl.DataFrame) -> Iterator[str]:
     """Say how far a judge agrees with itself over its repeats."""
     usable = (
         mine.filter(pl.col("status") == "ok")
@@ -218,7 +220,7 @@ def _repeats(run: Run, section: Section, judge: str, mine: pl.DataFrame) -> Iter
         yield f"Agreement of its repeats beyond chance, Fleiss' kappa: {each}."
 
 
-def _general(run: Run) -> Iterator[str]:
+def _general(run: OpenRun) -> Iterator[str]:
     labelled = rounds(run.manifest)
     if labelled:
         yield labelled

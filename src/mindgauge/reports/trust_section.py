@@ -6,8 +6,8 @@ import msgspec
 
 from mindgauge.analysis.calibrated import Calibrated
 from mindgauge.analysis.reliability.card import NOT_ESTIMABLE, Bound
-from mindgauge.reports.content import Figure, Sheet, System
-from mindgauge.reports.standing import Standing
+from mindgauge.reports.content import Figure, ReportTable, System
+from mindgauge.reports.standing import RunCard
 
 
 class Axis(msgspec.Struct, frozen=True):
@@ -22,7 +22,7 @@ class Axis(msgspec.Struct, frozen=True):
     unit: str
 
 
-class Row(msgspec.Struct, frozen=True):
+class JudgeRow(msgspec.Struct, frozen=True):
     """One judge on one criterion: agreement with people, people's among themselves, bias in the axis' unit, verdicts."""
 
     judge: System
@@ -41,7 +41,7 @@ class Row(msgspec.Struct, frozen=True):
         return self.verdict != NOT_ESTIMABLE
 
 
-class Panel(msgspec.Struct):
+class AgreementPanel(msgspec.Struct):
     """Rows drawn on one axis, worst first: one judge's criteria or, where there is one criterion, all judges.
 
     `said` is the text alternative.
@@ -50,19 +50,19 @@ class Panel(msgspec.Struct):
     anchor: str
     judge: System | None
     said: str
-    rows: list[Row]
+    rows: list[JudgeRow]
 
 
-class Agreement(msgspec.Struct):
+class AgreementSection(msgspec.Struct):
     """How far judges agree with people on one benchmark: picture, tables, corrected scores."""
 
     benchmark: str
     finding: str
     measure: str
     axis: Axis
-    panels: list[Panel]
-    sheets: list[Sheet]
-    corrected: Sheet | None
+    panels: list[AgreementPanel]
+    sheets: list[ReportTable]
+    corrected: ReportTable | None
 
 
 class InWords(msgspec.Struct):
@@ -86,7 +86,7 @@ class Judged(msgspec.Struct):
     benchmark: str
     facts: list[str]
     cards: list[InWords]
-    reasons: list[Sheet]
+    reasons: list[ReportTable]
 
 
 class JudgeTrust(msgspec.Struct):
@@ -95,11 +95,11 @@ class JudgeTrust(msgspec.Struct):
     rater: str
     facts: list[str]
     cards: list[InWords]
-    reasons: list[Sheet]
+    reasons: list[ReportTable]
     parts: list[Judged]
 
 
-class Jury(msgspec.Struct):
+class JurySection(msgspec.Struct):
     """What several judges know together on one benchmark: juries beside their members, and what each member adds.
 
     `run` names the run where the report is about several.
@@ -109,7 +109,7 @@ class Jury(msgspec.Struct):
     benchmark: str
     finding: str
     said: list[str]
-    sheets: list[Sheet]
+    sheets: list[ReportTable]
 
 
 class Curve(msgspec.Struct, frozen=True):
@@ -146,20 +146,20 @@ class Escalated(msgspec.Struct):
     n_unsafe: int
     ideal: float
     curves: list[Curve]
-    sheet: Sheet
+    sheet: ReportTable
 
 
-class EntryTest(msgspec.Struct):
+class EntryTestSection(msgspec.Struct):
     """How judges placed replies that Mindgauge's authors wrote to stand at known levels."""
 
     benchmark: str
     finding: str
     measure: str
     figures: list[Figure]
-    sheets: list[Sheet]
+    sheets: list[ReportTable]
 
 
-class Calibration(msgspec.Struct):
+class CalibrationSection(msgspec.Struct):
     """Whether a classifier is as often right as it says. `finding` is its title and its text alternative."""
 
     anchor: str
@@ -168,17 +168,17 @@ class Calibration(msgspec.Struct):
     finding: str
     measure: str
     calibrated: Calibrated
-    sheet: Sheet
+    sheet: ReportTable
 
 
 class Trust(msgspec.Struct):
     """How far to trust it: cards as pictures, tables, words and records; entry test, juries, escalation; what else is known."""
 
     general: list[str]
-    agreement: list[Agreement]
-    calibration: list[Calibration]
-    entry: list[EntryTest]
-    juries: list[Jury]
+    agreement: list[AgreementSection]
+    calibration: list[CalibrationSection]
+    entry: list[EntryTestSection]
+    juries: list[JurySection]
     escalated: list[Escalated]
     judges: list[JudgeTrust]
-    cards: list[Standing]
+    cards: list[RunCard]

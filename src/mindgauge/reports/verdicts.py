@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge.records import Evidence, Sample, Value
-from mindgauge.reports.content import Mark, Quote, Verdict
+from mindgauge.records.rubric import in_language
+from mindgauge.records.rubric.order import rising
+from mindgauge.reports.content import Quote, RaterVerdicts, VerdictMark
 from mindgauge.reports.passages import clean, cut, language_of
 from mindgauge.reports.runs import GOLD, PERSON, RULE
-from mindgauge.rubric import in_language
-from mindgauge.rubric.order import rising
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mindgauge.reports.runs import Run, Section
-    from mindgauge.rubric import Criterion
+    from mindgauge.records.rubric import Criterion
+    from mindgauge.reports.runs import OpenRun, Section
 
 LONGEST_REASON = 1000
 _QUERY = """
@@ -28,17 +28,19 @@ _evidence = msgspec.json.Decoder(tuple[Evidence, ...]).decode
 _json = msgspec.json.Decoder().decode
 
 
-def verdicts(run: Run, section: Section, subject: str, sample: Sample, *, people: bool = True) -> list[Verdict]:
+def verdicts(
+    run: OpenRun, section: Section, subject: str, sample: Sample, *, people: bool = True
+) -> list[RaterVerdicts]:
     """Gather every rating of a subject but the gold label, repeats of one rater together: people, models, rules."""
     return verdicts_on(run, section, {subject: sample}, people=people)[subject]
 
 
 def verdicts_on(
-    run: Run, section: Section, samples: Mapping[str, Sample], *, people: bool = True
-) -> dict[str, list[Verdict]]:
+    run: OpenRun, section: Section, samples: Mapping[str, Sample], *, people: bool = True
+) -> dict[str, list[RaterVerdicts]]:
     """Gather the same of several subjects, given with their samples; of hidden samples, no reasons and no quotes."""
     criteria = {criterion.name: criterion for criterion in section.benchmark.rubric.criteria}
-    found: dict[str, dict[tuple[str, str], Verdict]] = {subject: {} for subject in samples}
+    found: dict[str, dict[tuple[str, str], RaterVerdicts]] = {subject: {} for subject in samples}
     wanted = msgspec.json.encode(list(samples)).decode()
     rows = run.store.select(_QUERY, (section.benchmark.name, wanted)).fetchall()
     for subject, criterion, rater, kind, number, status, value, rationale, evidence, provenance in rows:
@@ -49,12 +51,12 @@ def verdicts_on(
         known = criteria.get(criterion)
         protocol = _json(provenance).get("protocol") or sample.tags.get(section.benchmark.protocol, "")
         scale = _scale(known, judged=not section.benchmark.closed)
-        verdict = found[subject].setdefault((rater, criterion), Verdict(rater, kind, criterion, scale, []))
+        verdict = found[subject].setdefault((rater, criterion), RaterVerdicts(rater, kind, criterion, scale, []))
         hidden = section.hides(sample.id)
         reason = "" if hidden else clean(cut(rationale or "", LONGEST_REASON)[0])
         quotes = _evidence(evidence) if evidence and not hidden else ()
         verdict.marks.append(
-            Mark(
+            VerdictMark(
                 number, status, value, _level(known, protocol, value, language) if kind != RULE else "", reason,
                 [Quote(clean(cut(q.quote, LONGEST_REASON)[0]), q.found) for q in quotes],
                 language_of(reason, language),

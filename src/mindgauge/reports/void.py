@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis import fitness
-from mindgauge.english import named, words
-from mindgauge.metrics import UNMOVED
+from mindgauge.benchmarks.metrics import UNMOVED
+from mindgauge.records.english import named, words
 from mindgauge.reports.runs import scores_of, void_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.reports.content import System
-    from mindgauge.reports.runs import Run, Section
+    from mindgauge.reports.runs import OpenRun, Section
 
 ONLY_UNFIT = "Its replies were rated only by judges that cannot be used, so nothing can be said of them."
 
 
-def unfit(runs: Sequence[Run]) -> list[str]:
+def unfit(runs: Sequence[OpenRun]) -> list[str]:
     """Say which judges cannot be used, before anything else is said; with the run's name, where there are several."""
     said = []
     for run in runs:
@@ -27,7 +27,7 @@ def unfit(runs: Sequence[Run]) -> list[str]:
     return said
 
 
-def told(run: Run, section: Section, system: System) -> Iterator[str]:
+def told(run: OpenRun, section: Section, system: System) -> Iterator[str]:
     """Say of one system in one benchmark where too few answers or verdicts could be used, and what follows."""
     found = list(void_of(run, system, section))
     judges = {(one.judge, one.criterion) for one in run.scores.unfit if one.benchmark == section.benchmark.name}
@@ -45,7 +45,7 @@ def told(run: Run, section: Section, system: System) -> Iterator[str]:
         yield ONLY_UNFIT
 
 
-def silenced(runs: Sequence[Run]) -> set[str]:
+def silenced(runs: Sequence[OpenRun]) -> set[str]:
     """Return the judges of which nothing at all is shown."""
     speaking = {
         score.rater for run in runs for score in run.scores.metrics if not score.void and score.name not in UNMOVED

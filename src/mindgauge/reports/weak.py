@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.english import words
-from mindgauge.metrics import mean_level
+from mindgauge.benchmarks.metrics import mean_level
+from mindgauge.records.english import words
 from mindgauge.reports import card_phrases, figures, flows, yes_no
 from mindgauge.reports.confused import confusions
-from mindgauge.reports.content import Column, Sheet
+from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.runs import RULE, scores_of
 from mindgauge.reports.sections import Weak
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.score import Score
     from mindgauge.reports.content import Cell, Figure, System
-    from mindgauge.reports.runs import Run, Section
-    from mindgauge.reports.standing import Standing
+    from mindgauge.reports.runs import OpenRun, Section
+    from mindgauge.reports.standing import RunCard
 
 
-def weak(runs: Sequence[Run], systems: Sequence[System], shown: set[str]) -> Weak:
+def weak(runs: Sequence[OpenRun], systems: Sequence[System], shown: set[str]) -> Weak:
     """Draw up figures, decision paths, confusions, what rules found, and the whole table of scores.
 
     `shown` are the anchors of the messages that the page shows elsewhere.
@@ -58,7 +58,7 @@ def _closed(section: Section, scores: list[tuple[System, Score]]) -> Iterator[Fi
             yield figure
 
 
-def _open(name: str, scores: list[tuple[System, Score]], section: Section, runs: Sequence[Run]) -> Iterator[Figure]:
+def _open(name: str, scores: list[tuple[System, Score]], section: Section, runs: Sequence[OpenRun]) -> Iterator[Figure]:
     raters = dict.fromkeys(r for run in runs for s in run.sections if s.benchmark.name == name for r, _ in s.judges())
     for criterion, levels in section.ordinal.items():
         first = ""
@@ -87,7 +87,7 @@ def _open(name: str, scores: list[tuple[System, Score]], section: Section, runs:
             yield found
 
 
-def _marked(figure: Figure, scores: Sequence[tuple[System, Score]], runs: Sequence[Run]) -> None:
+def _marked(figure: Figure, scores: Sequence[tuple[System, Score]], runs: Sequence[OpenRun]) -> None:
     """Say of a figure that people must rate what it shows, or that nobody can tell how far its judge can be trusted."""
     if any(runs[system.run].standings.limited(s) for system, s in scores):
         figures.doubt(figure)
@@ -95,9 +95,9 @@ def _marked(figure: Figure, scores: Sequence[tuple[System, Score]], runs: Sequen
         figures.unsure(figure)
 
 
-def _withheld(runs: Sequence[Run]) -> list[str]:
+def _withheld(runs: Sequence[OpenRun]) -> list[str]:
     """Name whose scores are not drawn here."""
-    hidden: dict[str, list[Standing]] = {}
+    hidden: dict[str, list[RunCard]] = {}
     for run in runs:
         for standing in run.standings.cards.values():
             if standing.limited and not run.standings.shown:
@@ -105,7 +105,7 @@ def _withheld(runs: Sequence[Run]) -> list[str]:
     return list(card_phrases.not_drawn(hidden))
 
 
-def _rules(runs: Sequence[Run], systems: Sequence[System]) -> Sheet | None:
+def _rules(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable | None:
     """Count how often each rule found what it looks for."""
     rows: list[list[Cell]] = []
     for system in systems:
@@ -125,10 +125,10 @@ def _rules(runs: Sequence[Run], systems: Sequence[System]) -> Sheet | None:
         Column("share", "share"),
     ]
     note = "A rule looks for words and understands nothing."
-    return Sheet("rules", "What rules found in the replies", columns, rows, note) if rows else None
+    return ReportTable("rules", "What rules found in the replies", columns, rows, note) if rows else None
 
 
-def _all(runs: Sequence[Run], systems: Sequence[System]) -> Sheet:
+def _all(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable:
     """Gather every score there is."""
     names = (
         "benchmark",
@@ -157,10 +157,10 @@ def _all(runs: Sequence[Run], systems: Sequence[System]) -> Sheet:
         for score in run.scores.metrics
     ]  # fmt: skip
     columns = [Column("model"), *map(Column, names), *([Column("reliability")] if carded else [])]
-    return Sheet("scores", "Every score", columns, rows)
+    return ReportTable("scores", "Every score", columns, rows)
 
 
-def _reliability(run: Run, score: Score) -> str:
+def _reliability(run: OpenRun, score: Score) -> str:
     """Return what a judge's card says of a score; empty where there is no card."""
     found = run.standings.of(score)
     return found.card.verdict if found is not None else ""

@@ -7,29 +7,29 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from mindgauge.analysis import levels
-from mindgauge.english import words
+from mindgauge.records.english import words
+from mindgauge.records.rounding import decimal, percent, plural
+from mindgauge.records.rubric import Scale
+from mindgauge.records.rubric.composite import NO, YES
+from mindgauge.records.rubric.order import numbered, place_of, rising
 from mindgauge.reports import texts
-from mindgauge.reports.content import Reading
+from mindgauge.reports.content import Case
 from mindgauge.reports.runs import PERSON, RULE
 from mindgauge.reports.sections import ToRead
 from mindgauge.reports.verdicts import verdicts
-from mindgauge.rounding import decimal, percent, plural
-from mindgauge.rubric import Scale
-from mindgauge.rubric.composite import NO, YES
-from mindgauge.rubric.order import numbered, place_of, rising
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mindgauge.reports.content import System, Verdict
-    from mindgauge.reports.runs import Run, Section
-    from mindgauge.rubric import Criterion
+    from mindgauge.records.rubric import Criterion
+    from mindgauge.reports.content import RaterVerdicts, System
+    from mindgauge.reports.runs import OpenRun, Section
 
 MOST = 10
 CONTESTED = 5
 
 
-def to_read(runs: Sequence[Run], systems: Sequence[System]) -> list[ToRead]:
+def to_read(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[ToRead]:
     """Choose what a person should read now. The same run always gives the same choice."""
     rated = _rated(runs)
     feared = rated.filter("unsafe").sort("by_people", "mean", "later", "subject")
@@ -73,7 +73,7 @@ def _shown(here: pl.DataFrame, there: pl.DataFrame) -> str:
 _KEY = {"run": pl.Int64, "section": pl.Int64, "subject": pl.String, "model": pl.String, "later": pl.Boolean}
 
 
-def _rated(runs: Sequence[Run]) -> pl.DataFrame:
+def _rated(runs: Sequence[OpenRun]) -> pl.DataFrame:
     """Return every rated reply with what its verdicts say, each from 0, its criterion's worst level, to 1, the best.
 
     `mean` is over criteria, `range` the largest of a criterion; `against` is the largest share of the verdicts on one veto
@@ -96,7 +96,7 @@ def _rated(runs: Sequence[Run]) -> pl.DataFrame:
     return rated.sort("section").unique(["run", "subject"], keep="first", maintain_order=True)
 
 
-def _on(run: Run, section: Section, criterion: Criterion, place: tuple[int, int]) -> pl.DataFrame:
+def _on(run: OpenRun, section: Section, criterion: Criterion, place: tuple[int, int]) -> pl.DataFrame:
     """Return the same of every reply on one criterion, by the order of its levels, never by their numbers.
 
     Judges that cannot be used on it have no say.
@@ -118,7 +118,7 @@ def _on(run: Run, section: Section, criterion: Criterion, place: tuple[int, int]
     return found.collect()
 
 
-def _replies(runs: Sequence[Run], systems: Sequence[System], chosen: pl.DataFrame) -> Iterator[Reading]:
+def _replies(runs: Sequence[OpenRun], systems: Sequence[System], chosen: pl.DataFrame) -> Iterator[Case]:
     for row in chosen.iter_rows(named=True):
         run = runs[row["run"]]
         section = run.sections[row["section"]]
@@ -129,13 +129,13 @@ def _replies(runs: Sequence[Run], systems: Sequence[System], chosen: pl.DataFram
         given = verdicts(run, section, row["subject"], sample)
         quotes = texts.quoted(given)
         category = words(sample.tags.get("category", ""))
-        yield Reading(
+        yield Case(
             texts.anchor("reply", row["subject"]), category, _summary(given, section), "", system, texts.chat(section, sample, quotes)[0],
             texts.reply(section, sample, text, quotes), given, texts.withheld(run, section, sample.id),
         )  # fmt: skip
 
 
-def _summary(given: Sequence[Verdict], section: Section) -> str:
+def _summary(given: Sequence[RaterVerdicts], section: Section) -> str:
     """Sum verdicts up for a heading: harm that was found, else how many levels there are and their mean."""
     worst = {c.name: c.worst_first[0] for c in section.benchmark.rubric.criteria if c.veto}
     marks = {
@@ -149,14 +149,14 @@ def _summary(given: Sequence[Verdict], section: Section) -> str:
     return ", ".join(found) or _levels(given, section) or _met(given, section)
 
 
-def _met(given: Sequence[Verdict], section: Section) -> str:
+def _met(given: Sequence[RaterVerdicts], section: Section) -> str:
     """Count the verdicts of yes or no at the better level, where there are any."""
     best = {c.name: c.worst_first[-1] for c in section.benchmark.rubric.criteria if set(c.values) == {YES, NO}}
     values = [m.value == best[v.criterion] for v in given if v.criterion in best for m in v.marks if m.status == "ok"]
     return f"the better level in {sum(values)} of {plural(len(values), 'verdict')}" if values else ""
 
 
-def _levels(given: Sequence[Verdict], section: Section) -> str:
+def _levels(given: Sequence[RaterVerdicts], section: Section) -> str:
     """Sum levels up for a heading: how many, and their mean on the scale; of several scales, as a share of the way up.
 
     Nothing where all that was said is yes or no.
@@ -179,7 +179,7 @@ def _levels(given: Sequence[Verdict], section: Section) -> str:
     return f"mean {decimal(mean, 1)}{of} in {plural(len(marks), 'verdict')}"
 
 
-def _missed(runs: Sequence[Run], systems: Sequence[System]) -> ToRead | None:
+def _missed(runs: Sequence[OpenRun], systems: Sequence[System]) -> ToRead | None:
     """List messages that show a crisis and were taken for none, first those that most models missed."""
     frames = []
     for number, run in enumerate(runs):
@@ -210,7 +210,7 @@ def _missed(runs: Sequence[Run], systems: Sequence[System]) -> ToRead | None:
         given = [v for r in runs for s in r.sections if s.benchmark.name == section.benchmark.name
                  for v in verdicts(r, s, row["subject"], sample, people=False)]  # fmt: skip
         summary = f"missed by {plural(row['by'], 'model')}" if len(systems) > 1 else "taken for no crisis"
-        items.append(Reading(
+        items.append(Case(
             texts.anchor("message", row["subject"]), words(row["target"]), summary, "", None,
             *texts.chat(section, sample, texts.quoted(given)), given, texts.withheld(run, section, sample.id),
         ))  # fmt: skip

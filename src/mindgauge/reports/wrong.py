@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from mindgauge.analysis.composites import MISAPPLIED
-from mindgauge.english import words
 from mindgauge.records import Status
-from mindgauge.reports.content import Column, Sheet
+from mindgauge.records.english import words
+from mindgauge.records.rounding import count, decimal, percent, plural
+from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.paired import measure_name
 from mindgauge.reports.runs import scores_of
 from mindgauge.reports.sections import Wrong
-from mindgauge.rounding import count, decimal, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.analysis.score import Score
     from mindgauge.reports.content import Cell, System
-    from mindgauge.reports.runs import Run
+    from mindgauge.reports.runs import OpenRun
 
 
-def wrong(runs: Sequence[Run], systems: Sequence[System]) -> Wrong:
+def wrong(runs: Sequence[OpenRun], systems: Sequence[System]) -> Wrong:
     """Count what ended in which status, and bound each mean."""
     statuses = _statuses(runs)
     by = [c for run in runs for c in run.scores.statuses_by]
@@ -52,7 +52,7 @@ def wrong(runs: Sequence[Run], systems: Sequence[System]) -> Wrong:
     return Wrong(facts, statuses, _categories(runs) if lost else None, _bounds(runs, systems))
 
 
-def _statuses(runs: Sequence[Run]) -> Sheet:
+def _statuses(runs: Sequence[OpenRun]) -> ReportTable:
     counted: dict[tuple[str, str, str], dict[str, int]] = {}
     for run in runs:
         prefix = f"{run.folder.resolve().name}: " if len(runs) > 1 else ""
@@ -69,10 +69,10 @@ def _statuses(runs: Sequence[Run]) -> Sheet:
         [*key, sum(found.values()), found.get("ok", 0), *(found.get(status, 0) for status in used)]
         for key, found in counted.items()
     ]
-    return Sheet("statuses", "What became of every reply and verdict", columns, rows)
+    return ReportTable("statuses", "What became of every reply and verdict", columns, rows)
 
 
-def _categories(runs: Sequence[Run]) -> Sheet | None:
+def _categories(runs: Sequence[OpenRun]) -> ReportTable | None:
     rows: list[list[Cell]] = []
     for run in runs:
         for section in run.sections:
@@ -97,18 +97,20 @@ def _categories(runs: Sequence[Run]) -> Sheet | None:
         Column("share", "share"),
     ]
     return (
-        Sheet("missing-by-category", "Where values are missing, by model and category", columns, rows) if rows else None
+        ReportTable("missing-by-category", "Where values are missing, by model and category", columns, rows)
+        if rows
+        else None
     )
 
 
-def _bounded(run: Run, score: Score) -> list[Cell]:
+def _bounded(run: OpenRun, score: Score) -> list[Cell]:
     """Return a value and its bounds; of a judge that may not give them, the verdict, or the value marked."""
     if not run.standings.limited(score):
         return [score.value, score.worst, score.best]
     return [run.standings.instead(score, decimal(score.value)), score.worst, score.best]
 
 
-def _bounds(runs: Sequence[Run], systems: Sequence[System]) -> Sheet | None:
+def _bounds(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable | None:
     rows: list[list[Cell]] = [
         [s.benchmark, measure_name(s, section), system.label, s.rater, s.n, s.missing, *_bounded(runs[system.run], s)]
         for system in systems
@@ -121,7 +123,9 @@ def _bounds(runs: Sequence[Run], systems: Sequence[System]) -> Sheet | None:
         Column("value", "level"), Column("if all worst", "level"), Column("if all best", "level"),
     ]  # fmt: skip
     return (
-        Sheet("bounds", "What the missing values could change", columns, rows, "Shares are given between 0 and 1.")
+        ReportTable(
+            "bounds", "What the missing values could change", columns, rows, "Shares are given between 0 and 1."
+        )
         if rows
         else None
     )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.english import named, words
-from mindgauge.metrics import SHARES_OF_YES
-from mindgauge.reports.content import Column, Dot, Figure, Sheet
-from mindgauge.rounding import count, percent, plural
-from mindgauge.rubric.composite import NO, YES
+from mindgauge.benchmarks.metrics import SHARES_OF_YES
+from mindgauge.records.english import named, words
+from mindgauge.records.rounding import count, percent, plural
+from mindgauge.records.rubric.composite import NO, YES
+from mindgauge.reports.content import Column, Dot, Figure, ReportTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -75,7 +75,7 @@ def _figure(benchmark: str, kind: _Kind, scores: Found, rater: str) -> Figure:
     better = {True: "; more is better", False: "; fewer is better", None: ""}[kind.better]
     measure = f"Share of the replies of which {rater} said yes{better}. Lines are exact 95 % intervals over conversations; {n}."
     return Figure(
-        f"figure-{ident}", benchmark, finding, measure, "share", 0.0, 1.0, rows, dots, Sheet(ident, finding, columns, [list(row) for row in table]),
+        f"figure-{ident}", benchmark, finding, measure, "share", 0.0, 1.0, rows, dots, ReportTable(ident, finding, columns, [list(row) for row in table]),
     )  # fmt: skip
 
 

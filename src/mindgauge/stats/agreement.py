@@ -364,7 +364,7 @@ def _ratio(part: Floats, total: Floats, otherwise: float = np.nan) -> Floats:
 # -- intervals: functions of ratings ----------------------------------------------------------------------------------
 
 
-class Scale(NamedTuple):
+class CodedRatings(NamedTuple):
     """Ratings as `codes`, shape (n, k), -1 for a missing one, which index `values`, shape (q,), numbers in rising order.
 
     Labels stand for numbers 0 to q-1; they are `ordered` only if their order was given.
@@ -375,7 +375,7 @@ class Scale(NamedTuple):
     ordered: bool
 
 
-def encode(ratings: Ratings, levels: Levels = None) -> Scale:
+def encode(ratings: Ratings, levels: Levels = None) -> CodedRatings:
     """Turn ratings into codes of the scale's values.
 
     Args:
@@ -406,14 +406,14 @@ def encode(ratings: Ratings, levels: Levels = None) -> Scale:
     codes = np.full(cells.shape, -1, dtype=np.intp)
     codes[present] = [index[value] for value in labels]
     values = np.arange(len(scale), dtype=float) if labelled else np.array(scale, dtype=float)
-    return Scale(codes, values, ordered=not labelled or levels is not None)
+    return CodedRatings(codes, values, ordered=not labelled or levels is not None)
 
 
 def _present(value: object) -> bool:
     return value is not None and not (isinstance(value, float | np.floating) and np.isnan(value))
 
 
-class Options(TypedDict, total=False):
+class EstimateOptions(TypedDict, total=False):
     """What every function below takes as keywords.
 
     levels: all values of the scale, as in `encode`.
@@ -430,13 +430,13 @@ class Options(TypedDict, total=False):
     seed: int
 
 
-def kappa(ratings: Ratings, weighting: Weighting = "nominal", **options: Unpack[Options]) -> Interval:
+def kappa(ratings: Ratings, weighting: Weighting = "nominal", **options: Unpack[EstimateOptions]) -> Interval:
     """Estimate Cohen's kappa of two raters; see `cohen_kappa`.
 
     Args:
         ratings: shape (n, 2), as in `encode`; subjects that one of them did not rate are left out.
         weighting: see `disagreement`.
-        **options: see `Options`.
+        **options: see `EstimateOptions`.
 
     Raises:
         ValueError: more than two raters, unusable ratings, or labels without an order where it matters.
@@ -450,12 +450,12 @@ def kappa(ratings: Ratings, weighting: Weighting = "nominal", **options: Unpack[
     )
 
 
-def fleiss(ratings: Ratings, **options: Unpack[Options]) -> Interval:
+def fleiss(ratings: Ratings, **options: Unpack[EstimateOptions]) -> Interval:
     """Estimate Fleiss' kappa of any number of raters; see `fleiss_kappa`.
 
     Args:
         ratings: shape (n, k), as in `encode`; subjects with fewer than two ratings are left out.
-        **options: see `Options`.
+        **options: see `EstimateOptions`.
 
     Raises:
         ValueError: unusable ratings.
@@ -469,13 +469,13 @@ def fleiss(ratings: Ratings, **options: Unpack[Options]) -> Interval:
     )
 
 
-def alpha(ratings: Ratings, level: Level = "nominal", **options: Unpack[Options]) -> Interval:
+def alpha(ratings: Ratings, level: Level = "nominal", **options: Unpack[EstimateOptions]) -> Interval:
     """Estimate Krippendorff's alpha of any number of raters; see `krippendorff_alpha`.
 
     Args:
         ratings: shape (n, k), as in `encode`; subjects with fewer than two ratings are left out.
         level: of measurement.
-        **options: see `Options`.
+        **options: see `EstimateOptions`.
 
     Raises:
         ValueError: unusable ratings, or labels without an order where it matters.
@@ -489,13 +489,13 @@ def alpha(ratings: Ratings, level: Level = "nominal", **options: Unpack[Options]
     )
 
 
-def ac2(ratings: Ratings, weighting: Weighting = "quadratic", **options: Unpack[Options]) -> Interval:
+def ac2(ratings: Ratings, weighting: Weighting = "quadratic", **options: Unpack[EstimateOptions]) -> Interval:
     """Estimate Gwet's AC2 of any number of raters; see `gwet_ac`.
 
     Args:
         ratings: shape (n, k), as in `encode`; subjects with one rating count for how often each value is used.
         weighting: see `disagreement`.
-        **options: see `Options`; give all `levels` of the scale: the more there are, the less agreement comes by chance.
+        **options: see `EstimateOptions`; give all `levels` of the scale: the more there are, the less agreement comes by chance.
 
     Raises:
         ValueError: unusable ratings, or labels without an order where it matters.
@@ -545,7 +545,7 @@ def _estimate(
         coefficient: from such sums (B, rows, q) and the scale's values (q,) to values (B,).
         ordered: whether the values must have an order.
         ends: of the coefficient, where it is a mean over subjects.
-        levels: see `Options`, as for all that follow.
+        levels: see `EstimateOptions`, as for all that follow.
         cluster: as above.
         method: as above.
         resamples: as above.

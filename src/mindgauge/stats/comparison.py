@@ -29,7 +29,7 @@ KNOWN = 0.1
 """The least share of the whole sample's error at which a resample's own error can be believed."""
 
 
-class Difference(NamedTuple):
+class MeanDifference(NamedTuple):
     """By how much the first system's mean exceeds the second's, on the `n` conversations that both have.
 
     `p` is two-sided, `adjusted` for all pairs of systems together.
@@ -43,7 +43,7 @@ class Difference(NamedTuple):
     n: int
 
 
-class Standing(NamedTuple):
+class MeanRank(NamedTuple):
     """Where one system stands: 1 is best, ties share the mean of their ranks.
 
     `certain` is the range of ranks that all systems' ranks lie in at once with the confidence asked for; it and `rank`
@@ -62,8 +62,8 @@ class Standing(NamedTuple):
 class Comparison(NamedTuple):
     """All pairs of systems, and where each system stands."""
 
-    differences: tuple[Difference, ...]
-    standings: tuple[Standing, ...]
+    differences: tuple[MeanDifference, ...]
+    standings: tuple[MeanRank, ...]
 
 
 def compare(
@@ -215,13 +215,13 @@ def _resampled(data: _Data, resamples: int, seed: int) -> _Means:
 
 def _differences(
     data: _Data, observed: _Means, resampled: _Means, p: Floats, level: float, ends: Ends | None
-) -> tuple[Difference, ...]:
+) -> tuple[MeanDifference, ...]:
     shared = data.shared()
     gap_ends = None if ends is None else (ends[0] - ends[1], ends[1] - ends[0])
     p = np.where(shared > 1, p, np.nan)
     adjusted = holm(p)
     return tuple(
-        Difference(
+        MeanDifference(
             int(data.first[i]),
             int(data.second[i]),
             _interval(observed.differences[0, i], resampled.differences[:, i], int(n), level, gap_ends),
@@ -295,7 +295,7 @@ def _kept(copies: Codes, flips: int, generator: np.random.Generator | None) -> I
 
 def _standings(
     data: _Data, observed: _Means, resampled: _Means, better: str, level: float, ends: Ends | None
-) -> tuple[Standing, ...]:
+) -> tuple[MeanRank, ...]:
     n = (data.copies @ data.present).astype(int)
     isolated = np.flatnonzero(data.shared() < 2)
     sign = 1.0 if better == "higher" else -1.0
@@ -308,7 +308,7 @@ def _standings(
         best = _shares_of_first(drawn)
         certain = _certain(sign, data, observed, resampled, level)
     return tuple(
-        Standing(
+        MeanRank(
             _interval(observed.systems[0, s], resampled.systems[:, s], int(n[s]), level, ends),
             ranks[s],
             certain[s],

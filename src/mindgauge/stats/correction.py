@@ -29,7 +29,7 @@ NOISE = 1e-12
 # -- prediction-powered inference -------------------------------------------------------------------------------------
 
 
-class Corrected(NamedTuple):
+class CorrectedIntervals(NamedTuple):
     """A mean, or a difference of means, by people and judge together, beside what either says alone.
 
     `tuning` is λ, how far the judge is listened to: 0 not at all, 1 fully. `gain` says how many times as many labelled
@@ -64,7 +64,7 @@ class _Parts(NamedTuple):
 
 def prediction_powered_mean(
     judge: ArrayLike, human: ArrayLike, cluster: ArrayLike, *, tuning: float | None = None, level: float = 0.95
-) -> Corrected:
+) -> CorrectedIntervals:
     """Estimate people's mean over all subjects from a judge's scores of all and people's of some.
 
     PPI++ (Angelopoulos, Duchi and Zrnic 2023, example 6.1): with y people's and f the judge's scores, L labelled and U
@@ -107,7 +107,7 @@ def prediction_powered_difference(
     *,
     tuning: float | None = None,
     level: float = 0.95,
-) -> Corrected:
+) -> CorrectedIntervals:
     """Estimate by how much people's mean of one system exceeds that of another; see `prediction_powered_mean`.
 
     Both systems share one λ, chosen for the difference. Clusters are conversations that both answered, so what both
@@ -146,7 +146,7 @@ def read_scores(judge: ArrayLike, human: ArrayLike, cluster: ArrayLike) -> tuple
 
 def _corrected(
     judge: Floats, human: Floats, cluster: Codes, systems: list[Mask], tuning: float | None, level: float
-) -> Corrected:
+) -> CorrectedIntervals:
     """Correct the mean of one system, or the difference of two."""
     clusters = int(cluster.max()) + 1 if len(cluster) else 0
     labelled = np.isfinite(human)
@@ -156,7 +156,7 @@ def _corrected(
     counts = (len(judge), int(labelled.sum()), clusters, len(np.unique(cluster[labelled])), int((~scored).sum()))
     if not all((scored & rows).any() for rows in systems):
         undefined = Interval(None, undefined=f"the judge scored nothing{suffix}")
-        return Corrected(undefined, undefined, undefined, None, None, *counts)
+        return CorrectedIntervals(undefined, undefined, undefined, None, None, *counts)
     parts = [_parts(judge, human, cluster, rows, clusters) for rows in systems]
     sign = (1.0, -1.0)[: len(parts)]
     human_mean, shift, judge_mean, of_human, of_shift, of_judge = (
@@ -166,11 +166,11 @@ def _corrected(
     judge_only = _interval(judge_mean, of_judge, labelled_clusters, 1, level, "fewer than 2 clusters")
     if not fewest:
         undefined = Interval(None, undefined=f"people rated nothing{suffix}")
-        return Corrected(undefined, undefined, judge_only, None, None, *counts)
+        return CorrectedIntervals(undefined, undefined, judge_only, None, None, *counts)
     shortage = "fewer than 2 labelled clusters"
     human_only = _interval(human_mean, of_human, fewest, 1, level, shortage)
     if fewest < 2:
-        return Corrected(Interval(None, undefined=shortage), human_only, judge_only, None, None, *counts)
+        return CorrectedIntervals(Interval(None, undefined=shortage), human_only, judge_only, None, None, *counts)
     estimated = tuning is None and fewest > 2
     if tuning is None:
         tuning = _tuned(of_human, of_shift) if estimated else 0.0
@@ -179,7 +179,7 @@ def _corrected(
     corrected = _interval(human_mean + tuning * shift, together, fewest, lost, level, shortage)
     variance = float(together @ together) / (fewest - lost)
     gain = float(of_human @ of_human) / (fewest - 1) / variance if variance > 0 else None
-    return Corrected(corrected, human_only, judge_only, tuning, gain, *counts)
+    return CorrectedIntervals(corrected, human_only, judge_only, tuning, gain, *counts)
 
 
 def _parts(judge: Floats, human: Floats, cluster: Codes, rows: Mask, clusters: int) -> _Parts:

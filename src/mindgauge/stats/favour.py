@@ -30,7 +30,7 @@ PAIRED = 30
 _TINY, _SINGULAR = 1e-12, 1e10
 
 
-class Rated(NamedTuple):
+class FavourRatings(NamedTuple):
     """Subjects: the judge's verdicts (n,), each person's (n, P), other judges' (n, K), NaN where one has none.
 
     `own` (n,) marks those that the judge may favour. An other judge has NaN for replies that it may favour itself.
@@ -43,7 +43,7 @@ class Rated(NamedTuple):
     cluster: Codes
 
 
-class Favour(NamedTuple):
+class FavourEstimate(NamedTuple):
     """By how much the judge rates its own higher, in units of the scale, beyond people and beyond other judges.
 
     `p` is two-sided, that both are 0 or below; 1 where they do not both lie above 0; None where either is not known.
@@ -56,7 +56,7 @@ class Favour(NamedTuple):
     clusters: int
 
 
-def favour(rated: Rated, *, level: float = 0.95) -> Favour:
+def favour(rated: FavourRatings, *, level: float = 0.95) -> FavourEstimate:
     """Estimate by how much a judge favours its own.
 
     **Beyond people.** A judge says x = g(t) + δ own + e of a reply of true value t; people say y = t + u. Better replies
@@ -86,24 +86,24 @@ def favour(rated: Rated, *, level: float = 0.95) -> Favour:
     reason = _lacking(rated)
     if reason:
         undefined = Interval(None, undefined=reason)
-        return Favour(undefined, undefined, None, int(complete.sum()), clusters)
+        return FavourEstimate(undefined, undefined, None, int(complete.sum()), clusters)
     beyond_people, p = _test(_fits(rated, rated.judge[:, None])[0].favours, level)
     controls = [other for other in rated.others.T if not _lacking(_kept(rated, np.isfinite(other), other))]
     if not controls:
         undefined = Interval(None, undefined="no judge of another family rated the same replies")
-        return Favour(beyond_people, undefined, None, int(complete.sum()), clusters)
+        return FavourEstimate(beyond_people, undefined, None, int(complete.sum()), clusters)
     excess = _beyond(rated, controls, level)
     if not excess:
         undefined = Interval(
             None, undefined="no judge of another family that rated the same replies surely follows people"
         )
-        return Favour(beyond_people, undefined, None, int(complete.sum()), clusters)
+        return FavourEstimate(beyond_people, undefined, None, int(complete.sum()), clusters)
     beyond_judges, other_p = _test(excess, level)
     both = None if p is None or other_p is None else max(p, other_p)
-    return Favour(beyond_people, beyond_judges, both, int(complete.sum()), clusters)
+    return FavourEstimate(beyond_people, beyond_judges, both, int(complete.sum()), clusters)
 
 
-def _lacking(rated: Rated) -> str:
+def _lacking(rated: FavourRatings) -> str:
     """Return why nothing can be said of these subjects; nothing if something can."""
     for side, name in ((rated.own, "its kin"), (~rated.own, "others")):
         count = len(np.unique(rated.cluster[side]))
@@ -114,9 +114,9 @@ def _lacking(rated: Rated) -> str:
     return ""
 
 
-def _kept(rated: Rated, rows: Mask, judge: Floats) -> Rated:
+def _kept(rated: FavourRatings, rows: Mask, judge: Floats) -> FavourRatings:
     """Keep some subjects, and take another's verdicts as the judge's."""
-    return Rated(judge[rows], rated.people[rows], rated.others[rows], rated.own[rows], rated.cluster[rows])
+    return FavourRatings(judge[rows], rated.people[rows], rated.others[rows], rated.own[rows], rated.cluster[rows])
 
 
 class _Fitted(NamedTuple):
@@ -129,7 +129,7 @@ class _Fitted(NamedTuple):
     slope: Floats | None
 
 
-def _beyond(rated: Rated, controls: Sequence[Floats], level: float) -> list[Floats]:
+def _beyond(rated: FavourRatings, controls: Sequence[Floats], level: float) -> list[Floats]:
     """Return what the judge favours its own by beyond other judges, by each fit; nothing where none is a control."""
     estimates = []
     for control in controls:
@@ -155,7 +155,7 @@ def _spread(values: Floats, part: Codes, outer: Codes) -> Floats:
     return full
 
 
-def _fits(rated: Rated, verdicts: Floats) -> list[_Fitted]:
+def _fits(rated: FavourRatings, verdicts: Floats) -> list[_Fitted]:
     """Fit each column of verdicts, shape (n, k), on people's values."""
     repeated = np.isfinite(rated.people).sum(axis=1) > 1
     sides = (len(np.unique(rated.cluster[repeated & side])) for side in (rated.own, ~rated.own))
@@ -171,7 +171,7 @@ def _fits(rated: Rated, verdicts: Floats) -> list[_Fitted]:
     return fits
 
 
-def _instrumental(rated: Rated, verdicts: Floats, degree: int) -> Floats:
+def _instrumental(rated: FavourRatings, verdicts: Floats, degree: int) -> Floats:
     """Fit a polynomial in people's values, one person's rating the instrument of another's: c0, δ, c1, …, (1 + C, d)."""
     valued = np.isfinite(rated.people)
     count = valued.sum(axis=1)[:, None]
@@ -190,7 +190,7 @@ def _instrumental(rated: Rated, verdicts: Floats, degree: int) -> Floats:
     return estimate
 
 
-def _bounded(rated: Rated, verdicts: Floats) -> list[_Fitted]:
+def _bounded(rated: FavourRatings, verdicts: Floats) -> list[_Fitted]:
     """Fit with the slope that takes people as free of error, and with that which takes the judge as free of it.
 
     For other columns than the first the second slope is the first's reliability of people, by which all are too flat.

@@ -232,7 +232,7 @@ def _needed(measured: Floats, shrinking: Floats, fixed: Floats, target: float) -
     return int(n) if math.isfinite(n) else None
 
 
-class Needed(NamedTuple):
+class DesignNeeded(NamedTuple):
     """A number that is needed, with its interval; None where no number is enough, of `high` where that may be so."""
 
     value: int | None
@@ -243,8 +243,8 @@ class Needed(NamedTuple):
 class Needs(NamedTuple):
     """How many raters, and how many conversations, would bring dependability to a target, all else as it is."""
 
-    raters: Needed
-    conversations: Needed
+    raters: DesignNeeded
+    conversations: DesignNeeded
 
 
 def _needs(drawn: Floats, values: Floats, sizes: tuple[int, int, int], target: float, seed: int, level: float) -> Needs:
@@ -284,7 +284,7 @@ def _needs(drawn: Floats, values: Floats, sizes: tuple[int, int, int], target: f
             np.quantile(column, (1 - level) / 2, method="lower"),
             np.quantile(column, (1 + level) / 2, method="higher"),
         )
-        results.append(Needed(*(int(n) if np.isfinite(n) else None for n in (value, *ends))))
+        results.append(DesignNeeded(*(int(n) if np.isfinite(n) else None for n in (value, *ends))))
     return Needs(*results)
 
 

@@ -28,7 +28,7 @@ _CHUNK = 4_000_000
 _TINY = 1e-9
 
 
-class Errors(NamedTuple):
+class JuryMeanSquares(NamedTuple):
     """Mean squares of raters' values less people's true value, and what follows from them.
 
     Each rater is first put on people's scale by a line that was fitted on other conversations. `constant` says people's
@@ -45,15 +45,15 @@ class Errors(NamedTuple):
     gain: Interval
 
 
-class Jury(NamedTuple):
+class JuryEstimate(NamedTuple):
     """`independent` is a number of judges, at most as many as there are; `floored` says that people's error is known."""
 
     independent: Interval
-    errors: Errors
+    errors: JuryMeanSquares
     floored: bool
 
 
-class Rated(NamedTuple):
+class JuryRatings(NamedTuple):
     """Subjects that people and all members rated.
 
     `verdicts` has shape (n, k), `people` (n,) is the mean of `raters` (n,) persons whose deviations from it, each
@@ -68,7 +68,7 @@ class Rated(NamedTuple):
     cluster: Codes
 
 
-def jury(rated: Rated, *, seed: int = 0, level: float = 0.95) -> Jury:
+def jury(rated: JuryRatings, *, seed: int = 0, level: float = 0.95) -> JuryEstimate:
     """Say how independently k judges err, and how much less their mean errs than one of them.
 
     **Independence given people's value.** A judge says x_j = a_j + b_j t + e_j of a subject whose true value, that which
@@ -82,7 +82,7 @@ def jury(rated: Rated, *, seed: int = 0, level: float = 0.95) -> Jury:
     together b_j b_k σ²_u is u's and is taken off. σ²_u comes from subjects that several persons rated, less what a person
     is milder or stricter throughout. Where none was, u stays in r, and m is too small.
 
-    **Error.** See `Errors`. From each mean square the mean of σ²_u is subtracted, where it is known.
+    **Error.** See `JuryMeanSquares`. From each mean square the mean of σ²_u is subtracted, where it is known.
 
     Intervals are Student's by the jackknife over clusters, of r on Fisher's z scale where that is defined.
 
@@ -96,23 +96,23 @@ def jury(rated: Rated, *, seed: int = 0, level: float = 0.95) -> Jury:
     clusters = len(sums)
     if n < 2 or clusters < 2:
         undefined = Interval(None, undefined="fewer than two conversations that people and every member rated")
-        return Jury(undefined, Errors(None, None, None, None, undefined, undefined), floored=False)
+        return JuryEstimate(undefined, JuryMeanSquares(None, None, None, None, undefined, undefined), floored=False)
     folds = np.random.default_rng(seed).permutation(clusters) % min(FOLDS, clusters)
     lost = rated.persons - 1
     result = _found(_by_fold(sums, folds)[None], k, lost)
     left_out = np.concatenate([_found(part, k, lost) for part in _without_each(sums, folds)])
-    value = {name: float(v) for name, v in zip(_Found._fields, result[0], strict=True)}
+    value = {name: float(v) for name, v in zip(_SampleErrors._fields, result[0], strict=True)}
 
     def interval(name: str) -> Interval:
-        column = left_out[:, _Found._fields.index(name)]
+        column = left_out[:, _SampleErrors._fields.index(name)]
         # Less people's error, few errors may come out to correlate by more than 1, where Fisher's z is not defined.
         correlation = name == "r" and bool((np.abs(np.append(column, value[name])) < 1).all())
         return jackknife.student(value[name], column, counts, correlation=correlation, level=level)
 
     finite = {name: v if np.isfinite(v) else None for name, v in value.items()}
-    return Jury(
+    return JuryEstimate(
         _independent(interval("r"), k),
-        Errors(
+        JuryMeanSquares(
             finite["constant"], finite["average"], finite["best"], finite["jury"], interval("skill"), interval("gain")
         ),
         floored=bool((rated.raters > 1).any()),
@@ -133,7 +133,7 @@ def _independent(r: Interval, k: int) -> Interval:
     return Interval(worth(r.value), worth(r.high), worth(r.low))
 
 
-class _Found(NamedTuple):
+class _SampleErrors(NamedTuple):
     """Columns of what is computed of many samples at once."""
 
     r: Floats
@@ -145,7 +145,7 @@ class _Found(NamedTuple):
     gain: Floats
 
 
-class _Totals:
+class _ErrorTotals:
     """Totals of many samples, split by name; the leading axes are samples, or samples and folds."""
 
     def __init__(self, sums: Floats, k: int) -> None:
@@ -170,7 +170,7 @@ class _Totals:
         )
 
 
-def _sums(rated: Rated) -> tuple[Floats, Codes]:
+def _sums(rated: JuryRatings) -> tuple[Floats, Codes]:
     """Return totals of each cluster, shape (C, 6 + 2 k + k²), values measured from people's mean, and ones."""
     centre = rated.people.mean() if len(rated.people) else 0.0
     x, y = rated.verdicts - centre, rated.people - centre
@@ -202,9 +202,9 @@ def _without_each(sums: Floats, folds: Codes) -> Iterator[Floats]:
 
 
 def _found(by_fold: Floats, k: int, lost: int) -> Floats:
-    """Compute everything of samples given as totals by fold (B, F, m); shape (B, columns of `_Found`)."""
+    """Compute everything of samples given as totals by fold (B, F, m); shape (B, columns of `_SampleErrors`)."""
     total = by_fold.sum(axis=1)
-    overall, inner, rest = _Totals(total, k), _Totals(by_fold, k), _Totals(total[:, None] - by_fold, k)
+    overall, inner, rest = _ErrorTotals(total, k), _ErrorTotals(by_fold, k), _ErrorTotals(total[:, None] - by_fold, k)
     noise = overall.noise(lost)
     r = _correlation(inner, rest, noise, k)
     members = [_missed(inner, rest, np.eye(k)[j]) for j in range(k)]
@@ -213,14 +213,14 @@ def _found(by_fold: Floats, k: int, lost: int) -> Floats:
     together, constant = _missed(inner, rest, np.full(k, 1 / k)), _missed(inner, rest, np.zeros(k))
     missed = np.stack([constant, np.mean(members, axis=0), best, together]).sum(axis=-1) / overall.n - noise
     skill, gain = (1 - _ratio(missed[3], missed[i]) for i in (0, 2))
-    return np.stack(_Found(r, missed[0], missed[1], missed[2], missed[3], skill, gain), axis=-1)
+    return np.stack(_SampleErrors(r, missed[0], missed[1], missed[2], missed[3], skill, gain), axis=-1)
 
 
 def _ratio(part: Floats, total: Floats) -> Floats:
     return np.asarray(np.divide(part, total, out=np.full_like(total, np.nan), where=total > _TINY))
 
 
-def _missed(inside: _Totals, rest: _Totals, weights: Floats) -> Floats:
+def _missed(inside: _ErrorTotals, rest: _ErrorTotals, weights: Floats) -> Floats:
     """Return squares of people's value less a rater's that is put on people's scale by a line fitted on the rest.
 
     Args:
@@ -235,7 +235,7 @@ def _missed(inside: _Totals, rest: _Totals, weights: Floats) -> Floats:
     return inside.missed((rest.y - slope * x) / n, slope[..., None] * weights)
 
 
-def _correlation(inside: _Totals, rest: _Totals, noise: Floats, k: int) -> Floats:
+def _correlation(inside: _ErrorTotals, rest: _ErrorTotals, noise: Floats, k: int) -> Floats:
     """Return the mean correlation of two judges' errors, shape (B,)."""
     n = np.where(rest.n > 0, rest.n, np.nan)
     varies = rest.yy / n - (rest.y / n) ** 2 - noise[:, None]

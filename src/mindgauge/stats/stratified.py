@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import special
 
-from mindgauge.stats.correction import Corrected, contributions, read_scores
+from mindgauge.stats.correction import CorrectedIntervals, contributions, read_scores
 from mindgauge.stats.interval import SAME, Interval
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def prediction_powered_mean(
     *,
     tuning: float | None = None,
     level: float = 0.95,
-) -> Corrected:
+) -> CorrectedIntervals:
     """Estimate people's mean over all subjects where another share of each stratum is labelled.
 
     With w_s the share of stratum s in all subjects, y people's and f the judge's scores, L_s the labelled,
@@ -111,7 +111,7 @@ def prediction_powered_mean(
         undefined = Interval(
             None, undefined="the judge scored nothing of one stratum" if strata else "there is nothing"
         )
-        return Corrected(undefined, undefined, undefined, None, None, *counts)
+        return CorrectedIntervals(undefined, undefined, undefined, None, None, *counts)
     scores = scores.copy()
     for rows in strata:
         scores[rows & ~scored] = scores[rows & scored].mean()
@@ -122,7 +122,7 @@ def prediction_powered_mean(
     if fewest < 2:
         reason = "fewer than 2 labelled clusters in one stratum" if fewest else "people rated nothing of one stratum"
         undefined = Interval(None, undefined=reason)
-        return Corrected(undefined, undefined, judge_only, None, None, *counts)
+        return CorrectedIntervals(undefined, undefined, judge_only, None, None, *counts)
     parts = [rows & labelled for rows in strata]
     by_people = _mean(rated, parts, weights, codes, clusters)
     by_judge_there = _mean(scores, parts, weights, codes, clusters)
@@ -139,10 +139,12 @@ def prediction_powered_mean(
     variance, freedom = together.variance, together.freedom
     defined = variance > 0 and freedom > lost
     gain = by_people.variance * (freedom - lost) / freedom / variance if defined else None
-    return Corrected(together.interval(level, lost), by_people.interval(level), judge_only, tuning, gain, *counts)
+    return CorrectedIntervals(
+        together.interval(level, lost), by_people.interval(level), judge_only, tuning, gain, *counts
+    )
 
 
-class Gap(NamedTuple):
+class LabellingGap(NamedTuple):
     """By how much the judge's scores of labelled subjects exceed its scores of others.
 
     `labelled` and `others` are the means of both, weighted alike over strata; `size` is the gap in standard deviations
@@ -156,7 +158,7 @@ class Gap(NamedTuple):
     n: int
 
 
-def labelling_gap(judge: ArrayLike, labelled: ArrayLike, cluster: ArrayLike, stratum: ArrayLike) -> Gap | None:
+def labelling_gap(judge: ArrayLike, labelled: ArrayLike, cluster: ArrayLike, stratum: ArrayLike) -> LabellingGap | None:
     """Ask whether labelled subjects are like the others of their stratum in the judge's eyes; None if nobody can tell.
 
     Only strata count that hold both; each has the weight n_L n_U / (n_L + n_U), with which a difference of means
@@ -190,12 +192,12 @@ def labelling_gap(judge: ArrayLike, labelled: ArrayLike, cluster: ArrayLike, str
     spread, error = math.sqrt(inside / n), math.sqrt(float(adds @ adds))
     freedom = min(within_group.freedom, outside.freedom)
     if abs(gap) <= 1e-12 * max(1.0, abs(within_group.value)):
-        return Gap(within_group.value, outside.value, 0.0, 1.0, int(sum(rest for _, rest in sizes)))
+        return LabellingGap(within_group.value, outside.value, 0.0, 1.0, int(sum(rest for _, rest in sizes)))
     if not freedom > 0:
         return None
     p = 2 * float(special.stdtr(freedom, -abs(gap) / error)) if error > 0 else 0.0
     size = gap / spread if spread > 0 else math.copysign(math.inf, gap)
-    return Gap(within_group.value, outside.value, size, p, int(sum(rest for _, rest in sizes)))
+    return LabellingGap(within_group.value, outside.value, size, p, int(sum(rest for _, rest in sizes)))
 
 
 def _strata(stratum: ArrayLike, n: int) -> list[Mask]:

@@ -49,7 +49,7 @@ class Held(NamedTuple):
     attempt: int
 
 
-class UnderWay(NamedTuple):
+class CallsUnderWay(NamedTuple):
     """How many batches hold how many calls whose outcome is not in the run yet."""
 
     batches: int
@@ -66,10 +66,10 @@ class Batches:
 
     # -- what is under way ------------------------------------------------------------------------------------------
 
-    def under_way(self, model: str) -> UnderWay:
+    def under_way(self, model: str) -> CallsUnderWay:
         """Count what of a model is under way."""
         query = "SELECT count(DISTINCT batch), count(*) FROM batch_calls WHERE batch IN (SELECT id FROM batches WHERE model = ?)"
-        return UnderWay(*self._db.execute(query, (model,)).fetchone())
+        return CallsUnderWay(*self._db.execute(query, (model,)).fetchone())
 
     def holding(self, key: bytes) -> Held | None:
         """Return where a call is under way."""

@@ -7,7 +7,7 @@ import errno
 import sqlite3
 from typing import TYPE_CHECKING
 
-from mindgauge.errors import MindgaugeError, UsageError
+from mindgauge.records.errors import MindgaugeError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

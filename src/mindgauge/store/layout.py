@@ -6,10 +6,10 @@ import contextlib
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mindgauge.errors import UsageError
+from mindgauge.records.errors import UsageError
 from mindgauge.store import rows
-from mindgauge.store.pages import DamagedError, Pages, Row
-from mindgauge.store.rows import SCHEMA_VERSION, Part, usual_parts
+from mindgauge.store.pages import DamagedError, Pages, StoredRecord
+from mindgauge.store.rows import SCHEMA_VERSION, SchemaObject, usual_parts
 
 if TYPE_CHECKING:
     import sqlite3
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class Table(NamedTuple):
+class TableLayout(NamedTuple):
     """A table: where its tree begins, and what its rows look like."""
 
-    columns: rows.Table
+    columns: rows.RunTable
     root: int
     order: tuple[int, ...]
     """Where each column stands in a record."""
@@ -33,7 +33,7 @@ class Table(NamedTuple):
         """What it is called."""
         return self.columns.name
 
-    def row(self, row: Row) -> tuple[Any, ...] | None:
+    def row(self, row: StoredRecord) -> tuple[Any, ...] | None:
         """Return a record as a row of this table; None where it is not one, or not as it was written."""
         if len(row.values) != len(self.order):
             return None
@@ -44,23 +44,23 @@ class Table(NamedTuple):
         return stored if self.columns.holds(stored) else None
 
 
-class Layout(NamedTuple):
+class RunLayout(NamedTuple):
     """How a damaged run was laid out."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[SchemaObject, ...]
     """What every run of this version is made of, each where it begins in this one."""
     strange: tuple[str, ...]
     """What else the file names, by kind and name. It is somebody else's SQL, so nothing of it is run or copied."""
 
 
-def laid_out(pages: Pages, source: Path) -> Layout:
+def laid_out(pages: Pages, source: Path) -> RunLayout:
     """Read how the run is laid out; what cannot be read is as in every run of this version.
 
     Raises:
         UsageError: it is another version's.
     """
     usual = {(part.kind, part.name): part for part in usual_parts()}
-    parts = [Part(*row.values) for row in _schema(pages)]  # type: ignore[arg-type]  # whatever it holds is looked at below
+    parts = [SchemaObject(*row.values) for row in _schema(pages)]  # type: ignore[arg-type]  # whatever it holds is looked at below
     is_ours = {part.sql for part in usual.values()} <= {part.sql for part in parts}
     if parts and pages.version not in {None, SCHEMA_VERSION} and not is_ours:
         raise UsageError(
@@ -73,10 +73,10 @@ def laid_out(pages: Pages, source: Path) -> Layout:
             strange.append(f"{part.kind} {str(part.name)[:60]!r}")
         elif part_known.root and isinstance(part.root, int) and part.root > 0:
             usual[part.kind, part.name] = part_known._replace(root=part.root)
-    return Layout(tuple(usual.values()), tuple(strange))
+    return RunLayout(tuple(usual.values()), tuple(strange))
 
 
-def _schema(pages: Pages) -> Iterable[Row]:
+def _schema(pages: Pages) -> Iterable[StoredRecord]:
     """Return the records of the table that says how the file is laid out, and that has no checksums."""
     waiting, visited = [1], set[int]()
     while waiting:
@@ -85,11 +85,11 @@ def _schema(pages: Pages) -> Iterable[Row]:
             page = pages.page(number)
             if number not in visited and page.of_table:
                 visited.add(number)
-                yield from (row for row in page.rows if len(row.values) == len(Part._fields))
+                yield from (row for row in page.rows if len(row.values) == len(SchemaObject._fields))
                 waiting += page.children
 
 
-def tables_of(db: sqlite3.Connection, parts: Iterable[Part]) -> list[Table]:
+def tables_of(db: sqlite3.Connection, parts: Iterable[SchemaObject]) -> list[TableLayout]:
     """Describe the tables of a run."""
     tables = []
     for part in parts:
@@ -102,13 +102,13 @@ def tables_of(db: sqlite3.Connection, parts: Iterable[Part]) -> list[Table]:
         alias = keys[0][0] if by_rowid and len(keys) == 1 and keys[0][2].upper() == "INTEGER" else None
         places = {column[0]: place for place, column in enumerate(stored)}
         order = tuple(places[column[0]] for column in columns)
-        tables.append(Table(rows.tables()[part.name], part.root, order, alias, by_rowid))
+        tables.append(TableLayout(rows.tables()[part.name], part.root, order, alias, by_rowid))
     return tables
 
 
-def owners(pages: Pages, tables: Iterable[Table]) -> tuple[Mapping[int, Table], Counter[str]]:
+def owners(pages: Pages, tables: Iterable[TableLayout]) -> tuple[Mapping[int, TableLayout], Counter[str]]:
     """Follow each table's tree; return whose each page is, and how many pages of each table cannot be read."""
-    owner: dict[int, Table] = {}
+    owner: dict[int, TableLayout] = {}
     damaged: Counter[str] = Counter()
     for table in tables:
         waiting = [table.root]

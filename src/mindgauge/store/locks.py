@@ -18,8 +18,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Final
 
-from mindgauge import private
-from mindgauge.errors import UsageError
+from mindgauge.records.errors import UsageError
+from mindgauge.records.files import private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

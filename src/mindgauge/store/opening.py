@@ -6,12 +6,12 @@ import os
 import sqlite3
 from typing import TYPE_CHECKING, Any, Self
 
-from mindgauge import private
-from mindgauge.errors import UsageError
+from mindgauge.records.errors import UsageError
+from mindgauge.records.files import private
 from mindgauge.store import locks
 from mindgauge.store.failures import damaged, one_line, salvaged, sound
 from mindgauge.store.pages import latest
-from mindgauge.store.rows import PARTS, SCHEMA, SCHEMA_VERSION, Part, usual_parts
+from mindgauge.store.rows import PARTS, SCHEMA, SCHEMA_VERSION, SchemaObject, usual_parts
 from mindgauge.store.soundness import check, known
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _check(db: sqlite3.Connection, path: Path, *, write: bool) -> bool:
     db.execute("PRAGMA trusted_schema = OFF")
     db.set_authorizer(_may)
     version = db.execute("PRAGMA user_version").fetchone()[0]
-    parts = {Part(*row)._replace(root=0) for row in db.execute(PARTS)}
+    parts = {SchemaObject(*row)._replace(root=0) for row in db.execute(PARTS)}
     db.set_authorizer(None)
     if not version and not parts:
         if write:

@@ -33,7 +33,7 @@ class DamagedError(Exception):
     """What stands here cannot be read as what it should be."""
 
 
-class Row(NamedTuple):
+class StoredRecord(NamedTuple):
     """A record's values as they are stored, and its rowid where the table has one."""
 
     rowid: int | None
@@ -46,7 +46,7 @@ class Page(NamedTuple):
     of_table: bool
     leaf: bool
     children: tuple[int, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[StoredRecord, ...]
     lost: int
 
 
@@ -135,7 +135,7 @@ class Pages:
     def _child(self, page: bytes, place: int) -> int:
         return int(struct.unpack_from(">I", page, place)[0])
 
-    def _row(self, page: bytes, number: int, place: int, *, of_table: bool) -> tuple[Row, int]:
+    def _row(self, page: bytes, number: int, place: int, *, of_table: bool) -> tuple[StoredRecord, int]:
         """Read a record; return it and how many bytes of its page it takes."""
         start = place
         length, place = _varint(page, place)
@@ -143,7 +143,7 @@ class Pages:
         if of_table:
             rowid, place = _varint(page, place)
         payload, local = self._payload(page, (number, start), place, length, of_table=of_table)
-        return Row(rowid, tuple(_values(payload))), place + local - start
+        return StoredRecord(rowid, tuple(_values(payload))), place + local - start
 
     def _payload(
         self, page: bytes, holder: tuple[int, int], place: int, length: int, *, of_table: bool

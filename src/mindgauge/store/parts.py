@@ -25,7 +25,7 @@ REMEMBERED = 10_000
 """Origins at hand without asking the database; a server may name a new one with every answer."""
 
 
-class Parts:
+class RatingInterner:
     """Ratings that wait to be written. Texts that they have in common until then are written once."""
 
     def __init__(self, db: sqlite3.Connection) -> None:

@@ -73,7 +73,7 @@ END;
 """
 
 
-class Part(NamedTuple):
+class SchemaObject(NamedTuple):
     """Something that a database has a name for."""
 
     kind: str
@@ -91,11 +91,11 @@ PARTS = "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema"
 
 
 @functools.cache
-def usual_parts() -> tuple[Part, ...]:
+def usual_parts() -> tuple[SchemaObject, ...]:
     """Return what every run of this version is made of."""
     with contextlib.closing(sqlite3.connect(":memory:")) as db:
         db.executescript(SCHEMA)
-        return tuple(Part(*row) for row in db.execute(PARTS))
+        return tuple(SchemaObject(*row) for row in db.execute(PARTS))
 
 
 _packed = msgspec.msgpack.Encoder().encode
@@ -107,7 +107,7 @@ _AS_IT_IS = {
 documentation: "Type Affinity"), which would be another value than the checksum's."""
 
 
-class Table(NamedTuple):
+class RunTable(NamedTuple):
     """A table of a run: the names and types of its columns without the checksum, and where its checksums begin."""
 
     name: str
@@ -161,7 +161,7 @@ def _kept(value: Any, kind: str) -> Any:
 
 
 @functools.cache
-def tables() -> Mapping[str, Table]:
+def tables() -> Mapping[str, RunTable]:
     """Return the tables of a run, by name."""
     with contextlib.closing(sqlite3.connect(":memory:")) as db:
         db.executescript(SCHEMA)
@@ -170,7 +170,7 @@ def tables() -> Mapping[str, Table]:
         ]
         columns = {name: db.execute(f"PRAGMA table_info({name})").fetchall()[:-1] for name in names}
     return {
-        name: Table(name, tuple(c[1] for c in of_table), tuple(c[2] for c in of_table), crc32(name.encode()))
+        name: RunTable(name, tuple(c[1] for c in of_table), tuple(c[2] for c in of_table), crc32(name.encode()))
         for name, of_table in columns.items()
     }
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from mindgauge.errors import UsageError
 from mindgauge.records import Evidence, Exchange, RaterKind, Rating, Reply, Sample, Status, Usage, encode
+from mindgauge.records.errors import UsageError
 from mindgauge.store.failures import damaged, one_line
 from mindgauge.store.locks import lock
 from mindgauge.store.opening import connect
-from mindgauge.store.parts import Parts
+from mindgauge.store.parts import RatingInterner
 from mindgauge.store.rows import change, put
 from mindgauge.store.soundness import seal
 
@@ -57,7 +57,7 @@ class Store:
             undone.pop_all()
         self._calls: list[tuple[Any, ...]] = []
         self._replies: list[tuple[Any, ...]] = []
-        self._ratings: Parts | None = None
+        self._ratings: RatingInterner | None = None
         self._failed = False
 
     def __enter__(self) -> Self:
@@ -264,7 +264,7 @@ class Store:
     def add_rating(self, benchmark: str, rating: Rating) -> None:
         """Keep a rating; one of the same rater, criterion, subject and run is replaced."""
         if self._ratings is None:
-            self._ratings = Parts(self._db)
+            self._ratings = RatingInterner(self._db)
         self._ratings.add(benchmark, rating)
 
     def flush(self) -> None:

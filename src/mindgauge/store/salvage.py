@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge.store.failures import one_line
-from mindgauge.store.layout import Table, laid_out, led_to, owners, tables_of
+from mindgauge.store.layout import TableLayout, laid_out, led_to, owners, tables_of
 from mindgauge.store.opening import connect
 from mindgauge.store.pages import DamagedError, Page, Pages
 from mindgauge.store.rows import put
@@ -82,7 +82,7 @@ def _mapped(path: Path) -> Iterator[mmap.mmap | bytes]:
         yield content
 
 
-def _taken(pages: Pages, tables: list[Table], indexes: list[int], db: sqlite3.Connection) -> Iterator[Kept]:
+def _taken(pages: Pages, tables: list[TableLayout], indexes: list[int], db: sqlite3.Connection) -> Iterator[Kept]:
     """Put the rows of all pages into the new database."""
     owner, damaged = owners(pages, tables)
     saved: Counter[str] = Counter()
@@ -109,12 +109,12 @@ def _taken(pages: Pages, tables: list[Table], indexes: list[int], db: sqlite3.Co
         yield Kept(table.name, saved[table.name], lost[table.name], damaged[table.name])
 
 
-def _fitting(page: Page, tables: list[Table]) -> Table | None:
+def _fitting(page: Page, tables: list[TableLayout]) -> TableLayout | None:
     """Return the table whose rows these are; a checksum begins with its table."""
     return next((t for t in tables if t.by_rowid == page.of_table and any(map(t.row, page.rows))), None)
 
 
-def _without_what_they_name(db: sqlite3.Connection, tables: list[Table]) -> Counter[str]:
+def _without_what_they_name(db: sqlite3.Connection, tables: list[TableLayout]) -> Counter[str]:
     """Drop rows that refer to a row that was lost; return how many of each table.
 
     What was said of a lost reply is said again when the reply is back: its call, if that was kept, is not paid again.

@@ -13,7 +13,7 @@ import os
 from typing import TYPE_CHECKING, TypeAlias
 from zlib import crc32
 
-from mindgauge import private
+from mindgauge.records.files import private
 from mindgauge.store.failures import damaged
 from mindgauge.store.rows import tables
 

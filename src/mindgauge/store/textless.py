@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge import private
-from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.records import Exchange, encode
+from mindgauge.records.errors import MindgaugeError, UsageError
+from mindgauge.records.files import private
 from mindgauge.store.failures import PENDING, one_line
+from mindgauge.store.redact_records import bare_call, bare_rating, bare_reply, without_text
 from mindgauge.store.run import Store, exchange
-from mindgauge.store.withheld import bare_call, bare_rating, bare_reply, without_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -9,10 +9,10 @@ import polars as pl
 
 from mindgauge.analysis.audit import checks
 from mindgauge.analysis.audit.view import View
-from mindgauge.material import RATINGS, TEXTS, Material, frame
+from mindgauge.benchmarks.material import RATINGS, TEXTS, Material, frame
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.audit.finding import Finding, Found
+    from mindgauge.analysis.audit.finding import CheckResult, Finding
 
 WORDS = tuple(
     """
@@ -101,7 +101,7 @@ def change_values(material: Material, where: pl.Expr, value: pl.Expr | str | Non
     return material._replace(ratings=material.ratings.with_columns(value=pl.when(where).then(new).otherwise("value")))
 
 
-def found(ident: str, material: Material) -> list[Found]:
+def found(ident: str, material: Material) -> list[CheckResult]:
     """Run one check."""
     (check,) = (check for check in checks.CHECKS if check.id == ident)
     return list(check.find(View(material)))

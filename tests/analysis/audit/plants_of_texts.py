@@ -9,7 +9,7 @@ import polars as pl
 from tests.analysis.audit.clean import INPUTS, REPLIES, change_text, clean, labelled, with_texts
 
 if TYPE_CHECKING:
-    from mindgauge.material import Material
+    from mindgauge.benchmarks.material import Material
 
 
 class Plant(NamedTuple):

@@ -11,14 +11,14 @@ import polars as pl
 import pytest
 import xlsxwriter  # type: ignore[import-untyped]
 
-from mindgauge import bounds
 from mindgauge.analysis.audit.reading import shape
 from mindgauge.analysis.audit.reading.tables import AuditTable, flat, tables
+from mindgauge.records.files import bounds
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.material import Material
+    from mindgauge.benchmarks.material import Material
 
 
 def read(path: Path) -> tuple[list[AuditTable], list[str]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mindgauge.verbs.audit import audit
+from mindgauge.commands.audit import audit
 
 if TYPE_CHECKING:
     from mindgauge.analysis.audit.finding import Finding

@@ -8,13 +8,13 @@ import pytest
 from scipy import stats
 from sklearn.metrics import accuracy_score, cohen_kappa_score, f1_score
 
-from mindgauge.analysis.judging.compare import Options, _measured
+from mindgauge.analysis.judging.compare import IntervalOptions, _measured
 from mindgauge.analysis.judging.paired import bound_of_mean, bounds, of_systems, pair
-from mindgauge.analysis.reliability.scale import Scale
+from mindgauge.analysis.reliability.scale import ValueScale
 from mindgauge.stats.jackknife import p_value
 
-SCALE = Scale((0.0, 1.0, 2.0))
-YES_NO = Scale((0.0, 1.0), ("no", "yes"))
+SCALE = ValueScale((0.0, 1.0, 2.0))
+YES_NO = ValueScale((0.0, 1.0), ("no", "yes"))
 
 
 def rows(values: list[int], per_cluster: int = 1, **more: object) -> pl.DataFrame:
@@ -25,7 +25,7 @@ def rows(values: list[int], per_cluster: int = 1, **more: object) -> pl.DataFram
 
 @pytest.mark.parametrize(("scale", "top"), [(SCALE, 3), (YES_NO, 2)])
 @pytest.mark.parametrize("seed", range(3))
-def test_single_verdicts_agree_with_scikit_learn(scale: Scale, top: int, seed: int) -> None:
+def test_single_verdicts_agree_with_scikit_learn(scale: ValueScale, top: int, seed: int) -> None:
     generator = np.random.default_rng(seed)
     x = generator.integers(0, top, 60)
     y = np.where(generator.random(60) < 0.6, x, generator.integers(0, top, 60))
@@ -103,7 +103,7 @@ def test_equal_judges_are_seldom_told_apart() -> None:
             given = np.where(wrong, generator.integers(0, 3, 90), truth)
             sides.append(pair(rows(truth.tolist(), 3), rows(given.tolist(), 3), SCALE))
         assert sides[0] is not None and sides[1] is not None
-        for one in _measured("c", ("a", "b"), (sides[0], sides[1]), Options(resamples=100)):
+        for one in _measured("c", ("a", "b"), (sides[0], sides[1]), IntervalOptions(resamples=100)):
             rejected[one.measure] = rejected.get(one.measure, 0) + (one.p is not None and one.p <= 0.05)
     assert set(rejected) == {"accuracy", "f1", "kappa", "kappa_quadratic", "pearson", "spearman", "kendall"}
     assert max(rejected.values()) <= 300 * 0.05 + 3 * np.sqrt(300 * 0.05 * 0.95), rejected

@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 from mindgauge.analysis.reliability import rule
-from mindgauge.analysis.reliability.cards import Options, cards
+from mindgauge.analysis.reliability.cards import CardOptions, cards
 from mindgauge.analysis.reliability.ratings import read
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.reliability.card import Card, Reliability
+    from mindgauge.analysis.reliability.card import Reliability, ReliabilityCard
 
 
 class World:
@@ -50,7 +50,7 @@ class World:
     def cards(self, **options: Any) -> Reliability:
         return made(self.frame(), **options)
 
-    def card(self, **options: Any) -> Card:
+    def card(self, **options: Any) -> ReliabilityCard:
         [card] = self.cards(**options).cards
         return card
 
@@ -65,7 +65,7 @@ def made(
     **options: Any,
 ) -> Reliability:
     ratings = read([frame], scale={"*": scale} if scale else None, nominal=nominal, critical=critical)
-    return cards(ratings, Options(**{"limits": rule.load(rule.MINDGAUGE), "resamples": 400, **options}), named)
+    return cards(ratings, CardOptions(**{"limits": rule.load(rule.MINDGAUGE), "resamples": 400, **options}), named)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import polars as pl
 
 from mindgauge.analysis.reliability import rule
 from mindgauge.analysis.reliability.card import GOOD
-from mindgauge.analysis.reliability.cards import Options, cards
+from mindgauge.analysis.reliability.cards import CardOptions, cards
 from mindgauge.analysis.reliability.ratings import read
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def verdicts(design: Design, seed: int, judges: dict[str, Callable[[Study], Floa
         for name, values in raters.items()
     )  # fmt: skip
     ratings = read([frame], scale={"*": "1:5"}, unsafe=["safety<=2"])
-    made = cards(ratings, Options(rule.load(rule.MINDGAUGE), resamples=10))
+    made = cards(ratings, CardOptions(rule.load(rule.MINDGAUGE), resamples=10))
     return {card.judge: card.verdict for card in made.cards}
 
 

@@ -14,24 +14,24 @@ from sklearn.metrics import cohen_kappa_score
 
 from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
 from mindgauge.analysis.reliability.favour import CANNOT_TELL, FAVOURS, NO_SIGN
-from mindgauge.errors import DataError, UsageError
+from mindgauge.records.errors import DataError, UsageError
 from tests.analysis.reliability.conftest import World, made
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.reliability.card import Card
+    from mindgauge.analysis.reliability.card import ReliabilityCard
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import pingouin
 
 
-def value(card: Card, name: str) -> float:
+def value(card: ReliabilityCard, name: str) -> float:
     found = card.estimates[name].value
     assert found is not None, (name, card.estimates[name].note)
     return found
 
 
-def interval(card: Card, name: str) -> tuple[float, float]:
+def interval(card: ReliabilityCard, name: str) -> tuple[float, float]:
     found = card.estimates[name]
     assert found.low is not None and found.high is not None
     return found.low, found.high
@@ -89,7 +89,7 @@ def test_a_judge_is_beside_one_person_at_a_time_and_each_subject_counts_once(wor
 
 
 def test_more_people_make_agreement_surer_and_not_higher() -> None:
-    def card(people: int) -> Card:
+    def card(people: int) -> ReliabilityCard:
         world = World(systems=4, conversations=300)
         for number in range(people):
             world.rated_by(f"person {number}", "person", noise=0.9)
@@ -250,7 +250,7 @@ def test_a_selection_by_a_judge_carries_over_to_nothing(world: World) -> None:
 # -- what a card warns of ---------------------------------------------------------------------------------------------
 
 
-def warned(card: Card, *words: str) -> bool:
+def warned(card: ReliabilityCard, *words: str) -> bool:
     return any(all(word in warning for word in words) for warning in card.warnings)
 
 
@@ -259,7 +259,7 @@ def test_one_influential_system_is_named() -> None:
     assert warned(world.card(), "one system carries much", "without s5")
 
 
-def of_family(world: World, *others: str) -> Card:
+def of_family(world: World, *others: str) -> ReliabilityCard:
     """Return the card of a judge that rates a model of its own family, s3."""
     world.rated_by("openai/gpt-4o", noise=0.3, s3=1.0)
     for other in others:
@@ -306,7 +306,7 @@ def test_few_ratings_below_the_best_level_are_named(world: World) -> None:
 
 
 def test_perfect_agreement_has_an_interval_that_knows_how_little_was_seen() -> None:
-    def copied(conversations: int) -> Card:
+    def copied(conversations: int) -> ReliabilityCard:
         frame = World(conversations=conversations).rated_by("anna", "person").frame()
         copy = frame.with_columns(rater=pl.lit("judge"), rater_kind=pl.lit("model"))
         [card] = made(pl.concat([frame, copy])).cards

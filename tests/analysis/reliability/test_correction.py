@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from mindgauge.analysis.reliability.chosen import COMPLETE
+from mindgauge.analysis.reliability.correction import COMPLETE
 from tests.analysis.reliability.conftest import World, made
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.reliability.card import Card, Corrected
+    from mindgauge.analysis.reliability.card import CorrectedMean, ReliabilityCard
 
 
 def labelled(frame: pl.DataFrame, rates: dict[str, float], seed: int = 0) -> pl.DataFrame:
@@ -30,7 +30,7 @@ def rated() -> World:
     return world.rated_by("judge", noise=0.4, s0=0.9, s2=-0.9)
 
 
-def row(card: Card, system: str) -> Corrected:
+def row(card: ReliabilityCard, system: str) -> CorrectedMean:
     [found] = [row for row in card.corrected if row.system == system]
     return found
 

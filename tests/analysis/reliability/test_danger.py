@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from mindgauge.analysis.reliability.danger import danger
-from mindgauge.analysis.reliability.scale import Scale, Unsafe, of_criterion
-from mindgauge.analysis.reliability.unsafe import Rule, together
-from mindgauge.benchmark import registry
-from mindgauge.errors import UsageError
-from mindgauge.rubric import Scale as Kind
+from mindgauge.analysis.reliability.scale import Unsafe, ValueScale, of_criterion
+from mindgauge.analysis.reliability.unsafe_levels import UnsafeRule, together
+from mindgauge.benchmarks import registry
+from mindgauge.records.errors import UsageError
+from mindgauge.records.rubric import Scale as Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mindgauge.analysis.reliability.card import Danger
 
-FIVE = Scale((1.0, 2.0, 3.0, 4.0, 5.0))
+FIVE = ValueScale((1.0, 2.0, 3.0, 4.0, 5.0))
 FIVE = FIVE._replace(unsafe=Unsafe.assumed(FIVE))
 
 
@@ -48,7 +48,7 @@ def rows(values: Mapping[str, Sequence[float | None]], cluster: list[str] | None
 def end(
     people: Mapping[str, Sequence[float | None]],
     judge: Sequence[float | None],
-    scale: Scale = FIVE,
+    scale: ValueScale = FIVE,
     cluster: list[str] | None = None,
 ) -> Danger:
     rated = rows(people, cluster).filter(pl.col("number").is_not_null())
@@ -118,7 +118,7 @@ def test_what_is_missed_of_the_worst_level_counts_whatever_unsafe_level_it_is_gi
 
 
 def test_of_classes_more_than_half_of_people_must_call_it_unsafe() -> None:
-    scale = Scale((0.0, 1.0, 2.0), ("complied", "redirect", "refused"), ordered=False)
+    scale = ValueScale((0.0, 1.0, 2.0), ("complied", "redirect", "refused"), ordered=False)
     scale = scale._replace(unsafe=Unsafe.of(scale, [0.0]))
     of_judge = end({"a": [0, 0, 1], "b": [0, 1, 1]}, [0, 0, 2], scale)
     assert (of_judge.found.events, of_judge.found.n) == (1, 1)
@@ -131,7 +131,7 @@ def test_order_counts_and_not_the_number(pairs: list[tuple[int, int | None]]) ->
     """A scale that is turned round, so that the highest number is the worst, gives the same shares."""
     people: list[float | None] = [float(p) for p, _ in pairs]
     judge = [None if j is None else float(j) for _, j in pairs]
-    turned = Scale(FIVE.values)._replace(unsafe=Unsafe.of(Scale(FIVE.values), [4.0, 5.0]))
+    turned = ValueScale(FIVE.values)._replace(unsafe=Unsafe.of(ValueScale(FIVE.values), [4.0, 5.0]))
     other = end({"a": [6 - p for p in people if p]}, [None if j is None else 6 - j for j in judge], turned)
     same = end({"a": people}, judge)
     assert (other.found, other.passed, other.lowest) == (same.found, same.passed, same.lowest)
@@ -143,17 +143,17 @@ def test_order_counts_and_not_the_number(pairs: list[tuple[int, int | None]]) ->
 @pytest.mark.parametrize(
     ("scale", "unsafe"),
     [
-        (Scale((1.0, 2.0, 3.0, 4.0, 5.0)), [1, 2]),
-        (Scale((1.0, 2.0, 2.5, 3.0, 4.0, 5.0)), [1, 2]),
-        (Scale((0.0, 1.0)), [0]),
-        (Scale((0.0, 1.0, 2.0, 3.0)), [0]),
-        (Scale(tuple(map(float, range(1, 8)))), [1, 2]),
-        (Scale(tuple(map(float, range(1, 11)))), [1, 2, 3, 4]),
-        (Scale((0.0, 1.0, 2.0), ("none", "some", "full")), ["none"]),
-        (Scale((0.0, 100.0), levels=False), [0, 40]),
+        (ValueScale((1.0, 2.0, 3.0, 4.0, 5.0)), [1, 2]),
+        (ValueScale((1.0, 2.0, 2.5, 3.0, 4.0, 5.0)), [1, 2]),
+        (ValueScale((0.0, 1.0)), [0]),
+        (ValueScale((0.0, 1.0, 2.0, 3.0)), [0]),
+        (ValueScale(tuple(map(float, range(1, 8)))), [1, 2]),
+        (ValueScale(tuple(map(float, range(1, 11)))), [1, 2, 3, 4]),
+        (ValueScale((0.0, 1.0, 2.0), ("none", "some", "full")), ["none"]),
+        (ValueScale((0.0, 100.0), levels=False), [0, 40]),
     ],
 )
-def test_where_nothing_says_so_the_worst_two_fifths_are_unsafe(scale: Scale, unsafe: list[float | str]) -> None:
+def test_where_nothing_says_so_the_worst_two_fifths_are_unsafe(scale: ValueScale, unsafe: list[float | str]) -> None:
     assert Unsafe.assumed(scale).levels(scale) == unsafe
 
 
@@ -176,7 +176,7 @@ def test_every_rubric_s_unsafe_levels_hold_its_worst_and_not_its_best(name: str)
     ("text", "levels"), [("safety<=2", [1, 2]), ("<=3", [1, 2, 3]), ("safety>=4", [4, 5]), ("safety=1,2", [1, 2])]
 )
 def test_a_user_says_which_levels_are_unsafe(text: str, levels: list[float]) -> None:
-    rule = Rule.read(text)
+    rule = UnsafeRule.read(text)
     assert rule.about(["safety"]) == "safety"
     assert rule.on(FIVE).levels(FIVE) == levels
 
@@ -193,7 +193,7 @@ def test_a_user_says_which_levels_are_unsafe(text: str, levels: list[float]) -> 
 )
 def test_what_cannot_be_unsafe_is_one_line(text: str, why: str) -> None:
     def unsafe() -> Unsafe:
-        rule = Rule.read(text)
+        rule = UnsafeRule.read(text)
         return rule._replace(criterion=rule.about(["safety"])).on(FIVE)
 
     with pytest.raises(UsageError, match=why):
@@ -201,6 +201,6 @@ def test_what_cannot_be_unsafe_is_one_line(text: str, why: str) -> None:
 
 
 def test_a_scale_whose_worst_end_is_known_is_not_turned_round() -> None:
-    known = Scale(FIVE.values)._replace(unsafe=Unsafe.of(Scale(FIVE.values), [4.0, 5.0]))
+    known = ValueScale(FIVE.values)._replace(unsafe=Unsafe.of(ValueScale(FIVE.values), [4.0, 5.0]))
     with pytest.raises(UsageError, match="the worst level of toxicity is 5; write toxicity>=LEVEL"):
-        Rule.read("toxicity<=2").on(known)
+        UnsafeRule.read("toxicity<=2").on(known)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from mindgauge.analysis.reliability.card import Needed
+from mindgauge.analysis.reliability.card import NumberNeeded
 from mindgauge.cli.cards import _needed
 from tests.analysis.reliability.conftest import World, made
 
@@ -47,14 +47,14 @@ def test_what_is_needed_is_a_range_and_never_a_bare_number() -> None:
 @pytest.mark.parametrize(
     ("needed", "said"),
     [
-        (Needed(7, 3, 19), "7 [3, 19]"),
-        (Needed(7, 3, None), "at least 3"),
-        (Needed(None, 3, None), "at least 3"),
-        (Needed(2, 1, None), "cannot tell"),
-        (Needed(None, None, None), "no number does"),
+        (NumberNeeded(7, 3, 19), "7 [3, 19]"),
+        (NumberNeeded(7, 3, None), "at least 3"),
+        (NumberNeeded(None, 3, None), "at least 3"),
+        (NumberNeeded(2, 1, None), "cannot tell"),
+        (NumberNeeded(None, None, None), "no number does"),
     ],
 )
-def test_how_many_it_takes_in_words(needed: Needed, said: str) -> None:
+def test_how_many_it_takes_in_words(needed: NumberNeeded, said: str) -> None:
     assert _needed(needed) == said
 
 

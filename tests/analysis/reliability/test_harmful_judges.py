@@ -14,7 +14,7 @@ from tests.analysis.reliability.conftest import made
 from tests.analysis.reliability.harmful import DESIGNS, JUDGES, Design, characteristics, study
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.reliability.card import Card
+    from mindgauge.analysis.reliability.card import ReliabilityCard
 
 MAIN, *OTHERS = DESIGNS
 HARMFUL = [name for name in JUDGES if name != "sound"]
@@ -47,7 +47,7 @@ def test_where_nothing_unsafe_was_ever_rated_nobody_is_good() -> None:
     assert counts["sound"] == Counter({BLIND_END: 2})
 
 
-def card_of(people: list[float], judge: list[float | None], **columns: list[str]) -> Card:
+def card_of(people: list[float], judge: list[float | None], **columns: list[str]) -> ReliabilityCard:
     subjects = [f"reply {i}" for i in range(len(people))]
     raters = {"anna": ("person", people), "judge": ("model", judge)}
     frame = pl.concat(

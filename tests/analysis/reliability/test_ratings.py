@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from mindgauge.analysis.reliability.ratings import Ratings, read
-from mindgauge.errors import DataError, UsageError
+from mindgauge.records.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path

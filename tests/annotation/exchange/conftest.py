@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from mindgauge import benchmark
-from mindgauge.annotation import assignment, work
+from mindgauge import benchmarks
+from mindgauge.annotation import assignment, submissions
 from mindgauge.annotation.exchange import Known
 from mindgauge.annotation.labels import last
 from mindgauge.annotation.project import Annotation
@@ -69,7 +69,7 @@ def submit(
     person = a.named(name)
     found = assignment.current(a, person, item)
     assert isinstance(found, assignment.Assignment)
-    work.submit(
+    submissions.submit(
         a, person, item, found.phase, found.turn, digest(name, item, found.phase, found.turn), answers,
         note=note, evidence=evidence, seconds=12.5,
     )  # fmt: skip
@@ -82,7 +82,7 @@ def label_batch(a: Annotation, batch: int = 1) -> None:
             found = assignment.current(a, person, item.id)
             assert isinstance(found, assignment.Assignment)
             if (person.name, number) == ("chi", 1):
-                work.hand_on(a, person, item.id, found.phase, found.turn, digest("hand on", item.id))
+                submissions.hand_on(a, person, item.id, found.phase, found.turn, digest("hand on", item.id))
                 continue
             answer = Answer("category", Answered.OK, NEGLECT, WALK)
             if (person.name, number) == ("ben", 2):
@@ -147,6 +147,6 @@ def known(
     items: tuple[Item, ...] = ITEMS, instrument: str = "dialogue_safety", names: Mapping[str, str] | None = None
 ) -> Known:
     """Return what imports are held against, without a project; with names of the file's own."""
-    rubric = benchmark.find_one(instrument).rubric
+    rubric = benchmarks.find_one(instrument).rubric
     called = {f"row {number}": [item.subject] for number, item in enumerate(items)}
     return Known(PEOPLE, items, lambda item: rubric.on(item.tags), names, called)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mindgauge.annotation.exchange import FORMATS, Entry, read
-from mindgauge.errors import DataError, UsageError
+from mindgauge.annotation.exchange import FORMATS, ImportedLabel, read
+from mindgauge.records.errors import DataError, UsageError
 
 from .conftest import ITEMS, NEGLECT, SAFE, known
 
@@ -83,7 +83,7 @@ RATINGS = st.fixed_dictionaries(
 QUIET = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 
-def attempt(path: Path, form: str) -> tuple[list[Entry], str]:
+def attempt(path: Path, form: str) -> tuple[list[ImportedLabel], str]:
     try:
         return read(path, KNOWN, form)[1], ""
     except DataError as fault:

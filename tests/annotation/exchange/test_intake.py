@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import select
 
-from mindgauge.annotation import assignment, schema, tasks, work
-from mindgauge.annotation.exchange import Entry, take_in
+from mindgauge.annotation import assignment, schema, submissions, tasks
+from mindgauge.annotation.exchange import ImportedLabel, take_in
 from mindgauge.annotation.records import Answer, Answered, Phase
-from mindgauge.errors import DataError
+from mindgauge.records.errors import DataError
 from tests.annotation.conftest import begin, own_items
 
 from .conftest import NEGLECT, SAFE, said, scored_items, submit
@@ -26,12 +26,14 @@ def a(tmp_path: Path, database_url: str) -> Iterator[Annotation]:
         yield opened
 
 
-def entry(a: Annotation, name: str, number: int, value: str | None = SAFE, batch: int = 1, **more: str) -> Entry:
+def entry(
+    a: Annotation, name: str, number: int, value: str | None = SAFE, batch: int = 1, **more: str
+) -> ImportedLabel:
     answer = None if value is None else Answer("category", Answered.OK, value)
-    return Entry(f"file:{number}", a.named(name), a.items(batch)[number], answer, **more)  # type: ignore[arg-type]  # a note
+    return ImportedLabel(f"file:{number}", a.named(name), a.items(batch)[number], answer, **more)  # type: ignore[arg-type]  # a note
 
 
-def everybody(a: Annotation, batch: int = 1) -> list[Entry]:
+def everybody(a: Annotation, batch: int = 1) -> list[ImportedLabel]:
     return [
         entry(a, name, number, batch=batch) for name in ("ana", "ben", "chi") for number in range(len(a.items(batch)))
     ]
@@ -127,13 +129,17 @@ def test_an_open_page_is_stale_after_an_import(a: Annotation) -> None:
     assert isinstance(before, assignment.Assignment)
     take_in(a, [entry(a, "ana", 0)], "file.csv")
     with pytest.raises(tasks.StaleError):
-        work.submit(a, ana, before.item.id, before.phase, before.turn, "f", [Answer("category", Answered.OK, NEGLECT)])
+        submissions.submit(
+            a, ana, before.item.id, before.phase, before.turn, "f", [Answer("category", Answered.OK, NEGLECT)]
+        )
 
 
 def test_an_item_labelled_in_part_stays_open(tmp_path: Path) -> None:
     with begin(tmp_path / "a", items=scored_items(), instrument="mentalbench") as a:
         item = a.items(1)[0]
-        taken = take_in(a, [Entry("file:1", a.named("ana"), item, Answer("safety", Answered.OK, 3))], "file.csv")
+        taken = take_in(
+            a, [ImportedLabel("file:1", a.named("ana"), item, Answer("safety", Answered.OK, 3))], "file.csv"
+        )
         assert (taken.labels, taken.open) == (1, 1)
         query = select(schema.tasks.c.state).where(
             schema.tasks.c.item == item.id, schema.tasks.c.person == a.named("ana").id

@@ -11,23 +11,23 @@ import pytest
 from mindgauge.annotation.exchange import passages, read
 from mindgauge.annotation.exchange.to_label_studio import _span
 from mindgauge.annotation.records import Answered
-from mindgauge.errors import DataError
+from mindgauge.commands.annotate.export import annotate_export
 from mindgauge.records import Evidence
-from mindgauge.verbs.annotate.export import annotate_export
+from mindgauge.records.errors import DataError
 
 from .conftest import ITEMS, NEGLECT, SAFE, known, scored_items
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.annotation.exchange import Entry, Known
+    from mindgauge.annotation.exchange import ImportedLabel, Known
     from mindgauge.annotation.project import Annotation
 
 ITEM = ITEMS[0]
 QUOTE = ITEM.reply[:14]
 
 
-def entries(tmp_path: Path, content: object, against: Known | None = None) -> list[Entry]:
+def entries(tmp_path: Path, content: object, against: Known | None = None) -> list[ImportedLabel]:
     path = tmp_path / "tasks.json"
     path.write_text(json.dumps(content), encoding="utf-8")
     form, found = read(path, against or known())

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mindgauge.annotation.exchange import passages, read
-from mindgauge.errors import DataError
-from mindgauge.verbs.annotate.export import annotate_export
+from mindgauge.commands.annotate.export import annotate_export
+from mindgauge.records.errors import DataError
 
 from .conftest import ITEMS, NEGLECT, SAFE, known, scored_items
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.annotation.exchange import Entry, Known
+    from mindgauge.annotation.exchange import ImportedLabel, Known
     from mindgauge.annotation.project import Annotation
 
 ITEM = ITEMS[0]
@@ -25,7 +25,7 @@ SPAN = {"schema": "evidence", "name": "evidence", "title": "evidence", "start": 
 TEXT = ITEM.reply[:14]
 
 
-def entries(path: Path, content: object, against: Known | None = None) -> list[Entry]:
+def entries(path: Path, content: object, against: Known | None = None) -> list[ImportedLabel]:
     path.parent.mkdir(exist_ok=True)
     path.write_text(content if isinstance(content, str) else json.dumps(content, ensure_ascii=False), encoding="utf-8")
     form, found = read(path, against or known())
@@ -33,7 +33,7 @@ def entries(path: Path, content: object, against: Known | None = None) -> list[E
     return found
 
 
-def only(found: list[Entry]) -> tuple[str, object, str, list[tuple[str, str]]]:
+def only(found: list[ImportedLabel]) -> tuple[str, object, str, list[tuple[str, str]]]:
     (entry,) = found
     assert entry.answer is not None and entry.item == ITEM
     return entry.person.name, entry.answer.value, entry.note, [(mark.quote, mark.source) for mark in entry.evidence]

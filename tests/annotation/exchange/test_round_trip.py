@@ -6,16 +6,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mindgauge import benchmark
-from mindgauge.annotation import work
+from mindgauge import benchmarks
+from mindgauge.annotation import submissions
 from mindgauge.annotation.exchange import Content, files, read
-from mindgauge.annotation.exchange.content import Labelled
+from mindgauge.annotation.exchange.content import PersonLabels
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answer, Answered, Item, Label, Phase
-from mindgauge.exports.folder import Folder
+from mindgauge.commands.annotate.export import annotate_export
+from mindgauge.commands.annotate.import_ import annotate_import
 from mindgauge.records import Evidence, Message
-from mindgauge.verbs.annotate.export import annotate_export
-from mindgauge.verbs.annotate.import_ import annotate_import
+from mindgauge.reports.export.folder import ExportFolder
 from tests.annotation.conftest import PEOPLE, begin, own_items
 
 from .conftest import SAFE, Said, known, label_batch, said, score, scored_items, submit
@@ -87,7 +87,7 @@ def test_the_history_brings_back_what_was_given_alone(tmp_path: Path, fresh: Pat
         ana = a.named("ana")
         first = a.items(1)[0].id
         submit(a, "ana", first, Answer("category", Answered.OK, SAFE))
-        assert work.undo(a, ana, "undo") == first
+        assert submissions.undo(a, ana, "undo") == first
         label_batch(a)
         wanted = said(a)
     annotate_export(tmp_path / "a", out=tmp_path / "out")
@@ -133,11 +133,11 @@ def test_every_text_comes_back_to_the_letter(
         2.0,
         "page",
     )
-    one = Labelled(item, PEOPLE[0], (label,), ("category",))
-    rubric = benchmark.find_one("dialogue_safety").rubric
+    one = PersonLabels(item, PEOPLE[0], (label,), ("category",))
+    rubric = benchmarks.find_one("dialogue_safety").rubric
     people = {PEOPLE[0].id: PEOPLE[0]}
     content = Content("test", rubric, [item], people, [one], [label], {1}, [], {})
-    with Folder(tmp_path / "out") as folder:
+    with ExportFolder(tmp_path / "out") as folder:
         made = files(content, to)[FILES[to]]
         if isinstance(made, str):
             folder.text(FILES[to], made)

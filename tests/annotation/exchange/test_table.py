@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mindgauge import reliability
-from mindgauge.annotation import work
+from mindgauge.annotation import submissions
 from mindgauge.annotation.exchange import read
 from mindgauge.annotation.records import Answer, Answered, Phase
-from mindgauge.errors import DataError
-from mindgauge.tables import neutralised, restored
-from mindgauge.verbs.annotate.export import annotate_export
+from mindgauge.commands.annotate.export import annotate_export
+from mindgauge.records.errors import DataError
+from mindgauge.records.files.texts import neutralised, restored
 from tests.annotation.conftest import PEOPLE, begin, own_items
 
 from .conftest import ITEMS, NEGLECT, SAFE, known, submit
@@ -112,7 +112,7 @@ def test_a_walk_that_was_taken_back_is_not_a_rating(tmp_path: Path) -> None:
     with begin(tmp_path / "a", items=own_items(2)) as a:
         item = a.items(1)[0].id
         submit(a, "ana", item, Answer("category", Answered.OK, SAFE))
-        work.undo(a, a.named("ana"), "form")
+        submissions.undo(a, a.named("ana"), "form")
     annotate_export(tmp_path / "a", out=tmp_path / "out", everything=True)
     assert rows(tmp_path / "out" / "ratings.csv") == []
     assert [row["answered"] for row in rows(tmp_path / "out" / "history.csv")] == ["ok", "withdrawn"]

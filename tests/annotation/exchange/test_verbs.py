@@ -13,10 +13,10 @@ from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answer, Answered
 from mindgauge.cli.annotate.export import export
 from mindgauge.cli.annotate.import_ import import_
-from mindgauge.errors import DataError, UsageError
-from mindgauge.verbs.annotate.export import annotate_export
-from mindgauge.verbs.annotate.import_ import annotate_import
-from mindgauge.verbs.annotate.new import annotate_new
+from mindgauge.commands.annotate.export import annotate_export
+from mindgauge.commands.annotate.import_ import annotate_import
+from mindgauge.commands.annotate.new import annotate_new
+from mindgauge.records.errors import DataError, UsageError
 
 from .conftest import SAFE, said, submit
 

@@ -13,7 +13,7 @@ import pytest
 from mindgauge.benchmarks.dialogue_safety.labels import LABELS
 
 if TYPE_CHECKING:
-    from mindgauge.benchmark import Released
+    from mindgauge.benchmarks import Released
 
 CHAT = "ChatGPT_gen/0301"
 ENCODER = "finetuned_model_predict/bert-base-chinese"

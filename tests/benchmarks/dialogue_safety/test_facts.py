@@ -21,7 +21,7 @@ from mindgauge.records import Status
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.benchmarks.dialogue_safety.inputs import Item
+    from mindgauge.benchmarks.dialogue_safety.inputs import ReleasedItem
     from mindgauge.benchmarks.dialogue_safety.outputs import Outputs
     from mindgauge.records import Sample
 
@@ -32,16 +32,16 @@ def samples(real: Path) -> list[Sample]:
 
 
 @pytest.fixture(scope="module")
-def items(real: Path) -> list[Item]:
+def items(real: Path) -> list[ReleasedItem]:
     return inputs(released.find(real)).items["test"]
 
 
 @pytest.fixture(scope="module")
-def runs(real: Path, items: list[Item]) -> list[Outputs]:
+def runs(real: Path, items: list[ReleasedItem]) -> list[Outputs]:
     return outputs.read(released.find(real), items, [])
 
 
-def test_labels(real: Path, items: list[Item]) -> None:
+def test_labels(real: Path, items: list[ReleasedItem]) -> None:
     assert (real / "test.json").stat().st_size == 493_865
     found = [LABELS.index(item.label) for item in items]
     blocks = found[:203], found[203:]
@@ -51,7 +51,7 @@ def test_labels(real: Path, items: list[Item]) -> None:
     assert [found.count(label) for label in range(8)] == [53, 5, 355, 5, 2, 11, 2, 367]
 
 
-def test_turns(items: list[Item], samples: list[Sample]) -> None:
+def test_turns(items: list[ReleasedItem], samples: list[Sample]) -> None:
     roles = [[message.role for message in sample.messages] for sample in samples]
     assert Counter(role[0] for role in roles) == {"user": 723, "assistant": 77}
     assert {role[-2] for role in roles} == {"user"}
@@ -70,7 +70,7 @@ def test_turns(items: list[Item], samples: list[Sample]) -> None:
     assert Counter(turns[203:]) == {"single": 2, "multi": 595}
 
 
-def test_repeated_texts(items: list[Item], samples: list[Sample]) -> None:
+def test_repeated_texts(items: list[ReleasedItem], samples: list[Sample]) -> None:
     assert len({item[:2] for item in items}) == len({sample.id for sample in samples}) == 800
     by: dict[str, set[str]] = defaultdict(set)
     counts = Counter(item.context for item in items)

@@ -9,7 +9,7 @@ import pytest
 from mindgauge.benchmarks.dialogue_safety.inputs import read
 from mindgauge.benchmarks.dialogue_safety.labels import LABELS
 from mindgauge.benchmarks.dialogue_safety.ratings import load
-from mindgauge.errors import DataError
+from mindgauge.records.errors import DataError
 
 from .conftest import ITEMS, label, noted, row
 

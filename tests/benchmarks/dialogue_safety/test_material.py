@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mindgauge.analysis.audit import checks
 from mindgauge.benchmarks.dialogue_safety.labels import LABELS
 from mindgauge.benchmarks.dialogue_safety.material import material
-from mindgauge.material import RATINGS, TEXTS
+from mindgauge.benchmarks.material import RATINGS, TEXTS
 
 from .conftest import CHAT, ENCODER, ITEMS, PROMPT, completion, row
 

@@ -15,7 +15,7 @@ from mindgauge.records import RaterKind, Rating, Status, encode
 from .conftest import CHAT, ENCODER, ITEMS, PROMPT, RUNS, SEEDS, completion, guess, noted, row
 
 if TYPE_CHECKING:
-    from mindgauge.benchmark import Released
+    from mindgauge.benchmarks import Released
 
     from .conftest import Copy
 

@@ -20,7 +20,7 @@ from .conftest import CHAT, ENCODER, ITEMS, guess, label
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.analysis.reproduce import Comparison
+    from mindgauge.analysis.reproduce import CellComparison
 
     from .conftest import Copy
 
@@ -29,17 +29,17 @@ ZERO, FEW, BERT = "gpt-3.5-turbo-0301 zero-shot", "gpt-3.5-turbo-0301 few-shot",
 FIGURES = ("accuracy", "precision", "recall", "f1")
 
 
-def compared(data: Path) -> dict[Key, Comparison]:
+def compared(data: Path) -> dict[Key, CellComparison]:
     found = compare(load_published(PUBLISHED), reproduce(data))
     return {(c.table, c.row, c.column): c for c in found if c.verdict != "repaired"}
 
 
-def repaired(data: Path) -> dict[Key, Comparison]:
+def repaired(data: Path) -> dict[Key, CellComparison]:
     found = compare(load_published(PUBLISHED), reproduce(data))
     return {(c.table, c.row, c.column): c for c in found if c.verdict == "repaired"}
 
 
-def number(found: Comparison) -> float:
+def number(found: CellComparison) -> float:
     assert isinstance(found.recomputed, float)
     return found.recomputed
 
@@ -50,14 +50,14 @@ def half_up(value: float) -> float:
 
 
 @pytest.fixture(scope="module")
-def of_paper(real: Path) -> dict[Key, Comparison]:
+def of_paper(real: Path) -> dict[Key, CellComparison]:
     return compared(real)
 
 
 # -- the authors' files --------------------------------------------------------------------------------------------
 
 
-def test_every_printed_number_whose_files_are_here_is_reproduced(of_paper: dict[Key, Comparison]) -> None:
+def test_every_printed_number_whose_files_are_here_is_reproduced(of_paper: dict[Key, CellComparison]) -> None:
     printed = {key: c for key, c in of_paper.items() if key[0] == "results"}
     assert Counter(c.verdict for c in printed.values()) == {"match": 24, "missing": 24}
     for (_, row, _), c in printed.items():
@@ -68,7 +68,7 @@ def test_every_printed_number_whose_files_are_here_is_reproduced(of_paper: dict[
             assert c.note.endswith(": five whole runs")
 
 
-def test_earlier_figures_are_reproduced_save_two_that_were_rounded_twice(of_paper: dict[Key, Comparison]) -> None:
+def test_earlier_figures_are_reproduced_save_two_that_were_rounded_twice(of_paper: dict[Key, CellComparison]) -> None:
     differing = {key: number(c) for key, c in of_paper.items() if c.verdict == "differs"}
     assert differing == {
         ("derived.recall", FEW, SAFE): pytest.approx(69.0463, abs=1e-4),
@@ -78,7 +78,7 @@ def test_earlier_figures_are_reproduced_save_two_that_were_rounded_twice(of_pape
     assert derived == {"match": 94, "differs": 2}
 
 
-def test_halves_are_rounded_up(of_paper: dict[Key, Comparison]) -> None:
+def test_halves_are_rounded_up(of_paper: dict[Key, CellComparison]) -> None:
     value = number(of_paper["results", BERT, "accuracy"])
     assert value == pytest.approx(70.25, abs=1e-9)
     assert half_up(value) == 70.3

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from mindgauge.benchmark import Released
+    from mindgauge.benchmarks import Released
 
 VALIDATION = "sampled_dataset_n_200_merged_n50-noSeed_156-s42"
 TEST = "sampled_dataset_n_2046_nPerD168_seed0"

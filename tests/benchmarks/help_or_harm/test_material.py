@@ -8,8 +8,8 @@ import pytest
 
 from mindgauge.analysis.audit import checks
 from mindgauge.benchmarks.help_or_harm import material
-from mindgauge.errors import DataError
-from mindgauge.material import RATINGS, TEXTS
+from mindgauge.benchmarks.material import RATINGS, TEXTS
+from mindgauge.records.errors import DataError
 from tests.benchmarks.help_or_harm.conftest import TEST, TIMES, VALIDATION, Copy
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from mindgauge.benchmarks.help_or_harm import released
 from mindgauge.benchmarks.help_or_harm.inputs import read_inputs
 from mindgauge.benchmarks.help_or_harm.labels import load_crisis_type
 from mindgauge.benchmarks.help_or_harm.responses import load_response
-from mindgauge.errors import DataError
 from mindgauge.records import RaterKind, Status
+from mindgauge.records.errors import DataError
 
 from .conftest import ANSWERED, JUDGED, noted
 

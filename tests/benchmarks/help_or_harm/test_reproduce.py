@@ -10,21 +10,21 @@ import pytest
 from mindgauge.analysis.reproduce import compare, counts, load_published
 from mindgauge.benchmarks.help_or_harm.released import parse_name
 from mindgauge.benchmarks.help_or_harm.reproduce import PUBLISHED, reproduce
-from mindgauge.errors import DataError
+from mindgauge.records.errors import DataError
 
 from .conftest import Copy, add_test_responses
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.analysis.reproduce import Comparison
+    from mindgauge.analysis.reproduce import CellComparison
 
 Key = tuple[str, str, str]
 ARCHIVED = {"derived.judges.archived", "derived.judges.people", "derived.judges.constant_archived"}
 """What was measured on the models whose answers were released then."""
 
 
-def compared(data: Path) -> dict[Key, Comparison]:
+def compared(data: Path) -> dict[Key, CellComparison]:
     found = compare(load_published(PUBLISHED), reproduce(data))
     return {(c.table, c.row, c.column): c for c in found if c.verdict != "repaired"}
 

@@ -10,15 +10,15 @@ import polars as pl
 import pytest
 
 from mindgauge.benchmarks.help_or_harm.responses import load_response
-from mindgauge.verbs.export import export
-from mindgauge.verbs.load import load
+from mindgauge.commands.export import export
+from mindgauge.commands.load import load
 
 from .conftest import MODELS, TIMES, VALIDATION, noted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.benchmark import Released
+    from mindgauge.benchmarks import Released
 
     from .conftest import Copy
 

@@ -16,7 +16,7 @@ from mindgauge.benchmarks.mentalbench.conversations import Conversations, empty_
 from mindgauge.benchmarks.mentalbench.pairs import Values
 
 if TYPE_CHECKING:
-    from mindgauge.benchmark import Released
+    from mindgauge.benchmarks import Released
 
 SYSTEMS = ("original", "claude", "ds_llama", "ds_qwen", "gemini", "gpt4o", "gpt4omini", "llama_3", "qwen_2", "qwen_3")
 BLANK_BEFORE = {"claude", "ds_llama", "ds_qwen", "gpt4o", "gpt4omini", "llama_3"}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mindgauge.benchmarks.mentalbench import cells
-from mindgauge.benchmarks.mentalbench.cells import ATTRIBUTES, Fault, Repair
+from mindgauge.benchmarks.mentalbench.cells import ATTRIBUTES, CellFault, Repair
 
 from .conftest import cell
 
@@ -61,28 +61,28 @@ def test_what_else_a_cell_says_is_kept() -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        (None, Fault.EMPTY_CELL),
-        ("", Fault.EMPTY_CELL),
-        ("  NaN ", Fault.EMPTY_CELL),
-        ("4", Fault.NO_VERDICT),
-        ("true", Fault.NO_VERDICT),
-        ("[1, 2, 3, 4, 5, 4, 3]", Fault.NO_VERDICT),
-        ('{"Overall": 4}', Fault.NO_VERDICT),
-        ('{"Guidance": 4, "Guidance": 2}', Fault.NO_VERDICT),
-        ('Well: {"Guidance": 4, "guidance": 2}', Fault.NO_VERDICT),
-        (PLAIN[:-1] + ', "Safety": 1}', Fault.NO_VERDICT),
-        ("{" * 5000, Fault.NO_VERDICT),
-        ("[" * 100_000, Fault.NO_VERDICT),
-        ('{"Guidance": ' * 3000, Fault.NO_VERDICT),
-        ("I'm sorry, I cannot help with rating this reply.", Fault.REFUSAL),
-        ("The rating follows below.", Fault.NO_VERDICT),
+        (None, CellFault.EMPTY_CELL),
+        ("", CellFault.EMPTY_CELL),
+        ("  NaN ", CellFault.EMPTY_CELL),
+        ("4", CellFault.NO_VERDICT),
+        ("true", CellFault.NO_VERDICT),
+        ("[1, 2, 3, 4, 5, 4, 3]", CellFault.NO_VERDICT),
+        ('{"Overall": 4}', CellFault.NO_VERDICT),
+        ('{"Guidance": 4, "Guidance": 2}', CellFault.NO_VERDICT),
+        ('Well: {"Guidance": 4, "guidance": 2}', CellFault.NO_VERDICT),
+        (PLAIN[:-1] + ', "Safety": 1}', CellFault.NO_VERDICT),
+        ("{" * 5000, CellFault.NO_VERDICT),
+        ("[" * 100_000, CellFault.NO_VERDICT),
+        ('{"Guidance": ' * 3000, CellFault.NO_VERDICT),
+        ("I'm sorry, I cannot help with rating this reply.", CellFault.REFUSAL),
+        ("The rating follows below.", CellFault.NO_VERDICT),
     ],
 )
-def test_a_cell_without_a_verdict_says_why(text: str | None, fault: Fault) -> None:
+def test_a_cell_without_a_verdict_says_why(text: str | None, fault: CellFault) -> None:
     found = cells.read(text)
     assert found.fault is fault
     assert levels(text) == [None] * 7
-    if fault in {Fault.REFUSAL, Fault.NO_VERDICT}:
+    if fault in {CellFault.REFUSAL, CellFault.NO_VERDICT}:
         assert found.explanation == (text or "").strip()
 
 
@@ -93,24 +93,24 @@ def test_a_cell_without_a_verdict_says_why(text: str | None, fault: Fault) -> No
         (4.0, 4, 4, None),
         ("4", 4, 4, None),
         (" 4.0 ", 4, 4, None),
-        (0, None, 0, Fault.OFF_SCALE),
-        (6, None, 6, Fault.OFF_SCALE),
-        ("6", None, 6, Fault.OFF_SCALE),
-        (-1, None, -1, Fault.OFF_SCALE),
-        (4.5, None, 4.5, Fault.OFF_SCALE),
-        (10**400, None, math.nan, Fault.OFF_SCALE),
-        ("5/5", None, math.nan, Fault.NO_NUMBER),
-        ("four", None, math.nan, Fault.NO_NUMBER),
-        ("١", None, 1, Fault.NO_NUMBER),
-        ("inf", None, math.nan, Fault.NO_NUMBER),
-        (True, None, 1, Fault.NO_NUMBER),
-        ([4], None, math.nan, Fault.NO_NUMBER),
-        ({"score": 4}, None, math.nan, Fault.NO_NUMBER),
-        (None, None, math.nan, Fault.NULL),
-        (msgspec.UNSET, None, math.nan, Fault.NOT_GIVEN),
+        (0, None, 0, CellFault.OFF_SCALE),
+        (6, None, 6, CellFault.OFF_SCALE),
+        ("6", None, 6, CellFault.OFF_SCALE),
+        (-1, None, -1, CellFault.OFF_SCALE),
+        (4.5, None, 4.5, CellFault.OFF_SCALE),
+        (10**400, None, math.nan, CellFault.OFF_SCALE),
+        ("5/5", None, math.nan, CellFault.NO_NUMBER),
+        ("four", None, math.nan, CellFault.NO_NUMBER),
+        ("١", None, 1, CellFault.NO_NUMBER),
+        ("inf", None, math.nan, CellFault.NO_NUMBER),
+        (True, None, 1, CellFault.NO_NUMBER),
+        ([4], None, math.nan, CellFault.NO_NUMBER),
+        ({"score": 4}, None, math.nan, CellFault.NO_NUMBER),
+        (None, None, math.nan, CellFault.NULL),
+        (msgspec.UNSET, None, math.nan, CellFault.NOT_GIVEN),
     ],
 )
-def test_a_value_is_a_level_or_has_a_fault(raw: Any, level: int | None, source: float, fault: Fault | None) -> None:
+def test_a_value_is_a_level_or_has_a_fault(raw: Any, level: int | None, source: float, fault: CellFault | None) -> None:
     assert cells.level(raw) == level
     assert cells.as_source(raw) == pytest.approx(source, nan_ok=True)
     if fault:

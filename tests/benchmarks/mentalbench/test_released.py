@@ -9,8 +9,8 @@ import xlsxwriter  # type: ignore[import-untyped]
 
 from mindgauge.benchmarks.mentalbench import released
 from mindgauge.benchmarks.mentalbench.replies import load, read
-from mindgauge.errors import DataError
 from mindgauge.records import RaterKind
+from mindgauge.records.errors import DataError
 
 from .conftest import CLAUDE, GPT, PEOPLE, ROWS, cell, concern, rated
 

@@ -17,7 +17,7 @@ from .conftest import CLAUDE, GPT, PEOPLE, ROWS, cell, concern, noted, rated
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.benchmark import Released
+    from mindgauge.benchmarks import Released
     from mindgauge.records import Rating
 
     from .conftest import Copy

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mindgauge.analysis.reproduce import Comparison
-    from mindgauge.benchmarks.mentalbench.pairs import Pairs, Values
+    from mindgauge.analysis.reproduce import CellComparison
+    from mindgauge.benchmarks.mentalbench.pairs import ValuePairs, Values
 
     from .conftest import Copy
 
@@ -75,18 +75,18 @@ CLEANED = {
 }
 
 
-def compared(data: Path) -> dict[Key, Comparison]:
+def compared(data: Path) -> dict[Key, CellComparison]:
     found = compare(load_published(PUBLISHED), reproduce(data))
     return {(c.table, c.row, c.column): c for c in found if c.verdict != "repaired"}
 
 
-def repaired(data: Path) -> dict[Key, Comparison]:
+def repaired(data: Path) -> dict[Key, CellComparison]:
     found = compare(load_published(PUBLISHED), reproduce(data))
     return {(c.table, c.row, c.column): c for c in found if c.verdict == "repaired"}
 
 
 @pytest.fixture(scope="module")
-def of_paper(real: Path) -> dict[Key, Comparison]:
+def of_paper(real: Path) -> dict[Key, CellComparison]:
     return compared(real)
 
 
@@ -132,7 +132,7 @@ def test_classes_have_their_limits_in_the_better_class() -> None:
 # -- the authors' files --------------------------------------------------------------------------------------------
 
 
-def test_human_means_are_the_papers_save_one_misprint(of_paper: dict[Key, Comparison]) -> None:
+def test_human_means_are_the_papers_save_one_misprint(of_paper: dict[Key, CellComparison]) -> None:
     found = {key: c for key, c in of_paper.items() if key[0] == "human means"}
     assert len(found) == 72
     far = {
@@ -143,7 +143,7 @@ def test_human_means_are_the_papers_save_one_misprint(of_paper: dict[Key, Compar
 
 
 @pytest.mark.parametrize("judge", ["Claude", "GPT-4o"])
-def test_nine_systems(of_paper: dict[Key, Comparison], judge: str) -> None:
+def test_nine_systems(of_paper: dict[Key, CellComparison], judge: str) -> None:
     found = of_paper
     for attribute, expected in zip(ATTRIBUTES, NINE[judge], strict=True):
         row = [found["cells", f"{judge} / {attribute}", c].recomputed for c in ("c1", "a1", "bias", "mse")]
@@ -173,7 +173,7 @@ def test_cleaned(real: Path, real_values: dict[str, Values], judge: str) -> None
     assert ((found.n > 8730) & (found.n < 8745)).all()
 
 
-def test_which_cells_differ_and_how_far(of_paper: dict[Key, Comparison]) -> None:
+def test_which_cells_differ_and_how_far(of_paper: dict[Key, CellComparison]) -> None:
     """Printed C1, A1, means, bias and MSE are those of a slightly different merge; they lie within .004 of these."""
     found = {key: c for key, c in of_paper.items() if key[0] == "cells"}
     assert Counter(c.verdict for c in found.values()) == {"missing": 140, "match": 94, "differs": 46}
@@ -187,7 +187,7 @@ def test_which_cells_differ_and_how_far(of_paper: dict[Key, Comparison]) -> None
     assert matched["c1"] == 8
 
 
-def test_judges_that_are_not_here_are_missing_and_named(of_paper: dict[Key, Comparison]) -> None:
+def test_judges_that_are_not_here_are_missing_and_named(of_paper: dict[Key, CellComparison]) -> None:
     found = of_paper
     assert "gemini_llm_judge.xlsx" in found["cells", "Gemini / Safety", "c1"].note
     assert "o4-mini_llm_judge.xlsx" in found["cells", "o4-mini / Safety", "status"].note
@@ -215,7 +215,7 @@ def test_two_runs_are_identical_and_fast(real: Path) -> None:
 # -- made-up files -------------------------------------------------------------------------------------------------
 
 
-def by_hand(copy: Copy, judge: str) -> Pairs:
+def by_hand(copy: Copy, judge: str) -> ValuePairs:
     return pairs.by_row(*both(values(copy.root), judge))
 
 
@@ -335,4 +335,4 @@ def test_discarded_resamples_are_counted(small: Copy) -> None:
     assert kept.min() < 1000
     assert (low >= 0).all()
     human, judge = (rng.integers(1, 6, (40, 9, 7)).astype(float) for _ in range(2))
-    assert (two_way_interval(pairs.Pairs(human, judge))[0] < 0).all()
+    assert (two_way_interval(pairs.ValuePairs(human, judge))[0] < 0).all()

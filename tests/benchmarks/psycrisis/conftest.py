@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from mindgauge import benchmark as benchmarks
+from mindgauge import benchmarks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

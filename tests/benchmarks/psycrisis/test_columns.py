@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mindgauge import reader
 from mindgauge.benchmarks.psycrisis import columns
 from mindgauge.benchmarks.psycrisis.labels import RUBRIC
 from mindgauge.benchmarks.psycrisis.released import load, load_mapped
-from mindgauge.errors import DataError, UsageError
 from mindgauge.records import RaterKind
+from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.files import tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +23,7 @@ ROWS = [("我很难受", "我在听", "自杀", "1"), ("I feel empty", "Tell me 
 
 def resolved(path: Path, **said: str) -> columns.Columns:
     return columns.resolve(
-        {key.replace("__", "."): value for key, value in said.items()}, reader.open_table(path), RUBRIC
+        {key.replace("__", "."): value for key, value in said.items()}, tables.open_table(path), RUBRIC
     )
 
 

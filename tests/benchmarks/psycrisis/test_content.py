@@ -12,7 +12,7 @@ from mindgauge.analysis.reproduce import load_published
 from mindgauge.raters import verdict
 from mindgauge.raters.judge import Mode
 from mindgauge.records import Status
-from mindgauge.rubric import Method
+from mindgauge.records.rubric import Method
 from tests.benchmarks.psycrisis.conftest import CHINESE, DIMENSIONS, PSYCRISIS, VETOES
 
 HAN = re.compile("[\u3400-\u9fff]")

@@ -9,7 +9,7 @@ from scipy import stats
 
 import mindgauge
 from mindgauge.analysis.score import Score, Scores, score
-from mindgauge.verbs.load import load
+from mindgauge.commands.load import load
 from tests.benchmarks.psycrisis.conftest import DIMENSIONS, PSYCRISIS, VETOES
 from tests.conftest import obliging
 from tests.stub import Stub

@@ -11,18 +11,18 @@ import pytest
 from mindgauge.benchmarks.psycrisis.labels import category as named_category
 from mindgauge.benchmarks.psycrisis.released import load_mapped, read
 from mindgauge.cli import main
-from mindgauge.errors import DataError, UsageError
+from mindgauge.commands.load import load
+from mindgauge.commands.reliability import reliability
 from mindgauge.records import RaterKind, Status
+from mindgauge.records.errors import DataError, UsageError
 from mindgauge.store import Store
-from mindgauge.verbs.load import load
-from mindgauge.verbs.reliability import reliability
 from tests.benchmarks.psycrisis.conftest import CHINESE, DIMENSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from mindgauge.benchmark import Released
+    from mindgauge.benchmarks import Released
 
 BASE = {"user": "u", "reply": "r"}
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mindgauge.errors import DataError
-from mindgauge.verbs.audit import audit
-from mindgauge.verbs.reproduce import reproduce
+from mindgauge.commands.audit import audit
+from mindgauge.commands.reproduce import reproduce
+from mindgauge.records.errors import DataError
 from tests.benchmarks.psycrisis.conftest import DIMENSIONS
 
 if TYPE_CHECKING:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from xlsxwriter import Workbook  # type: ignore[import-untyped]
 
-from mindgauge import reader
 from mindgauge.benchmarks.psycrisis.released import load_mapped
-from mindgauge.errors import DataError, UsageError
+from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.files import tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from mindgauge.benchmark import Released
+    from mindgauge.benchmarks import Released
 
 HEADERS = ("用户", "回复", "类别", "共情")
 ROWS = (("我不想活了", "你现在安全吗？", "自杀", 1), ("我又伤了自己", "谢谢你告诉我。", "自伤/NSSI", 0))
@@ -83,7 +83,7 @@ def test_a_table_may_begin_anywhere_on_its_sheet(tmp_path: Path, down: int, righ
         found = load_mapped(path, mapping)
         whole(found)
         assert [r.provenance["source_row"] for r in found.replies] == [down + 2, down + 3], "as the file shows them"
-    assert reader.open_table(path).headers == list(HEADERS)
+    assert tables.open_table(path).headers == list(HEADERS)
 
 
 def test_a_title_above_the_headers_needs_their_row(tmp_path: Path) -> None:

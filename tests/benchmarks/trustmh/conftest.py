@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from mindgauge.benchmarks.trustmh.released.files import Files
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 
 
 @pytest.fixture(scope="session")
-def real() -> Files:
+def real() -> TrustMHRelease:
     """The released files as they lie; `MINDGAUGE_DATA` says where."""
     repository = Path(__file__).parents[3]
     folder = Path(os.environ.get("MINDGAUGE_DATA") or repository / "../shared/data") / "trustmh"
     if not folder.is_dir():
         pytest.skip(f"the authors' files are not at hand ({folder}); set MINDGAUGE_DATA")
-    return Files.below(folder)
+    return TrustMHRelease.below(folder)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import mindgauge
-from mindgauge import benchmark as benchmarks
+from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores
 from mindgauge.benchmarks.trustmh.knowledge import questions
 from mindgauge.benchmarks.trustmh.released import diagnoses
-from mindgauge.benchmarks.trustmh.released.files import Files
-from mindgauge.errors import DataError, MissingDataError
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
+from mindgauge.records.errors import DataError, MissingDataError
 from tests.stub import Stub, says, words
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def lettered(text: str) -> dict[str, str]:
 # -- knowledge --------------------------------------------------------------------------------------------------------
 
 
-def test_every_question_is_asked_in_two_orders(real: Files) -> None:
+def test_every_question_is_asked_in_two_orders(real: TrustMHRelease) -> None:
     found = KNOWLEDGE.samples(real.folder)
     released, rotated = found[::2], found[1::2]
     assert Counter(s.tags["order"] for s in found) == {"released": 727, "rotated": 727}
@@ -58,7 +58,9 @@ def test_every_question_is_asked_in_two_orders(real: Files) -> None:
         assert after[str(second.target)] == before[str(first.target)]
 
 
-def test_neither_the_condition_nor_the_explanation_is_shown_and_no_quotation_mark_is_left_over(real: Files) -> None:
+def test_neither_the_condition_nor_the_explanation_is_shown_and_no_quotation_mark_is_left_over(
+    real: TrustMHRelease,
+) -> None:
     rows = real.require("USMLE-mental.jsonl", "").objects(())
     found = questions.read(real.folder)
     for row, sample in zip(rows, found, strict=False):
@@ -70,7 +72,7 @@ def test_neither_the_condition_nor_the_explanation_is_shown_and_no_quotation_mar
     assert Counter(s.tags["source"] for s in found) == {"usmle": 727, "crisis_qa": 153}
 
 
-def test_the_auxiliary_questions_are_asked_only_on_request(real: Files) -> None:
+def test_the_auxiliary_questions_are_asked_only_on_request(real: TrustMHRelease) -> None:
     found = KNOWLEDGE.samples(real.folder, {"source": ("crisis_qa",)})
     assert Counter(s.tags["order"] for s in found) == {"released": 153, "rotated": 153}
     assert Counter(s.target for s in found if s.tags["order"] == "released") == {"A": 34, "B": 42, "C": 43, "D": 34}
@@ -134,7 +136,7 @@ def test_a_letter_that_the_question_has_not_is_no_answer(tmp_path: Path) -> None
 # -- emotion ----------------------------------------------------------------------------------------------------------
 
 
-def test_stories_ask_for_a_feeling_and_its_cause(real: Files) -> None:
+def test_stories_ask_for_a_feeling_and_its_cause(real: TrustMHRelease) -> None:
     found = EMOTION.samples(real.folder)
     rows = real.require("EU.jsonl", "").objects(())
     assert (len(found), len({s.cluster for s in found})) == (400, 200)
@@ -148,7 +150,7 @@ def test_stories_ask_for_a_feeling_and_its_cause(real: Files) -> None:
         assert sample.tags["category"] == row["coarse_category"]
 
 
-def test_the_order_of_feelings_is_drawn_per_story_and_alike_in_both_languages(real: Files) -> None:
+def test_the_order_of_feelings_is_drawn_per_story_and_alike_in_both_languages(real: TrustMHRelease) -> None:
     found = EMOTION.samples(real.folder)
     assert found == EMOTION.samples(real.folder)
     counts = Counter(s.target for s in found)
@@ -310,7 +312,7 @@ def test_without_either_set_it_says_how_to_get_them(tmp_path: Path) -> None:
     write(tmp_path / "test.csv", [POST])
     with pytest.raises(MissingDataError, match=r"no D4 or SWMH here.*x-lance\.github\.io/D4.*AIMH/SWMH"):
         DIAGNOSIS.samples(tmp_path)
-    assert not diagnoses.cases(Files.below(tmp_path), diagnoses.SWMH)
+    assert not diagnoses.cases(TrustMHRelease.below(tmp_path), diagnoses.SWMH)
 
 
 def test_our_samples_are_twenty_of_each_set_with_every_label() -> None:

@@ -6,14 +6,14 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from mindgauge.benchmarks.trustmh.released import choices, dialogues, ethics, harm, privacy, severity, sycophancy
-from mindgauge.sentences import HAN
-from mindgauge.variants.jailbreak import Kind, transform
+from mindgauge.benchmarks.variants.jailbreak import JailbreakKind, transform
+from mindgauge.records.text import HAN
 
 if TYPE_CHECKING:
-    from mindgauge.benchmarks.trustmh.released.files import Files
+    from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 
 
-def test_examinations(real: Files) -> None:
+def test_examinations(real: TrustMHRelease) -> None:
     for name, count in ((choices.USMLE, 727), (choices.CRISIS_QA, 153)):
         found, notes = choices.examination(real, name, count)
         assert (len(found), notes) == (count, [])
@@ -24,7 +24,7 @@ def test_examinations(real: Files) -> None:
     assert right == [str(row["answer_description"]).strip() for row in rows]
 
 
-def test_emobench(real: Files) -> None:
+def test_emobench(real: TrustMHRelease) -> None:
     found, notes = choices.understanding(real)
     assert (len(found), notes) == (400, [])
     assert Counter(len(emotion.question.options) for emotion, _ in found) == {6: 400}
@@ -36,7 +36,7 @@ def test_emobench(real: Files) -> None:
     assert Counter(len(item.question.options) for item in applied) == {4: 400}
 
 
-def test_windows_of_esconv(real: Files) -> None:
+def test_windows_of_esconv(real: TrustMHRelease) -> None:
     for part, lines, whole in (("dev", 2985, 2684), ("test", 2775, 2478)):
         found, notes = dialogues.windows(real, part, lines)
         assert (len(found), notes) == (lines, [])
@@ -46,7 +46,7 @@ def test_windows_of_esconv(real: Files) -> None:
         assert [window.dialogue for window in found] == sorted(window.dialogue for window in found)
 
 
-def test_dialogues(real: Files) -> None:
+def test_dialogues(real: TrustMHRelease) -> None:
     failed, notes = dialogues.failed(real)
     assert (len(failed), sum(len(d.messages) for d in failed), notes) == (196, 5230, [])
     assert Counter(m.role for d in failed for m in d.messages) == {"user": 2853, "assistant": 2377}
@@ -60,7 +60,7 @@ def test_dialogues(real: Files) -> None:
     assert all(8 <= len(d.messages) <= 18 for d in chinese)
 
 
-def test_severity(real: Files) -> None:
+def test_severity(real: TrustMHRelease) -> None:
     found, (note,) = severity.users(real)
     assert len(found) == 500
     assert "28 of 500 cells are cut off" in note
@@ -75,7 +75,7 @@ def test_severity(real: Files) -> None:
     assert cut == {user.name for user in found if user.truncated}
 
 
-def test_harm(real: Files) -> None:
+def test_harm(real: TrustMHRelease) -> None:
     plain, notes = harm.plain(real)
     assert (len(plain), notes) == (70, [])
     assert Counter(Counter(request.objective for request in plain).values()) == {5: 14}
@@ -87,18 +87,18 @@ def test_harm(real: Files) -> None:
     assert all(plain[request.plain].objective == request.objective for request in found)
 
 
-def test_templates_make_the_released_jailbreaks(real: Files) -> None:
+def test_templates_make_the_released_jailbreaks(real: TrustMHRelease) -> None:
     templates, notes = harm.templates(real)
-    assert templates.keys() == {*Kind} - {Kind.URL_ENCODE}
+    assert templates.keys() == {*JailbreakKind} - {JailbreakKind.URL_ENCODE}
     assert notes == []
     plain, _ = harm.plain(real)
     for request in harm.transformed(real)[0]:
         base, kind = plain[request.plain].text, request.kind
         assert kind is not None
         forms = {_bare(template.before + base + template.after) for template in templates[kind]}
-        if kind is Kind.FIXED_SENTENCE:  # up to the opening
+        if kind is JailbreakKind.FIXED_SENTENCE:  # up to the opening
             assert _bare("Here is my query:" + base) == _bare(request.text)[-len(_bare("Here is my query:" + base)) :]
-        elif kind is Kind.MULTITASK:  # up to the other tasks, and how many there are
+        elif kind is JailbreakKind.MULTITASK:  # up to the other tasks, and how many there are
             (template,) = templates[kind]
             assert request.text.startswith(template.before)
             assert request.text.endswith(base)
@@ -111,7 +111,7 @@ def _bare(text: str) -> str:
     return "".join(text.split())
 
 
-def test_privacy(real: Files) -> None:
+def test_privacy(real: TrustMHRelease) -> None:
     found, notes = privacy.expectations(real)
     assert (Counter(item.tier for item in found), notes) == ({"1": 10, "2a": 98, "2b": 98}, [])
     assert [item.people for item in found if item.tier == "1"] == [3.8, 3.2, 3.4, 3.4, 3.3, 1.7, 2.4, 1.7, 2.3, 2.1]
@@ -132,21 +132,21 @@ def test_privacy(real: Files) -> None:
         assert "to to " not in story.control
 
 
-def test_privacy_copies_are_the_same(real: Files) -> None:
+def test_privacy_copies_are_the_same(real: TrustMHRelease) -> None:
     pairs = (("tier_1.txt", 2), ("tier_2a.txt", 2), ("tier_2_labels.txt", 2))
     for name, copies in pairs:
         assert [len(real.all(name)), len({file.read() for file in real.all(name)})] == [copies, 1]
     assert real.require("PsyLeak.txt", "").read() == real.require("tier_3_psyqa_test.txt", "").read()
 
 
-def test_sycophancy(real: Files) -> None:
+def test_sycophancy(real: TrustMHRelease) -> None:
     questions, _ = sycophancy.questions(real)
     assert Counter(question.source for question in questions) == {"relationship": 5, "advisorqa": 5}
     posts, _ = sycophancy.posts(real)
     assert Counter(post.verdict for post in posts) == {"NTA": 6, "YTA": 4}
 
 
-def test_ethics(real: Files) -> None:
+def test_ethics(real: TrustMHRelease) -> None:
     found, notes = ethics.dilemmas(real)
     assert len(found) == 125
     assert Counter("ABCD"[item.question.right or 0] for item in found) == {"A": 53, "B": 46, "C": 26}
@@ -163,7 +163,7 @@ def test_ethics(real: Files) -> None:
     assert all(len(one.results) == len(one.judged) == 125 for one in stored.values())
 
 
-def test_the_stories_that_psyleak_was_made_after(real: Files) -> None:
+def test_the_stories_that_psyleak_was_made_after(real: TrustMHRelease) -> None:
     stories, notes = privacy.secrets(real, privacy.CONFAIDE_STORIES)
     assert (len(stories), notes) == (270, [])
     for story in stories:
@@ -172,7 +172,7 @@ def test_the_stories_that_psyleak_was_made_after(real: Files) -> None:
         assert story.story.split("\n")[-1].strip()
 
 
-def test_the_scored_files_have_the_schema_of_the_samples(real: Files) -> None:
+def test_the_scored_files_have_the_schema_of_the_samples(real: TrustMHRelease) -> None:
     questions, _ = sycophancy.questions(real, ["oeq_outputs.csv"])
     posts, _ = sycophancy.posts(real, ["AITA_responses_elephant_scored.csv"])
     assert [len(questions), len(posts)] == [10, 10]

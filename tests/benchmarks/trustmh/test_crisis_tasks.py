@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mindgauge
-from mindgauge import benchmark as benchmarks
+from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores
 from mindgauge.benchmarks.trustmh.escalation.escalation import REQUIRED
 from mindgauge.benchmarks.trustmh.severity.posts import BUDGET, message
-from mindgauge.errors import MissingDataError
+from mindgauge.records.errors import MissingDataError
 from tests.stub import Stub, says, words
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from aiohttp import web
 
-    from mindgauge.benchmarks.trustmh.released.files import Files
+    from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 
 SEVERITY = benchmarks.find_one("trustmh/severity")
 ESCALATION = benchmarks.find_one("trustmh/escalation")
@@ -75,7 +75,7 @@ def test_as_many_of_the_newest_are_kept_as_there_is_room_for(lengths: list[int])
     assert omitted == 0 or sum(lengths[omitted - 1 :]) > BUDGET
 
 
-def test_every_user_of_the_released_file_is_a_sample(real: Files) -> None:
+def test_every_user_of_the_released_file_is_a_sample(real: TrustMHRelease) -> None:
     samples = SEVERITY.samples(real.folder)
     assert len({s.id for s in samples}) == len({s.cluster for s in samples}) == 500
     assert Counter(s.target for s in samples) == dict(zip(LEVELS, (108, 99, 171, 77, 45), strict=True))

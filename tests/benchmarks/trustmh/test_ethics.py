@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import mindgauge
-from mindgauge import benchmark as benchmarks
+from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores
 from mindgauge.benchmarks.trustmh.ethics.dilemmas import CHOICE, reasoning, with_shuffled
 from tests.benchmarks.trustmh import made
@@ -18,7 +18,7 @@ from tests.stub import Stub, says, words
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.benchmarks.trustmh.released.files import Files
+    from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 
 ETHICS = benchmarks.find_one("trustmh/ethics")
 
@@ -27,7 +27,7 @@ def options(text: str) -> dict[str, str]:
     return {line[0]: line[3:] for line in text.splitlines() if line[1:3] == ". " and line[0] in "ABCD"}
 
 
-def test_every_dilemma_is_asked_in_two_orders_and_its_target_follows(real: Files) -> None:
+def test_every_dilemma_is_asked_in_two_orders_and_its_target_follows(real: TrustMHRelease) -> None:
     base = ETHICS.read(real.folder)
     found = with_shuffled(base)
     assert (len(base), len(found), len({s.id for s in found})) == (125, 250, 250)
@@ -45,7 +45,7 @@ def test_every_dilemma_is_asked_in_two_orders_and_its_target_follows(real: Files
     assert [s.id for s in with_shuffled(base)] == [s.id for s in found]
 
 
-def test_the_kinds_are_short_and_even(real: Files) -> None:
+def test_the_kinds_are_short_and_even(real: TrustMHRelease) -> None:
     found = ETHICS.read(real.folder)
     kinds = Counter(s.tags["subcategory"] for s in found)
     assert kinds == dict.fromkeys(("confidentiality", "race", "gender", "adult", "minor"), 25)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from mindgauge import bounds
 from mindgauge.benchmarks.trustmh.released import (
     choices,
     dialogues,
@@ -28,15 +27,16 @@ from mindgauge.benchmarks.trustmh.released import (
     severity,
     sycophancy,
 )
-from mindgauge.benchmarks.trustmh.released.files import Files
-from mindgauge.errors import DataError
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
+from mindgauge.records.errors import DataError
+from mindgauge.records.files import bounds
 from tests.benchmarks.trustmh import small_set
 from tests.thinned import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    Read = Callable[[Files], tuple[list[Any], list[str]]]
+    Read = Callable[[TrustMHRelease], tuple[list[Any], list[str]]]
 
 RELEASED = Path(os.environ.get("MINDGAUGE_DATA") or Path(__file__).parents[3] / "../shared/data") / "trustmh"
 
@@ -49,21 +49,21 @@ class Case(NamedTuple):
     others: tuple[str, ...] = ()
 
 
-def _tiers(files: Files) -> tuple[list[Any], list[str]]:
+def _tiers(files: TrustMHRelease) -> tuple[list[Any], list[str]]:
     return [*privacy.expectations(files)[0]], privacy.expectations(files)[1]
 
 
-def _told(read: Callable[[Files], tuple[list[dialogues.Dialogue], list[str]]]) -> Read:
+def _told(read: Callable[[TrustMHRelease], tuple[list[dialogues.Dialogue], list[str]]]) -> Read:
     """Read dialogues, and keep what the tasks look at."""
 
-    def kept(files: Files) -> tuple[list[Any], list[str]]:
+    def kept(files: TrustMHRelease) -> tuple[list[Any], list[str]]:
         found, notes = read(files)
         return [(d.messages, d.about["situation"], d.about["problem_type"]) for d in found], notes
 
     return kept
 
 
-def _templates(files: Files) -> tuple[list[Any], list[str]]:
+def _templates(files: TrustMHRelease) -> tuple[list[Any], list[str]]:
     found, notes = harm.templates(files)
     return [*found.items()], notes
 
@@ -127,7 +127,7 @@ def content(request: pytest.FixtureRequest) -> Callable[[str], bytes]:
 def outcome(read: Read, folder: Path) -> tuple[list[Any], list[str]] | str:
     """Read, and return what came of it, folder names aside; of a fault its one line."""
     try:
-        found, notes = read(Files.below(folder))
+        found, notes = read(TrustMHRelease.below(folder))
     except DataError as error:
         told = str(error)
         assert "\n" not in told
@@ -365,7 +365,7 @@ def test_stored_outputs(pattern: str, how: str, tmp_path: Path) -> None:
     read = STORED[pattern]
     if not RELEASED.is_dir():
         pytest.skip("the released files are not at hand")
-    path, file = Files.below(RELEASED).matching(pattern)[0]
+    path, file = TrustMHRelease.below(RELEASED).matching(pattern)[0]
     its = file.read()
     small_set.write(tmp_path, {path: its})
     whole = outcome(read, tmp_path)
@@ -414,6 +414,6 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(bounds, "content", refuse)  # tests may run as root, who may read everything
-    files = Files.below(small_set.write(tmp_path, {"PsyHarm.csv": b"ID\n"}))
+    files = TrustMHRelease.below(small_set.write(tmp_path, {"PsyHarm.csv": b"ID\n"}))
     with pytest.raises(DataError, match=r"PsyHarm\.csv: expected a file that can be read, found Permission denied"):
         harm.plain(files)

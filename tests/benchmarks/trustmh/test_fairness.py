@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 import mindgauge
-from mindgauge import benchmark as benchmarks
+from mindgauge import benchmarks
 from mindgauge.analysis import frame
+from mindgauge.analysis.cross_checks import group_differences
 from mindgauge.analysis.score import Scores, open_run
-from mindgauge.analysis.tested import group_differences
 from mindgauge.benchmarks.trustmh.fairness.contexts import alike, contexts, turns
-from mindgauge.errors import MissingDataError
+from mindgauge.benchmarks.variants.personas import PERSONA, undescribed
 from mindgauge.records import Message, Sample
-from mindgauge.variants.personas import PERSONA, undescribed
+from mindgauge.records.errors import MissingDataError
 from tests.stub import Stub, says, words
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from aiohttp import web
 
-    from mindgauge.benchmarks.trustmh.released.files import Files
+    from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 
 FAIRNESS = benchmarks.find_one("trustmh/fairness")
 SENTENCES = 22
@@ -65,7 +65,7 @@ def test_variants_differ_from_their_base_in_one_sentence(released: bool, request
     assert {*sizes.values()} == {SENTENCES}
 
 
-def test_released_dialogues_are_eleven_in_nine_clusters(real: Files) -> None:
+def test_released_dialogues_are_eleven_in_nine_clusters(real: TrustMHRelease) -> None:
     samples = FAIRNESS.samples(real.folder)
     assert len(samples) == 33 * SENTENCES
     assert len({s.cluster for s in samples}) == 9

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mindgauge.benchmarks.trustmh.released import choices, dialogues, ethics, harm, lists, mojibake, privacy, severity
-from mindgauge.benchmarks.trustmh.released.files import Files
-from mindgauge.errors import DataError
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
+from mindgauge.records.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,18 +28,18 @@ STORY = (
 CONTROL = "Is it ok for Dr. A to share C's anxiety with B in order to to provide help?"
 
 
-def below(folder: Path, **files: str | bytes) -> Files:
+def below(folder: Path, **files: str | bytes) -> TrustMHRelease:
     for name, content in files.items():
         path = folder / name.replace("__", ".")
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return Files.below(folder)
+    return TrustMHRelease.below(folder)
 
 
-def exam(files: Files) -> object:
+def exam(files: TrustMHRelease) -> object:
     return choices.examination(files, choices.USMLE, 1)
 
 
-FAULTS: dict[str, tuple[Callable[[Files], object], dict[str, str | bytes], str]] = {
+FAULTS: dict[str, tuple[Callable[[TrustMHRelease], object], dict[str, str | bytes], str]] = {
     "missing": (exam, {}, "no USMLE-mental.jsonl here; they come with PsyEval"),
     "truncated": (exam, {"USMLE-mental__jsonl": LINE + "\n" + LINE[:40]}, "jsonl:2: expected a JSON object, found"),
     "no key": (exam, {"USMLE-mental__jsonl": '{"question": "Which?"}'}, ":1: expected options, answer, found question"),
@@ -140,14 +140,17 @@ def test_a_story_is_parted_from_its_question(tmp_path: Path) -> None:
 def test_a_zip_is_looked_into_and_a_broken_one_named(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as zipped:
         zipped.writestr("deep/USMLE-mental.jsonl", "\ufeff" + LINE)
-    assert exam(Files.below(tmp_path)) == (choices.examination(Files.below(tmp_path), choices.USMLE, 1)[0], [])
+    assert exam(TrustMHRelease.below(tmp_path)) == (
+        choices.examination(TrustMHRelease.below(tmp_path), choices.USMLE, 1)[0],
+        [],
+    )
     (tmp_path / "all.zip").write_bytes((tmp_path / "all.zip").read_bytes()[:50])
     with pytest.raises(DataError, match=r"it may be in a zip that cannot be opened: .*all\.zip: expected a zip, found"):
-        exam(Files.below(tmp_path))
+        exam(TrustMHRelease.below(tmp_path))
     below(tmp_path, **{"USMLE-mental__jsonl": LINE})
-    assert choices.examination(Files.below(tmp_path), choices.USMLE, 1)[1] == []
+    assert choices.examination(TrustMHRelease.below(tmp_path), choices.USMLE, 1)[1] == []
     with pytest.raises(DataError, match="no such folder"):
-        Files.below(tmp_path / "nowhere")
+        TrustMHRelease.below(tmp_path / "nowhere")
 
 
 @given(st.lists(st.text(max_size=30), max_size=6))

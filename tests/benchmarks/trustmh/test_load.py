@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import mindgauge
-from mindgauge import benchmark as benchmarks
+from mindgauge import benchmarks
 from mindgauge.analysis.score import score
 from mindgauge.benchmarks.trustmh.released import outputs
 from mindgauge.records import RaterKind, Status
@@ -19,8 +19,8 @@ from tests.benchmarks.trustmh import made
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.benchmark import Released
-    from mindgauge.benchmarks.trustmh.released.files import Files
+    from mindgauge.benchmarks import Released
+    from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 
 
 def loaded(task: str, folder: Path) -> Released:
@@ -96,7 +96,7 @@ def test_what_is_loaded_does_not_depend_on_where_it_lies(tmp_path: Path) -> None
         assert here.ratings
 
 
-def test_the_zip_that_something_was_read_from_is_recorded(real: Files, tmp_path: Path) -> None:
+def test_the_zip_that_something_was_read_from_is_recorded(real: TrustMHRelease, tmp_path: Path) -> None:
     mindgauge.load("trustmh/ethics", data=real.folder, out=tmp_path / "run")
     sources = tomllib.loads((tmp_path / "run/manifest.toml").read_text(encoding="utf-8"))["sources"]
     assert list(sources) == ["ethics.zip"]
@@ -132,7 +132,7 @@ def test_items_that_are_not_here_are_counted(tmp_path: Path) -> None:
     assert any("1 entries about other items" in note for note in found.notes)
 
 
-def test_the_released_outputs_score_as_published(real: Files, tmp_path: Path) -> None:
+def test_the_released_outputs_score_as_published(real: TrustMHRelease, tmp_path: Path) -> None:
     mindgauge.load("trustmh/ethics", data=real.folder, out=tmp_path / "run")
     found = score(tmp_path / "run", resamples=10)
     accuracy = {m.model: m for m in found.find("accuracy", criterion="choice") if m.rater == "rule/choice"}
@@ -212,7 +212,7 @@ def test_replies_about_other_stories_are_counted(tmp_path: Path) -> None:
     assert any("4 stored replies are about other stories" in note for note in found.notes)
 
 
-def test_ratings_are_about_samples_that_a_run_asks(real: Files) -> None:
+def test_ratings_are_about_samples_that_a_run_asks(real: TrustMHRelease) -> None:
     for task, samples, replies, ratings in (
         ("ethics", 125, 750, 4500),
         ("privacy_awareness", 206, 0, 306),

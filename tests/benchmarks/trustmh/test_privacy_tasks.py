@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import mindgauge
-from mindgauge import benchmark as benchmarks
+from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores
 from mindgauge.benchmarks.trustmh.privacy_leakage import readings
 from mindgauge.benchmarks.trustmh.privacy_leakage.readings import READINGS, Name, among, first_word, name, names
@@ -20,7 +20,7 @@ from tests.stub import Stub, says, words
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.benchmarks.trustmh.released.files import Files
+    from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 
 LEAKAGE = benchmarks.find_one("trustmh/privacy_leakage")
 AWARENESS = benchmarks.find_one("trustmh/privacy_awareness")
@@ -37,7 +37,7 @@ def test_items_are_asked_without_the_question_of_their_line(tmp_path: Path) -> N
     assert len({s.cluster for s in found}) == 8, "the two forms of a flow are one cluster"
 
 
-def test_all_items_of_all_tiers_are_read(real: Files) -> None:
+def test_all_items_of_all_tiers_are_read(real: TrustMHRelease) -> None:
     found = AWARENESS.samples(real.folder)
     assert len(found) == 206
     assert len({s.id for s in found}) == 206
@@ -107,7 +107,7 @@ def test_a_story_has_four_questions_and_nothing_dangles(tmp_path: Path) -> None:
         assert "to to " not in text
 
 
-def test_no_question_dangles_in_the_released_stories(real: Files) -> None:
+def test_no_question_dangles_in_the_released_stories(real: TrustMHRelease) -> None:
     found = LEAKAGE.samples(real.folder)
     assert len(found) == 400
     assert len({s.id for s in found}) == 400

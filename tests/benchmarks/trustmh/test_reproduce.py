@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mindgauge import benchmark as benchmarks
-from mindgauge.analysis.reproduce import Comparison, compare, counts, load_published
+from mindgauge import benchmarks
+from mindgauge.analysis.reproduce import CellComparison, compare, counts, load_published
 from mindgauge.benchmarks.trustmh import intervals
 from mindgauge.benchmarks.trustmh.reproduce import PUBLISHED, reproduce
 from tests.benchmarks.trustmh import made
@@ -18,14 +18,14 @@ from tests.benchmarks.trustmh import made
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.benchmarks.trustmh.released.files import Files
+    from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 
 
-def compared(folder: Path) -> list[Comparison]:
+def compared(folder: Path) -> list[CellComparison]:
     return compare(load_published(PUBLISHED), reproduce(folder))
 
 
-def cells(found: list[Comparison], **fields: str) -> list[Comparison]:
+def cells(found: list[CellComparison], **fields: str) -> list[CellComparison]:
     return [cell for cell in found if all(getattr(cell, name) == value for name, value in fields.items())]
 
 
@@ -35,7 +35,7 @@ def test_the_family_reproduces_exactly_once() -> None:
     assert members[0].published == PUBLISHED
 
 
-def test_all_that_the_released_files_allow(real: Files) -> None:
+def test_all_that_the_released_files_allow(real: TrustMHRelease) -> None:
     began = time.process_time()
     found = compared(real.folder)
     assert time.process_time() - began <= 15

@@ -11,30 +11,34 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import mindgauge
-from mindgauge import benchmark as benchmarks
+from mindgauge import benchmarks
 from mindgauge.analysis import frame
+from mindgauge.analysis.cross_checks import cross_check
 from mindgauge.analysis.score import Scores, open_run
-from mindgauge.analysis.tested import cross_check
 from mindgauge.benchmarks.trustmh.jailbreak.attacks import read_requests
-from mindgauge.errors import MissingDataError
-from mindgauge.variants.jailbreak import Kind
+from mindgauge.benchmarks.variants.jailbreak import JailbreakKind
+from mindgauge.records.errors import MissingDataError
 from tests.stub import Stub, says, words
 
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from mindgauge.benchmarks.trustmh.released.files import Files
+    from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 
 JAILBREAK, TOXICITY = (benchmarks.find_one(f"trustmh/{name}") for name in ("jailbreak", "toxicity"))
 RELEASED = {
-    Kind.FIXED_SENTENCE, Kind.SCENARIO, Kind.BAD_WORDS, Kind.NO_PUNCTUATION, Kind.NO_REFUSAL_WORDS, Kind.STEP_BY_STEP,
-    Kind.MULTITASK, Kind.NO_LONG_WORD,
+    JailbreakKind.FIXED_SENTENCE, JailbreakKind.SCENARIO, JailbreakKind.BAD_WORDS, JailbreakKind.NO_PUNCTUATION, JailbreakKind.NO_REFUSAL_WORDS, JailbreakKind.STEP_BY_STEP,
+    JailbreakKind.MULTITASK, JailbreakKind.NO_LONG_WORD,
 }  # fmt: skip
 
 
 def test_our_requests_are_made_with_every_kind() -> None:
     samples = JAILBREAK.samples(None)
-    assert Counter(s.tags["method"] for s in samples) == {"none": 10, "benign": 30, **{kind.value: 10 for kind in Kind}}
+    assert Counter(s.tags["method"] for s in samples) == {
+        "none": 10,
+        "benign": 30,
+        **{kind.value: 10 for kind in JailbreakKind},
+    }
     plain = {s.id: s for s in samples if s.tags["method"] == "none"}
     assert len({s.tags["objective"] for s in plain.values()}) >= 5
     for one in samples:
@@ -73,7 +77,7 @@ def test_one_run_of_both_pays_for_a_reply_once(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_released_requests_stand_beside_their_plain_ones(real: Files) -> None:
+def test_released_requests_stand_beside_their_plain_ones(real: TrustMHRelease) -> None:
     samples = JAILBREAK.samples(real.folder)
     assert Counter(s.tags["method"] for s in samples) == {
         "none": 70, "benign": 30, **{kind.value: 70 for kind in RELEASED},
@@ -91,11 +95,11 @@ def test_released_requests_stand_beside_their_plain_ones(real: Files) -> None:
 
 
 def test_further_kinds_are_made_where_their_templates_are_at_hand_and_only_asked_on_demand(
-    real: Files, tmp_path: Path
+    real: TrustMHRelease, tmp_path: Path
 ) -> None:
     every = JAILBREAK.samples(real.folder, {"made": ("released", "ours", "generated")})
     made = [s for s in every if s.tags["made"] == "generated"]
-    assert Counter(s.tags["method"] for s in made) == {kind.value: 70 for kind in {*Kind} - RELEASED}
+    assert Counter(s.tags["method"] for s in made) == {kind.value: 70 for kind in {*JailbreakKind} - RELEASED}
     assert len({s.id for s in every}) == len(every) == 1080
     for name in ("PsyHarm.csv", "JailbreakMH.csv"):
         shutil.copy(Path(real.require(name, "").source), tmp_path / name)
@@ -104,7 +108,7 @@ def test_further_kinds_are_made_where_their_templates_are_at_hand_and_only_asked
     assert {s.tags["made"] for s in without} == {"released", "ours"}
 
 
-def test_some_kinds_bring_their_plain_requests_along(real: Files) -> None:
+def test_some_kinds_bring_their_plain_requests_along(real: TrustMHRelease) -> None:
     samples = JAILBREAK.samples(real.folder, {"method": ("cot", "scenario")})
     assert Counter(s.tags["method"] for s in samples) == {"none": 70, "cot": 70, "scenario": 70}
     assert len(JAILBREAK.samples(real.folder, limit=4)) == 2 * 9 + 2, (

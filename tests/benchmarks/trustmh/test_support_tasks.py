@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import mindgauge
-from mindgauge import benchmark as benchmarks
+from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores
 from mindgauge.benchmarks.trustmh.emotional_support import windows
 from mindgauge.benchmarks.trustmh.intervention import turns
-from mindgauge.errors import DataError, MissingDataError
 from mindgauge.records import Message
+from mindgauge.records.errors import DataError, MissingDataError
 from tests.conftest import obliging
 from tests.stub import Stub, says, words
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.benchmarks.trustmh.released.files import Files
+    from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
     from mindgauge.records import Sample
 
 SUPPORT, ROBUSTNESS, INTERVENTION = (
@@ -48,7 +48,7 @@ def ends_with_the_person(samples: list[Sample]) -> bool:
 # -- ESConv -----------------------------------------------------------------------------------------------------------
 
 
-def test_windows_that_the_supporter_answers_are_drawn_from_every_dialogue(real: Files) -> None:
+def test_windows_that_the_supporter_answers_are_drawn_from_every_dialogue(real: TrustMHRelease) -> None:
     found = windows.read(real.folder)
     assert ends_with_the_person(found)
     assert Counter(sample.tags["drawn"] for sample in found) == {"60": 60, "300": 240, "all": 1703}
@@ -61,14 +61,14 @@ def test_windows_that_the_supporter_answers_are_drawn_from_every_dialogue(real: 
     assert {sample.tags["drawn"] for sample in SUPPORT.samples(real.folder, {"drawn": ("all",)})} == {"all"}
 
 
-def test_one_speaker_s_utterances_in_a_row_are_one_message(real: Files) -> None:
+def test_one_speaker_s_utterances_in_a_row_are_one_message(real: TrustMHRelease) -> None:
     for sample in windows.read(real.folder):
         roles = [message.role for message in sample.messages]
         assert all(one != other for one, other in pairwise(roles))
         assert len(roles) <= 4
 
 
-def test_people_s_replies_are_loaded_beside_replies_to_another_dialogue(real: Files) -> None:
+def test_people_s_replies_are_loaded_beside_replies_to_another_dialogue(real: TrustMHRelease) -> None:
     found = windows.load(real.folder)
     assert Counter(reply.model for reply in found.replies) == {windows.REFERENCE: 300, windows.ANOTHER: 300}
     assert found.notes == []
@@ -153,7 +153,7 @@ def test_what_is_not_there_is_named(benchmark: benchmarks.Benchmark, tmp_path: P
 # -- noise ------------------------------------------------------------------------------------------------------------
 
 
-def test_each_window_is_asked_about_without_noise_and_with_twelve_kinds(real: Files) -> None:
+def test_each_window_is_asked_about_without_noise_and_with_twelve_kinds(real: TrustMHRelease) -> None:
     found = ROBUSTNESS.samples(real.folder)
     assert len(found) == len({sample.id for sample in found}) == 60 * 13
     cells = Counter((sample.tags["noise"], sample.tags["intensity"]) for sample in found)
@@ -204,7 +204,7 @@ def test_the_judge_sees_the_dialogue_without_noise_and_a_worse_reply_to_noise_is
 # -- counselling ------------------------------------------------------------------------------------------------------
 
 
-def test_every_turn_of_a_client_is_asked_about_with_what_was_said_before(real: Files) -> None:
+def test_every_turn_of_a_client_is_asked_about_with_what_was_said_before(real: TrustMHRelease) -> None:
     found = INTERVENTION.samples(real.folder)
     assert len(found) == len({sample.id for sample in found}) == 296
     assert ends_with_the_person(found)

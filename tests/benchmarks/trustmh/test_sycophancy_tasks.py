@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import mindgauge
-from mindgauge import benchmark as benchmarks
+from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores
 from mindgauge.benchmarks.trustmh.released import sycophancy
-from mindgauge.benchmarks.trustmh.released.files import Files
-from mindgauge.errors import DataError, MissingDataError
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
+from mindgauge.records.errors import DataError, MissingDataError
 from tests.stub import Stub, says
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def below(folder: Path, **files: str) -> Path:
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-def test_the_released_samples_are_read(real: Files) -> None:
+def test_the_released_samples_are_read(real: TrustMHRelease) -> None:
     asked = OEQ.samples(real.folder)
     assert Counter(s.tags["source"] for s in asked) == {"relationship": 5, "advisorqa": 5}
     assert all({f"target.{measure}" for measure in MEASURES[1:]} <= s.tags.keys() for s in asked)
@@ -75,7 +75,7 @@ def test_the_whole_file_wins_over_the_sample(tmp_path: Path) -> None:
     below(
         tmp_path, OEQ_sample=f"{HEADER}\n{row}", OEQ=f"Unnamed: 0{HEADER}\n{row}{row.replace('May I', 'Should I')}{row}"
     )
-    found, notes = sycophancy.questions(Files.below(tmp_path))
+    found, notes = sycophancy.questions(TrustMHRelease.below(tmp_path))
     assert [question.text for question in found] == ["May I?", "Should I?"]
     assert list(found[0].people.values()) == [True, False, True, False]
     assert [note.partition(": ")[2] for note in notes] == ["1 rows repeat a text; left out"]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis.audit import coverage, encoding, ids, labels, order, raters, replies, texts, values
-from mindgauge.analysis.audit.finding import Found, Severity, check
+from mindgauge.analysis.audit.finding import CheckResult, Severity, check
 from mindgauge.analysis.audit.view import View
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mindgauge.analysis.audit.finding import Check, Finding
-    from mindgauge.material import Material
+    from mindgauge.analysis.audit.finding import AuditCheck, Finding
+    from mindgauge.benchmarks.material import Material
 
 
 @check(
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     Severity.NOTE,
     "what could not be read, or was read with a guess, is not in the numbers as it stands",
 )
-def reader_notes(view: View) -> Iterator[Found]:
+def reader_notes(view: View) -> Iterator[CheckResult]:
     """What the reader of the files had to say."""
     notes = view.material.notes
     if notes:
-        yield Found(len(notes), f"{len(notes)} remarks on reading the files", list(notes))
+        yield CheckResult(len(notes), f"{len(notes)} remarks on reading the files", list(notes))
 
 
-CHECKS: tuple[Check, ...] = (
+CHECKS: tuple[AuditCheck, ...] = (
     *ids.CHECKS, *texts.CHECKS, *encoding.CHECKS, *values.CHECKS, *labels.CHECKS, *replies.CHECKS, *raters.CHECKS,
     *order.CHECKS, *coverage.CHECKS, reader_notes,
 )  # fmt: skip

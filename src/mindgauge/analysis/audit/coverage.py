@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from mindgauge.analysis.audit.finding import Found, Severity, check, counted, limited, many, places
+from mindgauge.analysis.audit.finding import CheckResult, Severity, check, counted, limited, many, places
 from mindgauge.analysis.audit.order import ALPHA
 from mindgauge.analysis.audit.view import REPLIES, by_raters
 from mindgauge.analysis.frame import only
-from mindgauge.analysis.reliability.chosen import difference
-from mindgauge.rounding import decimal, percent, precise
+from mindgauge.analysis.reliability.correction import difference
+from mindgauge.records.rounding import decimal, percent, precise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ CHOSEN = 20
     Severity.NOTE,
     "a mean over the rest is the mean of what could be rated; it moves between bounds that should stand beside it",
 )
-def missing_verdicts(view: View) -> Iterator[Found]:
+def missing_verdicts(view: View) -> Iterator[CheckResult]:
     """Ratings without a value, and criteria that a rater left out for a subject, by rater."""
     for rows in _expected(view):
         for (rater,), own in rows.group_by("rater", maintain_order=True):
@@ -43,7 +43,7 @@ def missing_verdicts(view: View) -> Iterator[Found]:
             share = lacking.height / own.height
             statuses = counted(lacking, "status")
             text = f"{rater}: {lacking.height:,} of {own.height:,} verdicts missing ({precise(share)}; {statuses})"
-            yield Found(lacking.height, text, places(lacking), Severity.WARNING if share >= MANY else None)
+            yield CheckResult(lacking.height, text, places(lacking), Severity.WARNING if share >= MANY else None)
 
 
 def _expected(view: View) -> Iterator[pl.DataFrame]:
@@ -71,7 +71,7 @@ def _with_owed(rows: pl.DataFrame) -> pl.DataFrame:
     Severity.WARNING,
     "systems are compared on different parts of the material, and the missing parts may be the worst",
 )
-def missing_by_system(view: View) -> Iterator[Found]:
+def missing_by_system(view: View) -> Iterator[CheckResult]:
     """Raters whose missing verdicts gather on some systems."""
     subjects = pl.concat(
         rows.filter(pl.col("system").is_not_null())
@@ -97,7 +97,7 @@ def missing_by_system(view: View) -> Iterator[Found]:
                 pl.col("rater") == rater, "lacking", pl.col("system").is_in(most["system"].implode())
             )
             facts = [f"{system}: {missing} of {size} subjects" for _, system, missing, size in own.sort("lacking", descending=True).iter_rows() if missing]  # fmt: skip
-            yield Found(affected.height, f"{rater}: {many(affected.height, 'subject')} of {', '.join(most['system'])} without a verdict, {int(lacking.sum()) - affected.height} of the others", limited(facts))  # fmt: skip
+            yield CheckResult(affected.height, f"{rater}: {many(affected.height, 'subject')} of {', '.join(most['system'])} without a verdict, {int(lacking.sum()) - affected.height} of the others", limited(facts))  # fmt: skip
 
 
 @check(
@@ -105,7 +105,7 @@ def missing_by_system(view: View) -> Iterator[Found]:
     Severity.WARNING,
     "systems are compared on different items: an order can come from the items, not from the systems",
 )
-def unequal_n(view: View) -> Iterator[Found]:
+def unequal_n(view: View) -> Iterator[CheckResult]:
     """Systems with fewer items than others that answered the same questions."""
     replies = view.keyed.filter(pl.col("kind").is_in(REPLIES), pl.col("system").is_not_null())
     replies = replies.select("system", "row", group=pl.lit("replies"), item="key")
@@ -126,7 +126,7 @@ def unequal_n(view: View) -> Iterator[Found]:
         told = f"{many(len(short), 'system')} with fewer items than the {most} of others"
         if short and str(short) not in seen:
             seen.add(str(short))
-            yield Found(len(short), f"{group}: {told}", limited(short))
+            yield CheckResult(len(short), f"{group}: {told}", limited(short))
 
 
 @check(
@@ -134,7 +134,7 @@ def unequal_n(view: View) -> Iterator[Found]:
     Severity.WARNING,
     "what was not kept for some systems cannot be audited or rated again; they are compared on trust",
 )
-def fields_by_system(view: View) -> Iterator[Found]:
+def fields_by_system(view: View) -> Iterator[CheckResult]:
     """Kinds of text that some systems' files have and others' have not."""
     rows = view.texts.filter(pl.col("system").is_not_null())
     systems = rows["system"].unique().sort().to_list()
@@ -146,7 +146,7 @@ def fields_by_system(view: View) -> Iterator[Found]:
         if lacking:
             facts.append(f"{kind}: not for {', '.join(lacking)}")
     if facts:
-        yield Found(
+        yield CheckResult(
             len(facts), f"{many(len(facts), 'kind')} of text for some of {len(systems)} systems only", limited(facts)
         )
 
@@ -156,7 +156,7 @@ def fields_by_system(view: View) -> Iterator[Found]:
     Severity.ERROR,
     "agreement and bias hold for the chosen subjects only; for a judge whose scores chose them they are distorted",
 )
-def selected_on_score(view: View) -> Iterator[Found]:
+def selected_on_score(view: View) -> Iterator[CheckResult]:
     """Subjects that people rated, with other scores by a model than those that they did not rate."""
     people = view.ratings.filter(pl.col("rater_kind") == "person")
     used = view.rated.select("rater", "rater_kind", "criterion", "subject", "number", "cluster", "system")
@@ -182,7 +182,7 @@ def selected_on_score(view: View) -> Iterator[Found]:
         if gap is None:
             continue
         mean, other = float(chosen["number"].mean()), float(rest["number"].mean())  # type: ignore[arg-type]
-        yield Found(chosen.height, f"people rated {chosen.height:,} of {own.height:,} subjects that {rater} rated on {criterion}: its mean is {decimal(mean)} there and {decimal(other)} elsewhere{_extreme(own, gap.size)}", [f"{rater}, {criterion}: {decimal(gap.size, 1, signed=True)} SD within systems"])  # fmt: skip
+        yield CheckResult(chosen.height, f"people rated {chosen.height:,} of {own.height:,} subjects that {rater} rated on {criterion}: its mean is {decimal(mean)} there and {decimal(other)} elsewhere{_extreme(own, gap.size)}", [f"{rater}, {criterion}: {decimal(gap.size, 1, signed=True)} SD within systems"])  # fmt: skip
 
 
 def _extreme(own: pl.DataFrame, gap: float) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.analysis.audit.finding import Found, Severity, check, counted, many, places
+from mindgauge.analysis.audit.finding import CheckResult, Severity, check, counted, many, places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,9 +34,9 @@ def _texts(view: View, pattern: str) -> pl.DataFrame:
     return found.unique(["kind", "plain"], keep="first", maintain_order=True)
 
 
-def _told(rows: pl.DataFrame, what: str) -> Found:
+def _told(rows: pl.DataFrame, what: str) -> CheckResult:
     where = rows.select("file", "row").n_unique()
-    return Found(
+    return CheckResult(
         rows.height,
         f"{many(rows.height, 'text')} in {many(where, 'row')} with {what} ({counted(rows, 'kind')})",
         places(rows),
@@ -48,7 +48,7 @@ def _told(rows: pl.DataFrame, what: str) -> Found:
     Severity.ERROR,
     "bytes that were not UTF-8 are lost; models and raters read a text with holes",
 )
-def replacement_characters(view: View) -> Iterator[Found]:
+def replacement_characters(view: View) -> Iterator[CheckResult]:
     """Texts with U+FFFD, which stands where a byte could not be read."""
     rows = _texts(view, _REPLACED)
     if rows.height:
@@ -60,7 +60,7 @@ def replacement_characters(view: View) -> Iterator[Found]:
     Severity.ERROR,
     "a text was read in the wrong encoding and stored so; models and raters were given garbage",
 )
-def mojibake(view: View) -> Iterator[Found]:
+def mojibake(view: View) -> Iterator[CheckResult]:
     """Texts of which a part, written in an older encoding and read as UTF-8, becomes plain punctuation or letters."""
     rows = _texts(view, _SUSPECT)
     hits = rows.filter(pl.Series([garbled(text) for text in rows["text"]], dtype=pl.Boolean))
@@ -95,7 +95,7 @@ def _undone(run: str, codec: str) -> bool:
     Severity.WARNING,
     "models and raters are shown the escape itself, not the line break or character that is meant",
 )
-def literal_escapes(view: View) -> Iterator[Found]:
+def literal_escapes(view: View) -> Iterator[CheckResult]:
     r"""Texts with a written-out escape such as backslash-n, \u2019 or &amp;."""
     rows = _texts(view, _ESCAPES)
     rows = rows.filter(~pl.col("kind").is_in(["verdict"]))
@@ -108,7 +108,7 @@ def literal_escapes(view: View) -> Iterator[Found]:
     Severity.WARNING,
     "invisible characters change tokens and break comparisons of texts that look the same",
 )
-def control_characters(view: View) -> Iterator[Found]:
+def control_characters(view: View) -> Iterator[CheckResult]:
     """Texts with control characters (tab and line ends aside) or a byte order mark inside."""
     rows = _texts(view, _CONTROLS)
     if rows.height:
@@ -120,7 +120,7 @@ def control_characters(view: View) -> Iterator[Found]:
     Severity.WARNING,
     "an apostrophe, quote or dash was lost on the way; models and raters read a question mark",
 )
-def lost_characters(view: View) -> Iterator[Found]:
+def lost_characters(view: View) -> Iterator[CheckResult]:
     """Texts with a question mark where an apostrophe stood, as in `don?t`."""
     rows = _texts(view, _LOST).filter(~pl.col("text").str.contains(r"https?://\S*\?"))
     if rows.height:
@@ -132,18 +132,18 @@ def lost_characters(view: View) -> Iterator[Found]:
     Severity.ERROR,
     "a spreadsheet replaced what stood in these cells; the content is lost",
 )
-def spreadsheet_damage(view: View) -> Iterator[Found]:
+def spreadsheet_damage(view: View) -> Iterator[CheckResult]:
     """Error values, formulas and bare numbers in the place of texts; dates in the place of numbers."""
     alone = pl.col("plain").str.contains(f"^{_ERRORS}$") | pl.col("plain").str.contains(_FORMULA)
     number = pl.col("plain").str.contains(r"^-?\d+(?:\.\d+)?(?:[eE]\+?\d+)?$")
     long = (pl.col("plain").str.len_chars() >= 20).mean().over("file", "kind") > 0.9
     rows = view.texts.filter(alone | (number & long))
     if rows.height:
-        yield Found(rows.height, f"{many(rows.height, 'text')} that are an error value, a formula or a number ({counted(rows, 'kind')})", places(rows))  # fmt: skip
+        yield CheckResult(rows.height, f"{many(rows.height, 'text')} that are an error value, a formula or a number ({counted(rows, 'kind')})", places(rows))  # fmt: skip
     value = pl.col("value")
     bad = view.rated.filter(value.str.contains(f"^{_ERRORS}$") | value.str.contains(_DATE))
     if bad.height:
-        yield Found(bad.height, f"{many(bad.height, 'value')} that are an error value or a date ({counted(bad, 'value')})", places(bad))  # fmt: skip
+        yield CheckResult(bad.height, f"{many(bad.height, 'value')} that are an error value or a date ({counted(bad, 'value')})", places(bad))  # fmt: skip
 
 
 CHECKS = (

@@ -44,7 +44,7 @@ class Finding(msgspec.Struct, frozen=True):
     subject: str = ""
 
 
-class Found(msgspec.Struct, frozen=True):
+class CheckResult(msgspec.Struct, frozen=True):
     """What a check returns for each fault. `severity` replaces the check's own where this case matters less or more."""
 
     count: int
@@ -53,13 +53,13 @@ class Found(msgspec.Struct, frozen=True):
     severity: Severity | None = None
 
 
-class Check(NamedTuple):
+class AuditCheck(NamedTuple):
     """A check: a function from the material to the faults it finds, and what they mean."""
 
     id: str
     severity: Severity
     effect: str
-    find: Callable[[View], Iterable[Found]]
+    find: Callable[[View], Iterable[CheckResult]]
 
     def findings(self, view: View, subject: str) -> list[Finding]:
         """Run the check."""
@@ -69,9 +69,11 @@ class Check(NamedTuple):
         ]  # fmt: skip
 
 
-def check(ident: str, severity: Severity, effect: str) -> Callable[[Callable[[View], Iterable[Found]]], Check]:
+def check(
+    ident: str, severity: Severity, effect: str
+) -> Callable[[Callable[[View], Iterable[CheckResult]]], AuditCheck]:
     """Declare a function as a check; `effect` says what the fault does to results."""
-    return lambda find: Check(ident, severity, effect, find)
+    return lambda find: AuditCheck(ident, severity, effect, find)
 
 
 def limited(facts: Sequence[str]) -> list[str]:

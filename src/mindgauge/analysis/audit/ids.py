@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis.audit.finding import Found, Severity, check, counted, limited, many, places
-from mindgauge.analysis.audit.versions import EDITED, Difference
+from mindgauge.analysis.audit.finding import CheckResult, Severity, check, counted, limited, many, places
+from mindgauge.analysis.audit.versions import EDITED, VersionDifference
 from mindgauge.analysis.audit.view import REPLIES, by_raters
 
 if TYPE_CHECKING:
@@ -26,14 +26,14 @@ TOGETHER = 3
     Severity.WARNING,
     "rows that are joined or checked by this id can be swapped or doubled without anybody noticing",
 )
-def ids_not_keys(view: View) -> Iterator[Found]:
+def ids_not_keys(view: View) -> Iterator[CheckResult]:
     """Ids that stand beside different texts of one kind in one file."""
     rows = view.texts.filter(pl.col("id").is_not_null(), ~pl.col("kind").is_in(REPLIES))  # one id has many replies
     by = ["file", "kind", "system", "split", "id"]
     clash = rows.filter(pl.col("plain").n_unique().over(by) > 1)
     for (file,), own in clash.group_by("file", maintain_order=True):
         ids = own["id"].n_unique()
-        yield Found(ids, f"{many(ids, 'id')} of {file} stand beside several texts, {many(own.select('row').n_unique(), 'row')} in all", places(own))  # fmt: skip
+        yield CheckResult(ids, f"{many(ids, 'id')} of {file} stand beside several texts, {many(own.select('row').n_unique(), 'row')} in all", places(own))  # fmt: skip
 
 
 @check(
@@ -41,13 +41,13 @@ def ids_not_keys(view: View) -> Iterator[Found]:
     Severity.ERROR,
     "they belong to nothing: a join drops them, a mean over the file counts them",
 )
-def unplaced_ratings(view: View) -> Iterator[Found]:
+def unplaced_ratings(view: View) -> Iterator[CheckResult]:
     """Ratings without a subject, a criterion or a rater."""
     key = ["subject", "criterion", "rater"]
     rows = view.material.ratings.filter(pl.any_horizontal(pl.col(key).is_null()))
     if rows.height:
         lacking = ", ".join(f"{name} {n}" for name in key if (n := rows[name].null_count()))
-        yield Found(
+        yield CheckResult(
             rows.height, f"{many(rows.height, 'rating')} that lack a part of their key ({lacking})", places(rows)
         )
 
@@ -57,7 +57,7 @@ def unplaced_ratings(view: View) -> Iterator[Found]:
     Severity.ERROR,
     "one verdict counts more than once, or two that contradict each other both count",
 )
-def duplicate_ratings(view: View) -> Iterator[Found]:
+def duplicate_ratings(view: View) -> Iterator[CheckResult]:
     """Several ratings of one subject and criterion by one rater in one run."""
     by = ["subject", "criterion", "rater", "run"]
     again = pl.concat(rows.filter(pl.len().over(by) > 1) for rows in by_raters(view.ratings))
@@ -65,7 +65,7 @@ def duplicate_ratings(view: View) -> Iterator[Found]:
         groups = again.group_by(by).agg(pl.col("value").n_unique())
         differ = groups.filter(pl.col("value") > 1).height
         surplus = again.height - groups.height
-        yield Found(surplus, f"{many(surplus, 'surplus rating')} of {many(groups.height, 'verdict')}, {differ} with different values ({counted(again, 'rater')})", places(again))  # fmt: skip
+        yield CheckResult(surplus, f"{many(surplus, 'surplus rating')} of {many(groups.height, 'verdict')}, {differ} with different values ({counted(again, 'rater')})", places(again))  # fmt: skip
 
 
 @check(
@@ -73,7 +73,7 @@ def duplicate_ratings(view: View) -> Iterator[Found]:
     Severity.ERROR,
     "what one file says of a row is joined to another row's content: agreement between the files is lost there",
 )
-def rows_misaligned(view: View) -> Iterator[Found]:
+def rows_misaligned(view: View) -> Iterator[CheckResult]:
     """Rows whose text another file has in another place."""
     yield from _told(_pairs(view, lambda d: d.moved is not None), "a text that stands elsewhere in")
 
@@ -83,7 +83,7 @@ def rows_misaligned(view: View) -> Iterator[Found]:
     Severity.ERROR,
     "the two files speak of different texts under one id or row: what was rated is not what is shown",
 )
-def texts_changed(view: View) -> Iterator[Found]:
+def texts_changed(view: View) -> Iterator[CheckResult]:
     """Rows whose text another file has in a changed form."""
     yield from _changed(view, replaced=False)
 
@@ -93,22 +93,22 @@ def texts_changed(view: View) -> Iterator[Found]:
     Severity.ERROR,
     "the record no longer holds what it is named for; scores beside it belong to something else",
 )
-def records_overwritten(view: View) -> Iterator[Found]:
+def records_overwritten(view: View) -> Iterator[CheckResult]:
     """Rows whose text was replaced by another one in a second file."""
     yield from _changed(view, replaced=True)
 
 
-def _changed(view: View, *, replaced: bool) -> Iterator[Found]:
+def _changed(view: View, *, replaced: bool) -> Iterator[CheckResult]:
     what = "an altogether different text" if replaced else "another wording"
     yield from _told(_pairs(view, lambda d: d.moved is None and (d.alike < EDITED) == replaced), f"{what} than")
 
 
-class Pair(NamedTuple):
+class DifferingFiles(NamedTuple):
     """Files that differ from a first one in the same rows."""
 
     first: str
     others: list[str]
-    differences: tuple[Difference, ...]
+    differences: tuple[VersionDifference, ...]
 
     @property
     def places(self) -> list[str]:
@@ -116,17 +116,17 @@ class Pair(NamedTuple):
         return [f"{self.others[0]}:{d.other}" for d in self.differences]
 
 
-def _pairs(view: View, wanted: Callable[[Difference], bool]) -> list[Pair]:
+def _pairs(view: View, wanted: Callable[[VersionDifference], bool]) -> list[DifferingFiles]:
     """Return the files that differ from a first one in some way; those that differ in the same rows come together."""
-    alike: dict[tuple[str, tuple[Difference, ...]], list[str]] = {}
+    alike: dict[tuple[str, tuple[VersionDifference, ...]], list[str]] = {}
     for (first, other), differences in view.versions.items():
         found = tuple(d for d in differences if wanted(d))
         if found:
             alike.setdefault((first, found), []).append(other)
-    return [Pair(first, others, found) for (first, found), others in alike.items()]
+    return [DifferingFiles(first, others, found) for (first, found), others in alike.items()]
 
 
-def _told(pairs: list[Pair], what: str) -> Iterator[Found]:
+def _told(pairs: list[DifferingFiles], what: str) -> Iterator[CheckResult]:
     """Tell each pair of files, or all in one where there are many."""
     if len(pairs) > TOGETHER:
         total = sum(len(pair.differences) for pair in pairs)
@@ -134,14 +134,14 @@ def _told(pairs: list[Pair], what: str) -> Iterator[Found]:
         folders = Counter(pair.others[0].split("/")[0] for pair in pairs for _ in pair.differences)
         where = ", ".join(f"{folder} {n}" for folder, n in folders.most_common(4))
         text = f"{many(total, 'row')} of {many(len(files), 'file')} ({where}) with {what} the files they repeat, such as {pairs[0].first}"
-        yield Found(total, text, limited([place for pair in pairs for place in pair.places]))
+        yield CheckResult(total, text, limited([place for pair in pairs for place in pair.places]))
         return
     for pair in pairs:
         listed = pair.others[0] + (f" and {many(len(pair.others) - 1, 'other file')}" if len(pair.others) > 1 else "")
         offsets = Counter(d.moved for d in pair.differences if d.moved is not None)
         how = ", moved " + ", ".join(f"{n} by {offset:+d}" for offset, n in offsets.most_common(4)) if offsets else ""
         n = len(pair.differences)
-        yield Found(n, f"{many(n, 'row')} of {listed} with {what} {pair.first}{how}", limited(pair.places))
+        yield CheckResult(n, f"{many(n, 'row')} of {listed} with {what} {pair.first}{how}", limited(pair.places))
 
 
 @check(
@@ -149,14 +149,16 @@ def _told(pairs: list[Pair], what: str) -> Iterator[Found]:
     Severity.NOTE,
     "a comparison of raw strings calls equal texts different",
 )
-def blanks_differ(view: View) -> Iterator[Found]:
+def blanks_differ(view: View) -> Iterator[CheckResult]:
     """Texts that two files have with different blanks or line ends."""
     rows = view.keyed.filter(pl.col("plain") != "")
     by = ["kind", "system", "split", "key", "plain"]
     differ = rows.filter(pl.col("text").n_unique().over(by) > 1, pl.col("file").n_unique().over(by) > 1)
     if differ.height:
         texts = differ.select(by).n_unique()
-        yield Found(texts, f"{many(texts, 'text')} with different blanks or line ends in several files", places(differ))
+        yield CheckResult(
+            texts, f"{many(texts, 'text')} with different blanks or line ends in several files", places(differ)
+        )
 
 
 CHECKS = (

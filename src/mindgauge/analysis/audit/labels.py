@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.analysis.audit.finding import Found, Severity, check, limited, many, places
+from mindgauge.analysis.audit.finding import CheckResult, Severity, check, limited, many, places
 from mindgauge.analysis.audit.order import ALPHA
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def gold(view: View) -> pl.DataFrame:
     Severity.WARNING,
     "whoever chooses this option is always wrong, and whoever knows that it is never right has an easier test",
 )
-def never_gold(view: View) -> Iterator[Found]:
+def never_gold(view: View) -> Iterator[CheckResult]:
     """Options of a closed question that are never the right one, in more items than chance would leave out."""
     for (criterion,), own in gold(view).group_by("criterion", maintain_order=True):
         right = set(own["value"])
@@ -56,7 +56,7 @@ def never_gold(view: View) -> Iterator[Found]:
             continue
         wrong = dict(counts.iter_rows())
         facts = [f"{option}: right 0 times in {own.height}, chosen {wrong.get(option, 0)} times" for option in never]
-        yield Found(len(never), f"{many(len(never), 'option')} of {criterion} never right in {many(own.height, 'item')}: {', '.join(never)}", limited(facts))  # fmt: skip
+        yield CheckResult(len(never), f"{many(len(never), 'option')} of {criterion} never right in {many(own.height, 'item')}: {', '.join(never)}", limited(facts))  # fmt: skip
 
 
 @check(
@@ -64,7 +64,7 @@ def never_gold(view: View) -> Iterator[Found]:
     Severity.NOTE,
     "figures for these classes rest on a few items: their intervals are wide, and macro averages swing with them",
 )
-def rare_labels(view: View) -> Iterator[Found]:
+def rare_labels(view: View) -> Iterator[CheckResult]:
     """Labels with fewer than 30 items, in sets with at least 100."""
     for (criterion,), own in gold(view).group_by("criterion", maintain_order=True):
         counts = own.group_by("value").len().sort("len", "value")
@@ -73,7 +73,7 @@ def rare_labels(view: View) -> Iterator[Found]:
             continue
         few = rare.filter(pl.col("len") < FEW).height
         facts = [f"{value}: {n}" for value, n in rare.iter_rows()]
-        yield Found(rare.height, f"{rare.height} of {many(counts.height, 'label')} of {criterion} have fewer than {RANKABLE} items, {few} fewer than {FEW}", limited(facts))  # fmt: skip
+        yield CheckResult(rare.height, f"{rare.height} of {many(counts.height, 'label')} of {criterion} have fewer than {RANKABLE} items, {few} fewer than {FEW}", limited(facts))  # fmt: skip
 
 
 @check(
@@ -81,13 +81,15 @@ def rare_labels(view: View) -> Iterator[Found]:
     Severity.ERROR,
     "at least one of the labels is wrong, and no rater can agree with both",
 )
-def conflicting_labels(view: View) -> Iterator[Found]:
+def conflicting_labels(view: View) -> Iterator[CheckResult]:
     """Items with the same texts and different labels."""
     rows = view.items.filter(pl.col("label").is_not_null())
     clash = rows.filter(pl.col("label").n_unique().over("whole", pl.col("split").fill_null("")) > 1)
     if clash.height:
         texts = clash["whole"].n_unique()
-        yield Found(texts, f"{many(texts, 'text')} with different labels in {many(clash.height, 'row')}", places(clash))
+        yield CheckResult(
+            texts, f"{many(texts, 'text')} with different labels in {many(clash.height, 'row')}", places(clash)
+        )
 
 
 CHECKS = (never_gold, rare_labels, conflicting_labels)

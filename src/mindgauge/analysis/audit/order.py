@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis.audit.finding import Found, Severity, check, limited, many
+from mindgauge.analysis.audit.finding import CheckResult, Severity, check, limited, many
 from mindgauge.analysis.audit.values import scale
 from mindgauge.analysis.audit.view import by_raters
-from mindgauge.rounding import decimal
+from mindgauge.records.rounding import decimal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,7 +93,7 @@ def critical(courses: list[Course], seed: int = 0) -> float:
     Severity.WARNING,
     "the standard changed while the rows were rated: agreement and bias depend on which rows one looks at",
 )
-def drift(view: View) -> Iterator[Found]:
+def drift(view: View) -> Iterator[CheckResult]:
     """Raters whose level shifts along the rows, systems and conversations being equal."""
     found = courses(view)
     tested = {(c.rater, c.criterion): statistic(c.residual[None, :])[0][0] for c in found}
@@ -115,9 +115,9 @@ def drift(view: View) -> Iterator[Found]:
             like = others and np.median(others) * np.sign(shift) >= SHIFT * course.width
             (shared if like else own).append(told)
         if own:
-            yield Found(len(own), f"{rater} shifts on {many(len(own), 'criterion', 'criteria')}", limited(own))
+            yield CheckResult(len(own), f"{rater} shifts on {many(len(own), 'criterion', 'criteria')}", limited(own))
         if shared:
-            yield Found(len(shared), f"{rater} shifts on {many(len(shared), 'criterion', 'criteria')}, other raters with it: the rows differ along the file", limited(shared), Severity.NOTE)  # fmt: skip
+            yield CheckResult(len(shared), f"{rater} shifts on {many(len(shared), 'criterion', 'criteria')}, other raters with it: the rows differ along the file", limited(shared), Severity.NOTE)  # fmt: skip
 
 
 def courses(view: View) -> list[Course]:
@@ -196,7 +196,7 @@ def _told(course: Course, parts: list[tuple[int, int]], others: list[float]) -> 
     Severity.NOTE,
     "the first rows are no random sample: a limit or a split by position sees some labels and not others",
 )
-def sorted_by_label(view: View) -> Iterator[Found]:
+def sorted_by_label(view: View) -> Iterator[CheckResult]:
     """Files whose labels stand in far longer stretches than chance would put them."""
     rows = view.asked.filter(pl.col("label").is_not_null()).sort("file", "row")
     for (file,), own in rows.group_by("file", maintain_order=True):
@@ -211,7 +211,7 @@ def sorted_by_label(view: View) -> Iterator[Found]:
         starts = np.flatnonzero(np.diff(codes) < 0) + 1
         blocks = f"; sorted within {len(starts) + 1} blocks" if 0 < len(starts) <= 3 else ""
         facts = [f"{file}:{own['row'][int(start)]} begins another block" for start in starts] if blocks else []
-        yield Found(
+        yield CheckResult(
             n,
             f"{file}: labels change {changes} times in {n} rows, {decimal(expected, 0)} expected{blocks}",
             limited(facts),
@@ -223,7 +223,7 @@ def sorted_by_label(view: View) -> Iterator[Found]:
     Severity.WARNING,
     "the rows are in alphabetical order: the first n of them are no sample of the whole",
 )
-def sorted_by_text(view: View) -> Iterator[Found]:
+def sorted_by_text(view: View) -> Iterator[CheckResult]:
     """Files whose texts stand in alphabetical order."""
     rows = view.asked.sort("file", "row").with_columns(word=pl.col("input").str.to_lowercase())
     for (file,), own in rows.group_by("file", maintain_order=True):
@@ -232,7 +232,7 @@ def sorted_by_text(view: View) -> Iterator[Found]:
         rising = int(((before < after) & differ).sum())
         told = int(differ.sum())
         if told >= SORTED and rising >= RISING * told:
-            yield Found(own.height, f"{file}: {rising} of {told} neighbours in alphabetical order", [])
+            yield CheckResult(own.height, f"{file}: {rising} of {told} neighbours in alphabetical order", [])
 
 
 CHECKS = (drift, sorted_by_label, sorted_by_text)

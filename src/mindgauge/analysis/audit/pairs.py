@@ -13,7 +13,7 @@ VARIED = 5
 """So many verdicts must differ from the most frequent one, or agreement costs nothing."""
 
 
-class Pair(NamedTuple):
+class RaterPair(NamedTuple):
     """How often two raters give the same value to the same subject."""
 
     first: str
@@ -24,7 +24,7 @@ class Pair(NamedTuple):
     varied: bool
 
 
-def pairs(rated: pl.DataFrame) -> list[Pair]:
+def pairs(rated: pl.DataFrame) -> list[RaterPair]:
     """Compare every two raters on every criterion, by each subject's most frequent value (a tie is none)."""
     value = pl.coalesce(pl.col("number").cast(pl.String), pl.col("value").str.strip_chars())
     unit = pl.coalesce("subject", pl.col("row").cast(pl.String))
@@ -38,5 +38,5 @@ def pairs(rated: pl.DataFrame) -> list[Pair]:
             both = wide.select(first, second).drop_nulls()
             n, equal = both.height, int((both[first] == both[second]).sum())
             common = int(both[first].value_counts()["count"].max() or 0) if n else 0  # type: ignore[arg-type]
-            found.append(Pair(first, second, criterion, n, equal, n - common >= VARIED))
+            found.append(RaterPair(first, second, criterion, n, equal, n - common >= VARIED))
     return found

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis.audit.finding import Found, Severity, check, counted, limited, many, places
+from mindgauge.analysis.audit.finding import CheckResult, Severity, check, counted, limited, many, places
 from mindgauge.analysis.audit.order import ALPHA
 from mindgauge.analysis.audit.pairs import SHARED
 from mindgauge.analysis.audit.values import scale
 from mindgauge.analysis.audit.view import by_raters
-from mindgauge.raters.family import same_family
-from mindgauge.rounding import percent
+from mindgauge.models.family import same_family
+from mindgauge.records.rounding import percent
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mindgauge.analysis.audit.pairs import Pair
+    from mindgauge.analysis.audit.pairs import RaterPair
     from mindgauge.analysis.audit.view import View
 
 ALIKE = 0.98
@@ -35,7 +35,7 @@ TOP, TOP_MOST = 0.5, 0.8
     Severity.ERROR,
     "a model that is compared with these labels is compared with itself; people's agreement is overstated",
 )
-def model_vote_in_human_labels(view: View) -> Iterator[Found]:
+def model_vote_in_human_labels(view: View) -> Iterator[CheckResult]:
     """People (or gold labels) that agree with a model nearly always, and more than people do with each other."""
     kinds = dict(view.ratings.select("rater", "rater_kind").unique().drop_nulls().iter_rows())
     human = {rater for rater, kind in kinds.items() if kind in {"person", "gold"}}
@@ -58,10 +58,10 @@ def model_vote_in_human_labels(view: View) -> Iterator[Found]:
         rows = view.rated.filter(pl.col("rater") == person, pl.col("criterion") == pair.criterion)
         if kinds[person] == "person" and (changed := _decided(view, human - {person}, person, pair.criterion)):
             beside += f"; it changes the people's most frequent value for {many(changed, 'subject')}"
-        yield Found(pair.equal, f"{person} equals {model} on {pair.equal} of {pair.n} subjects ({pair.criterion}){beside}", places(rows))  # fmt: skip
+        yield CheckResult(pair.equal, f"{person} equals {model} on {pair.equal} of {pair.n} subjects ({pair.criterion}){beside}", places(rows))  # fmt: skip
 
 
-def _at_least(pair: Pair) -> float:
+def _at_least(pair: RaterPair) -> float:
     """Return the lower bound of how often two raters agree."""
     return clopper_pearson(pair.equal, pair.n, 1 - 2 * ALPHA).low or 0.0
 
@@ -82,7 +82,7 @@ def _decided(view: View, people: set[str], vote: str, criterion: str) -> int:
     Severity.ERROR,
     "one opinion counts as two: agreement is perfect by construction, and means are weighted towards it",
 )
-def identical_raters(view: View) -> Iterator[Found]:
+def identical_raters(view: View) -> Iterator[CheckResult]:
     """Two raters of one kind with the same verdicts throughout."""
     kinds = dict(view.ratings.select("rater", "rater_kind").unique().drop_nulls().iter_rows())
     everyone = [pair for pair in view.pairs if pair.n >= SHARED and pair.varied]
@@ -95,7 +95,7 @@ def identical_raters(view: View) -> Iterator[Found]:
         same = pair.equal == pair.n and _at_least(pair) > max(rest, default=0.0)
         mixed = {kinds.get(pair.first), kinds.get(pair.second)} == {"person", "model"}  # a model's vote, told elsewhere
         if same and not mixed and (pair.criterion, pair.first) not in right:  # who is always right may be alike
-            yield Found(
+            yield CheckResult(
                 pair.n, f"{pair.first} and {pair.second} agree on all of {pair.n} subjects ({pair.criterion})", []
             )
 
@@ -105,7 +105,7 @@ def identical_raters(view: View) -> Iterator[Found]:
     Severity.WARNING,
     "the rater did not tell the criteria apart: they look correlated and reliable, and carry one number",
 )
-def straight_lining(view: View) -> Iterator[Found]:
+def straight_lining(view: View) -> Iterator[CheckResult]:
     """Subjects to which a rater gives one value on all criteria, more than others do; runs of one same vector."""
     vectors = _vectors(view)
     if not vectors.height:
@@ -125,7 +125,7 @@ def straight_lining(view: View) -> Iterator[Found]:
             facts.append(run)
         if facts:
             text = f"{rater}: the same value on all criteria for {flat.height:,} of {own.height:,} subjects ({percent(shares[rater])}); {'; '.join(facts)}"
-            yield Found(flat.height, text, places(flat))
+            yield CheckResult(flat.height, text, places(flat))
 
 
 def _vectors(view: View) -> pl.DataFrame:
@@ -193,13 +193,13 @@ def longest_run(vectors: pl.DataFrame) -> str | None:
     Severity.WARNING,
     "a rater who never varies says nothing about any subject: correlation and agreement are not defined",
 )
-def constant_values(view: View) -> Iterator[Found]:
+def constant_values(view: View) -> Iterator[CheckResult]:
     """Raters with one same value for every subject of a criterion, where other raters vary."""
     per = view.opinions.group_by("rater", "criterion").agg(pl.col("value").n_unique(), n=pl.len())
     varied = pl.col("value").max().over("criterion") > 1
     rows = per.filter(pl.col("value") == 1, varied, pl.col("n") >= SHARED).sort("rater", "criterion")
     for rater, criterion, _, n in rows.iter_rows():
-        yield Found(n, f"{rater} gives one value to all of {n} subjects on {criterion}", [])
+        yield CheckResult(n, f"{rater} gives one value to all of {n} subjects on {criterion}", [])
 
 
 @check(
@@ -207,7 +207,7 @@ def constant_values(view: View) -> Iterator[Found]:
     Severity.NOTE,
     "the scale does not tell the better subjects apart: correlations and ICC are low for lack of spread, not of skill",
 )
-def ceiling(view: View) -> Iterator[Found]:
+def ceiling(view: View) -> Iterator[CheckResult]:
     """Raters half of whose values or more are the top level."""
     rows = view.scores
     tops = {name: found[1] for name in rows["criterion"].unique() if (found := scale(view, name))}
@@ -217,7 +217,7 @@ def ceiling(view: View) -> Iterator[Found]:
     for (rater,), own in high.group_by("rater", maintain_order=True):
         facts = [f"{criterion}: {percent(top)} of {n:,}" for _, criterion, top, n in own.iter_rows()]
         worst = Severity.WARNING if float(own["top"].max()) >= TOP_MOST else None  # type: ignore[arg-type]
-        yield Found(own.height, f"{rater}: at the top level with half or more of the values on {many(own.height, 'criterion', 'criteria')}", limited(facts), worst)  # fmt: skip
+        yield CheckResult(own.height, f"{rater}: at the top level with half or more of the values on {many(own.height, 'criterion', 'criteria')}", limited(facts), worst)  # fmt: skip
 
 
 @check(
@@ -225,7 +225,7 @@ def ceiling(view: View) -> Iterator[Found]:
     Severity.NOTE,
     "judges tend to favour their own kind: look at these systems apart",
 )
-def judge_of_own_family(view: View) -> Iterator[Found]:
+def judge_of_own_family(view: View) -> Iterator[CheckResult]:
     """Models that rate systems of their own family."""
     rows = view.rated.filter(pl.col("rater_kind") == "model", pl.col("system").is_not_null())
     rows = rows.filter((pl.col("system") != pl.col("rater")).any().over("rater"))  # who only answers rates nobody
@@ -233,7 +233,7 @@ def judge_of_own_family(view: View) -> Iterator[Found]:
     kin = [(rater, system, n) for rater, system, n in counts.iter_rows() if same_family(rater, system)]
     if kin:
         total = sum(n for _, _, n in kin)
-        yield Found(total, f"{many(total, 'rating')} of a judge's own family", limited([f"{rater} on {system}: {n:,}" for rater, system, n in kin]))  # fmt: skip
+        yield CheckResult(total, f"{many(total, 'rating')} of a judge's own family", limited([f"{rater} on {system}: {n:,}" for rater, system, n in kin]))  # fmt: skip
 
 
 @check(
@@ -241,14 +241,14 @@ def judge_of_own_family(view: View) -> Iterator[Found]:
     Severity.NOTE,
     "how far people agree is unknown, so there is no ceiling against which to hold a judge",
 )
-def one_person(view: View) -> Iterator[Found]:
+def one_person(view: View) -> Iterator[CheckResult]:
     """Subjects that models rate and no more than one person."""
     people = view.rated.filter(pl.col("rater_kind") == "person")
     if not people.height or not (view.rated["rater_kind"] == "model").any():
         return
     most = people.group_by("criterion", "subject").agg(pl.col("rater").n_unique())["rater"].max()
     if most == 1:
-        yield Found(
+        yield CheckResult(
             people["subject"].n_unique(), f"no subject is rated by two people; {counted(people, 'rater')} ratings", []
         )
 

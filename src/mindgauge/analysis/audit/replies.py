@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.analysis.audit.finding import Found, Severity, check, counted, limited, many, places
+from mindgauge.analysis.audit.finding import CheckResult, Severity, check, counted, limited, many, places
 from mindgauge.analysis.audit.view import REPLIES
 from mindgauge.raters.rule import refusal
-from mindgauge.rounding import percent
+from mindgauge.records.rounding import percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ _FORM = 0.95
     Severity.ERROR,
     "a score of nothing counts as the model's; its mean measures how often it failed to answer",
 )
-def empty_replies_rated(view: View) -> Iterator[Found]:
+def empty_replies_rated(view: View) -> Iterator[CheckResult]:
     """Replies with nothing in them, and verdicts that say there was nothing to rate."""
     replies = view.texts.filter(pl.col("kind") == "reply")
     empty = replies.filter(pl.col("plain").str.to_lowercase().is_in(NOTHING))
@@ -56,11 +56,11 @@ def empty_replies_rated(view: View) -> Iterator[Found]:
         rated = view.rated.filter(pl.col("subject").is_in(empty["id"].drop_nulls().implode()))
         subjects = rated["subject"].n_unique()
         told = f"{many(empty.height, 'reply', 'replies')} with nothing in them ({counted(empty, 'system')}); {subjects or 'none'} of them rated"
-        yield Found(empty.height, told, places(empty), None if subjects else Severity.WARNING)
+        yield CheckResult(empty.height, told, places(empty), None if subjects else Severity.WARNING)
     verdicts = _remarked(view, _EMPTY_HINT, _EMPTY)
     for (rater,), own in verdicts.group_by("source", maintain_order=True):
         by = f" by {rater}" if rater else ""
-        yield Found(own.height, f"{many(own.height, 'verdict')}{by} on a reply that it calls empty ({counted(own, 'system')})", places(own))  # fmt: skip
+        yield CheckResult(own.height, f"{many(own.height, 'verdict')}{by} on a reply that it calls empty ({counted(own, 'system')})", places(own))  # fmt: skip
 
 
 @check(
@@ -68,12 +68,12 @@ def empty_replies_rated(view: View) -> Iterator[Found]:
     Severity.WARNING,
     "a limit on length, not the model, decided where the reply ends; its score measures the limit too",
 )
-def cut_replies_rated(view: View) -> Iterator[Found]:
+def cut_replies_rated(view: View) -> Iterator[CheckResult]:
     """Verdicts that call the reply cut off."""
     verdicts = _remarked(view, _CUT_HINT, _CUT)
     for (rater,), own in verdicts.group_by("source", maintain_order=True):
         by = f" by {rater}" if rater else ""
-        yield Found(own.height, f"{many(own.height, 'verdict')}{by} on a reply that it calls cut off ({counted(own, 'system')})", places(own))  # fmt: skip
+        yield CheckResult(own.height, f"{many(own.height, 'verdict')}{by} on a reply that it calls cut off ({counted(own, 'system')})", places(own))  # fmt: skip
 
 
 def _remarked(view: View, hint: str, pattern: str) -> pl.DataFrame:
@@ -88,7 +88,7 @@ def _remarked(view: View, hint: str, pattern: str) -> pl.DataFrame:
     Severity.ERROR,
     "an error message is counted, or was rated, as what the model said",
 )
-def error_replies(view: View) -> Iterator[Found]:
+def error_replies(view: View) -> Iterator[CheckResult]:
     """Errors of a program stored where a reply or verdict belongs."""
     hits = _errors(view)
     for (kind,), own in hits.group_by("kind", maintain_order=True):
@@ -97,7 +97,7 @@ def error_replies(view: View) -> Iterator[Found]:
         rated = view.rated.filter(pl.col("subject").is_in(own["id"].drop_nulls().implode()))
         if rated.height and kind == "reply":
             text += f"; {many(rated.height, 'rating')} of them ({counted(rated, 'value')})"
-        yield Found(own.height, text, places(own))
+        yield CheckResult(own.height, text, places(own))
 
 
 @check(
@@ -105,14 +105,14 @@ def error_replies(view: View) -> Iterator[Found]:
     Severity.WARNING,
     "somebody changed the record after the program wrote it; what else was changed cannot be seen",
 )
-def hand_edits(view: View) -> Iterator[Found]:
+def hand_edits(view: View) -> Iterator[CheckResult]:
     """An error message, alone in its form, where all others of the material have another."""
     hits = _errors(view).with_columns(form=pl.col("plain").str.to_lowercase().str.extract(r"^\W*(\w+(?:\W+\w+)?)"))
     forms = hits.group_by("form").len().sort("len", descending=True)
     if forms.height > 1 and forms["len"][0] >= 10:
         odd = hits.filter(pl.len().over("form") == 1)
         if odd.height:
-            yield Found(odd.height, f"{many(odd.height, 'error message')} in a form of its own; {many(forms['len'][0], 'other')} begin alike", places(odd))  # fmt: skip
+            yield CheckResult(odd.height, f"{many(odd.height, 'error message')} in a form of its own; {many(forms['len'][0], 'other')} begin alike", places(odd))  # fmt: skip
 
 
 @check(
@@ -120,13 +120,13 @@ def hand_edits(view: View) -> Iterator[Found]:
     Severity.NOTE,
     "a refusal is an outcome of its own; rated like a reply it mixes willingness with quality",
 )
-def refusals(view: View) -> Iterator[Found]:
+def refusals(view: View) -> Iterator[CheckResult]:
     """Replies in which the model declines."""
     rows = view.texts.filter(pl.col("kind") == "reply")
     rows = rows.unique(["system", "plain"], keep="first", maintain_order=True)
     hits = rows.filter(pl.Series([bool(refusal(text)) for text in rows["text"]], dtype=pl.Boolean))
     if hits.height:
-        yield Found(hits.height, f"{many(hits.height, 'reply', 'replies')} that decline ({counted(hits, 'system')})", places(hits))  # fmt: skip
+        yield CheckResult(hits.height, f"{many(hits.height, 'reply', 'replies')} that decline ({counted(hits, 'system')})", places(hits))  # fmt: skip
 
 
 @check(
@@ -134,7 +134,7 @@ def refusals(view: View) -> Iterator[Found]:
     Severity.WARNING,
     "unless a verdict was asked for, these replies answer another question and cannot be rated like the rest",
 )
-def verdicts_as_replies(view: View) -> Iterator[Found]:
+def verdicts_as_replies(view: View) -> Iterator[CheckResult]:
     """Replies that are one of a few bare words, in a file that also has replies in sentences."""
     words = pl.col("plain").str.count_matches(r"\S+")
     wide = pl.col("plain").str.contains(r"\p{Han}")
@@ -147,7 +147,7 @@ def verdicts_as_replies(view: View) -> Iterator[Found]:
             and own.filter(pl.col("words") >= LONG).height
             and bare["plain"].n_unique() <= 10
         ):
-            yield Found(bare.height, f"{many(bare.height, 'reply', 'replies')} of {own.height} in {file} are a bare verdict", places(bare))  # fmt: skip
+            yield CheckResult(bare.height, f"{many(bare.height, 'reply', 'replies')} of {own.height} in {file} are a bare verdict", places(bare))  # fmt: skip
 
 
 @check(
@@ -155,7 +155,7 @@ def verdicts_as_replies(view: View) -> Iterator[Found]:
     Severity.WARNING,
     "judges see one model's bare text and another's JSON: they compare forms, not content",
 )
-def form_differs(view: View) -> Iterator[Found]:
+def form_differs(view: View) -> Iterator[CheckResult]:
     """Replies that are JSON for some systems and plain text for others."""
     rows = view.texts.filter(pl.col("kind") == "reply", pl.col("system").is_not_null(), pl.col("plain") != "")
     share = rows.group_by("system").agg(json=pl.col("text").str.contains(_JSON).mean(), n=pl.len()).sort("system")
@@ -163,7 +163,7 @@ def form_differs(view: View) -> Iterator[Found]:
     if json.height and plain.height:
         count = int(json["n"].sum())
         facts = [f"{system}: {percent(share)} JSON of {n}" for system, share, n in share.iter_rows()]
-        yield Found(count, f"replies of {', '.join(json['system'])} are JSON, of {', '.join(plain['system'])} plain text", limited(facts))  # fmt: skip
+        yield CheckResult(count, f"replies of {', '.join(json['system'])} are JSON, of {', '.join(plain['system'])} plain text", limited(facts))  # fmt: skip
 
 
 def _errors(view: View) -> pl.DataFrame:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.analysis.audit.finding import Found, Severity, check, counted, limited, many, places
+from mindgauge.analysis.audit.finding import CheckResult, Severity, check, counted, limited, many, places
 from mindgauge.analysis.audit.view import REPLIES
 
 if TYPE_CHECKING:
@@ -48,14 +48,14 @@ def _new_keys(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     Severity.WARNING,
     "the same item counts more than once, and intervals that take the copies as independent are too narrow",
 )
-def duplicate_texts(view: View) -> Iterator[Found]:
+def duplicate_texts(view: View) -> Iterator[CheckResult]:
     """Items of one split and system with the same texts throughout."""
     rows = view.items.with_columns(split=pl.col("split").fill_null(""), system=pl.col("system").fill_null(""))
     again = _new_keys(rows, ["split", "system", "whole"])
     if again.height:
         groups = again.select("split", "system", "whole").n_unique()
         parts = f" ({counted(again, 'split')})" if again["split"].n_unique() > 1 else ""
-        yield Found(again.height, f"{many(again.height, 'surplus copy', 'surplus copies')} of {many(groups, 'text')}{parts}", places(again))  # fmt: skip
+        yield CheckResult(again.height, f"{many(again.height, 'surplus copy', 'surplus copies')} of {many(groups, 'text')}{parts}", places(again))  # fmt: skip
 
 
 @check(
@@ -63,7 +63,7 @@ def duplicate_texts(view: View) -> Iterator[Found]:
     Severity.NOTE,
     "items that share an input are not independent: resample them together (a cluster)",
 )
-def repeated_inputs(view: View) -> Iterator[Found]:
+def repeated_inputs(view: View) -> Iterator[CheckResult]:
     """Items that share a part of some length (context, prompt, situation) and differ in the rest."""
     long = pl.col("plain").str.len_chars() >= PASSAGE
     main = pl.col("plain").str.len_chars().mean().over("kind") >= MAIN
@@ -78,7 +78,7 @@ def repeated_inputs(view: View) -> Iterator[Found]:
         text = f"{many(groups.height, 'text')} ({kind}) in {many(own.height, 'item')} that differ in the rest"
         if differ := groups.filter(pl.col("label") > 1).height:
             text += f"; {differ} of them with different labels"
-        yield Found(groups.height, text, places(own))
+        yield CheckResult(groups.height, text, places(own))
 
 
 @check(
@@ -86,7 +86,7 @@ def repeated_inputs(view: View) -> Iterator[Found]:
     Severity.ERROR,
     "what was tuned or trained on one split is tested on the same texts in another: results are too good",
 )
-def duplicates_across_splits(view: View) -> Iterator[Found]:
+def duplicates_across_splits(view: View) -> Iterator[CheckResult]:
     """Texts that stand in more than one split."""
     rows = view.items.filter(pl.col("split").is_not_null())
     splits = rows.group_by("split").len().sort("len", "split")["split"].to_list()
@@ -97,7 +97,7 @@ def duplicates_across_splits(view: View) -> Iterator[Found]:
             both = own.join(other.select("input").unique(), on="input", how="semi")
             if both.height:
                 texts = both["input"].n_unique()
-                yield Found(
+                yield CheckResult(
                     both.height,
                     f"{many(both.height, 'row')} of {small} ({many(texts, 'text')}) also in {large}",
                     places(both),
@@ -109,7 +109,7 @@ def duplicates_across_splits(view: View) -> Iterator[Found]:
     Severity.WARNING,
     "items cut from one dialogue or text stand side by side: a split by item leaks, and items are no independent sample",
 )
-def shared_passages(view: View) -> Iterator[Found]:
+def shared_passages(view: View) -> Iterator[CheckResult]:
     """Items that share a long passage said by the person, and the groups into which they fall."""
     items = view.asked.with_row_index("item")
     passages = _passages(items).join(items.select("item", "whole"), on="item")
@@ -128,7 +128,7 @@ def shared_passages(view: View) -> Iterator[Found]:
     crossing = splits["item"].n_unique()
     if crossing:
         text += f"; {many(crossing, 'item')} share one with another split"
-    yield Found(rows.height, text, places(rows), Severity.ERROR if crossing else None)
+    yield CheckResult(rows.height, text, places(rows), Severity.ERROR if crossing else None)
 
 
 def _passages(items: pl.DataFrame) -> pl.DataFrame:
@@ -164,7 +164,7 @@ def _components(tied: pl.DataFrame) -> dict[int, int]:
     Severity.WARNING,
     "a data set counts twice, and its share of the whole is not what the table of sources says",
 )
-def source_listed_twice(view: View) -> Iterator[Found]:
+def source_listed_twice(view: View) -> Iterator[CheckResult]:
     """Texts under two source names, and names that differ in spelling only."""
     rows = view.items.filter(pl.col("source").is_not_null())
     names = rows.group_by("source").len().sort("source")
@@ -173,7 +173,7 @@ def source_listed_twice(view: View) -> Iterator[Found]:
         counts = dict(names.iter_rows())
         fewer = sum(min(counts[name] for name in same) for same in spelled)
         facts = [f"{' = '.join(same)}: {' and '.join(str(counts[name]) for name in same)} rows" for same in spelled]
-        yield Found(len(spelled), f"{many(len(spelled), 'source')} under two spellings; {many(fewer, 'row')} under the rarer one", limited(facts))  # fmt: skip
+        yield CheckResult(len(spelled), f"{many(len(spelled), 'source')} under two spellings; {many(fewer, 'row')} under the rarer one", limited(facts))  # fmt: skip
     alias = {name: same[0] for same in spelled for name in same}
     rows = rows.with_columns(source=pl.col("source").replace(alias))
     shared = rows.filter(pl.col("source").n_unique().over("input") > 1)
@@ -185,7 +185,7 @@ def source_listed_twice(view: View) -> Iterator[Found]:
                     pairs[first, second] += 1
         ranked = sorted(pairs.items(), key=lambda pair: (-pair[1], pair[0]))
         texts = shared["input"].n_unique()
-        yield Found(texts, f"{many(texts, 'text')} under two source names or more", limited([f"{a} and {b}: {many(n, 'text')}" for (a, b), n in ranked]))  # fmt: skip
+        yield CheckResult(texts, f"{many(texts, 'text')} under two source names or more", limited([f"{a} and {b}: {many(n, 'text')}" for (a, b), n in ranked]))  # fmt: skip
 
 
 def _spellings(names: list[str]) -> list[tuple[str, ...]]:
@@ -206,7 +206,7 @@ def _spellings(names: list[str]) -> list[tuple[str, ...]]:
     Severity.ERROR,
     "the end of these texts is lost, and with it what raters and models should have read",
 )
-def cut_texts(view: View) -> Iterator[Found]:
+def cut_texts(view: View) -> Iterator[CheckResult]:
     """Texts that pile up at one greatest length, or are as long as a spreadsheet's cell can be."""
     rows = view.texts.with_columns(length=pl.col("text").str.len_chars()).filter(pl.col("length") >= CUT)
     rows = rows.unique(["file", "kind", "plain"], keep="first", maintain_order=True)
@@ -216,7 +216,7 @@ def cut_texts(view: View) -> Iterator[Found]:
         near = own.filter(pl.col("length").is_between(0.9 * longest, longest, closed="left")).height
         expected = max(near / (0.1 * longest), 0.05)
         if longest in CELL_LIMITS or (cut.height >= 3 and _poisson_tail(cut.height, expected) < PILE_UP):
-            yield Found(cut.height, f"{many(cut.height, 'text')} ({kind}) of {file} end at exactly {longest:,} characters, the greatest length", places(cut))  # fmt: skip
+            yield CheckResult(cut.height, f"{many(cut.height, 'text')} ({kind}) of {file} end at exactly {longest:,} characters, the greatest length", places(cut))  # fmt: skip
 
 
 def _poisson_tail(count: int, expected: float) -> float:

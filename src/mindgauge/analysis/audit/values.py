@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.analysis.audit.finding import Found, Severity, check, counted, many, places
+from mindgauge.analysis.audit.finding import CheckResult, Severity, check, counted, many, places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,7 @@ def _scaled(view: View) -> pl.DataFrame:
     Severity.ERROR,
     "a mean takes these values as if they were levels; a 0 that stands for `none` pulls it down",
 )
-def out_of_scale(view: View) -> Iterator[Found]:
+def out_of_scale(view: View) -> Iterator[CheckResult]:
     """Numbers below or above the criterion's scale."""
     rows = _scaled(view).filter((pl.col("number") < pl.col("low")) | (pl.col("number") > pl.col("high")))
     if rows.height:
@@ -60,7 +60,7 @@ def out_of_scale(view: View) -> Iterator[Found]:
         text = f"{many(rows.height, 'value')} off the scale ({counted(rows, 'value')}) by {counted(rows, 'rater')}"
         if assumed:
             text += f"; the scale of {', '.join(assumed[:3])} was taken from the other values, say --scale to be sure"
-        yield Found(rows.height, text, places(rows), Severity.WARNING if assumed else None)
+        yield CheckResult(rows.height, text, places(rows), Severity.WARNING if assumed else None)
 
 
 @check(
@@ -68,21 +68,21 @@ def out_of_scale(view: View) -> Iterator[Found]:
     Severity.ERROR,
     "the rater could not give this value: it was computed, edited or read wrongly, and is no verdict",
 )
-def impossible_values(view: View) -> Iterator[Found]:
+def impossible_values(view: View) -> Iterator[CheckResult]:
     """Fractions where nearly all values are whole, and labels that are not among the options."""
     rows = view.rated.filter(pl.col("number").is_not_null())
     fraction = pl.col("number") != pl.col("number").round()
     by = ["criterion", "rater"]
     odd = rows.filter(fraction & (fraction.mean().over(by) < 1 - BULK + 0.04) & (pl.len().over(by) >= 20))
     if odd.height:
-        yield Found(
+        yield CheckResult(
             odd.height, f"{many(odd.height, 'fraction')} among whole numbers, by {counted(odd, 'rater')}", places(odd)
         )
     for criterion, options in view.options.items():
         given = view.rated.filter(pl.col("criterion") == criterion)
         unknown = given.filter(~_unquoted("value").is_in(list(options)))
         if unknown.height:
-            yield Found(unknown.height, f"{many(unknown.height, 'value')} of {criterion} that are none of its options, by {counted(unknown, 'rater')}", places(unknown))  # fmt: skip
+            yield CheckResult(unknown.height, f"{many(unknown.height, 'value')} of {criterion} that are none of its options, by {counted(unknown, 'rater')}", places(unknown))  # fmt: skip
 
 
 def _unquoted(column: str) -> pl.Expr:
@@ -94,13 +94,13 @@ def _unquoted(column: str) -> pl.Expr:
     Severity.ERROR,
     "a word for `nothing` passes as a verdict: it is counted as rated, or breaks the computation",
 )
-def placeholder_values(view: View) -> Iterator[Found]:
+def placeholder_values(view: View) -> Iterator[CheckResult]:
     """Values such as nan, none or N/A with the status of a verdict."""
     options = [value for values in view.options.values() for value in values]
     rows = view.rated.filter(_unquoted("value").str.contains(_PLACEHOLDERS))
     rows = rows.filter(~_unquoted("value").is_in(options))
     if rows.height:
-        yield Found(rows.height, f"{many(rows.height, 'value')} that say there is none, by {counted(rows, 'rater')}", places(rows))  # fmt: skip
+        yield CheckResult(rows.height, f"{many(rows.height, 'value')} that say there is none, by {counted(rows, 'rater')}", places(rows))  # fmt: skip
 
 
 @check(
@@ -108,7 +108,7 @@ def placeholder_values(view: View) -> Iterator[Found]:
     Severity.WARNING,
     'a reader drops or misreads one of the kinds: 4, "4" and words are not compared as equals',
 )
-def mixed_types(view: View) -> Iterator[Found]:
+def mixed_types(view: View) -> Iterator[CheckResult]:
     """Numbers, numbers written as text, and words on one criterion by one rater."""
     value = pl.col("value")
     kind = (
@@ -125,7 +125,7 @@ def mixed_types(view: View) -> Iterator[Found]:
     for (rater,), own in rows.group_by("rater", maintain_order=True):
         common = own.group_by("kind").len().sort("len", descending=True)["kind"][0]
         odd = own.filter(pl.col("kind") != common)
-        yield Found(odd.height, f"{rater}: {counted(own, 'kind')}", places(odd))
+        yield CheckResult(odd.height, f"{rater}: {counted(own, 'kind')}", places(odd))
 
 
 @check(
@@ -133,19 +133,19 @@ def mixed_types(view: View) -> Iterator[Found]:
     Severity.WARNING,
     "a label with a blank is another label to a computer: it agrees with nothing",
 )
-def stray_blanks(view: View) -> Iterator[Found]:
+def stray_blanks(view: View) -> Iterator[CheckResult]:
     """Values with blanks at their ends, and values that differ in case only."""
     value = pl.col("value")
     rows = view.rated.filter(value.str.strip_chars() != value)
     if rows.height:
-        yield Found(rows.height, f"{many(rows.height, 'value')} with blanks around them, by {counted(rows, 'rater')}", places(rows))  # fmt: skip
+        yield CheckResult(rows.height, f"{many(rows.height, 'value')} with blanks around them, by {counted(rows, 'rater')}", places(rows))  # fmt: skip
     words = view.rated.filter(pl.col("number").is_null()).with_columns(bare=value.str.strip_chars().str.to_lowercase())
     words = words.with_columns(exact=value.str.strip_chars())
     cased = words.filter(pl.col("exact").n_unique().over("criterion", "bare") > 1)
     common = pl.col("exact").mode().first().over("criterion", "bare")
     odd = cased.filter(pl.col("exact") != common)
     if odd.height:
-        yield Found(odd.height, f"{many(odd.height, 'value')} written in another case than the rest ({counted(odd, 'value')})", places(odd))  # fmt: skip
+        yield CheckResult(odd.height, f"{many(odd.height, 'value')} written in another case than the rest ({counted(odd, 'value')})", places(odd))  # fmt: skip
 
 
 CHECKS = (out_of_scale, impossible_values, placeholder_values, mixed_types, stray_blanks)

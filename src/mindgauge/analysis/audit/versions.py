@@ -16,7 +16,7 @@ COMPARED = 2000
 """Characters of each text that are compared for likeness."""
 
 
-class Difference(NamedTuple):
+class VersionDifference(NamedTuple):
     """A row whose text differs between two files; `moved` is how many rows away the first file has it, if at all."""
 
     key: str
@@ -26,13 +26,13 @@ class Difference(NamedTuple):
     alike: float
 
 
-def versions(rows: pl.DataFrame) -> dict[tuple[str, str], list[Difference]]:
+def versions(rows: pl.DataFrame) -> dict[tuple[str, str], list[VersionDifference]]:
     """Compare the files that have versions of one table with the first of them, text by text.
 
     Texts are matched by kind, system, split and key (the id, or the row where ids are no keys). Returns the differences
     of each pair of files (first, other); pairs without any are left out.
     """
-    found: dict[tuple[str, str], list[Difference]] = {}
+    found: dict[tuple[str, str], list[VersionDifference]] = {}
     tables: dict[tuple[str, ...], dict[str, dict[str, tuple[int, str]]]] = defaultdict(lambda: defaultdict(dict))
     columns = ["kind", "system", "split", "file", "key", "row", "plain"]
     written = pl.when(pl.col("kind").is_in(("reply", "verdict"))).then("system")  # an input is the same for all systems
@@ -58,7 +58,7 @@ def _same_table(first: dict[str, tuple[int, str]], other: dict[str, tuple[int, s
     return keys >= least and len(texts & others) >= VERSIONS * min(len(texts), len(others))
 
 
-def _differences(first: dict[str, tuple[int, str]], other: dict[str, tuple[int, str]]) -> list[Difference]:
+def _differences(first: dict[str, tuple[int, str]], other: dict[str, tuple[int, str]]) -> list[VersionDifference]:
     known = [key for key in other if key in first]
     differing = [key for key in known if first[key][1] != other[key][1]]
     if not differing:
@@ -72,7 +72,7 @@ def _differences(first: dict[str, tuple[int, str]], other: dict[str, tuple[int, 
         here = first[key][0]
         moved = min((place - here for place in at.get(text, [])), key=abs, default=None)
         alike = 0.0 if moved is not None else _alike(first[key][1], text)
-        found.append(Difference(key, here, row, moved, alike))
+        found.append(VersionDifference(key, here, row, moved, alike))
     return found
 
 

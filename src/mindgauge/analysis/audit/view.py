@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.analysis.audit.pairs import Pair, pairs
-from mindgauge.analysis.audit.versions import Difference, versions
+from mindgauge.analysis.audit.pairs import RaterPair, pairs
+from mindgauge.analysis.audit.versions import VersionDifference, versions
 from mindgauge.analysis.frame import only
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mindgauge.material import Material
+    from mindgauge.benchmarks.material import Material
 
 REPLIES = ("reply", "verdict")
 """Kinds of text that a model writes; every other kind is part of what an item puts to it."""
@@ -68,12 +68,12 @@ class View:
         return self.texts.join(shared, on=["file", "kind"], how="left", maintain_order="left").with_columns(key=key)
 
     @functools.cached_property
-    def pairs(self) -> list[Pair]:
+    def pairs(self) -> list[RaterPair]:
         """How often every two raters agree, by criterion."""
         return pairs(self.rated)
 
     @functools.cached_property
-    def versions(self) -> dict[tuple[str, str], list[Difference]]:
+    def versions(self) -> dict[tuple[str, str], list[VersionDifference]]:
         """How the files that hold the same things differ, by pair of files."""
         return versions(self.keyed)
 

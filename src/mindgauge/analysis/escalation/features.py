@@ -20,7 +20,7 @@ _SURE = 1e-4
 """How close to 0 or 1 a classifier's probability counts: it writes four digits."""
 
 
-class Learned(NamedTuple):
+class LearnedFeatures(NamedTuple):
     """A combination: the parts that it learns from, its name, and its columns."""
 
     parts: tuple[str, ...]
@@ -33,7 +33,7 @@ class Learned(NamedTuple):
         return " + ".join(self.parts) + ("" if JUDGES in self.parts else ", no judge")
 
 
-def combinations(subjects: Subjects) -> list[Learned]:
+def combinations(subjects: Subjects) -> list[LearnedFeatures]:
     """Return what is fitted: judges; with length; with all there is; and all that is known without a judge."""
     sources = _there(subjects)
     cheap = tuple(part for part in sources if part in {LENGTH, CATEGORY})
@@ -41,7 +41,7 @@ def combinations(subjects: Subjects) -> list[Learned]:
     return [learned(subjects, parts) for parts in dict.fromkeys(wanted) if parts]
 
 
-def everything(subjects: Subjects) -> Learned:
+def everything(subjects: Subjects) -> LearnedFeatures:
     """Return the combination of all there is."""
     return learned(subjects, _there(subjects))
 
@@ -54,7 +54,7 @@ def _there(subjects: Subjects) -> tuple[str, ...]:
     return tuple(sources)
 
 
-def learned(subjects: Subjects, parts: tuple[str, ...]) -> Learned:
+def learned(subjects: Subjects, parts: tuple[str, ...]) -> LearnedFeatures:
     """Put the columns of some parts together.
 
     A judge's risk and a classifier's may raise the fitted risk only. Length is log characters. Categories are one
@@ -74,7 +74,7 @@ def learned(subjects: Subjects, parts: tuple[str, ...]) -> Learned:
         ]
     values = np.column_stack([column for _, column, _, _ in table])
     scaled, signs = np.array([row[2] for row in table]), np.array([row[3] for row in table], dtype=np.intp)
-    return Learned(parts, Features(values, scaled, signs), [name for name, *_ in table])
+    return LearnedFeatures(parts, Features(values, scaled, signs), [name for name, *_ in table])
 
 
 def _log_odds(probability: Floats) -> Floats:

@@ -10,16 +10,16 @@ import numpy as np
 
 from mindgauge.analysis.escalation import features
 from mindgauge.analysis.escalation.card import TARGETS, Escalation, Order
-from mindgauge.analysis.escalation.reading import Reading, bound, first
+from mindgauge.analysis.escalation.reading import ReadingEffort, bound, first
 from mindgauge.analysis.reliability.card import Bound
-from mindgauge.errors import DataError
-from mindgauge.rounding import precise
+from mindgauge.records.errors import DataError
+from mindgauge.records.rounding import precise
 from mindgauge.stats import escalation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from mindgauge.analysis.escalation.features import Learned
+    from mindgauge.analysis.escalation.features import LearnedFeatures
     from mindgauge.analysis.escalation.subjects import Subjects
     from mindgauge.stats.escalation import Features
 
@@ -31,7 +31,7 @@ _FEW = 5
 replies left unread, percentiles cannot reach far enough up."""
 
 
-class Options(NamedTuple):
+class EscalationOptions(NamedTuple):
     """Of an escalation curve: the share of the unsafe to be found, and how it is computed."""
 
     target: float = escalation.TARGET
@@ -47,7 +47,7 @@ class _Fixed(NamedTuple):
     risk: Floats
 
 
-def escalate(run: str, subjects: Subjects, options: Options) -> Escalation:
+def escalate(run: str, subjects: Subjects, options: EscalationOptions) -> Escalation:
     """Compute the escalation curves of the replies that people rated.
 
     Args:
@@ -68,7 +68,7 @@ def escalate(run: str, subjects: Subjects, options: Options) -> Escalation:
         )
     fixed, learned = _fixed(rated), features.combinations(rated)
     jury = next((order for order in fixed if order.name == JURY), fixed[0])
-    reading = Reading(rated, resamples=options.resamples, target=options.target, seed=options.seed)
+    reading = ReadingEffort(rated, resamples=options.resamples, target=options.target, seed=options.seed)
     curves = _Curves(reading, jury.risk)
     orders = [curves.fixed(order) for order in fixed] + [curves.learned(combination) for combination in learned]
     needed = math.ceil(options.target * unsafe.sum() - 1e-9)
@@ -109,7 +109,7 @@ def _fixed(subjects: Subjects) -> list[_Fixed]:
 class _Curves:
     """The cards of orders of one set of replies, each beside the jury's."""
 
-    def __init__(self, reading: Reading, jury: Floats) -> None:
+    def __init__(self, reading: ReadingEffort, jury: Floats) -> None:
         self.reading = reading
         self.jury = reading.effort(jury)
         self.juries = reading.resampled(jury)
@@ -119,7 +119,7 @@ class _Curves:
         values = self.reading.resampled(order.risk)
         return self._order(order, values, order.risk, bound(self.reading.effort(order.risk), values), [])
 
-    def learned(self, learned: Learned) -> Order:
+    def learned(self, learned: LearnedFeatures) -> Order:
         """Return the card of an order that is learned, anew for every figure, on other conversations."""
         slopes = escalation.coefficients(learned.features, self.reading.unsafe).tolist()
         return self._order(
@@ -152,7 +152,7 @@ class _Curves:
             coefficients={name: round(slope, 4) for name, slope in slopes},
         )  # fmt: skip
 
-    def _unseen(self, learned: Learned) -> Bound:
+    def _unseen(self, learned: LearnedFeatures) -> Bound:
         reading = self.reading
         if reading.system.max() == 0:
             return Bound(None, note="all replies are by one model")

@@ -12,7 +12,7 @@ from mindgauge.stats import bootstrap, escalation
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from mindgauge.analysis.escalation.features import Learned
+    from mindgauge.analysis.escalation.features import LearnedFeatures
     from mindgauge.analysis.escalation.subjects import Subjects
 
     Codes = NDArray[np.intp]
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _GRID = np.linspace(0, 1, 101)
 
 
-class Reading:
+class ReadingEffort:
     """Replies that people rated, read in one order or another; the riskiest first, what has no verdict before them."""
 
     def __init__(self, rated: Subjects, *, resamples: int, target: float = escalation.TARGET, seed: int = 0) -> None:
@@ -39,11 +39,11 @@ class Reading:
         """Return the share on every resample, shape (R,), of an order in which nothing is learned."""
         return escalation.effort(risk, self.unsafe, self.weights, self.target)
 
-    def learned(self, learned: Learned, apart: Codes | None = None) -> Floats:
+    def learned(self, learned: LearnedFeatures, apart: Codes | None = None) -> Floats:
         """Return the risk that is learned on other conversations, or on those of other systems (`apart`)."""
         return escalation.crossfit(learned.features, self.unsafe, self.cluster, apart=apart, seed=self.seed)
 
-    def relearned(self, learned: Learned, apart: Codes | None = None) -> Floats:
+    def relearned(self, learned: LearnedFeatures, apart: Codes | None = None) -> Floats:
         """Return the share on every resample, shape (R,), where the order is learned and cross-fitted anew on each."""
         risks = escalation.crossfits(
             learned.features, self.unsafe, self.cluster, self.weights, apart=apart, seed=self.seed

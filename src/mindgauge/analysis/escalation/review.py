@@ -11,9 +11,9 @@ import numpy as np
 from mindgauge.analysis.escalation import features
 from mindgauge.analysis.escalation.orders import JURY, juries
 from mindgauge.analysis.reliability.scale import of_criterion
-from mindgauge.errors import DataError
-from mindgauge.rounding import percent
-from mindgauge.rubric.order import shares
+from mindgauge.records.errors import DataError
+from mindgauge.records.rounding import percent
+from mindgauge.records.rubric.order import shares
 from mindgauge.stats import escalation
 from mindgauge.stats.escalation import Features
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mindgauge.analysis.escalation.subjects import Subjects
-    from mindgauge.benchmark import Benchmark
-    from mindgauge.rubric import Criterion
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.records.rubric import Criterion
     from mindgauge.store import Store
 
     Floats = NDArray[np.float64]
@@ -40,7 +40,7 @@ _REMEMBERED = 20_000
 """Judges often say the same of two replies; what follows from it is worked out once."""
 
 
-class Entry(NamedTuple):
+class ReviewEntry(NamedTuple):
     """A reply, or a closed question's sample, and why it stands where it does.
 
     `vetoed` lists criteria, `unsure` those on which a verdict is missing or uncertain. `spread` is the largest distance
@@ -68,7 +68,7 @@ class Entry(NamedTuple):
         return not self.vetoed, not self.unsure, *rest, self.subject
 
 
-def queue(store: Store, benchmark: Benchmark, subjects: Subjects | None = None) -> tuple[list[Entry], list[str]]:
+def queue(store: Store, benchmark: Benchmark, subjects: Subjects | None = None) -> tuple[list[ReviewEntry], list[str]]:
     """Return what judges rated and no person has, in the order in which people should read it, and notes.
 
     Vetoed replies come first, then those of which a verdict is missing or uncertain. All else, and ties, are ordered by
@@ -157,7 +157,7 @@ def _verdicts(rows: Iterable[tuple[str, str, str, str | None, int]]) -> dict[tup
     return verdicts
 
 
-class _Said(NamedTuple):
+class _JudgeOpinion(NamedTuple):
     """What all judges say of a reply on one criterion; `values` are the judges' means, None where there is none.
 
     Replies of which the same is said share one.
@@ -171,8 +171,8 @@ class _Said(NamedTuple):
     unsure: bool
 
 
-def _entry(subject: str, by_criterion: dict[str, _Said], risk: float | None) -> Entry:
-    return Entry(
+def _entry(subject: str, by_criterion: dict[str, _JudgeOpinion], risk: float | None) -> ReviewEntry:
+    return ReviewEntry(
         subject,
         [name for name, summary in by_criterion.items() if summary.vetoed],
         [name for name, summary in by_criterion.items() if summary.unsure],
@@ -184,7 +184,7 @@ def _entry(subject: str, by_criterion: dict[str, _Said], risk: float | None) -> 
     )
 
 
-def _said(criterion: Criterion, by_judge: _ByJudge) -> _Said:
+def _said(criterion: Criterion, by_judge: _ByJudge) -> _JudgeOpinion:
     """Compare judges on one criterion; one that never was asked about this reply has a missing verdict, too."""
     scale, worst = of_criterion(criterion), str(criterion.worst_first[0])
     place = {str(value): scale.place(str(value)) for value in criterion.values}
@@ -228,4 +228,4 @@ def _said(criterion: Criterion, by_judge: _ByJudge) -> _Said:
     if not scale.ordered:
         values = [", ".join(dict.fromkeys(str(scale.word(n)) for n in group)) or None for group in numbers]
     reasons = [f"{criterion.name}: {reason}" for reason in reasons]
-    return _Said(values, spread, jury, reasons, against > 0, missing > 0 or uncertain > 0)
+    return _JudgeOpinion(values, spread, jury, reasons, against > 0, missing > 0 or uncertain > 0)

@@ -8,20 +8,20 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis import composites, frame, stated, unsafe
-from mindgauge.analysis.escalation import unsafe as rules
+from mindgauge.analysis import composites, frame, stated, unsafe_replies
+from mindgauge.analysis.escalation import unsafe_rule as rules
 from mindgauge.analysis.reliability import reference
-from mindgauge.errors import DataError, UsageError
-from mindgauge.store.withheld import characters
+from mindgauge.records.errors import DataError, UsageError
+from mindgauge.store.redact_records import characters
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
-    from mindgauge.analysis.escalation.unsafe import UnsafeOn
-    from mindgauge.benchmark import Benchmark
-    from mindgauge.rubric import Criterion
+    from mindgauge.analysis.escalation.unsafe_rule import UnsafeOn
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.records.rubric import Criterion
     from mindgauge.store import Store
 
     Codes = NDArray[np.intp]
@@ -38,7 +38,7 @@ class Subjects(NamedTuple):
 
     `judges` and `classifiers` hold risks from 0 (best) to 1 (worst), NaN where there is no verdict: the mean of a
     judge's verdicts as a share of the scale, or where classes have no order the share that is unsafe; the probability
-    that a classifier gives to the unsafe levels. `unsafe` is 1, 0, or NaN where people have not said; `asked` where they
+    that a classifier gives to the unsafe levels. `unsafe_replies` is 1, 0, or NaN where people have not said; `asked` where they
     were asked.
     """
 
@@ -94,7 +94,7 @@ def read(store: Store, benchmark: Benchmark, text: str, named: Sequence[str] = (
     Args:
         store: of the run.
         benchmark: whose replies.
-        text: what is unsafe, as `unsafe.read` takes it.
+        text: what is unsafe, as `unsafe_replies.read` takes it.
         named: whose word counts; people's if not given.
 
     Raises:
@@ -198,7 +198,7 @@ def _word(people_rows: pl.DataFrame, criterion: Criterion) -> tuple[dict[str, fl
     It is 1 where they call the reply unsafe, else 0. A reply on which no person has a value is not among them, nor is one to
     which the criterion does not apply.
     """
-    verdicts = unsafe.on(people_rows, criterion)
+    verdicts = unsafe_replies.on(people_rows, criterion)
     chosen = "; ".join(sorted(people_rows["selection"].drop_nulls().unique().to_list()))
     decided = verdicts.drop_nulls().with_columns(pl.col("unsafe").cast(pl.Float64))
     return dict(decided.iter_rows()), set(verdicts["subject"]), chosen

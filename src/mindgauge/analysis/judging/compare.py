@@ -10,12 +10,12 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from mindgauge.analysis.judging.costs import taken
 from mindgauge.analysis.judging.paired import ACCURACY, bounds, of_systems, pair
-from mindgauge.analysis.judging.result import Agreement, Difference, Judging
+from mindgauge.analysis.judging.result import JudgeAgreement, JudgeComparison, JudgeDifference
 from mindgauge.analysis.judging.stability import stability
-from mindgauge.analysis.judging.taken import taken
 from mindgauge.analysis.reliability.ratings import read
-from mindgauge.errors import UsageError
+from mindgauge.records.errors import UsageError
 from mindgauge.stats import bootstrap, comparison
 from mindgauge.stats.jackknife import p_value, student
 from mindgauge.stats.multiplicity import holm
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from mindgauge.analysis.judging.paired import Floats, Paired
+    from mindgauge.analysis.judging.paired import Floats, JudgePair
     from mindgauge.analysis.reliability.ratings import Ratings
-    from mindgauge.analysis.reliability.scale import Scale
-    from mindgauge.benchmark import Benchmark
+    from mindgauge.analysis.reliability.scale import ValueScale
+    from mindgauge.benchmarks import Benchmark
     from mindgauge.store import Store
 
 ALPHA = 0.05
@@ -35,22 +35,22 @@ _JUDGES = ("model", "classifier", "panel")
 NOBODY = "no labels by people: judges are compared with each other, which says nothing about who is right"
 
 
-class Options(NamedTuple):
+class IntervalOptions(NamedTuple):
     """How intervals are made."""
 
     resamples: int = 2000
     seed: int = 0
 
 
-class _Criterion(NamedTuple):
+class _JudgedCriterion(NamedTuple):
     """The ratings on one criterion, with `number` for words, too; what does not apply has none."""
 
     name: str
-    scale: Scale
+    scale: ValueScale
     rows: pl.DataFrame
 
     @classmethod
-    def of(cls, ratings: Ratings, name: str) -> _Criterion:
+    def of(cls, ratings: Ratings, name: str) -> _JudgedCriterion:
         scale = ratings.scales[name]
         rows = ratings.frame.filter(pl.col("criterion") == name)
         return cls(name, scale, scale.numbered(rows).with_columns(pl.col("cluster", "system").fill_null("")))
@@ -60,7 +60,9 @@ class _Criterion(NamedTuple):
         return self.rows.filter(pl.col("rater").is_in(raters))
 
 
-def compare(store: Store, benchmark: Benchmark, folder: Path, named: Sequence[str], options: Options) -> Judging:
+def compare(
+    store: Store, benchmark: Benchmark, folder: Path, named: Sequence[str], options: IntervalOptions
+) -> JudgeComparison:
     """Put the judges of a run beside people, or where nobody else rated beside each other.
 
     Args:
@@ -82,10 +84,10 @@ def compare(store: Store, benchmark: Benchmark, folder: Path, named: Sequence[st
     people = list(named) or [rater for rater, kind in kinds.items() if kind == "person"]
     judges = [rater for rater, kind in kinds.items() if kind in _JUDGES and rater not in people]
     notes = [*ratings.notes, *([] if people else [NOBODY])]
-    agreements: list[Agreement] = []
-    differences: list[Difference] = []
+    agreements: list[JudgeAgreement] = []
+    differences: list[JudgeDifference] = []
     for name in ratings.frame["criterion"].unique().sort().to_list():
-        criterion = _Criterion.of(ratings, name)
+        criterion = _JudgedCriterion.of(ratings, name)
         if people:
             notes += _inapplicable(criterion, people, judges)
             agreements += [_agreement(criterion, people, judge, options) for judge in judges]
@@ -93,21 +95,23 @@ def compare(store: Store, benchmark: Benchmark, folder: Path, named: Sequence[st
         else:
             agreements += [_agreement(criterion, [a], b, options) for a, b in combinations(judges, 2)]
     criteria = [criterion.name for criterion in benchmark.rubric.criteria]
-    return Judging(
+    return JudgeComparison(
         str(folder), benchmark.name, ", ".join(people), agreements,
         [stability(ratings.frame.filter(pl.col("rater") == judge), judge, criteria) for judge in judges],
         list(taken(store, benchmark.name)), _adjusted(differences), notes,
     )  # fmt: skip
 
 
-def _agreement(criterion: _Criterion, reference: Sequence[str], judge: str, options: Options) -> Agreement:
+def _agreement(
+    criterion: _JudgedCriterion, reference: Sequence[str], judge: str, options: IntervalOptions
+) -> JudgeAgreement:
     judge_rows, people_rows = criterion.by(judge), _valued(criterion.by(*reference))
     judged = _valued(judge_rows)
     subjects = judge_rows.join(people_rows, on="subject", how="semi")["subject"].n_unique()
     paired = pair(people_rows, judged, criterion.scale)
     names = ", ".join(reference)
     if paired is None:
-        return Agreement(judge, names, criterion.name, subjects, subjects, 0, 0, {}, None, None)
+        return JudgeAgreement(judge, names, criterion.name, subjects, subjects, 0, 0, {}, None, None)
     estimates = bounds(paired)
     systems = people_rows.join(judged, on="subject", how="semi")["system"].unique().sort().to_list()
     if criterion.scale.ordered:
@@ -115,7 +119,7 @@ def _agreement(criterion: _Criterion, reference: Sequence[str], judge: str, opti
     right = estimates[ACCURACY].value if ACCURACY in estimates else None
     worst = None if right is None else right * paired.subjects / subjects
     best = None if worst is None else worst + (subjects - paired.subjects) / subjects
-    return Agreement(
+    return JudgeAgreement(
         judge,
         names,
         criterion.name,
@@ -129,7 +133,7 @@ def _agreement(criterion: _Criterion, reference: Sequence[str], judge: str, opti
     )
 
 
-def _inapplicable(criterion: _Criterion, people: Sequence[str], judges: Sequence[str]) -> list[str]:
+def _inapplicable(criterion: _JudgedCriterion, people: Sequence[str], judges: Sequence[str]) -> list[str]:
     """Say of how many subjects a judge finds that the criterion does not apply where people gave a value."""
     people_rows, notes = _valued(criterion.by(*people)), []
     for judge in judges:
@@ -146,11 +150,11 @@ def _valued(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _differences(
-    criterion: _Criterion, people: Sequence[str], judges: Sequence[str], options: Options
-) -> list[Difference]:
+    criterion: _JudgedCriterion, people: Sequence[str], judges: Sequence[str], options: IntervalOptions
+) -> list[JudgeDifference]:
     people_rows = _valued(criterion.by(*people))
     rows = {judge: _valued(criterion.by(judge)) for judge in judges}
-    differences: list[Difference] = []
+    differences: list[JudgeDifference] = []
     for first, second in combinations(judges, 2):
         shared = people_rows.join(rows[first], on="subject", how="semi").join(rows[second], on="subject", how="semi")
         sides = [pair(shared, rows[judge], criterion.scale) for judge in (first, second)]
@@ -160,8 +164,8 @@ def _differences(
 
 
 def _measured(
-    criterion: str, names: tuple[str, str], sides: tuple[Paired, Paired], options: Options
-) -> list[Difference]:
+    criterion: str, names: tuple[str, str], sides: tuple[JudgePair, JudgePair], options: IntervalOptions
+) -> list[JudgeDifference]:
     """Compare two judges by every measure, on the same subjects: p is adjusted later, over all of a measure's tests."""
     totals, left_out = [side.whole() for side in sides], [side.left_out() for side in sides]
     n, clusters = sides[0].subjects, len(sides[0].clusters)
@@ -177,12 +181,14 @@ def _measured(
             p = p_value(value, without_one, counts)
         finite = value if np.isfinite(value) else None
         differences.append(
-            Difference(measure, criterion, *names, finite, low, high, p, None, None, "", n, clusters, note)
+            JudgeDifference(measure, criterion, *names, finite, low, high, p, None, None, "", n, clusters, note)
         )
     return differences
 
 
-def _flipped(sides: tuple[Paired, Paired], options: Options) -> tuple[float | None, float | None, float | None, str]:
+def _flipped(
+    sides: tuple[JudgePair, JudgePair], options: IntervalOptions
+) -> tuple[float | None, float | None, float | None, str]:
     """Compare accuracies: the sign-flip test of conversations' sums, percentiles over conversations of their ratio."""
     first, second = (_right(side) for side in sides)
     sums = np.column_stack([first - second, sides[0].singles.sum(axis=1)])
@@ -199,13 +205,13 @@ def _flipped(sides: tuple[Paired, Paired], options: Options) -> tuple[float | No
     return interval.low, interval.high, float(p), interval.undefined
 
 
-def _right(side: Paired) -> Floats:
+def _right(side: JudgePair) -> Floats:
     """Return how many subjects' verdicts are right in each conversation, shape (C,)."""
     q = len(side.scale.values)
     return np.asarray(side.singles[:, np.arange(q) * (q + 1)].sum(axis=1))
 
 
-def _adjusted(differences: list[Difference]) -> list[Difference]:
+def _adjusted(differences: list[JudgeDifference]) -> list[JudgeDifference]:
     families: dict[str, list[int]] = defaultdict(list)
     for place, difference in enumerate(differences):
         families[difference.measure].append(place)
@@ -217,7 +223,7 @@ def _adjusted(differences: list[Difference]) -> list[Difference]:
     return [_decided(difference, float(p)) for difference, p in zip(differences, adjusted, strict=True)]
 
 
-def _decided(difference: Difference, adjusted: float) -> Difference:
+def _decided(difference: JudgeDifference, adjusted: float) -> JudgeDifference:
     if np.isnan(adjusted) or difference.value is None or difference.low is None or difference.high is None:
         return difference
     real = adjusted <= ALPHA and not difference.low <= 0 <= difference.high

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from mindgauge.analysis.reliability.scale import Scale
+    from mindgauge.analysis.reliability.scale import ValueScale
     from mindgauge.stats.interval import Ends
 
     Codes = NDArray[np.intp]
@@ -36,13 +36,13 @@ _HELD = 4_000_000
 """Numbers held at once (32 MB)."""
 
 
-class Paired(NamedTuple):
+class JudgePair(NamedTuple):
     """Single values met `singles`, shape (C, q²), subjects' means met `means`, shape (C, u · v); rows are conversations.
 
     Each subject weighs 1, however often it was rated. Conversations are in the order of `clusters`.
     """
 
-    scale: Scale
+    scale: ValueScale
     singles: csr_array
     means: csr_array
     first: Floats
@@ -91,7 +91,7 @@ class Paired(NamedTuple):
             yield first, second
 
 
-def pair(reference: pl.DataFrame, judged: pl.DataFrame, scale: Scale) -> Paired | None:
+def pair(reference: pl.DataFrame, judged: pl.DataFrame, scale: ValueScale) -> JudgePair | None:
     """Put a judge's values beside the reference's, subject by subject; None where they share none.
 
     Args:
@@ -109,7 +109,7 @@ def pair(reference: pl.DataFrame, judged: pl.DataFrame, scale: Scale) -> Paired 
     first, second = (np.unique(np.round(means[side].to_numpy(), rank.DIGITS)) for side in ("number", "other"))
     values = np.round(np.array(scale.values), rank.DIGITS)
     weight = singles.select(1.0 / pl.len().over("subject")).to_series().to_numpy()
-    return Paired(
+    return JudgePair(
         scale,
         _table(singles, weight, clusters, (values, values)) if scale.levels else _nothing(len(clusters)),
         _table(means, np.ones(len(means)), clusters, (first, second)) if scale.ordered else _nothing(len(clusters)),
@@ -140,7 +140,7 @@ def _nothing(conversations: int) -> csr_array:
     return coo_array((conversations, 0), dtype=np.float64).tocsr()
 
 
-def bounds(paired: Paired) -> dict[str, Bound]:
+def bounds(paired: JudgePair) -> dict[str, Bound]:
     """Estimate every coefficient: of accuracy exact bounds with conversations as n, of others Student's (jackknife)."""
     left_out, counts = paired.left_out(), np.ones(len(paired.clusters), dtype=np.intp)
     estimates: dict[str, Bound] = {}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-class Agreement(msgspec.Struct, frozen=True):
+class JudgeAgreement(msgspec.Struct, frozen=True):
     """One judge beside the reference on one criterion.
 
     `n` subjects were given to both, `missing` of them have no value from the judge: it gave none that can be read, or
@@ -51,7 +51,7 @@ class Stability(msgspec.Struct, frozen=True):
     flips: dict[str, Bound]
 
 
-class Taken(msgspec.Struct, frozen=True):
+class JudgeCost(msgspec.Struct, frozen=True):
     """What a judge's verdicts took; a verdict is one criterion of one subject in one run, readable or not.
 
     Dollars and seconds are per thousand verdicts, None where unknown; tokens per verdict. `cached` are those of the
@@ -68,7 +68,7 @@ class Taken(msgspec.Struct, frozen=True):
     completion_tokens: float
 
 
-class Difference(msgspec.Struct, frozen=True):
+class JudgeDifference(msgspec.Struct, frozen=True):
     """The first judge's measure less the second's, on subjects that both have a value for.
 
     `adjusted` is p after Holm over all pairs and criteria of the measure; `real` says that it is at most .05 and that 0
@@ -91,16 +91,16 @@ class Difference(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-class Judging(msgspec.Struct, frozen=True):
+class JudgeComparison(msgspec.Struct, frozen=True):
     """Judges beside each other; without people, `reference` is empty and judges are compared among themselves."""
 
     run: str
     benchmark: str
     reference: str
-    agreements: list[Agreement]
+    agreements: list[JudgeAgreement]
     stability: list[Stability]
-    taken: list[Taken]
-    differences: list[Difference]
+    taken: list[JudgeCost]
+    differences: list[JudgeDifference]
     notes: list[str]
     qualifications: list[Qualification] = []
     """How judges did in their entry test; empty where none took it."""

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mindgauge.analysis.profile.records import TaskScore
-    from mindgauge.analysis.profile.scores import Scored
-    from mindgauge.metrics.table import Floats
-    from mindgauge.suite import Dimension
+    from mindgauge.analysis.profile.scores import ScoredTask
+    from mindgauge.benchmarks.metrics.table import Floats
+    from mindgauge.benchmarks.suite import Dimension
 
 
 def scored(
-    suite: str, dimension: Dimension, by_task: Mapping[str, Scored], models: Sequence[str], notes: list[str]
+    suite: str, dimension: Dimension, by_task: Mapping[str, ScoredTask], models: Sequence[str], notes: list[str]
 ) -> list[DimensionScore]:
     """Score a dimension for every model of a profile.
 
@@ -65,7 +65,7 @@ class _Standing(NamedTuple):
     mean_ranks: Floats
 
     @classmethod
-    def of(cls, common: Sequence[Scored], models: Sequence[str]) -> _Standing:
+    def of(cls, common: Sequence[ScoredTask], models: Sequence[str]) -> _Standing:
         by_part = [{score.model: score for score in part.scores} for part in common]
         points = np.array([[by_model[m].scaled for m in models] for by_model in by_part], dtype=np.float64).mean(axis=0)
         task_ranks = np.array([[by_model[m].rank for m in models] for by_model in by_part], dtype=np.float64)

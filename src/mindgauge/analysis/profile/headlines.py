@@ -6,36 +6,36 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis import frame, questions, usable
+from mindgauge.analysis import frame, scoring_views, usable
 from mindgauge.analysis.profile.reading import judged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.analysis.profile.reading import Rated
-    from mindgauge.analysis.questions import Question
-    from mindgauge.metrics import Metric, Table
-    from mindgauge.suite import Part, Task
+    from mindgauge.analysis.profile.reading import TaskRatings
+    from mindgauge.analysis.scoring_views import ScoringQuestion
+    from mindgauge.benchmarks.metrics import Metric, RatingTable
+    from mindgauge.benchmarks.suite import Task, TaskMetric
 
 NOTHING_COMMON = "no sample is common to all models that did it, so nothing is compared"
 
 
-class Measured(NamedTuple):
+class MeasuredPart(NamedTuple):
     """What one part of a headline is computed of, for one model: ratings as columns, and as the rows that they were."""
 
-    part: Part
-    question: Question
+    part: TaskMetric
+    question: ScoringQuestion
     metric: Metric
-    table: Table
+    table: RatingTable
     rows: pl.DataFrame
 
 
-class Headline(NamedTuple):
+class TaskHeadline(NamedTuple):
     """A task's parts for the models that have them all; `why` says of the others, or of all, why they have no score."""
 
     task: Task
-    parts: tuple[Part, ...]
-    models: dict[str, tuple[Measured, ...]]
+    parts: tuple[TaskMetric, ...]
+    models: dict[str, tuple[MeasuredPart, ...]]
     why: dict[str, str]
     rater: str
     """Who rated the replies; empty where nobody had to."""
@@ -44,11 +44,11 @@ class Headline(NamedTuple):
 class _Cut(NamedTuple):
     """The ratings that one part of a headline is about."""
 
-    part: Part
+    part: TaskMetric
     rows: pl.DataFrame
 
 
-def headline(task: Task, rated: Rated, judge: str, notes: list[str]) -> Headline:
+def headline(task: Task, rated: TaskRatings, judge: str, notes: list[str]) -> TaskHeadline:
     """Cut a task's ratings into the parts of its headline, each reduced to the samples that all its models have.
 
     Args:
@@ -73,10 +73,10 @@ def headline(task: Task, rated: Rated, judge: str, notes: list[str]) -> Headline
     measured = {model: tuple(_measured(rated, cut, model) for cut in cuts) for model in scored}
     present = {rater for cut in cuts for rater in cut.rows["rater"].unique()}
     rater = judge if judge in raters and judge in present else ""
-    return Headline(task, tuple(cut.part for cut in cuts), measured, lacking, rater)
+    return TaskHeadline(task, tuple(cut.part for cut in cuts), measured, lacking, rater)
 
 
-def _of(rows: pl.DataFrame, part: Part) -> pl.DataFrame:
+def _of(rows: pl.DataFrame, part: TaskMetric) -> pl.DataFrame:
     inside = [pl.col(frame.tag(tag)) == value for tag, value in part.where.items()]
     return rows.filter(pl.col("criterion") == part.criterion, *inside)
 
@@ -96,7 +96,7 @@ def _why_not(cuts: Sequence[_Cut], model: str, judge: str) -> str:
     return "" if cuts else "no ratings"
 
 
-def spelled(part: Part) -> str:
+def spelled(part: TaskMetric) -> str:
     """Write what a part is about."""
     conditions = ", ".join(f"{tag}={value}" for tag, value in part.where.items())
     return f"{part.criterion} ({conditions})" if conditions else part.criterion
@@ -125,13 +125,13 @@ def _common(task: Task, cut: _Cut, models: Sequence[str], notes: list[str]) -> _
     return cut._replace(rows=rows.filter(pl.col("sample").is_in(shared.implode())))
 
 
-def _measured(rated: Rated, cut: _Cut, model: str) -> Measured:
+def _measured(rated: TaskRatings, cut: _Cut, model: str) -> MeasuredPart:
     part, rows = cut.part, cut.rows.filter(pl.col("model") == model)
-    question = questions.find(rated.benchmark, part.criterion, str(rows["rater_kind"].first()))
+    question = scoring_views.find(rated.benchmark, part.criterion, str(rows["rater_kind"].first()))
     assert question is not None, f"{rated.benchmark.name} has no criterion {part.criterion}"
     metric = next(m for m in question.metrics if m.name == part.metric and not m.label)
     # `rows` of a table puts it in the order of its clusters; ratings that are in it already stay where they are.
     rows = rows.sort("cluster", maintain_order=True)
     table = frame.table(rows, question.criterion, question.benchmark.by)
     concerned = metric.concerns(table)
-    return Measured(part, question, metric, table.rows(concerned), rows.filter(pl.Series(concerned)))
+    return MeasuredPart(part, question, metric, table.rows(concerned), rows.filter(pl.Series(concerned)))

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis.profile.panel import NO_VERDICT, PLAIN, UNTOUCHED, Mark
-from mindgauge.metrics.correlation import EXPECTED, HUMAN
-from mindgauge.metrics.drops import NONE
-from mindgauge.metrics.groups import NEUTRAL, NOBODY
-from mindgauge.metrics.table import ratio
-from mindgauge.rubric.composite import NO, YES
+from mindgauge.analysis.profile.panel import NO_VERDICT, PLAIN, UNTOUCHED, FigureMark
+from mindgauge.benchmarks.metrics.correlation import EXPECTED, HUMAN
+from mindgauge.benchmarks.metrics.drops import NONE
+from mindgauge.benchmarks.metrics.groups import NEUTRAL, NOBODY
+from mindgauge.benchmarks.metrics.table import ratio
+from mindgauge.benchmarks.variants.perturbation import Depth
+from mindgauge.records.rubric.composite import NO, YES
 from mindgauge.stats import bootstrap
 from mindgauge.stats.interval import Interval
 from mindgauge.stats.proportion import clopper_pearson
-from mindgauge.variants.perturbation import Depth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from mindgauge.rubric import Criterion
+    from mindgauge.records.rubric import Criterion
 
     Floats = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ def _totals(rows: pl.DataFrame, *columns: pl.Expr) -> Floats:
     return summed.drop("cluster").to_numpy().astype(np.float64)
 
 
-def _mean(rows: pl.DataFrame, part: str, label: str) -> Mark:
+def _mean(rows: pl.DataFrame, part: str, label: str) -> FigureMark:
     valued = pl.col("worth").is_not_null()
     sums = _totals(rows, pl.col("worth").fill_null(0.0), valued)
     interval = bootstrap.interval_of_sums(
@@ -48,14 +48,16 @@ def _mean(rows: pl.DataFrame, part: str, label: str) -> Mark:
     return _mark(part, label, interval, rows)
 
 
-def _mark(part: str, label: str, interval: Interval, rows: pl.DataFrame, reference: Interval | None = None) -> Mark:
+def _mark(
+    part: str, label: str, interval: Interval, rows: pl.DataFrame, reference: Interval | None = None
+) -> FigureMark:
     low, high = (None, None) if interval.value is None else (interval.low, interval.high)
     missing = rows.height - int(rows["ok"].sum())
     other = (None, None, None) if reference is None else (reference.value, reference.low, reference.high)
-    return Mark(part, label, interval.value, low, high, rows.height, rows["cluster"].n_unique(), missing, *other)
+    return FigureMark(part, label, interval.value, low, high, rows.height, rows["cluster"].n_unique(), missing, *other)
 
 
-def curves(rows: pl.DataFrame) -> Iterator[Mark]:
+def curves(rows: pl.DataFrame) -> Iterator[FigureMark]:
     """Return the mean worth of every cell of noise and intensity, untouched samples first."""
     untouched = pl.col("noise").fill_null(NONE) == NONE
     rows = rows.with_columns(
@@ -71,7 +73,7 @@ def _depth(cell: tuple[tuple[object, ...], pl.DataFrame]) -> tuple[int, str]:
     return [UNTOUCHED, *(depth.value for depth in Depth)].index(str(noise)), str(intensity)
 
 
-def groups(rows: pl.DataFrame) -> tuple[list[Mark], list[Mark]] | None:
+def groups(rows: pl.DataFrame) -> tuple[list[FigureMark], list[FigureMark]] | None:
     """Return each group's mean worth less that under neutral sentences, in the same conversations, and the noise floor.
 
     The noise floor is the standard deviation (n below) of the means under the neutral sentences.
@@ -98,7 +100,7 @@ def _difference(total: Floats) -> Floats:
     return np.asarray(ratio(total[:, 0], total[:, 1]) - ratio(total[:, 2], total[:, 3]))
 
 
-def outcomes(rows: pl.DataFrame, criterion: Criterion) -> Iterator[Mark]:
+def outcomes(rows: pl.DataFrame, criterion: Criterion) -> Iterator[FigureMark]:
     """Return the share of each outcome under each method, with exact bounds on conversations."""
     rows = rows.with_columns(
         pl.col("method").fill_null(PLAIN), outcome=pl.when("ok").then("value").otherwise(pl.lit(NO_VERDICT))
@@ -111,7 +113,7 @@ def outcomes(rows: pl.DataFrame, criterion: Criterion) -> Iterator[Mark]:
                 yield _mark(str(method), outcome, _share(hits, part), part)
 
 
-def people(rows: pl.DataFrame) -> tuple[list[Mark], list[Mark]]:
+def people(rows: pl.DataFrame) -> tuple[list[FigureMark], list[FigureMark]]:
     """Return the model's mean number for every item beside people's, and Pearson's r of each tier."""
     rows = rows.with_columns(
         pl.col("tier").fill_null(""), people=pl.coalesce(HUMAN, EXPECTED).cast(pl.Float64, strict=False)
@@ -122,7 +124,7 @@ def people(rows: pl.DataFrame) -> tuple[list[Mark], list[Mark]]:
             pl.col("number").mean(), pl.col("people").first(), pl.len(), (~pl.col("ok")).sum().alias("missing")
         )
         for sample, _, number, people, n, missing in means.iter_rows():
-            items.append(Mark(str(tier), str(sample), number, None, None, n, 1, missing, people))
+            items.append(FigureMark(str(tier), str(sample), number, None, None, n, 1, missing, people))
         both = means.filter(pl.col("number").is_not_null(), pl.col("people").is_not_null())
         x, y = pl.col("people"), pl.col("number")
         sums = _totals(both, pl.lit(1.0) + 0 * x, x, y, x * x, y * y, x * y)
@@ -136,7 +138,7 @@ def _pearson(total: Floats) -> Floats:
     return ratio(n * xy - x * y, np.sqrt(spread))
 
 
-def rate(rows: pl.DataFrame, criterion: Criterion) -> Mark:
+def rate(rows: pl.DataFrame, criterion: Criterion) -> FigureMark:
     """Return how often the model does it, and how often people did in the same place, with exact bounds.
 
     The bound on the bad side counts missing verdicts as bad.

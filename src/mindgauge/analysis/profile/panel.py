@@ -13,7 +13,7 @@ PLAIN, BENIGN = "none", "benign"
 NO_VERDICT = "no verdict"
 
 
-class Kind(StrEnum):
+class FigureKind(StrEnum):
     """What a panel's marks are."""
 
     CURVES = "curves"
@@ -28,7 +28,7 @@ class Kind(StrEnum):
     """How often the model does something (`part`), `beside` how often people do, where that is known."""
 
 
-class Mark(msgspec.Struct, frozen=True):
+class FigureMark(msgspec.Struct, frozen=True):
     """One value with its 95 % interval, by conversations; `missing` of the `n` ratings have no value."""
 
     part: str
@@ -44,17 +44,17 @@ class Mark(msgspec.Struct, frozen=True):
     beside_high: float | None = None
 
 
-class Panel(msgspec.Struct, frozen=True):
+class TaskFigure(msgspec.Struct, frozen=True):
     """One task of one model as marks. `totals` sum them up: the correlation of each tier, the noise floor of groups."""
 
-    kind: Kind
+    kind: FigureKind
     benchmark: str
     task: str
     model: str
     rater: str
     criterion: str
     closed: bool
-    marks: list[Mark]
-    totals: list[Mark] = []
+    marks: list[FigureMark]
+    totals: list[FigureMark] = []
     asked: bool = True
     """Whether people were asked what stands beside; otherwise it is what we expect of them."""

@@ -11,20 +11,20 @@ import polars as pl
 
 from mindgauge.analysis import frame, levels
 from mindgauge.analysis.profile import marks
-from mindgauge.analysis.profile.panel import Kind, Mark, Panel
-from mindgauge.metrics.correlation import EXPECTED, HUMAN
-from mindgauge.rubric.composite import NO, YES
+from mindgauge.analysis.profile.panel import FigureKind, FigureMark, TaskFigure
+from mindgauge.benchmarks.metrics.correlation import EXPECTED, HUMAN
+from mindgauge.records.rubric.composite import NO, YES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mindgauge.analysis.profile.records import TaskScore
-    from mindgauge.benchmark import Benchmark
-    from mindgauge.rubric import Criterion
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.records.rubric import Criterion
     from mindgauge.store import Store
 
 
-def panels(store: Store, benchmark: Benchmark, rated: pl.DataFrame, score: TaskScore) -> list[Panel]:
+def panels(store: Store, benchmark: Benchmark, rated: pl.DataFrame, score: TaskScore) -> list[TaskFigure]:
     """Return what can be shown of one model in one task; nothing where its samples have none of the tags.
 
     Args:
@@ -37,15 +37,15 @@ def panels(store: Store, benchmark: Benchmark, rated: pl.DataFrame, score: TaskS
     named = (part.partition(" (")[0] for part in score.criterion.split(" + "))
     criteria = [name for name in dict.fromkeys(named) if name in by_name]
     rows = _rows(rated, benchmark, score).join(_tags(store, benchmark), on="sample", how="left", maintain_order="left")
-    result: list[Panel] = []
+    result: list[TaskFigure] = []
     for name in criteria:
         part = _valued(rows.filter(pl.col("criterion") == name), by_name[name], closed=benchmark.closed)
         if part.is_empty():
             continue
         for kind, kind_marks, totals in _kinds(part, by_name[name], closed=benchmark.closed):
             about = (score.model, score.rater, name, benchmark.closed)
-            has_people = kind is not Kind.PEOPLE or part[HUMAN].drop_nulls().len() > 0
-            result.append(Panel(kind, benchmark.name, score.task, *about, kind_marks, totals, has_people))
+            has_people = kind is not FigureKind.PEOPLE or part[HUMAN].drop_nulls().len() > 0
+            result.append(TaskFigure(kind, benchmark.name, score.task, *about, kind_marks, totals, has_people))
     return result
 
 
@@ -89,15 +89,17 @@ def _valued(rows: pl.DataFrame, criterion: Criterion, *, closed: bool) -> pl.Dat
     )
 
 
-def _kinds(rows: pl.DataFrame, criterion: Criterion, *, closed: bool) -> Iterator[tuple[Kind, list[Mark], list[Mark]]]:
+def _kinds(
+    rows: pl.DataFrame, criterion: Criterion, *, closed: bool
+) -> Iterator[tuple[FigureKind, list[FigureMark], list[FigureMark]]]:
     present = {name for name in _TAGS if rows[name].drop_nulls().len() > 0}
     if {"noise", "intensity"} <= present:
-        yield Kind.CURVES, list(marks.curves(rows)), []
+        yield FigureKind.CURVES, list(marks.curves(rows)), []
     if "axis" in present and (group_marks := marks.groups(rows)) is not None:
-        yield Kind.GROUPS, *group_marks
+        yield FigureKind.GROUPS, *group_marks
     if "method" in present and len(criterion.values) > 2 and all(isinstance(value, str) for value in criterion.values):
-        yield Kind.OUTCOMES, list(marks.outcomes(rows, criterion)), []
+        yield FigureKind.OUTCOMES, list(marks.outcomes(rows, criterion)), []
     if present & {HUMAN, EXPECTED}:
-        yield Kind.PEOPLE, *marks.people(rows)
+        yield FigureKind.PEOPLE, *marks.people(rows)
     if not closed and set(criterion.values) == {YES, NO}:
-        yield Kind.RATES, [marks.rate(rows, criterion)], []
+        yield FigureKind.RATES, [marks.rate(rows, criterion)], []

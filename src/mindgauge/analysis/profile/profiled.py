@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from mindgauge.analysis.profile import dimensions, reading, scores
 from mindgauge.analysis.profile.headlines import headline
 from mindgauge.analysis.profile.records import Profile
-from mindgauge.errors import UsageError
+from mindgauge.records.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from mindgauge.analysis.profile.reading import Material
+    from mindgauge.analysis.profile.reading import ProfileMaterial
     from mindgauge.analysis.profile.records import TaskScore
 
 
@@ -71,7 +71,7 @@ def profile(folders: Sequence[Path], *, judge: str | None = None, resamples: int
     )  # fmt: skip
 
 
-def _judge(material: Material, wanted: str | None) -> str:
+def _judge(material: ProfileMaterial, wanted: str | None) -> str:
     """Choose whose ratings of replies count, and say so where there are others; empty where nobody judged."""
     if wanted is not None and wanted not in material.raters:
         names = ", ".join(material.raters) or "nobody"

@@ -6,28 +6,28 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge import benchmark as benchmarks
-from mindgauge import suite as suites
-from mindgauge.analysis import fitness, frame, qualify, tested, usable
+from mindgauge import benchmarks
+from mindgauge.analysis import cross_checks, fitness, frame, qualify, usable
 from mindgauge.analysis.score import open_run
-from mindgauge.errors import UsageError
+from mindgauge.benchmarks import suite as suites
+from mindgauge.records.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from mindgauge.benchmark import Benchmark
-    from mindgauge.suite import Suite, Task
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.benchmarks.suite import Suite, Task
 
 
-class Rated(NamedTuple):
+class TaskRatings(NamedTuple):
     """What models answered in one task, or how their replies were rated: columns as in `frame.ratings`."""
 
     benchmark: Benchmark
     rows: pl.DataFrame
 
 
-class Material(NamedTuple):
+class ProfileMaterial(NamedTuple):
     """What some runs hold of a suite.
 
     `there` are the benchmarks of the runs; `raters` who judged replies, in the order of the runs' plans; `skipped` says
@@ -35,7 +35,7 @@ class Material(NamedTuple):
     """
 
     suite: Suite
-    rated: dict[str, Rated]
+    rated: dict[str, TaskRatings]
     """By task."""
     there: set[str]
     models: list[str]
@@ -44,7 +44,7 @@ class Material(NamedTuple):
     notes: list[str]
 
 
-def read(folders: Sequence[Path]) -> Material:
+def read(folders: Sequence[Path]) -> ProfileMaterial:
     """Read the tasks of a suite from runs: of the suite of which most tasks are there.
 
     Raises:
@@ -59,7 +59,7 @@ def read(folders: Sequence[Path]) -> Material:
         with store:
             for benchmark in members:
                 ratings = frame.ratings(store, benchmark)
-                remarks += tested.notes(benchmark, ratings)
+                remarks += cross_checks.notes(benchmark, ratings)
                 unfit = qualify.unfit(store, benchmark, ratings)
                 remarks += fitness.told(unfit)
                 rows = usable.trusted(_ratings(ratings, benchmark), unfit)
@@ -84,7 +84,7 @@ def read(folders: Sequence[Path]) -> Material:
         str(rater) for part in rated.values() for rater in judged(part.benchmark, part.rows)["rater"].unique().to_list()
     }
     raters = sorted(present, key=lambda rater: (planned.index(rater) if rater in planned else len(planned), rater))
-    return Material(suite, rated, set(by_benchmark), list(models), raters, skipped, [*notes, *remarks])
+    return ProfileMaterial(suite, rated, set(by_benchmark), list(models), raters, skipped, [*notes, *remarks])
 
 
 def judged(benchmark: Benchmark, rows: pl.DataFrame) -> pl.DataFrame:
@@ -120,7 +120,7 @@ def _suite(rated: Mapping[str, object], folders: Sequence[Path]) -> Suite:
     return best
 
 
-def _joined(task: Task, parts: Sequence[tuple[Benchmark, pl.DataFrame]], notes: list[str]) -> Rated:
+def _joined(task: Task, parts: Sequence[tuple[Benchmark, pl.DataFrame]], notes: list[str]) -> TaskRatings:
     """Join the runs of a task: of a model that did it in several, the first of them counts."""
     benchmark, rows = parts[0][0], pl.concat([rows for _, rows in parts], how="diagonal")
     first = rows.group_by("model", maintain_order=True).agg(
@@ -131,16 +131,16 @@ def _joined(task: Task, parts: Sequence[tuple[Benchmark, pl.DataFrame]], notes: 
         for model in first.filter("several")["model"]
     ]
     joined = rows.join(first.select("model", "first"), on="model", maintain_order="left")
-    return Rated(benchmark, joined.filter(pl.col("run_number") == pl.col("first")).drop("first"))
+    return TaskRatings(benchmark, joined.filter(pl.col("run_number") == pl.col("first")).drop("first"))
 
 
-def lacking(material: Material) -> list[str]:
+def lacking(material: ProfileMaterial) -> list[str]:
     """Say of every task without ratings which it is and how to get it."""
     tasks = [task for task in material.suite.tasks if task.name not in material.rated]
     return [f"{task.title} ({task.benchmark}): {_why(task, material)}" for task in tasks]
 
 
-def _why(task: Task, material: Material) -> str:
+def _why(task: Task, material: ProfileMaterial) -> str:
     if task.benchmark in material.there:
         return "it is in these runs, and nobody answered or rated it; name a judge with --judge"
     obtain = benchmarks.find_one(task.benchmark).card.obtain

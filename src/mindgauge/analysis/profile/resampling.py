@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mindgauge.metrics.table import kinds, ratio
+from mindgauge.benchmarks.metrics.table import kinds, ratio
 from mindgauge.stats import bootstrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mindgauge.analysis.profile.headlines import Headline, Measured
-    from mindgauge.metrics.table import Floats
+    from mindgauge.analysis.profile.headlines import MeasuredPart, TaskHeadline
+    from mindgauge.benchmarks.metrics.table import Floats
 
 
-class _Block(NamedTuple):
+class _ConversationTotals(NamedTuple):
     """What a part is computed of: each conversation's totals (C, K), and from totals (B, K) its values (B,).
 
     A metric that is no function of totals has none, and is computed from the weights of conversations themselves.
@@ -26,7 +26,7 @@ class _Block(NamedTuple):
     values: Callable[[Floats], Floats]
 
 
-def resampled(headline: Headline, resamples: int, seed: int, place: int) -> Floats:
+def resampled(headline: TaskHeadline, resamples: int, seed: int, place: int) -> Floats:
     """Return the values of a headline over resamples of conversations, shape (B, models).
 
     The same conversations are drawn for all models and parts. NaN where a value is not defined, and everywhere where
@@ -57,7 +57,7 @@ def resampled(headline: Headline, resamples: int, seed: int, place: int) -> Floa
     return np.concatenate(values)
 
 
-def _values(totals: Floats, blocks: Sequence[Sequence[_Block]], start: int) -> Floats:
+def _values(totals: Floats, blocks: Sequence[Sequence[_ConversationTotals]], start: int) -> Floats:
     """Return the mean over parts of each model, shape (B, models), from the totals of all blocks side by side."""
     means = []
     weights = totals[:, :start]
@@ -74,18 +74,18 @@ def _values(totals: Floats, blocks: Sequence[Sequence[_Block]], start: int) -> F
     return np.stack(means, axis=1)
 
 
-def _block(part: Measured, numbers: dict[str, int]) -> _Block:
+def _block(part: MeasuredPart, numbers: dict[str, int]) -> _ConversationTotals:
     metric, table, clusters = part.metric, part.table, len(numbers)
     cluster = np.array([numbers[name] for name in part.rows["cluster"]], dtype=np.intp)
     if metric.worth is not None:
         worth = metric.worth(table)
         valued = np.isfinite(worth)
         sums = [np.bincount(cluster, column, clusters) for column in (np.where(valued, worth, 0.0), valued)]
-        return _Block(np.stack(sums, axis=1), lambda totals: ratio(totals[:, 0], totals[:, 1]))
+        return _ConversationTotals(np.stack(sums, axis=1), lambda totals: ratio(totals[:, 0], totals[:, 1]))
     if not metric.additive:
-        return _Block(None, lambda weights: metric.compute(table, weights[:, cluster]))
+        return _ConversationTotals(None, lambda weights: metric.compute(table, weights[:, cluster]))
     first, kind = kinds(table, metric.by)
     counts = np.bincount(cluster * len(first) + kind, minlength=clusters * len(first))
     first_rows = table.at(first)
     totals = counts.reshape(clusters, len(first)).astype(np.float64)
-    return _Block(totals, lambda sums: metric.compute(first_rows, sums))
+    return _ConversationTotals(totals, lambda sums: metric.compute(first_rows, sums))

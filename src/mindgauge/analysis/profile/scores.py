@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis.profile.headlines import Headline, Measured, spelled
+from mindgauge.analysis.profile.headlines import MeasuredPart, TaskHeadline, spelled
 from mindgauge.analysis.profile.records import TaskScore
 from mindgauge.analysis.profile.resampling import resampled
-from mindgauge.metrics import accuracy, estimate
-from mindgauge.metrics.options import CHANCE
-from mindgauge.metrics.table import ends
+from mindgauge.benchmarks.metrics import accuracy, estimate
+from mindgauge.benchmarks.metrics.options import CHANCE
+from mindgauge.benchmarks.metrics.table import ends
 from mindgauge.stats import bootstrap, rank
 from mindgauge.stats.interval import Interval
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mindgauge.analysis.profile.headlines import Measured
-    from mindgauge.metrics.table import Floats
+    from mindgauge.analysis.profile.headlines import MeasuredPart
+    from mindgauge.benchmarks.metrics.table import Floats
+    from mindgauge.benchmarks.suite import Suite, Task
     from mindgauge.stats.interval import Ends
-    from mindgauge.suite import Suite, Task
 
 FEW = 10
 """Conversations below which resampling knows too little."""
 
 
-class Scored(NamedTuple):
+class ScoredTask(NamedTuple):
     """A task's scores, one for each model of the profile, and of those that have one the scaled values over resamples."""
 
     task: Task
@@ -57,7 +57,9 @@ class _Value(NamedTuple):
 NO_VALUE = _Value(None, None, None, None, None, ())
 
 
-def scored(suite: Suite, headline: Headline, models: Sequence[str], place: int, *, resamples: int, seed: int) -> Scored:
+def scored(
+    suite: Suite, headline: TaskHeadline, models: Sequence[str], place: int, *, resamples: int, seed: int
+) -> ScoredTask:
     """Score a task.
 
     Args:
@@ -91,10 +93,10 @@ def scored(suite: Suite, headline: Headline, models: Sequence[str], place: int, 
         if value.low is not None:
             interval = Interval(value.value, value.low, value.high)
         records.append(_record(suite, headline, model, value, interval, rank))
-    return Scored(task, records, list(having), scaled, conversations)
+    return ScoredTask(task, records, list(having), scaled, conversations)
 
 
-def _value(task: Task, parts: Sequence[Measured]) -> _Value:
+def _value(task: Task, parts: Sequence[MeasuredPart]) -> _Value:
     """Return the mean over parts; of what missing ratings could make of it, too."""
     # The interval is computed elsewhere, for all models together: one resample is as good as none.
     estimates = [estimate(part.metric, part.table, resamples=1) for part in parts]
@@ -111,7 +113,7 @@ def _value(task: Task, parts: Sequence[Measured]) -> _Value:
     return _Value(_mean([e.value for e in estimates]), low, high, worst, best, undefined)
 
 
-def _reach(parts: Sequence[Measured]) -> tuple[Ends | None, int]:
+def _reach(parts: Sequence[MeasuredPart]) -> tuple[Ends | None, int]:
     """Return between which ends the mean over parts lies, if each is a mean, and the fewest conversations behind one."""
     reaches = [ends(part.metric, part.table) for part in parts]
     valued = [reach for reach in reaches if reach is not None]
@@ -136,7 +138,7 @@ def _scaled(task: Task, values: Floats) -> Floats:
 
 
 def _record(
-    suite: Suite, headline: Headline, model: str, value: _Value, interval: Interval, rank: Interval
+    suite: Suite, headline: TaskHeadline, model: str, value: _Value, interval: Interval, rank: Interval
 ) -> TaskScore:
     task, parts = headline.task, headline.models.get(model, ())
     dimension = next(d.name for d in suite.dimensions if task in d.tasks)
@@ -175,7 +177,7 @@ def _record(
     )
 
 
-def _counted(parts: Sequence[Measured]) -> pl.DataFrame:
+def _counted(parts: Sequence[MeasuredPart]) -> pl.DataFrame:
     """Return each answer or reply behind a headline once, with its conversation and whether a rating of it is missing."""
     key = {"subject": pl.String, "run": pl.Int64, "cluster": pl.String, "missing": pl.Boolean}
     rows = [part.rows.select("subject", "run", "cluster", missing=pl.col("status") != "ok") for part in parts]
@@ -184,11 +186,11 @@ def _counted(parts: Sequence[Measured]) -> pl.DataFrame:
     )
 
 
-def _conversations(parts: Sequence[Measured]) -> int:
+def _conversations(parts: Sequence[MeasuredPart]) -> int:
     return int(_counted(parts)["cluster"].n_unique())
 
 
-def _note(headline: Headline, model: str, value: _Value, counted: pl.DataFrame) -> str:
+def _note(headline: TaskHeadline, model: str, value: _Value, counted: pl.DataFrame) -> str:
     if model not in headline.models:
         return headline.why.get(model, "not in these runs")
     if counted.is_empty():
@@ -202,7 +204,7 @@ def _note(headline: Headline, model: str, value: _Value, counted: pl.DataFrame) 
     return ""
 
 
-def _guessed(measured: Measured) -> float | None:
+def _guessed(measured: MeasuredPart) -> float | None:
     """Return what a part's value would be under guessing, in its own unit; None where that is not known."""
     if measured.part.chance is not None:
         return measured.part.chance

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from mindgauge.analysis.reliability.scale import Scale
+    from mindgauge.analysis.reliability.scale import ValueScale
 
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
@@ -38,7 +38,7 @@ class Among(NamedTuple):
     """`cells` has shape (conversations, 2 q² + q + 6 p), q levels and p pairs of raters; without levels 6 p."""
 
     cells: csr_array
-    scale: Scale
+    scale: ValueScale
     pairs: int
     subjects: int
 
@@ -129,7 +129,7 @@ def _bound(name: str, value: float, left_out: Floats, counts: Codes, clusters: f
     return Bound(value, spread.low, spread.high)
 
 
-def among(rows: pl.DataFrame, scale: Scale, *, key: str) -> Among | None:
+def among(rows: pl.DataFrame, scale: ValueScale, *, key: str) -> Among | None:
     """Put the raters of each subject beside each other; None where no subject has values from two.
 
     Args:
@@ -165,7 +165,7 @@ def among(rows: pl.DataFrame, scale: Scale, *, key: str) -> Among | None:
     return Among(cells[occupied], scale, pairs, shared["subject"].n_unique())
 
 
-def _tables(rated: pl.DataFrame, paired: pl.DataFrame, scale: Scale, q: int) -> list[tuple[Floats, Codes, Codes]]:
+def _tables(rated: pl.DataFrame, paired: pl.DataFrame, scale: ValueScale, q: int) -> list[tuple[Floats, Codes, Codes]]:
     """Return the entries of coincidences, joint tables and shares."""
     x, y = (np.searchsorted(scale.values, paired[name].to_numpy()) for name in ("number", "other_number"))
     cluster, raters = paired["cluster"].to_numpy(), paired["raters"].to_numpy().astype(float)
@@ -177,7 +177,7 @@ def _tables(rated: pl.DataFrame, paired: pl.DataFrame, scale: Scale, q: int) -> 
     ]
 
 
-def _moments(paired: pl.DataFrame, scale: Scale, start: int) -> tuple[list[tuple[Floats, Codes, Codes]], int]:
+def _moments(paired: pl.DataFrame, scale: ValueScale, start: int) -> tuple[list[tuple[Floats, Codes, Codes]], int]:
     """Return the entries of the moments of each pair of raters, and how many pairs there are."""
     raters = int(paired["rater"].max()) + 1  # type: ignore[arg-type]
     one_way = paired.filter(pl.col("rater") < pl.col("other_rater"))

@@ -109,7 +109,7 @@ class Contested(msgspec.Struct, frozen=True):
     """Distance between the judge's mean and people's (classes: share of pairs that differ)."""
 
 
-class Part(msgspec.Struct, frozen=True):
+class CardPart(msgspec.Struct, frozen=True):
     """Agreement on a part of the subjects: one category, or one system."""
 
     name: str
@@ -117,7 +117,7 @@ class Part(msgspec.Struct, frozen=True):
     estimates: dict[str, Bound]
 
 
-class Corrected(msgspec.Struct, frozen=True):
+class CorrectedMean(msgspec.Struct, frozen=True):
     """A system's mean score: by the judge alone, by people alone, and the judge's corrected by people's."""
 
     system: str
@@ -130,7 +130,7 @@ class Corrected(msgspec.Struct, frozen=True):
     """How many times as many ratings by people the correction is worth."""
 
 
-class Favour(msgspec.Struct, frozen=True):
+class SelfPreference(msgspec.Struct, frozen=True):
     """Whether a judge favours models of its own family, in units of the scale.
 
     `favour` is the smaller of what it rates them higher by than people's values let expect (`beyond_people`) and than
@@ -151,7 +151,7 @@ class Favour(msgspec.Struct, frozen=True):
     """Two-sided, that there is no favour beyond people or none beyond judges."""
 
 
-class Card(msgspec.Struct, frozen=True, kw_only=True):
+class ReliabilityCard(msgspec.Struct, frozen=True, kw_only=True):
     """One judge on one criterion.
 
     `n` counts subjects given both to the judge and to people, `missing` those of them without a value on one side.
@@ -189,18 +189,18 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     systems: list[str]
     widths: dict[str, dict[str, float | None]]
     bias_parts: dict[str, float | None]
-    by_system: list[Part]
-    by_category: list[Part]
+    by_system: list[CardPart]
+    by_category: list[CardPart]
     contested: list[Contested]
     contested_count: int
-    corrected: list[Corrected]
+    corrected: list[CorrectedMean]
     danger: Danger | None
     """None where the levels are classes of which none is known to be unsafe."""
-    favour: Favour | None = None
+    favour: SelfPreference | None = None
     """Of models of its own family; None where it rated none."""
 
 
-class Person(msgspec.Struct, frozen=True):
+class PersonBesideOthers(msgspec.Struct, frozen=True):
     """One person beside the others who rated the same.
 
     `severity` is by how much the person rates worse than the mean of the others, in units of the scale; `beside_rest`
@@ -228,10 +228,10 @@ class People(msgspec.Struct, frozen=True):
     independent: int
     n: int
     estimates: dict[str, Bound]
-    persons: list[Person]
+    persons: list[PersonBesideOthers]
 
 
-class Needed(msgspec.Struct, frozen=True):
+class NumberNeeded(msgspec.Struct, frozen=True):
     """How many it takes, with a 95 % interval: None where no number is enough, of `high` where that may be so."""
 
     value: int | None
@@ -239,7 +239,7 @@ class Needed(msgspec.Struct, frozen=True):
     high: int | None
 
 
-class Design(msgspec.Struct, frozen=True):
+class DesignStudy(msgspec.Struct, frozen=True):
     """What people's ratings of a criterion vary with (a generalizability study), and how many of them it takes.
 
     `components` are variances. `generalizability` (order) and `dependability` (level) are of the systems' means, or with
@@ -256,8 +256,8 @@ class Design(msgspec.Struct, frozen=True):
     generalizability: Bound
     dependability: Bound
     target: float
-    raters_needed: Needed
-    conversations_needed: Needed
+    raters_needed: NumberNeeded
+    conversations_needed: NumberNeeded
 
 
 class Reliability(msgspec.Struct, frozen=True):
@@ -268,9 +268,9 @@ class Reliability(msgspec.Struct, frozen=True):
 
     source: str
     rule: str
-    cards: list[Card]
+    cards: list[ReliabilityCard]
     people: list[People]
-    designs: list[Design]
+    designs: list[DesignStudy]
     notes: list[str]
 
     @property

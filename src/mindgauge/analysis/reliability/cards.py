@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis.reliability import chosen, estimates, favour, fragility, reference, rule
+from mindgauge.analysis.reliability import card_warnings, correction, estimates, favour, reference, rule
 from mindgauge.analysis.reliability.among import among
 from mindgauge.analysis.reliability.card import (
     GOOD,
@@ -14,49 +14,49 @@ from mindgauge.analysis.reliability.card import (
     MODERATE,
     NOT_ESTIMABLE,
     Bound,
-    Card,
+    CardPart,
     Danger,
-    Design,
+    DesignStudy,
     Licence,
-    Part,
     People,
     Reliability,
+    ReliabilityCard,
 )
+from mindgauge.analysis.reliability.card_warnings import contested
 from mindgauge.analysis.reliability.danger import danger
-from mindgauge.analysis.reliability.estimates import Numbers, numbers, within
-from mindgauge.analysis.reliability.fragility import contested
-from mindgauge.analysis.reliability.pairs import Pairs, pair
+from mindgauge.analysis.reliability.estimates import Numbers, card_numbers, within
+from mindgauge.analysis.reliability.pairs import RatingPairs, pair
 from mindgauge.analysis.reliability.people import CEILING, design, people
 from mindgauge.benchmarks.mentalbench import source_rule
-from mindgauge.rounding import decimal, plural
+from mindgauge.records.rounding import decimal, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.analysis.reliability.pairs import Pairs
+    from mindgauge.analysis.reliability.pairs import RatingPairs
     from mindgauge.analysis.reliability.ratings import Ratings
-    from mindgauge.analysis.reliability.scale import Scale
+    from mindgauge.analysis.reliability.scale import ValueScale
 
 _CATEGORY = ("percent", "kappa_quadratic", "alpha", "icc_a1", "bias", "people_mean", "judge_mean")
 
 
-class Options(NamedTuple):
+class CardOptions(NamedTuple):
     """How cards are made."""
 
-    limits: rule.Rule
+    limits: rule.ReliabilityRule
     by_width: bool = False
     resamples: int = 2000
     seed: int = 0
 
 
-class Criterion(NamedTuple):
+class RatedCriterion(NamedTuple):
     """The ratings on one criterion: `subject`, `cluster` and `system` are indices, `name` is the subject's own.
 
     `stated` holds judges' means on subjects of which their verdicts were not released: subject (its index), rater, number.
     """
 
     name: str
-    scale: Scale
+    scale: ValueScale
     rows: pl.DataFrame
     systems: list[str]
     critical: tuple[str, ...]
@@ -78,7 +78,7 @@ class Criterion(NamedTuple):
         return verdicts.drop("rater")
 
 
-def cards(ratings: Ratings, options: Options, named: Sequence[str] = ()) -> Reliability:
+def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> Reliability:
     """Make a card for each judge and criterion, and say how far people agree among themselves.
 
     Args:
@@ -92,9 +92,9 @@ def cards(ratings: Ratings, options: Options, named: Sequence[str] = ()) -> Reli
     """
     notes = list(ratings.notes)
     persons, judges = reference.split(ratings.frame, named, notes)
-    judge_cards: list[Card] = []
+    judge_cards: list[ReliabilityCard] = []
     agreements: list[People] = []
-    designs: list[Design] = []
+    designs: list[DesignStudy] = []
     for name in ratings.frame["criterion"].unique().sort().to_list():
         criterion = _criterion(ratings, name)
         rated = _valued(criterion.by(*persons))
@@ -120,11 +120,11 @@ def cards(ratings: Ratings, options: Options, named: Sequence[str] = ()) -> Reli
     return Reliability(ratings.source, _rule(options), judge_cards, agreements, designs, notes)
 
 
-def _rule(options: Options) -> str:
+def _rule(options: CardOptions) -> str:
     return rule.MENTALBENCH if options.by_width else options.limits.name
 
 
-def _criterion(ratings: Ratings, name: str) -> Criterion:
+def _criterion(ratings: Ratings, name: str) -> RatedCriterion:
     scale = ratings.scales[name]
     rows = ratings.frame.filter((pl.col("criterion") == name) & (pl.col("status") != "not_applicable"))
     rows = scale.numbered(rows)
@@ -136,24 +136,26 @@ def _criterion(ratings: Ratings, name: str) -> Criterion:
     means = ratings.stated.filter(pl.col("criterion") == name).rename({"subject": "name"})
     subjects = rows.select("name", "subject").unique("name")
     stated_means = means.join(subjects, on="name", maintain_order="left").select("subject", "rater", "number")
-    return Criterion(name, scale, rows, systems, ratings.critical[name], stated_means)
+    return RatedCriterion(name, scale, rows, systems, ratings.critical[name], stated_means)
 
 
 def _valued(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(pl.col("number").is_not_null())
 
 
-def _card(criterion: Criterion, people: Sequence[str], judge: str, ceiling: dict[str, Bound], options: Options) -> Card:
+def _card(
+    criterion: RatedCriterion, people: Sequence[str], judge: str, ceiling: dict[str, Bound], options: CardOptions
+) -> ReliabilityCard:
     judge_rows, people_rows = criterion.by(judge), criterion.by(*people)
     judged, rated = _valued(judge_rows), _valued(people_rows)
     subjects = judge_rows.join(people_rows, on="subject", how="semi")["subject"].n_unique()
     pairs = pair(rated, judged, criterion.scale)
     systems = [criterion.systems[i] for i in pairs.present]
-    figures = numbers(pairs, options.resamples, options.seed) if pairs.subjects else _nothing(criterion.scale)
+    figures = card_numbers(pairs, options.resamples, options.seed) if pairs.subjects else _nothing(criterion.scale)
     end = danger(criterion.known_of(judge), criterion.named(rated), criterion.scale, criterion.critical)
     bounds = figures.bounds | _shares(end) | ceiling | _repeats(judged, criterion.scale)
     by_system = [
-        Part(name, _subjects(judged.filter(pl.col("system") == i), rated), part)
+        CardPart(name, _subjects(judged.filter(pl.col("system") == i), rated), part)
         for i, name, part in zip(pairs.present, systems, figures.by_system, strict=False)
     ]
     facts = _facts(criterion.scale, pairs, subjects, people_rows, figures)
@@ -169,26 +171,28 @@ def _card(criterion: Criterion, people: Sequence[str], judge: str, ceiling: dict
         else None
     )
     listed, count = contested(judged, rated, criterion.scale, criterion.systems)
-    gaps = chosen.chosen(judged, rated, criterion.systems) if criterion.scale.ordered else []
-    evidence = fragility.Seen(
+    gaps = correction.chosen(judged, rated, criterion.systems) if criterion.scale.ordered else []
+    evidence = card_warnings.CardEvidence(
         judge=judge, facts=facts, bounds=bounds, systems=systems, by_system=by_system, without=figures.without,
         contested=count, unrated=rated.join(judge_rows, on="subject", how="anti")["subject"].n_unique(),
         judged=judged, rated=rated, scale=criterion.scale, limits=options.limits.danger,
         favour=kinship, chosen=gaps,
     )  # fmt: skip
-    return Card(
+    return ReliabilityCard(
         judge=judge, reference=", ".join(people), criterion=criterion.name, n=subjects, missing=subjects - pairs.subjects,
         level="item", estimates=bounds, verdict=rate.verdict, reasons=rate.reasons,
-        warnings=fragility.warnings(evidence), rate_replies=rate, rank_systems=rank, rule=_rule(options),
+        warnings=card_warnings.warnings(evidence), rate_replies=rate, rank_systems=rank, rule=_rule(options),
         scale=criterion.scale.shown, ordered=criterion.scale.ordered, falling=criterion.scale.falling, clusters=pairs.clusters,
         effective_clusters=figures.clusters, systems=[name for name in systems if name], widths=figures.widths,
         bias_parts=figures.bias_parts, by_system=by_system,
         by_category=_by_category(judged, rated, criterion.scale), contested=listed, contested_count=count,
-        corrected=chosen.corrected(judge_rows, rated, criterion.systems, gaps, selected=facts.selected) if criterion.scale.ordered else [], danger=end, favour=kinship,
+        corrected=correction.corrected(judge_rows, rated, criterion.systems, gaps, selected=facts.selected) if criterion.scale.ordered else [], danger=end, favour=kinship,
     )  # fmt: skip
 
 
-def _facts(scale: Scale, pairs: Pairs, subjects: int, people_rows: pl.DataFrame, figures: Numbers) -> rule.Facts:
+def _facts(
+    scale: ValueScale, pairs: RatingPairs, subjects: int, people_rows: pl.DataFrame, figures: Numbers
+) -> rule.Facts:
     left_out = [value for value in figures.without if value is not None]
     return rule.Facts(
         ordered=scale.ordered,
@@ -205,7 +209,7 @@ def _facts(scale: Scale, pairs: Pairs, subjects: int, people_rows: pl.DataFrame,
     )
 
 
-def _passed(judge_rows: pl.DataFrame, rated: pl.DataFrame, scale: Scale) -> tuple[Bound, Bound | None] | None:
+def _passed(judge_rows: pl.DataFrame, rated: pl.DataFrame, scale: ValueScale) -> tuple[Bound, Bound | None] | None:
     """Return agreement and bias if every missing verdict were the best level: what a refusal lets pass.
 
     None for classes, of which none is the best.
@@ -219,7 +223,7 @@ def _passed(judge_rows: pl.DataFrame, rated: pl.DataFrame, scale: Scale) -> tupl
     return agreement, bias
 
 
-def _nothing(scale: Scale) -> Numbers:
+def _nothing(scale: ValueScale) -> Numbers:
     """Return the numbers of a judge who shares no subject with people: none, and why."""
     empty = Bound(None, note="no subject has a value from both")
     names = ("icc_a1" if scale.ordered else "alpha", within(scale))
@@ -239,7 +243,7 @@ def _subjects(judged: pl.DataFrame, rated: pl.DataFrame) -> int:
     return judged.join(rated, on="subject", how="semi")["subject"].n_unique()
 
 
-def _ceiling(agreement: People | None, scale: Scale) -> dict[str, Bound]:
+def _ceiling(agreement: People | None, scale: ValueScale) -> dict[str, Bound]:
     """Return how far one person agrees with another: what no judge can be expected to pass."""
     if agreement is None:
         main = "icc_a1" if scale.ordered else "alpha"
@@ -251,7 +255,7 @@ def _ceiling(agreement: People | None, scale: Scale) -> dict[str, Bound]:
     }
 
 
-def _repeats(judged: pl.DataFrame, scale: Scale) -> dict[str, Bound]:
+def _repeats(judged: pl.DataFrame, scale: ValueScale) -> dict[str, Bound]:
     """Compare a judge with itself, asked again."""
     sums = among(judged, scale, key="run") if judged["run"].n_unique() > 1 else None
     if sums is None:
@@ -263,19 +267,19 @@ def _repeats(judged: pl.DataFrame, scale: Scale) -> dict[str, Bound]:
     }
 
 
-def _by_category(judged: pl.DataFrame, rated: pl.DataFrame, scale: Scale) -> list[Part]:
+def _by_category(judged: pl.DataFrame, rated: pl.DataFrame, scale: ValueScale) -> list[CardPart]:
     parts = []
     for category in rated["category"].drop_nulls().unique().sort().to_list():
         pairs = pair(rated.filter(pl.col("category") == category), judged, scale)
         if pairs.subjects:
-            parts.append(Part(category, pairs.subjects, estimates.estimate(pairs, _CATEGORY)))
+            parts.append(CardPart(category, pairs.subjects, estimates.estimate(pairs, _CATEGORY)))
     return parts
 
 
 VERDICTS = {"GR": GOOD, "MR": MODERATE, "PR": LIMITED}
 
 
-def licence(judge: str, systems: Sequence[str], pairs: Pairs) -> Licence:
+def licence(judge: str, systems: Sequence[str], pairs: RatingPairs) -> Licence:
     """Classify a judge by the width of the source's interval of ICC(C,1) between the systems' means.
 
     Args:

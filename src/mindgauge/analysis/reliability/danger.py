@@ -11,19 +11,21 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from mindgauge.analysis.reliability.card import Concentration, Danger, Share
-from mindgauge.analysis.reliability.unsafe import per_rater, together
+from mindgauge.analysis.reliability.unsafe_levels import per_rater, together
 from mindgauge.stats.jackknife import effective
 from mindgauge.stats.proportion import clopper_pearson, fisher_greater
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.analysis.reliability.scale import Scale, Unsafe
+    from mindgauge.analysis.reliability.scale import Unsafe, ValueScale
 
 _PLACE = ("cluster", "category", "system")
 
 
-def danger(judge_rows: pl.DataFrame, rated: pl.DataFrame, scale: Scale, critical: Sequence[str] = ()) -> Danger | None:
+def danger(
+    judge_rows: pl.DataFrame, rated: pl.DataFrame, scale: ValueScale, critical: Sequence[str] = ()
+) -> Danger | None:
     """Put a judge's verdicts beside what people call unsafe; None where the scale has no unsafe values.
 
     Args:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from mindgauge.analysis.reliability.pairs import Pairs
-    from mindgauge.analysis.reliability.scale import Scale
+    from mindgauge.analysis.reliability.pairs import RatingPairs
+    from mindgauge.analysis.reliability.scale import ValueScale
 
     Floats = NDArray[np.float64]
     Values: TypeAlias = dict[str, Floats]
@@ -40,7 +40,7 @@ _CELLS = 4_000_000
 """Numbers held at once per chunk of resamples (32 MB)."""
 
 
-def of_subjects(pairs: Pairs, sums: Floats, names: Collection[str] | None = None) -> Values:
+def of_subjects(pairs: RatingPairs, sums: Floats, names: Collection[str] | None = None) -> Values:
     """Compute coefficients for single subjects, all or some by name, from sums (B, m); each has shape (B,)."""
     forms: dict[str, Callable[[], Floats]] = {}
     if pairs.scale.levels:
@@ -83,7 +83,7 @@ def _counted(joint: Floats) -> Floats:
     return np.where(rated > 0, rated, np.nan)
 
 
-def of_blocks(pairs: Pairs, blocks: Floats, names: Collection[str] | None = None) -> Values:
+def of_blocks(pairs: RatingPairs, blocks: Floats, names: Collection[str] | None = None) -> Values:
     """Compute coefficients for single subjects from blocks (B, systems, m), that within systems among them."""
     values = of_subjects(pairs, blocks.sum(axis=1), names)
     main = within(pairs.scale)
@@ -95,12 +95,12 @@ def of_blocks(pairs: Pairs, blocks: Floats, names: Collection[str] | None = None
     return values | {main: agreement.krippendorff_alpha_within(joint + joint.transpose(0, 1, 3, 2))}
 
 
-def within(scale: Scale) -> str:
+def within(scale: ValueScale) -> str:
     """Return the coefficient that a verdict on single replies rests on: within systems, so that no ranking helps it."""
     return "icc_a1_within" if scale.ordered else "alpha_within"
 
 
-def of_systems(pairs: Pairs, blocks: Floats, weights: Floats | None = None) -> Values:
+def of_systems(pairs: RatingPairs, blocks: Floats, weights: Floats | None = None) -> Values:
     """Compute the coefficients between the systems' means from blocks (B, systems, m); each has shape (B,).
 
     Args:
@@ -129,13 +129,13 @@ def _weighted_sums(means: Floats, weights: Floats) -> Floats:
     return np.asarray((weights[..., None] * np.stack(moments.terms(x, y), axis=-1)).sum(axis=1))
 
 
-def chunks(pairs: Pairs, resamples: int, seed: int) -> Iterator[Floats]:
+def chunks(pairs: RatingPairs, resamples: int, seed: int) -> Iterator[Floats]:
     """Resample conversations: yields blocks (b, systems, m), where the b add up to `resamples`."""
     for sums in bootstrap.resampled_sums(pairs.cells, resamples, seed):
         yield pairs.blocks(sums)
 
 
-def resample(pairs: Pairs, resamples: int, seed: int) -> dict[str, Values]:
+def resample(pairs: RatingPairs, resamples: int, seed: int) -> dict[str, Values]:
     """Compute the coefficients whose widths are shown under the three ways of resampling: scheme → name → (resamples,).
 
     With one system only conversations can vary.
@@ -174,7 +174,7 @@ class LeftOut(NamedTuple):
         return effective(self.sizes.sum(axis=1), self.counts)
 
 
-def leave_out(pairs: Pairs, names: Collection[str] | None = None, *, per_system: bool = False) -> LeftOut:
+def leave_out(pairs: RatingPairs, names: Collection[str] | None = None, *, per_system: bool = False) -> LeftOut:
     """Leave out one conversation at a time, of all systems and, with `per_system`, of each; those that say the same are done together."""
     kinds, counts = bootstrap.types(pairs.cells)
     totals = pairs.whole()
@@ -196,7 +196,7 @@ def portions(rows: Floats | csr_array) -> Iterator[Floats]:
         yield part if isinstance(part, np.ndarray) else part.toarray()
 
 
-def of_each_system(pairs: Pairs, blocks: Floats) -> Values:
+def of_each_system(pairs: RatingPairs, blocks: Floats) -> Values:
     """Compute, for each system apart, what can be compared between systems; each has shape (B, systems)."""
     flat = blocks.reshape(-1, pairs.width)
     values = of_subjects(pairs, flat, OF_EACH_SYSTEM)
@@ -207,7 +207,7 @@ def _joined(parts: list[Values]) -> Values:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
 
 
-def bound(name: str, value: float, left_out: LeftOut, scale: Scale, opposed: float = np.nan) -> Bound:
+def bound(name: str, value: float, left_out: LeftOut, scale: ValueScale, opposed: float = np.nan) -> Bound:
     """Put an estimate over all subjects together with its interval.
 
     Student's by the jackknife, whose coverage is better than percentiles'. Where all conversations say the same it has
@@ -219,7 +219,7 @@ def bound(name: str, value: float, left_out: LeftOut, scale: Scale, opposed: flo
         value: the estimate.
         left_out: the estimates without one conversation of each kind.
         scale: of the values.
-        opposed: the coefficient if that many conversations differed so; see `unseen` and `Pairs.opposed`.
+        opposed: the coefficient if that many conversations differed so; see `unseen` and `RatingPairs.opposed`.
     """
     spread = student(
         value, left_out.of_all[name], left_out.counts, correlation=name in CORRELATIONS, clusters=left_out.clusters
@@ -272,7 +272,7 @@ def _within_its_ends(name: str, low: float, high: float) -> tuple[float, float]:
     return (max(low, 0.0) if name == "mse" else low), high
 
 
-def _mean_of_alike(name: str, value: float, share: float, scale: Scale) -> tuple[float, float]:
+def _mean_of_alike(name: str, value: float, share: float, scale: ValueScale) -> tuple[float, float]:
     """Return between which values a mean lies if a share of conversations may be anything that the scale allows."""
     span = scale.high - scale.low
     ends = {"bias": (-span, span), "mse": (0.0, span**2)} | dict.fromkeys(SHARES, (0.0, 1.0))
@@ -280,7 +280,9 @@ def _mean_of_alike(name: str, value: float, share: float, scale: Scale) -> tuple
     return value + share * (low - value), value + share * (high - value)
 
 
-def estimate(pairs: Pairs, names: Collection[str] | None = None, left_out: LeftOut | None = None) -> dict[str, Bound]:
+def estimate(
+    pairs: RatingPairs, names: Collection[str] | None = None, left_out: LeftOut | None = None
+) -> dict[str, Bound]:
     """Estimate the coefficients for single subjects, with intervals over conversations.
 
     Args:
@@ -311,7 +313,7 @@ class Numbers(NamedTuple):
     without: list[float | None]
 
 
-def numbers(pairs: Pairs, resamples: int, seed: int) -> Numbers:
+def card_numbers(pairs: RatingPairs, resamples: int, seed: int) -> Numbers:
     """Compute everything that a card shows of paired values.
 
     Intervals of coefficients for single subjects leave out conversations (Student's t); those of system means are exact
@@ -336,7 +338,7 @@ def numbers(pairs: Pairs, resamples: int, seed: int) -> Numbers:
     )
 
 
-def _by_system(pairs: Pairs, tables: Floats, left_out: LeftOut) -> list[dict[str, Bound]]:
+def _by_system(pairs: RatingPairs, tables: Floats, left_out: LeftOut) -> list[dict[str, Bound]]:
     estimates = of_each_system(pairs, tables)
     return [
         {name: of_system(name, float(value[0, place]), left_out, place) for name, value in estimates.items()}
@@ -344,7 +346,7 @@ def _by_system(pairs: Pairs, tables: Floats, left_out: LeftOut) -> list[dict[str
     ]
 
 
-def _limits(pairs: Pairs, tables: Floats) -> Bound:
+def _limits(pairs: RatingPairs, tables: Floats) -> Bound:
     """Bland and Altman's limits: where the judge's difference from people lies for 95 % of the subjects."""
     sums = pairs.moments(tables.sum(axis=1))
     low, high = (float(limit[0]) for limit in moments.limits_of_agreement(sums))
@@ -352,7 +354,7 @@ def _limits(pairs: Pairs, tables: Floats) -> Bound:
     return Bound(bias, low, high) if np.isfinite(low) else Bound(bias, note="fewer than two subjects")
 
 
-def _systems(pairs: Pairs, tables: Floats, both: dict[str, Floats]) -> dict[str, Bound]:
+def _systems(pairs: RatingPairs, tables: Floats, both: dict[str, Floats]) -> dict[str, Bound]:
     sums = pairs.moments(tables)[0]
     means = sums[:, 1:3] / sums[:, :1]
     exact = icc.icc(means)
@@ -373,7 +375,7 @@ def _wide(bound: Bound) -> Bound:
     return Bound(bound.value, note="no interval: no system differs")
 
 
-def _without(pairs: Pairs, tables: Floats) -> list[float | None]:
+def _without(pairs: RatingPairs, tables: Floats) -> list[float | None]:
     if pairs.systems < 3:
         return [None] * pairs.systems
     coefficients = of_systems(pairs, tables, 1 - np.eye(pairs.systems))["system_icc_c1"]
@@ -390,7 +392,7 @@ def _widths(resampled: dict[str, Values]) -> dict[str, dict[str, float | None]]:
     return widths
 
 
-def _parts(pairs: Pairs, tables: Floats) -> dict[str, float | None]:
+def _parts(pairs: RatingPairs, tables: Floats) -> dict[str, float | None]:
     """Split the mean square of judge minus people into a constant, the systems' own shift, and the rest."""
     if not pairs.scale.ordered:
         return {}

@@ -1,7 +1,7 @@
 """Whether a judge favours its own family: one place computes it, and words what comes of it.
 
 A judge that rates its kin higher than people do is not yet accused: its kin may write better, it may be milder or
-flatter than people, and what it sees in their replies other judges may see, too. See `stats.favour`.
+flatter than people, and what it sees in their replies other judges may see, too. See `favour.favour`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis.reliability.card import Bound, Favour
-from mindgauge.raters.family import same_family
-from mindgauge.rounding import bounded, interval
+from mindgauge.analysis.reliability.card import Bound, SelfPreference
+from mindgauge.models.family import same_family
+from mindgauge.records.rounding import bounded, interval
 from mindgauge.stats import favour as stats
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mindgauge.analysis.reliability.scale import Scale
+    from mindgauge.analysis.reliability.scale import ValueScale
 
     Floats = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ MARGIN = 0.125
 _NAMED = 3
 
 
-def favour(rated: stats.Rated, kin: Sequence[str], judges: Sequence[str], span: float) -> Favour:
+def favour(rated: stats.FavourRatings, kin: Sequence[str], judges: Sequence[str], span: float) -> SelfPreference:
     """Say whether a judge favours its own.
 
     Args:
@@ -54,7 +54,7 @@ def favour(rated: stats.Rated, kin: Sequence[str], judges: Sequence[str], span: 
     else:
         unknown = (estimate.undefined for estimate in (people, others) if estimate.value is None)
         outcome, reason = CANNOT_TELL, next(unknown, "") or _wide(low, high)
-    return Favour(
+    return SelfPreference(
         list(kin), list(judges), test.n, test.clusters, outcome, Bound(value, low, high), Bound(*people), Bound(*others),
         reason, test.p,
     )  # fmt: skip
@@ -72,8 +72,8 @@ def _wide(low: float | None, high: float | None) -> str:
 
 
 def of_rows(
-    rows: pl.DataFrame, systems: Sequence[str], judge: str, people: Sequence[str], scale: Scale
-) -> Favour | None:
+    rows: pl.DataFrame, systems: Sequence[str], judge: str, people: Sequence[str], scale: ValueScale
+) -> SelfPreference | None:
     """Say whether a judge favours models of its family; None where it rated none of them.
 
     Args:
@@ -108,7 +108,7 @@ def of_rows(
         )
         if joined["other"].null_count() < len(joined):
             controls.append((other, joined["other"].to_numpy()))
-    rated = stats.Rated(
+    rated = stats.FavourRatings(
         table["judge"].to_numpy(), _of_people(table, first), _columns([values for _, values in controls], len(table)),
         table["system"].is_in(list(kin)).to_numpy(), table["cluster"].to_numpy(),
     )  # fmt: skip
@@ -136,7 +136,7 @@ def _columns(columns: list[Floats], n: int) -> Floats:
     return np.stack(columns, axis=1) if columns else np.zeros((n, 0))
 
 
-def sentence(result: Favour) -> str:
+def sentence(result: SelfPreference) -> str:
     """Say in one clause what came of it."""
     models = ", ".join(result.kin[:_NAMED]) + (
         f" and {len(result.kin) - _NAMED} more" if len(result.kin) > _NAMED else ""

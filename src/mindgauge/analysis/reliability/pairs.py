@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from mindgauge.analysis.reliability.scale import Scale
+    from mindgauge.analysis.reliability.scale import ValueScale
 
     Floats = NDArray[np.float64]
 
 MOMENTS = 6
 
 
-class Pairs(NamedTuple):
+class RatingPairs(NamedTuple):
     """People's values and a judge's on one criterion.
 
     `cells` has shape (conversations, systems × m): m = six moments around the scale's lowest value if it is ordered,
@@ -37,7 +37,7 @@ class Pairs(NamedTuple):
     """
 
     cells: csr_array
-    scale: Scale
+    scale: ValueScale
     present: NDArray[np.intp]
     subjects: int
 
@@ -102,7 +102,7 @@ class Pairs(NamedTuple):
         return np.asarray((1 - share) * blocks + share * self.sizes(blocks)[..., None] * column)
 
 
-def pair(people: pl.DataFrame, judge: pl.DataFrame, scale: Scale) -> Pairs:
+def pair(people: pl.DataFrame, judge: pl.DataFrame, scale: ValueScale) -> RatingPairs:
     """Put each person's value of a subject beside the judge's; where the judge was asked more than once, its mean.
 
     Args:
@@ -117,7 +117,7 @@ def pair(people: pl.DataFrame, judge: pl.DataFrame, scale: Scale) -> Pairs:
     return _sum(singles.with_columns(weight=weight), joined, scale)
 
 
-def _sum(singles: pl.DataFrame, means: pl.DataFrame, scale: Scale) -> Pairs:
+def _sum(singles: pl.DataFrame, means: pl.DataFrame, scale: ValueScale) -> RatingPairs:
     """Add up, per conversation and system, the moments and the table of levels.
 
     Args:
@@ -146,4 +146,4 @@ def _sum(singles: pl.DataFrame, means: pl.DataFrame, scale: Scale) -> Pairs:
         parts.append((singles["weight"].to_numpy(), row, column + before + x * len(scale.values) + y))
     data, rows, columns = (np.concatenate([part[i] for part in parts]) for i in range(3))
     cells = coo_array((data, (rows, columns)), shape=(len(conversations), len(present) * width)).tocsr()
-    return Pairs(cells, scale, present.astype(np.intp), singles["subject"].n_unique())
+    return RatingPairs(cells, scale, present.astype(np.intp), singles["subject"].n_unique())

@@ -10,7 +10,7 @@ import polars as pl
 
 from mindgauge.analysis.reliability import estimates
 from mindgauge.analysis.reliability.among import among
-from mindgauge.analysis.reliability.card import Bound, Design, Needed, People, Person
+from mindgauge.analysis.reliability.card import Bound, DesignStudy, NumberNeeded, People, PersonBesideOthers
 from mindgauge.analysis.reliability.danger import ceiling
 from mindgauge.analysis.reliability.pairs import pair
 from mindgauge.stats import generalizability
@@ -18,7 +18,7 @@ from mindgauge.stats import generalizability
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.analysis.reliability.scale import Scale
+    from mindgauge.analysis.reliability.scale import ValueScale
 
 _DEPENDENT = re.compile(r"adjudicat|consensus|majority|aggregate", re.IGNORECASE)
 """Names of those who have seen what others said; their values are nobody's independent word."""
@@ -34,7 +34,7 @@ def independent(raters: Sequence[str]) -> list[str]:
     return [rater for rater in raters if not _DEPENDENT.search(rater)]
 
 
-def people(name: str, rated: pl.DataFrame, scale: Scale) -> People | None:
+def people(name: str, rated: pl.DataFrame, scale: ValueScale) -> People | None:
     """Sum up people's agreement on one criterion; None where fewer than two of them rated it.
 
     Args:
@@ -60,7 +60,7 @@ def people(name: str, rated: pl.DataFrame, scale: Scale) -> People | None:
     return People(name, len(raters), len(own), sums.subjects, coefficients, persons)
 
 
-def _person(rater: str, rated: pl.DataFrame, scale: Scale) -> Person:
+def _person(rater: str, rated: pl.DataFrame, scale: ValueScale) -> PersonBesideOthers:
     """Put one person beside the mean of the others, on the subjects that they share."""
     own = rated.filter(pl.col("rater") == rater)
     rest = (
@@ -73,11 +73,11 @@ def _person(rater: str, rated: pl.DataFrame, scale: Scale) -> Person:
     if not scale.ordered or rest.is_empty():
         reason = "no subject has a value from this person and another" if scale.ordered else "classes have no order"
         undefined = Bound(None, note=reason)
-        return Person(rater, len(rest), undefined, undefined)
+        return PersonBesideOthers(rater, len(rest), undefined, undefined)
     agreement = estimates.estimate(pair(rest, own, scale._replace(levels=False)), ("bias", "icc_a1"))
     high_is_worse = scale.unsafe is not None and scale.unsafe.falling
     bias = agreement["bias"]
-    return Person(rater, len(rest), bias if high_is_worse else _turned(bias), agreement["icc_a1"])
+    return PersonBesideOthers(rater, len(rest), bias if high_is_worse else _turned(bias), agreement["icc_a1"])
 
 
 def _turned(bound: Bound) -> Bound:
@@ -91,7 +91,7 @@ TARGET = 0.80
 UNKNOWN = "so nothing is said of how many people and conversations it takes"
 
 
-def design(name: str, rated: pl.DataFrame, resamples: int, seed: int) -> tuple[Design | None, str]:
+def design(name: str, rated: pl.DataFrame, resamples: int, seed: int) -> tuple[DesignStudy | None, str]:
     """Study people's ratings of every system's reply to the same conversations by the same raters.
 
     Only this crossed design is covered. Nested and partially crossed ones are not: the sentence says so, and which
@@ -121,7 +121,7 @@ def design(name: str, rated: pl.DataFrame, resamples: int, seed: int) -> tuple[D
     if result.undefined or result.needs is None:
         return None, f"{name}: {_uncrossed(ratings, people)}, which a design study does not cover, {UNKNOWN}"
     parts = result.components.used
-    study = Design(
+    study = DesignStudy(
         name, result.systems, result.conversations, result.raters, result.left_out,
         {
             part.replace("_", " × "): Bound(value, getattr(result.low, part), getattr(result.high, part))
@@ -129,7 +129,7 @@ def design(name: str, rated: pl.DataFrame, resamples: int, seed: int) -> tuple[D
             if value is not None
         },
         Bound(*result.generalizability), Bound(*result.dependability), TARGET,
-        Needed(*result.needs.raters), Needed(*result.needs.conversations),
+        NumberNeeded(*result.needs.raters), NumberNeeded(*result.needs.conversations),
     )  # fmt: skip
     if not result.left_out:
         return study, ""

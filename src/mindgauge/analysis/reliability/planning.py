@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.analysis.reliability import rule
-from mindgauge.rounding import percent
-from mindgauge.rubric import Scale
+from mindgauge.records.rounding import percent
+from mindgauge.records.rubric import Scale
 from mindgauge.stats.proportion import demand, fewest
 
 if TYPE_CHECKING:
-    from mindgauge.rubric import Rubric
+    from mindgauge.records.rubric import Rubric
 
 
-class Needed(NamedTuple):
+class UnsafeNeeded(NamedTuple):
     """What people must call unsafe, each reply in a conversation of its own.
 
     With `replies` of them the judge may miss `misses`, and one that finds the share `sensitivity` passes with chance
@@ -38,10 +38,10 @@ class Needed(NamedTuple):
         )
 
 
-def needed(rubric: Rubric) -> Needed | None:
+def needed(rubric: Rubric) -> UnsafeNeeded | None:
     """Return how many unsafe replies a rubric's judges are held against; None where none of its levels can be unsafe."""
     if not any(criterion.unsafe or criterion.scale is Scale.ORDINAL for criterion in rubric.criteria):
         return None
     limits = rule.load(rule.MINDGAUGE).danger
     plan = demand(limits.good, limits.sound)
-    return Needed(plan.n, plan.misses, limits.sound, plan.passes, fewest(limits.good), rubric.critical)
+    return UnsafeNeeded(plan.n, plan.misses, limits.sound, plan.passes, fewest(limits.good), rubric.critical)

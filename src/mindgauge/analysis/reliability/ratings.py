@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge import mapping, reader
 from mindgauge.analysis import frame as runs
 from mindgauge.analysis import stated
-from mindgauge.analysis.reliability.scale import Scale, Unsafe, of_criterion, settle
-from mindgauge.analysis.reliability.unsafe import Rule
+from mindgauge.analysis.reliability.scale import Unsafe, ValueScale, of_criterion, settle
+from mindgauge.analysis.reliability.unsafe_levels import UnsafeRule
 from mindgauge.analysis.score import open_run
-from mindgauge.errors import DataError, UsageError
-from mindgauge.visible import visible
+from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.files import mapping, tables
+from mindgauge.records.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mindgauge.tables import Frame
+    from mindgauge.records.files.texts import Frame
 
 REQUIRED = ("subject", "criterion", "rater", "value")
 TEXT = ("subject", "criterion", "rater", "rater_kind", "value", "status", "system", "cluster", "category", "selection")
@@ -50,7 +50,7 @@ class Ratings(NamedTuple):
 
     source: str
     frame: pl.DataFrame
-    scales: dict[str, Scale]
+    scales: dict[str, ValueScale]
     critical: dict[str, tuple[str, ...]]
     notes: list[str]
     stated: pl.DataFrame = NO_MEANS
@@ -81,7 +81,7 @@ def read(
     """
     if not sources:
         raise UsageError("name a run directory or a ratings file")
-    rules = [Rule.read(text) for text in unsafe]
+    rules = [UnsafeRule.read(text) for text in unsafe]
     parts = [_source(source, columns or {}) for source in sources]
     frame = pl.concat([part.frame for part in parts], how="diagonal_relaxed")
     known = {name: scale for part in parts for name, scale in part.scales.items()}
@@ -107,10 +107,10 @@ def read(
     )  # fmt: skip
 
 
-def _with_unsafe(scales: dict[str, Scale], rules: Sequence[Rule], notes: list[str]) -> dict[str, Scale]:
+def _with_unsafe(scales: dict[str, ValueScale], rules: Sequence[UnsafeRule], notes: list[str]) -> dict[str, ValueScale]:
     """Give each ordered scale its unsafe values, and say where they are assumed."""
     named = {rule.about(list(scales)): rule for rule in rules}
-    settled: dict[str, Scale] = {}
+    settled: dict[str, ValueScale] = {}
     assumed: dict[str, list[str]] = {}
     for criterion, scale in scales.items():
         unsafe = scale.unsafe or (Unsafe.assumed(scale) if scale.ordered else None)
@@ -138,17 +138,17 @@ class _Source(NamedTuple):
     """What one source holds: its rows, and of a run its rubrics' scales and critical categories, and means only stated."""
 
     frame: pl.DataFrame
-    scales: dict[str, Scale]
+    scales: dict[str, ValueScale]
     critical: dict[str, tuple[str, ...]]
     stated: pl.DataFrame = NO_MEANS
 
 
 def _source(source: str | Path | Frame, columns: Mapping[str, str]) -> _Source:
     how = mapping.read(columns, (*REQUIRED, *OPTIONAL))
-    if isinstance(source, str | Path) and reader.is_run(source):
+    if isinstance(source, str | Path) and tables.is_run(source):
         return _run(Path(source))
-    name = reader.name_of(source)
-    found = reader.open_table(source, how.layout).frame((*REQUIRED, *OPTIONAL), how.columns)
+    name = tables.name_of(source)
+    found = tables.open_table(source, how.layout).frame((*REQUIRED, *OPTIONAL), how.columns)
     missing = [column for column in REQUIRED if column not in found.columns]
     if missing:
         raise DataError(
@@ -224,7 +224,7 @@ def _run(folder: Path) -> _Source:
     """Read the ratings of a run, composites included."""
     store, found, _ = open_run(folder)
     parts: list[pl.DataFrame] = []
-    scales: dict[str, Scale] = {}
+    scales: dict[str, ValueScale] = {}
     critical: dict[str, tuple[str, ...]] = {}
     means = [NO_MEANS]
     with store:
@@ -282,7 +282,7 @@ def _refuse_repeats(frame: pl.DataFrame, name: str) -> None:
     )
 
 
-def _without(frame: pl.DataFrame, criterion: str, off: pl.Series, scale: Scale, notes: list[str]) -> pl.DataFrame:
+def _without(frame: pl.DataFrame, criterion: str, off: pl.Series, scale: ValueScale, notes: list[str]) -> pl.DataFrame:
     """Count values off the scale as missing, and say how many there were."""
     if off.is_empty():
         return frame

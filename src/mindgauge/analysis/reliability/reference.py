@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.errors import DataError, UsageError
+from mindgauge.records.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

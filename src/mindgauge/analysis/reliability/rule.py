@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from scipy import special
 
-from mindgauge import bounds
 from mindgauge.analysis.reliability.card import (
     BLIND_END,
     GOOD,
@@ -20,9 +19,10 @@ from mindgauge.analysis.reliability.card import (
     Danger,
     Licence,
 )
-from mindgauge.errors import UsageError
 from mindgauge.records import digest
-from mindgauge.rounding import bounded, decimal, p_equals, percent
+from mindgauge.records.errors import UsageError
+from mindgauge.records.files import bounds
+from mindgauge.records.rounding import bounded, decimal, p_equals, percent
 from mindgauge.stats.proportion import fewest
 
 if TYPE_CHECKING:
@@ -40,14 +40,14 @@ NORM_REFERENCED = (
 )
 
 
-class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class VerdictLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where good and moderate end."""
 
     good: float
     moderate: float
 
 
-class DangerLimits(Limits, frozen=True, forbid_unknown_fields=True):
+class DangerThresholds(VerdictLimits, frozen=True, forbid_unknown_fields=True):
     """The same of what is found of the unsafe; `sound` is what a judge that should pass finds."""
 
     sound: float
@@ -63,15 +63,15 @@ class Data(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     level: float
 
 
-class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ReliabilityRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A versioned set of limits."""
 
     id: str
     version: str
-    agreement: Limits
-    bias: Limits
-    danger: DangerLimits
-    ranking: Limits
+    agreement: VerdictLimits
+    bias: VerdictLimits
+    danger: DangerThresholds
+    ranking: VerdictLimits
     data: Data
 
     @property
@@ -104,7 +104,7 @@ class Facts(NamedTuple):
     """Agreement and bias if every missing verdict had let its reply pass; None where none is missing."""
 
 
-def load(name: str | Path) -> Rule:
+def load(name: str | Path) -> ReliabilityRule:
     """Read a rule: `mindgauge`, or a file of the same form.
 
     Raises:
@@ -120,17 +120,17 @@ def load(name: str | Path) -> Rule:
                 f"--rule {name}: {MINDGAUGE}, {MENTALBENCH}, or a file like Mindgauge's rule.toml ({error.strerror})"
             ) from error
     try:
-        return msgspec.convert(bounds.toml_value(content), Rule)
+        return msgspec.convert(bounds.toml_value(content), ReliabilityRule)
     except ValueError as error:
         raise UsageError(f"--rule {name}: not a rule ({error})") from error
 
 
-def decide(facts: Facts, rule: Rule) -> tuple[Licence, Licence]:
+def decide(facts: Facts, rule: ReliabilityRule) -> tuple[Licence, Licence]:
     """Return the licences to rate single replies and to rank systems."""
     return _rate(facts, rule), _rank(facts, rule)
 
 
-def _rate(facts: Facts, rule: Rule) -> Licence:
+def _rate(facts: Facts, rule: ReliabilityRule) -> Licence:
     """Absolute agreement within systems, bias, and what is found at the unsafe end; the worst clause decides."""
     lack = _too_little(facts, rule)
     if lack:
@@ -145,21 +145,21 @@ def _rate(facts: Facts, rule: Rule) -> Licence:
     return _worst(clauses)
 
 
-def _agreement(agreement: Bound, bias: Bound | None, facts: Facts, rule: Rule) -> Iterator[Clause]:
+def _agreement(agreement: Bound, bias: Bound | None, facts: Facts, rule: ReliabilityRule) -> Iterator[Clause]:
     name = "ICC(A,1)" if facts.ordered else "alpha"
     yield _above(f"absolute agreement with one person within systems, {name},", agreement, rule.agreement)
     if bias is not None:
         yield _within(bias, rule.bias, facts.span)
 
 
-def _if_passed(agreement: Bound, bias: Bound | None, facts: Facts, rule: Rule) -> Iterator[Clause]:
+def _if_passed(agreement: Bound, bias: Bound | None, facts: Facts, rule: ReliabilityRule) -> Iterator[Clause]:
     """Ask agreement and bias again with missing verdicts as passed: whoever is silent on a reply lets it through."""
     for verdict, reason in _agreement(agreement, bias, facts, rule):
         if verdict != GOOD:
             yield MODERATE, f"with missing verdicts taken as passed, {reason}"
 
 
-def _danger(danger: Danger, rule: Rule) -> Iterator[Clause]:
+def _danger(danger: Danger, rule: ReliabilityRule) -> Iterator[Clause]:
     """Ask what the judge finds of what people call unsafe: of all, of the worst, in critical categories, and unanswered."""
     yield _found(danger.found, "replies that people call unsafe", rule.danger, BLIND_END)
     level = rule.data.level
@@ -187,7 +187,7 @@ def _danger(danger: Danger, rule: Rule) -> Iterator[Clause]:
         yield _found(share, f"unsafe replies in the critical category {category}", rule.danger, MODERATE)
 
 
-def _found(share: Share, replies: str, limits: Limits, unknown: str) -> Clause:
+def _found(share: Share, replies: str, limits: VerdictLimits, unknown: str) -> Clause:
     """Say whether enough is found, or, where too few are unsafe for any judge to be good, that it is not known.
 
     Args:
@@ -211,7 +211,7 @@ def _found(share: Share, replies: str, limits: Limits, unknown: str) -> Clause:
     return LIMITED, f"{reason}, below {percent(limits.moderate)}"
 
 
-def _rank(facts: Facts, rule: Rule) -> Licence:
+def _rank(facts: Facts, rule: ReliabilityRule) -> Licence:
     """Consistency of the systems' means, over systems, and robust to leaving out any one of them."""
     lack = _too_little(facts, rule)
     if lack:
@@ -228,7 +228,7 @@ def _rank(facts: Facts, rule: Rule) -> Licence:
     return _worst(clauses)
 
 
-def _least(value: float, limits: Limits) -> Clause:
+def _least(value: float, limits: VerdictLimits) -> Clause:
     statement = f"ICC(C,1) with its most influential system left out is {decimal(value)}"
     for verdict, limit in ((GOOD, limits.good), (MODERATE, limits.moderate)):
         if value >= limit:
@@ -236,7 +236,7 @@ def _least(value: float, limits: Limits) -> Clause:
     return LIMITED, f"{statement}, below {decimal(limits.moderate)}"
 
 
-def _too_little(facts: Facts, rule: Rule) -> str:
+def _too_little(facts: Facts, rule: ReliabilityRule) -> str:
     if facts.selected:
         return f"people rated a selection that depends on a judge ({facts.selected}), so agreement on it carries over to nothing else"
     if facts.subjects < rule.data.subjects:
@@ -248,7 +248,7 @@ def _too_little(facts: Facts, rule: Rule) -> str:
     return ""
 
 
-def _above(coefficient: str, bound: Bound, limits: Limits) -> Clause:
+def _above(coefficient: str, bound: Bound, limits: VerdictLimits) -> Clause:
     """Hold a lower bound against limits; an interval without width is none, and never makes a judge good."""
     if bound.value is None:
         return LIMITED, f"{coefficient} is not defined ({bound.note})"
@@ -262,7 +262,7 @@ def _above(coefficient: str, bound: Bound, limits: Limits) -> Clause:
     return LIMITED, f"{reason}, below {decimal(limits.moderate)}"
 
 
-def _within(bias: Bound, limits: Limits, span: float) -> Clause:
+def _within(bias: Bound, limits: VerdictLimits, span: float) -> Clause:
     if bias.value is None or bias.low is None or bias.high is None:
         return LIMITED, f"bias has no interval ({bias.note})"
     largest = max(abs(bias.low), abs(bias.high)) / span

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
-from mindgauge.errors import DataError, UsageError
-from mindgauge.rubric import Scale as Kind
+from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.rubric import Scale as Kind
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from mindgauge.rubric import Criterion
+    from mindgauge.records.rubric import Criterion
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 MANY = 20
@@ -37,7 +37,7 @@ class Unsafe(NamedTuple):
     """Whether nobody said so: the worst two fifths of the scale."""
 
     @classmethod
-    def of(cls, scale: Scale, values: Collection[float]) -> Unsafe:
+    def of(cls, scale: ValueScale, values: Collection[float]) -> Unsafe:
         """Return some values of a scale as its unsafe ones.
 
         Raises:
@@ -52,7 +52,7 @@ class Unsafe(NamedTuple):
         return unsafe
 
     @classmethod
-    def assumed(cls, scale: Scale, *, falling: bool = False) -> Unsafe:
+    def assumed(cls, scale: ValueScale, *, falling: bool = False) -> Unsafe:
         """Return the values that lie within the worst two fifths of an ordered scale; the worst level at least.
 
         A level takes up one step, so that 1 and 2 are two fifths of 1 to 5.
@@ -73,20 +73,20 @@ class Unsafe(NamedTuple):
             return number.is_in(self.classes)
         return number >= self.limit if self.falling else number <= self.limit
 
-    def levels(self, scale: Scale) -> list[float | str]:
+    def levels(self, scale: ValueScale) -> list[float | str]:
         """Return the unsafe levels as they are written; of a continuum its worst value and the limit."""
         if self.limit is not None and not scale.levels:
             return [scale.word(value) for value in sorted((scale.high if self.falling else scale.low, self.limit))]
         return [scale.word(value) for value in scale.values if self.has(value)]
 
-    def worst(self, scale: Scale) -> Unsafe | None:
+    def worst(self, scale: ValueScale) -> Unsafe | None:
         """Return the worst level alone; None where there is no such level."""
         if self.limit is None or not scale.levels:
             return None
         return Unsafe(scale.high if self.falling else scale.low, self.falling)
 
 
-class Scale(NamedTuple):
+class ValueScale(NamedTuple):
     """The values of a criterion. `words` are given for word levels and classes; `values` are then their positions.
 
     `low` and `high` span the range that bias is measured against. With `levels` False the values are a continuum.
@@ -165,12 +165,12 @@ def _short(value: float) -> float:
     return int(value) if float(value).is_integer() else round(float(value), 4)
 
 
-def of_criterion(criterion: Criterion) -> Scale:
+def of_criterion(criterion: Criterion) -> ValueScale:
     """Return the scale of a rubric's criterion."""
     numbers = [v for v in criterion.values if isinstance(v, int | float)]
     ordered = criterion.scale is Kind.ORDINAL
     if ordered and len(numbers) == len(criterion.values):
-        scale = Scale(tuple(sorted(float(v) for v in numbers)))
+        scale = ValueScale(tuple(sorted(float(v) for v in numbers)))
     else:
         scale = _worded(tuple(str(v) for v in criterion.values), ordered=ordered)
     if not criterion.unsafe:
@@ -179,13 +179,13 @@ def of_criterion(criterion: Criterion) -> Scale:
     return scale._replace(unsafe=Unsafe.of(scale, [scale.place(str(value)) for value in criterion.unsafe]))
 
 
-def _worded(words: tuple[str, ...], *, ordered: bool) -> Scale:
-    return Scale(tuple(float(i) for i in range(len(words))), words, ordered)
+def _worded(words: tuple[str, ...], *, ordered: bool) -> ValueScale:
+    return ValueScale(tuple(float(i) for i in range(len(words))), words, ordered)
 
 
 def settle(
-    rows: pl.DataFrame, criterion: str, text: str, rubric_scale: Scale | None, *, nominal: bool
-) -> tuple[Scale, pl.Series, list[str]]:
+    rows: pl.DataFrame, criterion: str, text: str, rubric_scale: ValueScale | None, *, nominal: bool
+) -> tuple[ValueScale, pl.Series, list[str]]:
     """Find a criterion's scale, the rows (column `row`) whose values are off it, and what was assumed.
 
     Raises:
@@ -199,7 +199,7 @@ def settle(
     elif rubric_scale is not None:
         scale = rubric_scale
     elif valued.is_empty():
-        return Scale((0.0, 1.0)), pl.Series(dtype=pl.UInt32), [f"{criterion}: no rating has a value"]
+        return ValueScale((0.0, 1.0)), pl.Series(dtype=pl.UInt32), [f"{criterion}: no rating has a value"]
     else:
         scale = _observed(valued, criterion, nominal=nominal)
         if scale.ordered:
@@ -214,7 +214,7 @@ def settle(
     return scale, off_scale, notes
 
 
-def _on(scale: Scale) -> pl.Expr:
+def _on(scale: ValueScale) -> pl.Expr:
     if scale.words:
         return pl.col("value").is_in(scale.words)
     number = pl.col("number")
@@ -222,7 +222,7 @@ def _on(scale: Scale) -> pl.Expr:
     return in_range & number.is_in(scale.values) if scale.levels else in_range
 
 
-def _given(text: str, valued: pl.DataFrame) -> Scale:
+def _given(text: str, valued: pl.DataFrame) -> ValueScale:
     """Read `1:5` or `worst,middle,best`; between the bounds, values that are not whole belong if they occur."""
     if "," in text:
         words = tuple(word.strip() for word in text.split(","))
@@ -241,7 +241,7 @@ def _given(text: str, valued: pl.DataFrame) -> Scale:
     return _numbers(valued["number"].filter(valued["number"].is_between(*bounds)), *bounds)
 
 
-def _observed(valued: pl.DataFrame, criterion: str, *, nominal: bool) -> Scale:
+def _observed(valued: pl.DataFrame, criterion: str, *, nominal: bool) -> ValueScale:
     words = valued.filter(pl.col("number").is_null())
     if nominal or len(words) == len(valued):
         classes = valued["value"].unique().sort().to_list()
@@ -257,7 +257,7 @@ def _observed(valued: pl.DataFrame, criterion: str, *, nominal: bool) -> Scale:
     return _numbers(valued["number"], float(valued["number"].min()), float(valued["number"].max()))  # type: ignore[arg-type]
 
 
-def _numbers(numbers: pl.Series, low: float, high: float) -> Scale:
+def _numbers(numbers: pl.Series, low: float, high: float) -> ValueScale:
     present = np.unique(numbers.drop_nulls().to_numpy())
     grid = (
         np.arange(low, high + 1)
@@ -266,5 +266,5 @@ def _numbers(numbers: pl.Series, low: float, high: float) -> Scale:
     )
     values = np.union1d(present, grid)
     if len(values) > MANY:
-        return Scale((low, high), levels=False)
-    return Scale(tuple(float(v) for v in values))
+        return ValueScale((low, high), levels=False)
+    return ValueScale(tuple(float(v) for v in values))

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mindgauge.analysis.stress.effects import Outcome, outcome
-from mindgauge.analysis.stress.found import BIASED
+from mindgauge.analysis.stress.effects import StressOutcome, outcome
+from mindgauge.analysis.stress.result import BIASED
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mindgauge.analysis.stress.design import Design, Floats
+    from mindgauge.analysis.stress.design import Floats, StressDesign
     from mindgauge.stats.interval import Interval
 
 
@@ -31,7 +31,7 @@ class Alarms(NamedTuple):
 
 
 def alarms(
-    design: Design,
+    design: StressDesign,
     *,
     seeds: int = 400,
     noise: float = 0.2,
@@ -59,7 +59,7 @@ def alarms(
     )
 
 
-def drawn(design: Design, noise: float, runs: int, seed: int, shift: Floats | None = None) -> Floats:
+def drawn(design: StressDesign, noise: float, runs: int, seed: int, shift: Floats | None = None) -> Floats:
     """Draw verdicts, shape (N, K), in shares of the scale; where a level is not known, the middle one is the truth."""
     chance = np.random.default_rng([seed, 7])
     shape = (len(design.known), runs)
@@ -70,7 +70,7 @@ def drawn(design: Design, noise: float, runs: int, seed: int, shift: Floats | No
     return np.asarray(np.clip(truth + moved + raised, 0, top) / top)
 
 
-def _accused(found: Outcome) -> set[str]:
+def _accused(found: StressOutcome) -> set[str]:
     return {f"{e.probe}: {e.version}" for e in found.effects if e.verdict == BIASED} | {
         f"injection: {i.slice}" for i in found.injections if i.verdict == BIASED
     }

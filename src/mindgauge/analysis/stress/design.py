@@ -13,7 +13,7 @@ INAPPLICABLE = -1.0
 """Stands in the array for a verdict that the criterion does not apply; NaN for one that is missing."""
 
 
-class Pairs(NamedTuple):
+class VersionPairs(NamedTuple):
     """What is compared on one criterion, or over all of them: places of verdicts, shape (m,), and their conversations."""
 
     probe: str
@@ -63,7 +63,7 @@ class Attempts(NamedTuple):
     facts: dict[str, NDArray[np.str_]]
 
 
-class Halo(NamedTuple):
+class HaloDesign(NamedTuple):
     """The originals' verdicts on all criteria, shape (m, C): asked all at once, and one at a time."""
 
     together: Codes
@@ -71,15 +71,15 @@ class Halo(NamedTuple):
     conversation: Codes
 
 
-class Design(NamedTuple):
+class StressDesign(NamedTuple):
     """All comparisons of a stress test. `conversations` there are G; verdicts are N, each given K times."""
 
     conversations: int
-    pairs: list[Pairs]
+    pairs: list[VersionPairs]
     kin: list[Kin]
     languages: list[Languages]
     attempts: Attempts | None
-    halo: Halo | None
+    halo: HaloDesign | None
     originals: dict[str, tuple[Codes, Codes]]
     """Criterion → the originals' verdicts and their conversations."""
     known: Floats

@@ -15,20 +15,20 @@ import numpy as np
 from scipy import special
 
 from mindgauge.analysis.reliability.card import Bound
+from mindgauge.analysis.stress import probes
 from mindgauge.analysis.stress.design import INAPPLICABLE
-from mindgauge.analysis.stress.found import BIASED, CANNOT_TELL, CLEAN, HALO, VALUE, Effect, Injections, Repeats
 from mindgauge.analysis.stress.gaps import Gaps, gaps, halo, preference, severity, share
 from mindgauge.analysis.stress.injections import KIND, reached
+from mindgauge.analysis.stress.instruments import APART, TOGETHER
+from mindgauge.analysis.stress.result import BIASED, CANNOT_TELL, CLEAN, HALO, VALUE, Effect, Injections, Repeats
 from mindgauge.stats import comparison, jackknife
 from mindgauge.stats.interval import AGREED, Interval
 from mindgauge.stats.multiplicity import holm
-from mindgauge.stress import probes
-from mindgauge.stress.instruments import APART, TOGETHER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mindgauge.analysis.stress.design import Design, Floats
+    from mindgauge.analysis.stress.design import Floats, StressDesign
     from mindgauge.analysis.stress.injections import Reached
     from mindgauge.stats.interval import Ends
 
@@ -42,7 +42,7 @@ FLIPS, FLIPS_PER_TEST = 10_000, 100
 """So that a p-value can be small enough to pass Holm's adjustment."""
 
 
-class Outcome(NamedTuple):
+class StressOutcome(NamedTuple):
     """All that is said of a judge."""
 
     effects: list[Effect]
@@ -62,7 +62,7 @@ class _Test(NamedTuple):
     least: float = 0.0
 
 
-def outcome(design: Design, values: Floats, *, seed: int = 0) -> Outcome:
+def outcome(design: StressDesign, values: Floats, *, seed: int = 0) -> StressOutcome:
     """Compute every effect, with p-values adjusted over all probes and criteria, and one for each kind of injection.
 
     Args:
@@ -85,7 +85,7 @@ def outcome(design: Design, values: Floats, *, seed: int = 0) -> Outcome:
     order = {name: place for place, name in enumerate(probes.NAMES)}
     effects.sort(key=lambda effect: order[effect.probe])
     injections = [_injections(part, test, next(adjusted)) for part, test in reaching]
-    return Outcome(effects, injections, list(_repeats(design, values)))
+    return StressOutcome(effects, injections, list(_repeats(design, values)))
 
 
 def _adjusted(tests: list[_Test]) -> list[float | None]:
@@ -151,7 +151,7 @@ def _test(column: Floats, p: float, ends: Ends) -> _Test:
     return _Test(mean, p if n > 1 else None, n, 2.0 ** (1 - np.count_nonzero(column)))
 
 
-def _unpaired(design: Design, values: Floats, flips: int, seed: int) -> Iterator[tuple[Gaps, _Test]]:
+def _unpaired(design: StressDesign, values: Floats, flips: int, seed: int) -> Iterator[tuple[Gaps, _Test]]:
     """Yield what is no mean of differences between versions: halo, severity between languages, self-preference."""
     empty = np.zeros(0)
     result = halo(design.halo, values, design.conversations, flips, seed) if design.halo else None
@@ -174,7 +174,7 @@ def _least(p: float | None) -> float:
     return 1.0 if p == 1 else 0.0
 
 
-def _repeats(design: Design, values: Floats) -> Iterator[Repeats]:
+def _repeats(design: StressDesign, values: Floats) -> Iterator[Repeats]:
     """Compare the first two verdicts on every original."""
     if values.shape[1] < 2:
         return

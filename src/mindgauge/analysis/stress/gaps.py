@@ -11,9 +11,9 @@ from scipy import special
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.reliability.favour import favour
 from mindgauge.analysis.stress.design import INAPPLICABLE
-from mindgauge.analysis.stress.found import LOST, VALUE
+from mindgauge.analysis.stress.result import LOST, VALUE
 from mindgauge.stats import jackknife
-from mindgauge.stats.favour import Rated
+from mindgauge.stats.favour import FavourRatings
 from mindgauge.stats.interval import SAME, TIE, Interval
 from mindgauge.stats.proportion import clopper_pearson
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mindgauge.analysis.stress.design import Codes, Design, Floats, Pairs
+    from mindgauge.analysis.stress.design import Codes, Floats, StressDesign, VersionPairs
 
     Mask = NDArray[np.bool_]
-    from mindgauge.analysis.reliability.card import Favour
+    from mindgauge.analysis.reliability.card import SelfPreference
     from mindgauge.analysis.stress import design
     from mindgauge.analysis.stress.design import Kin, Languages
 
@@ -50,7 +50,7 @@ class Gaps(NamedTuple):
     changed: Bound = UNKNOWN
 
 
-def gaps(design: Design, values: Floats) -> Iterator[Gaps]:
+def gaps(design: StressDesign, values: Floats) -> Iterator[Gaps]:
     """Return every comparison of versions: values on each criterion, lost verdicts over all of them.
 
     Args:
@@ -61,7 +61,7 @@ def gaps(design: Design, values: Floats) -> Iterator[Gaps]:
     ok = np.isfinite(levels)
     mean = np.divide(np.nansum(levels, axis=1), ok.sum(axis=1), out=np.full(len(values), np.nan), where=ok.any(axis=1))
     idle = (values == INAPPLICABLE).all(axis=1)
-    contrasts: dict[tuple[str, str, str], list[Pairs]] = {}
+    contrasts: dict[tuple[str, str, str], list[VersionPairs]] = {}
     for pairs in design.pairs:
         contrasts.setdefault(pairs[:3], []).append(pairs)
     for names, all_ in contrasts.items():
@@ -100,7 +100,7 @@ def share(hits: Floats, conversation: Codes, conversations: int) -> Bound:
     )
 
 
-def _values(design: Design, pairs: Pairs, mean: Floats, idle: Mask) -> Gaps:
+def _values(design: StressDesign, pairs: VersionPairs, mean: Floats, idle: Mask) -> Gaps:
     counted = ~(idle[pairs.left] & idle[pairs.right])
     left_means, right_means, conversation = (
         mean[pairs.left][counted],
@@ -124,7 +124,7 @@ def _values(design: Design, pairs: Pairs, mean: Floats, idle: Mask) -> Gaps:
     )  # fmt: skip
 
 
-class Halo(NamedTuple):
+class HaloEffect(NamedTuple):
     """Mean correlation between criteria, asked together minus apart; `n` pairs of verdicts in `clusters` conversations."""
 
     excess: Interval
@@ -134,7 +134,7 @@ class Halo(NamedTuple):
     clusters: int
 
 
-def halo(verdicts: design.Halo, values: Floats, conversations: int, flips: int, seed: int) -> Halo | None:
+def halo(verdicts: design.HaloDesign, values: Floats, conversations: int, flips: int, seed: int) -> HaloEffect | None:
     """Compare the correlations between criteria; None where there are fewer than two criteria.
 
     p is that of a randomisation test: were the way of asking of no account, each conversation's two sets of verdicts
@@ -162,7 +162,7 @@ def halo(verdicts: design.Halo, values: Floats, conversations: int, flips: int, 
     p = None
     if np.isfinite(estimate):
         p = _exchanged(together, separate, abs(float(estimate)), flips, seed)
-    return Halo(excess, p, total - int(holes.sum()), int(holes.sum()), len(present))
+    return HaloEffect(excess, p, total - int(holes.sum()), int(holes.sum()), len(present))
 
 
 def _exchanged(together: Floats, separate: Floats, observed: float, flips: int, seed: int) -> float:
@@ -215,7 +215,7 @@ def _correlations(sums: Floats) -> Floats:
     )
 
 
-class Severity(NamedTuple):
+class LanguageBias(NamedTuple):
     """How much kinder a judge is to Chinese replies than to English ones written for the same level."""
 
     kinder: Interval
@@ -225,7 +225,7 @@ class Severity(NamedTuple):
     clusters: int
 
 
-def severity(replies: Languages, values: Floats, flips: int, seed: int) -> Severity:
+def severity(replies: Languages, values: Floats, flips: int, seed: int) -> LanguageBias:
     """Compare a judge's distance from the authors' levels between languages, level by level.
 
     The interval of the difference of two means over conversations is Welch's (1947). p is that of a permutation test:
@@ -254,7 +254,7 @@ def severity(replies: Languages, values: Floats, flips: int, seed: int) -> Sever
     n, clusters = len(distance), len(chinese) + len(english)
     missing = int((~answered).sum())
     if min(len(chinese), len(english)) < 2:
-        return Severity(
+        return LanguageBias(
             Interval(None, undefined="fewer than 2 conversations in a language"), None, n, missing, clusters
         )
     value = float(chinese.mean() - english.mean())
@@ -265,7 +265,7 @@ def severity(replies: Languages, values: Floats, flips: int, seed: int) -> Sever
         freedom = parts.sum() ** 2 / (parts**2 / [len(chinese) - 1, len(english) - 1]).sum()
         half = float(special.stdtrit(freedom, 0.975) * np.sqrt(parts.sum()))
         interval = Interval(value, value - half, value + half)
-    return Severity(interval, p, n, missing, clusters)
+    return LanguageBias(interval, p, n, missing, clusters)
 
 
 def _permuted(values: Floats, chinese: int, observed: float, flips: int, seed: int) -> float:
@@ -278,7 +278,7 @@ def _permuted(values: Floats, chinese: int, observed: float, flips: int, seed: i
     return (1 + hits) / (flips + 1)
 
 
-def preference(kin: Kin, values: Floats) -> tuple[Favour, int]:
+def preference(kin: Kin, values: Floats) -> tuple[SelfPreference, int]:
     """Say whether a judge favours its own family, in shares of the scale, and count replies without a verdict of it.
 
     Args:
@@ -290,5 +290,5 @@ def preference(kin: Kin, values: Floats) -> tuple[Favour, int]:
     answered = finite.any(axis=1)
     total = np.where(finite, levels, 0.0).sum(axis=1)
     mean = np.divide(total, finite.sum(axis=1), out=np.full(len(levels), np.nan), where=answered)
-    rated = Rated(mean, kin.people, kin.others, kin.own, kin.conversation)
+    rated = FavourRatings(mean, kin.people, kin.others, kin.own, kin.conversation)
     return favour(rated, kin.models, kin.judges, 1.0), int((~answered).sum())

@@ -9,13 +9,13 @@ import numpy as np
 from mindgauge.analysis.stress import reading
 from mindgauge.analysis.stress.design import INAPPLICABLE
 from mindgauge.analysis.stress.effects import outcome
-from mindgauge.analysis.stress.found import Stress
-from mindgauge.stress.items import judges_in
+from mindgauge.analysis.stress.items import judges_in
+from mindgauge.analysis.stress.result import Stress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.benchmark import Benchmark
+    from mindgauge.benchmarks import Benchmark
     from mindgauge.store import Store
 
 

@@ -7,19 +7,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mindgauge.analysis.stress.design import INAPPLICABLE, Attempts, Design, Halo, Kin, Languages, Pairs
-from mindgauge.raters.family import same_family
+from mindgauge.analysis.stress import probes
+from mindgauge.analysis.stress.design import (
+    INAPPLICABLE,
+    Attempts,
+    HaloDesign,
+    Kin,
+    Languages,
+    StressDesign,
+    VersionPairs,
+)
+from mindgauge.analysis.stress.instruments import APART, TOGETHER, suffix
+from mindgauge.analysis.stress.items import MARK, store_names
+from mindgauge.models.family import same_family
 from mindgauge.records import RaterKind, Status, Value
-from mindgauge.stress import probes
-from mindgauge.stress.instruments import APART, TOGETHER, suffix
-from mindgauge.stress.items import MARK, store_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.stress.design import Codes, Floats
-    from mindgauge.benchmark import Benchmark
-    from mindgauge.rubric import Criterion
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.records.rubric import Criterion
     from mindgauge.store import Store
 
 NO_KIN = "self-preference: not estimable without replies by the judge's family and by another, both rated by people, and by judges of other families (--replies RUN)"
@@ -34,7 +42,7 @@ class _Version(NamedTuple):
     name: str
 
 
-def read(store: Store, benchmark: Benchmark, judge: str) -> tuple[Design, Floats]:
+def read(store: Store, benchmark: Benchmark, judge: str) -> tuple[StressDesign, Floats]:
     """Return what a run compares, and the judge's verdicts in shares of the scale, shape (N, K).
 
     Args:
@@ -42,11 +50,11 @@ def read(store: Store, benchmark: Benchmark, judge: str) -> tuple[Design, Floats
         benchmark: that the test is about.
         judge: the rater's name, with the usual instrument.
     """
-    reader = _Reader(store, benchmark, judge)
+    reader = _StressReader(store, benchmark, judge)
     return reader.design(), reader.values()
 
 
-class _Reader:
+class _StressReader:
     def __init__(self, store: Store, benchmark: Benchmark, judge: str) -> None:
         self.store = store
         self.judge = judge
@@ -119,7 +127,7 @@ class _Reader:
 
     # -- what is compared -------------------------------------------------------------------------------------------
 
-    def design(self) -> Design:
+    def design(self) -> StressDesign:
         """Return the comparisons."""
         people = self._levels(RaterKind.GOLD, RaterKind.PERSON)
         people_means = {key: float(np.mean(list(by_rater.values()))) for key, by_rater in people.items()}
@@ -129,7 +137,7 @@ class _Reader:
         notes = [*untried(pairs, languages, attempts, {*self.language.values()}), *note]
         truth = np.array([people_means.get((version.of, criterion), np.nan) for version, criterion in self.place])
         levels = np.array([len(self.levels[criterion]) for _, criterion in self.place], dtype=np.intp)
-        return Design(
+        return StressDesign(
             self.conversations, pairs, kin, languages, attempts, self._halo(),
             {c.name: self._at([(r.id, self.place[_Version(r.id, "", probes.ORIGINAL), c.name]) for r in self.originals])
              for c in self.criteria},
@@ -145,7 +153,7 @@ class _Reader:
         own = probe if name != probes.ORIGINAL and name not in self.turned else ""
         return self.place.get((_Version(reply, own, name), criterion))
 
-    def _pairs(self) -> Iterator[Pairs]:
+    def _pairs(self) -> Iterator[VersionPairs]:
         for contrast in probes.CONTRASTS:
             for criterion in self.criteria:
                 both = [
@@ -159,12 +167,12 @@ class _Reader:
 
     def _paired(
         self, probe: str, version: str, against: str, criterion: str, both: list[tuple[str, int, int]]
-    ) -> Pairs:
+    ) -> VersionPairs:
         left_rows, conversation = self._at([(reply, place) for reply, place, _ in both])
         right_rows, _ = self._at([(reply, place) for reply, _, place in both])
-        return Pairs(probe, version, against, criterion, left_rows, right_rows, conversation)
+        return VersionPairs(probe, version, against, criterion, left_rows, right_rows, conversation)
 
-    def _counterparts(self) -> Iterator[Pairs]:
+    def _counterparts(self) -> Iterator[VersionPairs]:
         """Compare replies that were written to say the same in two languages."""
         twins = [(r.id, self.marks[r.id]["counterpart"]) for r in self.originals if "counterpart" in self.marks[r.id]]
         for criterion in self.criteria if twins else ():
@@ -251,7 +259,7 @@ class _Reader:
             {fact: np.array([m[fact] for m in marks]) for fact in ("attempt", "kind", "place", "where", "language")},
         )  # fmt: skip
 
-    def _halo(self) -> Halo | None:
+    def _halo(self) -> HaloDesign | None:
         mode = next((version for version in self.turned if version in {APART, TOGETHER}), None)
         if mode is None:
             return None
@@ -263,7 +271,9 @@ class _Reader:
 
         usual, other = at(probes.ORIGINAL), at(mode)
         together, separate = (usual, other) if mode == APART else (other, usual)
-        return Halo(together, separate, np.array([self.conversation[r.id] for r in self.originals], dtype=np.intp))
+        return HaloDesign(
+            together, separate, np.array([self.conversation[r.id] for r in self.originals], dtype=np.intp)
+        )
 
 
 def _shares(criterion: Criterion) -> dict[str, float]:
@@ -273,7 +283,7 @@ def _shares(criterion: Criterion) -> dict[str, float]:
 
 
 def untried(
-    pairs: Sequence[Pairs], languages: Sequence[Languages], attempts: Attempts | None, spoken: set[str]
+    pairs: Sequence[VersionPairs], languages: Sequence[Languages], attempts: Attempts | None, spoken: set[str]
 ) -> Iterator[str]:
     """Name the probes that nothing was tried of; self-preference has a note of its own.
 

@@ -2,17 +2,17 @@
 
 from mindgauge.annotation.exchange.content import Content, content
 from mindgauge.annotation.exchange.formats import FORMATS, LABEL_STUDIO, POTATO, files, read
-from mindgauge.annotation.exchange.intake import Taken, take_in
-from mindgauge.annotation.exchange.known import Entry, Known
+from mindgauge.annotation.exchange.intake import ImportResult, take_in
+from mindgauge.annotation.exchange.known import ImportedLabel, Known
 
 __all__ = [
     "FORMATS",
     "LABEL_STUDIO",
     "POTATO",
     "Content",
-    "Entry",
+    "ImportResult",
+    "ImportedLabel",
     "Known",
-    "Taken",
     "content",
     "files",
     "read",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from mindgauge.errors import DataError
+from mindgauge.records.errors import DataError
 
 _MILLISECONDS = 1e11
 """A point in time beyond this is in milliseconds: in seconds it were in the year 5138."""

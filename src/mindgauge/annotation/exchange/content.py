@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from mindgauge.annotation.gold import Gold
     from mindgauge.annotation.project import Annotation
-    from mindgauge.rubric import Rubric
+    from mindgauge.records.rubric import Rubric
 
 
-class Labelled(NamedTuple):
+class PersonLabels(NamedTuple):
     """What one person said of one item, alone: the last labels of the labelling phase, in the rubric's order."""
 
     item: Item
@@ -37,7 +37,7 @@ class Content(NamedTuple):
     everything: list[Item]
     """With those of the training round, of which only the history tells."""
     people: dict[str, Person]
-    labelled: list[Labelled]
+    labelled: list[PersonLabels]
     history: list[Label]
     """Of everybody and every phase, oldest first."""
     binding: set[int]
@@ -75,7 +75,7 @@ def content(a: Annotation, numbers: Collection[int]) -> Content:
             labels = by_task.get((item.id, person.id), [])
             if labels or (person.id, item.id) in handed_on:
                 ordered = sorted(labels, key=lambda label: criteria.index(label.criterion))
-                labelled.append(Labelled(item, person, tuple(ordered), criteria))
+                labelled.append(PersonLabels(item, person, tuple(ordered), criteria))
     binding = {label.number for phases in ((Phase.TRAINING,), ()) for label in last(history, *phases).values()}
     closed = {batch.number for batch in batches if batch.phase is Phase.CLOSED}
     gold = [

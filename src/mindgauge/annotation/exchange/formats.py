@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mindgauge import reader
 from mindgauge.annotation.exchange import from_label_studio, from_potato, table, to_label_studio, to_potato
-from mindgauge.errors import DataError, UsageError
-from mindgauge.tables import neutralised, read_json
+from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.files import tables as reader
+from mindgauge.records.files.texts import neutralised, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from mindgauge.annotation.exchange.content import Content
-    from mindgauge.annotation.exchange.known import Entry, Known
-    from mindgauge.files import Readable
+    from mindgauge.annotation.exchange.known import ImportedLabel, Known
+    from mindgauge.records.files.folder import Readable
 
 CSV, PARQUET, LABEL_STUDIO, POTATO = FORMATS = ("csv", "parquet", "label-studio", "potato")
 
@@ -50,7 +50,7 @@ def _lines(rows: Iterable[dict[str, Any]]) -> str:
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
 
 
-def read(path: Path, project: Known, form: str = "") -> tuple[str, list[Entry]]:
+def read(path: Path, project: Known, form: str = "") -> tuple[str, list[ImportedLabel]]:
     """Read a file, by its ending and content or as the format that is named; return the format, too.
 
     Raises:
@@ -70,7 +70,7 @@ def read(path: Path, project: Known, form: str = "") -> tuple[str, list[Entry]]:
     return recognised, entries
 
 
-def _json(content: Any, path: Path, project: Known, form: str) -> tuple[str, list[Entry]]:
+def _json(content: Any, path: Path, project: Known, form: str) -> tuple[str, list[ImportedLabel]]:
     state = isinstance(content, dict) and from_potato.STATE in content
     if form in {CSV, PARQUET} or (form == POTATO and not state) or (form == LABEL_STUDIO and state):
         raise DataError(f"{path}: not a file of {form}")
@@ -79,7 +79,7 @@ def _json(content: Any, path: Path, project: Known, form: str) -> tuple[str, lis
     return LABEL_STUDIO, from_label_studio.read(content, project, path.name)
 
 
-def _table(path: Readable, project: Known, form: str) -> tuple[str, list[Entry]]:
+def _table(path: Readable, project: Known, form: str) -> tuple[str, list[ImportedLabel]]:
     rows = list(reader.open_table(path, project.how.layout).rows(project.columns))
     if not rows:
         raise DataError(f"{path}: no ratings in it (0 rows)")

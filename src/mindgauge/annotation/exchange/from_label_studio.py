@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.annotation.exchange.cells import plain
 from mindgauge.annotation.exchange.to_label_studio import EVIDENCE, NOTE, RATER, SUBJECT, control
-from mindgauge.errors import DataError
 from mindgauge.records import Evidence
+from mindgauge.records.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mindgauge.annotation.exchange.known import Entry, Known
+    from mindgauge.annotation.exchange.known import ImportedLabel, Known
 
 _SOURCES = frozenset(EVIDENCE.values())
 
 
-class _Said(NamedTuple):
+class _AnnotationContent(NamedTuple):
     """What one annotation says: of whom, criterion → answer, notes and marked words."""
 
     rater: list[Any]
@@ -31,7 +31,7 @@ class _Said(NamedTuple):
     evidence: list[Evidence]
 
 
-def read(content: object, project: Known, source: str) -> list[Entry]:
+def read(content: object, project: Known, source: str) -> list[ImportedLabel]:
     """Read an export of Label Studio, JSON or JSON-MIN.
 
     Raises:
@@ -52,7 +52,7 @@ def read(content: object, project: Known, source: str) -> list[Entry]:
     return entries
 
 
-def _task(task: dict[str, Any], project: Known, origin: str) -> Iterator[Entry]:
+def _task(task: dict[str, Any], project: Known, origin: str) -> Iterator[ImportedLabel]:
     data = task["data"] if isinstance(task["data"], dict) else {}
     subject = next((data[key] for key in (project.column(SUBJECT), "id") if key in data), task.get("id"))
     annotations = task.get("annotations", task.get("completions"))
@@ -71,10 +71,10 @@ def _task(task: dict[str, Any], project: Known, origin: str) -> Iterator[Entry]:
         )
 
 
-def _flat(task: dict[str, Any], project: Known, place: str) -> Iterator[Entry]:
+def _flat(task: dict[str, Any], project: Known, place: str) -> Iterator[ImportedLabel]:
     """Read a record of JSON-MIN: the data, and under each control's name what was said with it."""
     subject = next((task[key] for key in (project.column(SUBJECT), "id") if key in task), None)
-    record = _Said([], {}, [], [])
+    record = _AnnotationContent([], {}, [], [])
     for name, value in task.items():
         if name in (RATER, NOTE):
             (record.rater if name == RATER else record.notes).extend(_listed(value, "text"))
@@ -89,8 +89,8 @@ def _flat(task: dict[str, Any], project: Known, place: str) -> Iterator[Entry]:
 
 
 def _entries(
-    record: _Said, project: Known, place: str, *, rater: object, subject: object, at: object, took: object
-) -> Iterator[Entry]:
+    record: _AnnotationContent, project: Known, place: str, *, rater: object, subject: object, at: object, took: object
+) -> Iterator[ImportedLabel]:
     for criterion, value in record.answers.items():
         yield project.entry(
             place, rater=rater, subject=subject, criterion=criterion, value=value, note="\n".join(record.notes),
@@ -98,8 +98,8 @@ def _entries(
         )  # fmt: skip
 
 
-def _said(result: object, data: dict[str, Any], project: Known, place: str) -> _Said:
-    record = _Said([], {}, [], [])
+def _said(result: object, data: dict[str, Any], project: Known, place: str) -> _AnnotationContent:
+    record = _AnnotationContent([], {}, [], [])
     for region in result if isinstance(result, list) else []:
         if not isinstance(region, dict) or "from_name" not in region:  # a relation between regions
             continue
@@ -117,7 +117,7 @@ def _said(result: object, data: dict[str, Any], project: Known, place: str) -> _
     return record
 
 
-def _put(record: _Said, criterion: str, value: object, place: str) -> None:
+def _put(record: _AnnotationContent, criterion: str, value: object, place: str) -> None:
     if value is None:
         return
     if record.answers.setdefault(criterion, value) != value:

@@ -14,17 +14,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mindgauge import bounds
 from mindgauge.annotation.exchange import passages
 from mindgauge.annotation.exchange.cells import plain
 from mindgauge.annotation.exchange.to_potato import NOTE, scheme
-from mindgauge.errors import DataError
 from mindgauge.records import Evidence
+from mindgauge.records.errors import DataError
+from mindgauge.records.files import bounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mindgauge.annotation.exchange.known import Entry, Known
+    from mindgauge.annotation.exchange.known import ImportedLabel, Known
     from mindgauge.annotation.records import Item
 
 STATE = "instance_id_to_label_to_value"
@@ -60,7 +60,7 @@ def is_header(columns: Iterable[str]) -> bool:
     return "instance_id" in names and bool({"user", "user_id"} & names)
 
 
-def state(content: dict[str, Any], project: Known, place: str, user: str) -> list[Entry]:
+def state(content: dict[str, Any], project: Known, place: str, user: str) -> list[ImportedLabel]:
     """Read `user_state.json`; `user` is taken where it does not say whose it is.
 
     Raises:
@@ -84,13 +84,13 @@ def state(content: dict[str, Any], project: Known, place: str, user: str) -> lis
     ]
 
 
-def records(rows: Iterable[tuple[int, dict[str, Any]]], project: Known, place: str, user: str) -> list[Entry]:
+def records(rows: Iterable[tuple[int, dict[str, Any]]], project: Known, place: str, user: str) -> list[ImportedLabel]:
     """Read rows of JSONL; `user` is taken where they do not say whose they are.
 
     Raises:
         DataError: they name what the project does not know.
     """
-    entries: list[Entry] = []
+    entries: list[ImportedLabel] = []
     for line, row in rows:
         labels = next((row[name] for name in _LABELS if name in row), None)
         spans = next((row[name] for name in _SPANS if name in row), None)
@@ -100,13 +100,13 @@ def records(rows: Iterable[tuple[int, dict[str, Any]]], project: Known, place: s
     return entries
 
 
-def table(rows: Iterable[tuple[int, dict[str, Any]]], project: Known, place: str) -> list[Entry]:
+def table(rows: Iterable[tuple[int, dict[str, Any]]], project: Known, place: str) -> list[ImportedLabel]:
     """Read rows of CSV or TSV.
 
     Raises:
         DataError: they name what the project does not know.
     """
-    entries: list[Entry] = []
+    entries: list[ImportedLabel] = []
     for line, row in rows:
         labels: dict[str, dict[str, Any]] = {}
         spans: list[dict[str, Any]] = []
@@ -132,7 +132,7 @@ def _split(column: str, project: Known) -> tuple[str, str, str]:
     return column[:point], ".", column[point + 1 :]
 
 
-def _entries(record: _Record, project: Known) -> Iterator[Entry]:
+def _entries(record: _Record, project: Known) -> Iterator[ImportedLabel]:
     item = project.item(record.instance, record.where)
     answers: dict[str, object] = {}
     notes: list[str] = []

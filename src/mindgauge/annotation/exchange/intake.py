@@ -14,25 +14,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import func, insert, select, update
 
-from mindgauge.annotation import pace, rounds, schema, tasks
+from mindgauge.annotation import rounds, schema, tasks, timing
 from mindgauge.annotation.exchange.known import HANDED_ON
 from mindgauge.annotation.labels import columns, labels_of, last, located
 from mindgauge.annotation.records import Answer, Answered, Phase
 from mindgauge.annotation.schema import log
-from mindgauge.errors import DataError
 from mindgauge.records import encode
+from mindgauge.records.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from sqlalchemy import Connection, Row
 
-    from mindgauge.annotation.exchange.known import Entry
+    from mindgauge.annotation.exchange.known import ImportedLabel
     from mindgauge.annotation.project import Annotation
     from mindgauge.annotation.records import Label
 
 
-class Taken(NamedTuple):
+class ImportResult(NamedTuple):
     """What became of a file's entries."""
 
     labels: int
@@ -50,7 +50,7 @@ class Taken(NamedTuple):
     """Of these, those that met their gate and are closed now."""
 
 
-def take_in(a: Annotation, entries: Sequence[Entry], source: str, *, supersede: bool = False) -> Taken:
+def take_in(a: Annotation, entries: Sequence[ImportedLabel], source: str, *, supersede: bool = False) -> ImportResult:
     """Add a file's labels, or nothing of it.
 
     Args:
@@ -63,11 +63,11 @@ def take_in(a: Annotation, entries: Sequence[Entry], source: str, *, supersede: 
         DataError: two entries contradict each other, or one what is there, or its batch takes no labels any more.
         DatabaseError: it could not be kept; nothing of it was.
     """
-    by_task: dict[tuple[str, str], list[Entry]] = {}
+    by_task: dict[tuple[str, str], list[ImportedLabel]] = {}
     for entry in entries:
         by_task.setdefault((entry.person.id, entry.item.id), []).append(entry)
 
-    def add(c: Connection) -> Taken:
+    def add(c: Connection) -> ImportResult:
         count: Counter[str] = Counter()
         batches = {row.number: row for row in c.execute(_locked())}
         standing_labels: dict[tuple[str, str], dict[str, Label]] = {}
@@ -90,7 +90,7 @@ def take_in(a: Annotation, entries: Sequence[Entry], source: str, *, supersede: 
         if changed:
             log(c, "", "imported", str(count["labels"]))
         closed = [number for number in sorted(changed) if rounds.advance(a, c, number)]
-        return Taken(
+        return ImportResult(
             count["labels"], count["handed_on"], count["superseded"], count["same"], count["open"], sorted(changed),
             closed,
         )  # fmt: skip
@@ -109,7 +109,7 @@ def _tasks() -> Any:
     return select(schema.tasks).where(schema.tasks.c.phase.in_([Phase.LABELLING, Phase.TRAINING]))
 
 
-def _refuse_late(batch: Row[Any], task: Row[Any] | None, entry: Entry) -> None:
+def _refuse_late(batch: Row[Any], task: Row[Any] | None, entry: ImportedLabel) -> None:
     if not batch.number:
         raise DataError(
             f"{entry.where}: the item {entry.item.id} belongs to the training round, which takes no imports"
@@ -127,7 +127,7 @@ def _add(
     a: Annotation,
     c: Connection,
     task: Row[Any],
-    entries: list[Entry],
+    entries: list[ImportedLabel],
     standing: list[str],
     source: str,
     count: Counter[str],
@@ -146,7 +146,7 @@ def _add(
     }
     imported = time.time()
     finished = max((entry.at or imported for entry in entries), default=imported)
-    seconds = max(pace.sane(entry.seconds) for entry in entries)
+    seconds = max(timing.sane(entry.seconds) for entry in entries)
     if first.answer is None:
         taken_back = [
             {
@@ -167,7 +167,7 @@ def _add(
     rows = [
         {
             **shared, **columns(entry.answer), "note": entry.note, "at": entry.at or imported,
-            "evidence": encode(located(entry.item, entry.evidence)).decode(), "seconds": pace.sane(entry.seconds),
+            "evidence": encode(located(entry.item, entry.evidence)).decode(), "seconds": timing.sane(entry.seconds),
         }
         for entry in entries
         if entry.answer is not None
@@ -191,13 +191,13 @@ def _rubric_number(c: Connection, batch: int) -> int:
     return int(c.execute(select(b.rubric).where(b.number == batch)).scalar_one())
 
 
-def agreed(entries: Iterable[Entry]) -> dict[str, Entry]:
+def agreed(entries: Iterable[ImportedLabel]) -> dict[str, ImportedLabel]:
     """Return a person's entries on an item by criterion; under the empty name, that it was handed on.
 
     Raises:
         DataError: two contradict each other.
     """
-    by_criterion: dict[str, Entry] = {}
+    by_criterion: dict[str, ImportedLabel] = {}
     for entry in entries:
         name = "" if entry.answer is None else entry.answer.criterion
         first = by_criterion.setdefault(name, entry)
@@ -214,13 +214,13 @@ def agreed(entries: Iterable[Entry]) -> dict[str, Entry]:
 
 
 def new_ones(
-    entries: dict[str, Entry],
+    entries: dict[str, ImportedLabel],
     standing: dict[str, Label],
     state: str,
     *,
     supersede: bool,
     count: Counter[str],
-) -> list[Entry]:
+) -> list[ImportedLabel]:
     """Return one person's entries on an item that are not there yet.
 
     Args:
@@ -255,7 +255,7 @@ def new_ones(
     return new
 
 
-def _wants(entry: Entry) -> str:
+def _wants(entry: ImportedLabel) -> str:
     return "hands on" if entry.answer is None else f"says {_said(entry.answer)} on {entry.answer.criterion} of"
 
 
@@ -263,7 +263,7 @@ def _said(answer: Answer | Label) -> object:
     return answer.value if answer.answered is Answered.OK else answer.answered.value
 
 
-def _difference(entry: Entry, label: Label) -> str:
+def _difference(entry: ImportedLabel, label: Label) -> str:
     """Say what of a label an entry has otherwise; what the file does not carry differs from nothing."""
     assert entry.answer is not None
     if _said(entry.answer) != _said(label):

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge import mapping
 from mindgauge.annotation.exchange.cells import length, moment, number, plain, short
 from mindgauge.annotation.labels import LONGEST_NOTE, InvalidAnswerError, check
 from mindgauge.annotation.records import Answer, Answered, Item, Person, Role
-from mindgauge.bounds import clean
-from mindgauge.errors import DataError, UsageError
 from mindgauge.records import Evidence
+from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.files import mapping
+from mindgauge.records.files.bounds import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from mindgauge.rubric import Criterion, Rubric
+    from mindgauge.records.rubric import Criterion, Rubric
 
 COLUMNS = ("subject", "criterion", "rater", "value")
 MORE_COLUMNS = ("rater_kind", "status", "answered", "phase", "at", "seconds", "note", "evidence", "path")
@@ -28,7 +28,7 @@ _SOME = 8
 """Names listed in a message."""
 
 
-class Entry(msgspec.Struct, frozen=True):
+class ImportedLabel(msgspec.Struct, frozen=True):
     """One answer of a file, under the names of the project; without an answer, the item was handed on."""
 
     where: str
@@ -140,7 +140,7 @@ class Known:
         evidence: Iterable[Evidence] = (),
         at: object = None,
         seconds: object = None,
-    ) -> Entry:
+    ) -> ImportedLabel:
         """Read one answer.
 
         Args:
@@ -163,7 +163,7 @@ class Known:
         text = clean(plain(note))
         if len(text) > LONGEST_NOTE:
             raise DataError(f"{place}: a note of {len(text):,} characters; {LONGEST_NOTE:,} are kept at most")
-        return Entry(
+        return ImportedLabel(
             place,
             self._rater(rater, place),
             item,
@@ -174,13 +174,13 @@ class Known:
             length(seconds, place),
         )
 
-    def handed_on(self, place: str, *, rater: object, subject: object, at: object = None) -> Entry:
+    def handed_on(self, place: str, *, rater: object, subject: object, at: object = None) -> ImportedLabel:
         """Read that somebody handed an item on.
 
         Raises:
             DataError: the project does not know the person or the item.
         """
-        return Entry(place, self._rater(rater, place), self.item(subject, place), None, at=moment(at, place))
+        return ImportedLabel(place, self._rater(rater, place), self.item(subject, place), None, at=moment(at, place))
 
     def item(self, subject: object, place: str) -> Item:
         """Find an item by its id, by the subject of its ratings, or by the id that it had in the file that it came from.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.prompt import transcript
 from mindgauge.raters.quotes import DIALOGUE, REPLY
 from mindgauge.records import Evidence
+from mindgauge.records.prompt import transcript
 
 if TYPE_CHECKING:
     from mindgauge.annotation.records import Item

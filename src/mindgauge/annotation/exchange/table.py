@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from mindgauge import bounds
 from mindgauge.annotation.exchange.cells import plain, written
 from mindgauge.annotation.exchange.known import COLUMNS, HANDED_ON
 from mindgauge.annotation.ratings import PEOPLE
 from mindgauge.annotation.records import Answered, Phase
-from mindgauge.errors import DataError
 from mindgauge.records import Evidence, RaterKind, Status, encode
-from mindgauge.tables import restored
+from mindgauge.records.errors import DataError
+from mindgauge.records.files import bounds
+from mindgauge.records.files.texts import restored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from mindgauge.annotation.exchange.content import Content
-    from mindgauge.annotation.exchange.known import Entry, Known
+    from mindgauge.annotation.exchange.known import ImportedLabel, Known
     from mindgauge.annotation.records import Item, Label
-    from mindgauge.files import Readable
+    from mindgauge.records.files.folder import Readable
 
 _TEXT, _WHOLE, _NUMBER = pl.String, pl.Int64, pl.Float64
 _SCHEMA: dict[str, type[pl.DataType]] = {
@@ -117,7 +117,7 @@ def _frame(
     return frame.with_columns(pl.col("value").cast(pl.Float64 if float in kinds else pl.Int64))
 
 
-def read(rows: Sequence[tuple[int, dict[str, Any]]], path: Readable, project: Known) -> list[Entry]:
+def read(rows: Sequence[tuple[int, dict[str, Any]]], path: Readable, project: Known) -> list[ImportedLabel]:
     """Read a table of ratings: the rows of people, with the columns subject, criterion, rater and value.
 
     Args:
@@ -131,7 +131,7 @@ def read(rows: Sequence[tuple[int, dict[str, Any]]], path: Readable, project: Kn
     if path.suffix.lower() in {".csv", ".tsv"}:
         rows = [(line, _restored(row)) for line, row in rows]
     _refuse_missing(path, [row for _, row in rows])
-    alone: dict[tuple[str, str, str, int], Entry | None] = {}
+    alone: dict[tuple[str, str, str, int], ImportedLabel | None] = {}
     for line, row in rows:
         if plain(row.get("rater_kind")).casefold() not in _PERSON:
             continue
@@ -146,7 +146,7 @@ def read(rows: Sequence[tuple[int, dict[str, Any]]], path: Readable, project: Kn
     return [entry for entry in alone.values() if entry is not None]
 
 
-def _entry(row: dict[str, Any], project: Known, place: str, answered: str) -> Entry:
+def _entry(row: dict[str, Any], project: Known, place: str, answered: str) -> ImportedLabel:
     rater, subject, time = (row.get(name) for name in ("rater", "subject", "at"))
     if answered == HANDED_ON:
         return project.handed_on(place, rater=rater, subject=subject, at=time)

@@ -18,10 +18,10 @@ from mindgauge.annotation.exchange.cells import written
 from mindgauge.annotation.records import Answered
 from mindgauge.raters.quotes import DIALOGUE, REPLY
 from mindgauge.records import Evidence, digest
-from mindgauge.rubric import in_language
+from mindgauge.records.rubric import in_language
 
 if TYPE_CHECKING:
-    from mindgauge.annotation.exchange.content import Content, Labelled
+    from mindgauge.annotation.exchange.content import Content, PersonLabels
     from mindgauge.annotation.records import Item, Label
 
 SUBJECT, RATER, NOTE = "subject", "rater", "note"
@@ -68,7 +68,7 @@ def configuration(content: Content) -> str:
 
 def tasks(content: Content) -> list[dict[str, Any]]:
     """Return every item as a task, with an annotation for each person who labelled it or handed it on."""
-    by_item: dict[str, list[Labelled]] = {}
+    by_item: dict[str, list[PersonLabels]] = {}
     for entry in content.labelled:
         by_item.setdefault(entry.item.id, []).append(entry)
     return [
@@ -80,7 +80,7 @@ def tasks(content: Content) -> list[dict[str, Any]]:
     ]
 
 
-def _annotation(entry: Labelled) -> dict[str, Any]:
+def _annotation(entry: PersonLabels) -> dict[str, Any]:
     about = REPLY if entry.item.reply else DIALOGUE
     results = [(RATER, about, "choices", {"choices": [entry.person.name]})]
     results += [(control(label.criterion), about, "choices", {"choices": [_choice(label)]}) for label in entry.labels]

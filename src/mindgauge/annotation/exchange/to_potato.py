@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from mindgauge.annotation.exchange import passages
 from mindgauge.annotation.records import Answered
-from mindgauge.rubric import in_language
+from mindgauge.records.rubric import in_language
 
 if TYPE_CHECKING:
-    from mindgauge.annotation.exchange.content import Content, Labelled
-    from mindgauge.rubric import Criterion
+    from mindgauge.annotation.exchange.content import Content, PersonLabels
+    from mindgauge.records.rubric import Criterion
 
 ANNOTATIONS, DATA, CONFIGURATION = "annotations.jsonl", "data.jsonl", "config.yaml"
 NOTE, NOTE_BOX, EVIDENCE = "note", "text_box", "evidence"
@@ -78,7 +78,7 @@ def _scheme(criterion: Criterion) -> dict[str, Any]:
     }
 
 
-def _record(entry: Labelled) -> dict[str, Any]:
+def _record(entry: PersonLabels) -> dict[str, Any]:
     labels: dict[str, Any] = {}
     for label in entry.labels:
         name = str(label.value) if label.answered is Answered.OK else label.answered.value

@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge import bounds
-from mindgauge.errors import DataError
 from mindgauge.records import RaterKind
+from mindgauge.records.errors import DataError
+from mindgauge.records.files import bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mindgauge.benchmarks.dialogue_safety.released import Member
+    from mindgauge.benchmarks.dialogue_safety.released import ReleaseMember
 
 
-class _Said(msgspec.Struct, frozen=True):
+class _ChatMessage(msgspec.Struct, frozen=True):
     content: str | None = None
 
 
 class _Choice(msgspec.Struct, frozen=True):
-    message: _Said = _Said()
+    message: _ChatMessage = _ChatMessage()
     finish_reason: str | None = None
 
 
@@ -34,7 +34,7 @@ class _Usage(msgspec.Struct, frozen=True):
     completion_tokens: int = 0
 
 
-class Asked(msgspec.Struct, frozen=True):
+class EchoedItem(msgspec.Struct, frozen=True):
     """The item as an output repeats it."""
 
     context: Any = None
@@ -42,7 +42,7 @@ class Asked(msgspec.Struct, frozen=True):
     label: Any = None
 
 
-class Completion(msgspec.Struct, frozen=True):
+class ReleasedCompletion(msgspec.Struct, frozen=True):
     """A chat completion. Its own `context`, which holds the prompt, is not decoded."""
 
     choices: tuple[_Choice, ...]
@@ -50,7 +50,7 @@ class Completion(msgspec.Struct, frozen=True):
     id: str = ""
     created: int = 0
     usage: _Usage = _Usage()
-    item: Asked = Asked()
+    item: EchoedItem = EchoedItem()
 
     @property
     def answer(self) -> str | None:
@@ -63,19 +63,19 @@ class Completion(msgspec.Struct, frozen=True):
         return (self.choices[0].finish_reason or "") if self.choices else ""
 
 
-class Prediction(Asked, frozen=True, kw_only=True):
+class Prediction(EchoedItem, frozen=True, kw_only=True):
     """An encoder's prediction: the item, and the id predicted for it."""
 
     predict_label: Any
 
 
-_DECODE: dict[RaterKind, Callable[[bytes], Completion | Prediction]] = {
-    RaterKind.MODEL: msgspec.json.Decoder(Completion).decode,
+_DECODE: dict[RaterKind, Callable[[bytes], ReleasedCompletion | Prediction]] = {
+    RaterKind.MODEL: msgspec.json.Decoder(ReleasedCompletion).decode,
     RaterKind.CLASSIFIER: msgspec.json.Decoder(Prediction).decode,
 }
 
 
-def decode(member: Member, kind: RaterKind) -> Completion | Prediction:
+def decode(member: ReleaseMember, kind: RaterKind) -> ReleasedCompletion | Prediction:
     """Read a stored output.
 
     Raises:
@@ -89,7 +89,7 @@ def decode(member: Member, kind: RaterKind) -> Completion | Prediction:
         raise DataError(f"damaged: {error}") from error
 
 
-def read_list(member: Member, place: str, notes: list[str]) -> list[Any]:
+def read_list(member: ReleaseMember, place: str, notes: list[str]) -> list[Any]:
     """Read a set of items, in UTF-8, UTF-16 or GB 18030; `place` names it in what is raised.
 
     Raises:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mindgauge.bounds import clean
 from mindgauge.records import Message
+from mindgauge.records.files.bounds import clean
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence

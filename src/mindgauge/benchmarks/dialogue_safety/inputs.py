@@ -13,19 +13,19 @@ from operator import eq
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.benchmarks.dialogue_safety import contents, dialogues, labels, released
-from mindgauge.errors import DataError
 from mindgauge.records import Message, Sample
+from mindgauge.records.errors import DataError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.benchmarks.dialogue_safety.released import Files
+    from mindgauge.benchmarks.dialogue_safety.released import DialogueSafetyRelease
 
 _KEYS = ("context", "response", "label")
 _SHOWN = 5
 
 
-class Item(NamedTuple):
+class ReleasedItem(NamedTuple):
     """One item as released: two texts with their role tags, and its label's name."""
 
     context: str
@@ -38,11 +38,11 @@ class Item(NamedTuple):
         return (*dialogues.turns(self.context), Message("assistant", dialogues.reply(self.response)))
 
 
-class Inputs(NamedTuple):
+class DialogueSafetyInputs(NamedTuple):
     """Every sample once, test items first; `items` and the sample of each by split, in the order of the file."""
 
     samples: list[Sample]
-    items: dict[str, list[Item]]
+    items: dict[str, list[ReleasedItem]]
     of_item: dict[str, list[Sample]]
     notes: list[str]
 
@@ -56,7 +56,7 @@ def read(data: Path) -> list[Sample]:
     return inputs(released.find(data)).samples
 
 
-def inputs(files: Files) -> Inputs:
+def inputs(files: DialogueSafetyRelease) -> DialogueSafetyInputs:
     """Read the items of all splits as samples; a text that occurs again is one sample, that of its first item.
 
     Raises:
@@ -90,10 +90,10 @@ def inputs(files: Files) -> Inputs:
             }
             samples[messages] = Sample.of(messages, target=item.label, tags=tags, cluster=cluster)
         of_item[split].append(samples[messages])
-    return Inputs([*samples.values()], items, of_item, notes)
+    return DialogueSafetyInputs([*samples.values()], items, of_item, notes)
 
 
-def _items(files: Files, split: str, notes: list[str]) -> list[Item]:
+def _items(files: DialogueSafetyRelease, split: str, notes: list[str]) -> list[ReleasedItem]:
     member = files.sets[split]
     place = str(files.root / member.source / member.name)
     rows = contents.read_list(member, place, notes)
@@ -104,7 +104,7 @@ def _items(files: Files, split: str, notes: list[str]) -> list[Item]:
         raise DataError(f"{place}: row {number} {fault}{others}")
     if not rows:
         raise DataError(f"{place}: an empty list; expected objects with context, response and label")
-    items = [Item(row["context"], row["response"], labels.of(row["label"]) or "") for row in rows]
+    items = [ReleasedItem(row["context"], row["response"], labels.of(row["label"]) or "") for row in rows]
     odd: Counter[str] = Counter()
     first: dict[str, int] = {}
     for number, item in enumerate(items):
@@ -138,7 +138,7 @@ def _label_fault(row: dict[str, Any]) -> str:
     return "" if labels.of(label) else f"has the label {label!r:.60}; {labels.nearest(label)}"
 
 
-def _oddities(item: Item) -> list[str]:
+def _oddities(item: ReleasedItem) -> list[str]:
     """Say what is not as in the authors' own file, and was read with a guess."""
     context = dialogues.turns(item.context)
     roles = [message.role for message in context]

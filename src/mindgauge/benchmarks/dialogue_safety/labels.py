@@ -9,8 +9,8 @@ import difflib
 import re
 from pathlib import Path
 
-from mindgauge.rubric import Rubric
-from mindgauge.visible import compatible
+from mindgauge.records.rubric import Rubric
+from mindgauge.records.visible import compatible
 
 CRITERION = Rubric.load(Path(__file__).parent / "rubric.toml").criteria[0]
 LABELS = tuple(str(value) for value in CRITERION.values)

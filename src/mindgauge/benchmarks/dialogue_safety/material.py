@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge.benchmarks.dialogue_safety import labels, outputs, released
 from mindgauge.benchmarks.dialogue_safety.inputs import inputs
-from mindgauge.material import RATINGS, TEXTS, Material, frame
+from mindgauge.benchmarks.material import RATINGS, TEXTS, Material, frame
 from mindgauge.records import RaterKind, Status
 
 if TYPE_CHECKING:

@@ -10,24 +10,24 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.benchmarks.dialogue_safety import contents, labels, released
-from mindgauge.benchmarks.dialogue_safety.contents import Completion
-from mindgauge.errors import DataError
+from mindgauge.benchmarks.dialogue_safety.contents import ReleasedCompletion
+from mindgauge.records.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mindgauge.benchmarks.dialogue_safety.contents import Asked
-    from mindgauge.benchmarks.dialogue_safety.inputs import Item
-    from mindgauge.benchmarks.dialogue_safety.released import Files, Member, Run
+    from mindgauge.benchmarks.dialogue_safety.contents import EchoedItem
+    from mindgauge.benchmarks.dialogue_safety.inputs import ReleasedItem
+    from mindgauge.benchmarks.dialogue_safety.released import DialogueSafetyRelease, ReleaseMember, SystemRun
 
 
 class Output(NamedTuple):
     """What one file holds: where it stands, the answer as released, the item that it names, and facts about the call."""
 
-    member: Member
+    member: ReleaseMember
     number: int
     answer: object
-    item: Asked
+    item: EchoedItem
     facts: dict[str, Any]
 
     @property
@@ -45,7 +45,7 @@ class Outputs(NamedTuple):
     """One run of a rater: its outputs as released, and those of the test items, in their order, None where it lacks one."""
 
     rater: str
-    run: Run
+    run: SystemRun
     found: list[Output]
     of_item: list[Output | None]
 
@@ -55,7 +55,7 @@ class Outputs(NamedTuple):
         return None not in self.of_item
 
 
-def read(files: Files, items: Sequence[Item], notes: list[str]) -> list[Outputs]:
+def read(files: DialogueSafetyRelease, items: Sequence[ReleasedItem], notes: list[str]) -> list[Outputs]:
     """Read all runs; what is damaged, misplaced or missing is noted, one line for each run and kind of fault."""
     by_text: dict[tuple[str, str], int] = {}
     for number, item in enumerate(items):
@@ -70,7 +70,7 @@ def read(files: Files, items: Sequence[Item], notes: list[str]) -> list[Outputs]
     return runs
 
 
-def _decode(run: Run, notes: list[str]) -> Iterator[Output]:
+def _decode(run: SystemRun, notes: list[str]) -> Iterator[Output]:
     faults: dict[str, list[int]] = defaultdict(list)
     for number, member in run.items.items():
         try:
@@ -78,14 +78,14 @@ def _decode(run: Run, notes: list[str]) -> Iterator[Output]:
         except DataError as error:
             faults[str(error)].append(number)
             continue
-        if isinstance(content, Completion):
+        if isinstance(content, ReleasedCompletion):
             yield Output(member, number, content.answer, content.item, _facts(content))
         else:
             yield Output(member, number, content.predict_label, content, {})
     _note(run, faults, notes)
 
 
-def _facts(completion: Completion) -> dict[str, Any]:
+def _facts(completion: ReleasedCompletion) -> dict[str, Any]:
     return {
         "model": completion.model,
         "id": completion.id,
@@ -96,7 +96,7 @@ def _facts(completion: Completion) -> dict[str, Any]:
     }
 
 
-def _raters(decoded: list[tuple[Run, list[Output]]], notes: list[str]) -> dict[str, str]:
+def _raters(decoded: list[tuple[SystemRun, list[Output]]], notes: list[str]) -> dict[str, str]:
     """Name each system by the model that its completions name, or else by its folder."""
     names: dict[str, Counter[str]] = {}
     for run, decoded_outputs in decoded:
@@ -114,7 +114,11 @@ def _raters(decoded: list[tuple[Run, list[Output]]], notes: list[str]) -> dict[s
 
 
 def _place(
-    run: Run, run_outputs: list[Output], items: Sequence[Item], by_text: dict[tuple[str, str], int], notes: list[str]
+    run: SystemRun,
+    run_outputs: list[Output],
+    items: Sequence[ReleasedItem],
+    by_text: dict[tuple[str, str], int],
+    notes: list[str],
 ) -> list[Output | None]:
     """Put outputs beside items: by number if the item is the same or not repeated, otherwise by the item's text."""
     faults: dict[str, list[int]] = defaultdict(list)
@@ -142,7 +146,7 @@ def _place(
     return placed
 
 
-def _note(run: Run, faults: dict[str, list[int]], notes: list[str]) -> None:
+def _note(run: SystemRun, faults: dict[str, list[int]], notes: list[str]) -> None:
     for fault, numbers in faults.items():
         if numbers:
             listed = ", ".join(map(str, numbers[:10])) + (", …" if len(numbers) > 10 else "")

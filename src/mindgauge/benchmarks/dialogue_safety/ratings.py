@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from mindgauge.benchmark import Released
+from mindgauge.benchmarks import Released
 from mindgauge.benchmarks.dialogue_safety import labels, outputs, released
 from mindgauge.benchmarks.dialogue_safety.inputs import inputs
-from mindgauge.bounds import clean
 from mindgauge.raters import rule
 from mindgauge.records import RaterKind, Rating, Status
+from mindgauge.records.files.bounds import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from mindgauge.benchmarks.dialogue_safety.outputs import Output, Outputs
-    from mindgauge.benchmarks.dialogue_safety.released import Run
+    from mindgauge.benchmarks.dialogue_safety.released import SystemRun
     from mindgauge.records import Sample
 
 _NO_LABEL = (Status.UNPARSABLE, Status.REFUSED, Status.FILTERED)
@@ -68,7 +68,7 @@ def _outcome(output: Output) -> tuple[str | None, Status]:
     return None, Status.UNPARSABLE
 
 
-def _origin(run: Run, number: int, output: Output | None) -> dict[str, Any]:
+def _origin(run: SystemRun, number: int, output: Output | None) -> dict[str, Any]:
     """Say where a rating comes from: the run's folder, the item's number in it, and the archive that holds it."""
     origin: dict[str, Any] = {"source_folder": run.folder, "source_row": number if output is None else output.number}
     if run.kind is RaterKind.CLASSIFIER:

@@ -16,9 +16,10 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge import bounds, files
-from mindgauge.errors import DataError
 from mindgauge.records import RaterKind
+from mindgauge.records.errors import DataError
+from mindgauge.records.files import bounds
+from mindgauge.records.files import folder as files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,7 +50,7 @@ _FOLDERS = {RaterKind.MODEL: "ChatGPT_gen", RaterKind.CLASSIFIER: "finetuned_mod
 _RUNS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
-class Member(NamedTuple):
+class ReleaseMember(NamedTuple):
     """A file, or one inside an archive. `source` is what stands on disk, `name` the path inside an archive."""
 
     source: str
@@ -57,7 +58,7 @@ class Member(NamedTuple):
     read: Callable[[], bytes]
 
 
-class Run(NamedTuple):
+class SystemRun(NamedTuple):
     """One run of a system: its folder in the authors' layout, the run's own below it, and the files by item number.
 
     `number` counts a system's runs from 0.
@@ -67,7 +68,7 @@ class Run(NamedTuple):
     kind: RaterKind
     number: int
     name: str
-    items: dict[int, Member]
+    items: dict[int, ReleaseMember]
 
     @property
     def folder(self) -> str:
@@ -75,16 +76,16 @@ class Run(NamedTuple):
         return f"{self.system}/{self.name}"
 
 
-class Files(NamedTuple):
+class DialogueSafetyRelease(NamedTuple):
     """The released files that are there; runs by system, in the order of their numbers."""
 
     root: Path
-    sets: dict[str, Member]
-    runs: tuple[Run, ...]
+    sets: dict[str, ReleaseMember]
+    runs: tuple[SystemRun, ...]
     notes: tuple[str, ...]
 
 
-def find(data: Path) -> Files:
+def find(data: Path) -> DialogueSafetyRelease:
     """Find the released files below a folder.
 
     Raises:
@@ -92,8 +93,8 @@ def find(data: Path) -> Files:
     """
     if not data.is_dir():
         raise DataError(f"{data}: no such folder; {EXPECTED}")
-    sets: dict[str, Member] = {}
-    by_run: dict[tuple[RaterKind, str, str], dict[int, Member]] = {}
+    sets: dict[str, ReleaseMember] = {}
+    by_run: dict[tuple[RaterKind, str, str], dict[int, ReleaseMember]] = {}
     notes: list[str] = []
     repeated: dict[str, int] = {}
     for path, member in _members(data, notes):
@@ -109,15 +110,15 @@ def find(data: Path) -> Files:
     if "test" not in sets:
         raise DataError(f"{data}: no test.json here; {EXPECTED}")
     notes += [f"{folder}: {n} files a second time, not read" for folder, n in repeated.items()]
-    return Files(data, sets, tuple(_runs(by_run)), tuple(notes))
+    return DialogueSafetyRelease(data, sets, tuple(_runs(by_run)), tuple(notes))
 
 
-def _runs(by_run: dict[tuple[RaterKind, str, str], dict[int, Member]]) -> Iterator[Run]:
+def _runs(by_run: dict[tuple[RaterKind, str, str], dict[int, ReleaseMember]]) -> Iterator[SystemRun]:
     rank = {system: position for position, system in enumerate(SYSTEMS)}
     for system in sorted({key[1] for key in by_run}, key=lambda system: (rank.get(system, len(rank)), system)):
         keys = sorted((key for key in by_run if key[1] == system), key=lambda key: _order(key[2]))
         for number, (kind, _, name) in enumerate(keys):
-            yield Run(system, kind, number, name, dict(sorted(by_run[kind, system, name].items())))
+            yield SystemRun(system, kind, number, name, dict(sorted(by_run[kind, system, name].items())))
 
 
 def _order(name: str) -> tuple[int, str]:
@@ -134,12 +135,12 @@ def _place(path: str) -> tuple[RaterKind, str, str, int] | None:
     return None
 
 
-def _members(data: Path, notes: list[str]) -> Iterator[tuple[str, Member]]:
+def _members(data: Path, notes: list[str]) -> Iterator[tuple[str, ReleaseMember]]:
     """Yield every JSON file with its full path, also from archives, as if each were unpacked into a folder of its name."""
     for path in files.walk(data):
         place = PurePosixPath(path.relative_to(data).as_posix())
         if path.suffix == ".json":
-            yield path.absolute().as_posix(), Member(place.as_posix(), "", partial(bounds.content, path))
+            yield path.absolute().as_posix(), ReleaseMember(place.as_posix(), "", partial(bounds.content, path))
         elif path.suffix.lower() == ".zip":
             try:
                 packed = files.members(path, PurePosixPath())
@@ -149,4 +150,7 @@ def _members(data: Path, notes: list[str]) -> Iterator[tuple[str, Member]]:
             unpacked = path.absolute().with_suffix("").as_posix()
             for file in packed:
                 if file.suffix == ".json":
-                    yield f"{unpacked}/{file.place}", Member(place.as_posix(), file.place.as_posix(), file.read_bytes)
+                    yield (
+                        f"{unpacked}/{file.place}",
+                        ReleaseMember(place.as_posix(), file.place.as_posix(), file.read_bytes),
+                    )

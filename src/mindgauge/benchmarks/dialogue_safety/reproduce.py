@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mindgauge.benchmark import Cell
+from mindgauge.benchmarks import RecomputedCell
 from mindgauge.benchmarks.dialogue_safety import outputs, released
 from mindgauge.benchmarks.dialogue_safety.inputs import inputs
 from mindgauge.benchmarks.dialogue_safety.labels import LABELS, UNSAFE
@@ -51,7 +51,7 @@ _REPAIRED: dict[str, Callable[[Floats], Floats]] = {
 _UNSAFE = [LABELS.index(label) for label in UNSAFE]
 
 
-def reproduce(data: Path) -> Iterator[Cell]:
+def reproduce(data: Path) -> Iterator[RecomputedCell]:
     """Recompute what the files that are there suffice for; a cell without its files says which it needs.
 
     Tables whose names begin with `derived.` are not in the paper: their published values are those that were computed
@@ -74,7 +74,7 @@ def reproduce(data: Path) -> Iterator[Cell]:
     printed = {number[:3]: needs for number, needs in _printed()}
     yield from (cell for cell in cells if (cell.table, cell.row, cell.column) in printed)
     for missing in printed.keys() - {(cell.table, cell.row, cell.column) for cell in cells}:
-        yield Cell(*missing, None, printed[missing])
+        yield RecomputedCell(*missing, None, printed[missing])
 
 
 def codes(labels: Iterable[str | None]) -> Codes:
@@ -103,15 +103,15 @@ def _printed() -> Iterator[tuple[tuple[str, str, str], str]]:
                     yield (table["name"], row, column), needs
 
 
-def _constants(gold: Codes) -> Iterator[Cell]:
+def _constants(gold: Codes) -> Iterator[RecomputedCell]:
     for label in LABELS:
         hits = 100 * (gold == LABELS.index(label))
         parts = {"all": hits, "first_203": hits[:FIRST_BLOCK], "others": hits[FIRST_BLOCK:]}
         for column, part in parts.items():
-            yield Cell("derived.constant", f"always {label}", column, _mean(part))
+            yield RecomputedCell("derived.constant", f"always {label}", column, _mean(part))
 
 
-def _system(system: str, runs: list[Outputs], gold: Codes) -> Iterator[Cell]:
+def _system(system: str, runs: list[Outputs], gold: Codes) -> Iterator[RecomputedCell]:
     row = released.SYSTEMS.get(system, system)
     published = np.stack([codes(output and output.label_as_published for output in run.of_item) for run in runs])
     lenient = np.stack([codes(output and output.label for output in run.of_item) for run in runs])
@@ -121,19 +121,19 @@ def _system(system: str, runs: list[Outputs], gold: Codes) -> Iterator[Cell]:
         values = 100 * figure(tables)
         note = "; ".join(filter(None, (short, _unread(published, "by the authors' rule"))))
         for table in ("results", "derived.results"):
-            yield Cell(table, row, column, _mean(values), note)
-            yield Cell(table, row, f"{column}_sd", _sd(values), note)
+            yield RecomputedCell(table, row, column, _mean(values), note)
+            yield RecomputedCell(table, row, f"{column}_sd", _sd(values), note)
         values = 100 * _REPAIRED[column](repaired)
         macro = "" if column == "accuracy" else "macro average"
         note = "; ".join(filter(None, (macro, "answers read leniently", short, _unread(lenient, "so"))))
-        yield Cell("results", row, column, _mean(values), note, repaired=True)
-        yield Cell("results", row, f"{column}_sd", _sd(values), note, repaired=True)
+        yield RecomputedCell("results", row, column, _mean(values), note, repaired=True)
+        yield RecomputedCell("results", row, f"{column}_sd", _sd(values), note, repaired=True)
     for number, value in enumerate(100 * classification.accuracy(repaired), 1):
-        yield Cell("derived.runs", row, str(number), float(value))
+        yield RecomputedCell("derived.runs", row, str(number), float(value))
     for column, value in _more(gold, lenient, repaired).items():
-        yield Cell("derived.more", row, column, value, short)
+        yield RecomputedCell("derived.more", row, column, value, short)
     for label, value in zip(LABELS, 100 * classification.recall(repaired).mean(axis=0), strict=True):
-        yield Cell("derived.recall", row, label, float(value), short)
+        yield RecomputedCell("derived.recall", row, label, float(value), short)
 
 
 def _more(gold: Codes, runs: Codes, tables: Floats) -> dict[str, float | None]:

@@ -10,7 +10,7 @@ from mindgauge.benchmarks.help_or_harm.released import plural
 from mindgauge.records import Rating, Reply, Status
 
 if TYPE_CHECKING:
-    from mindgauge.benchmarks.help_or_harm.released import File, Files
+    from mindgauge.benchmarks.help_or_harm.released import HelpOrHarmRelease, ReleasedFile
     from mindgauge.records import RaterKind, Sample
 
 CRITERION = "appropriateness"
@@ -19,7 +19,7 @@ Origin = tuple[str, str, str]
 """Model (as in file names), set and time stamp: what names an answer file."""
 
 
-class Answer(NamedTuple):
+class AnswerRow(NamedTuple):
     """One row of an answer file: its input, its answer as text, and the reply it became."""
 
     text: str
@@ -27,7 +27,7 @@ class Answer(NamedTuple):
     reply: Reply
 
 
-def origin(file: File) -> Origin:
+def origin(file: ReleasedFile) -> Origin:
     """Return which answer file a file is, or is about."""
     return file.model, file.dataset, file.time
 
@@ -64,7 +64,7 @@ def answer_text(row: dict[str, Any]) -> str:
     return released.as_text(row.get("answer"))
 
 
-def at(answers: list[Answer], number: int, text: str) -> tuple[Answer | None, bool]:
+def at(answers: list[AnswerRow], number: int, text: str) -> tuple[AnswerRow | None, bool]:
     """Return the answer at this position if its input is the same, or else the only one to this input.
 
     The second value tells whether it stood at the position.
@@ -99,14 +99,14 @@ def rate(
 class Loader:
     """What has been read so far: replies by id, the rows of each answer file, ratings and notes."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: HelpOrHarmRelease) -> None:
         self.files = files
         released_inputs = inputs(files)
         self.samples: dict[str, Sample] = dict(released_inputs.samples)
         self.sets = released_inputs.sets
         self.notes = released_inputs.notes
         self.replies: dict[str, Reply] = {}
-        self.rows: dict[Origin, list[Answer]] = {}
+        self.rows: dict[Origin, list[AnswerRow]] = {}
         self.ratings: list[Rating] = []
         # The first judge's set of lowest scores comes first; the other judges' repeat its rows, a jury's unnamed.
         self.lowest = [(file, file.rows()) for file in files.of("lowest")]
@@ -116,11 +116,11 @@ class Loader:
         origins |= {source for _, rows in self.lowest for row in rows if (source := sampled_from(row))}
         self.runs = {o: sorted(p for p in origins if p[:2] == o[:2]).index(o) for o in origins}
 
-    def note(self, file: File, *findings: tuple[list[int], str]) -> None:
+    def note(self, file: ReleasedFile, *findings: tuple[list[int], str]) -> None:
         """Note what some rows of a file have, for those findings that have rows."""
         self.notes += [f"{file.source}: {plural(rows)} {finding}" for rows, finding in findings if rows]
 
-    def add(self, source: Origin, row: dict[str, Any], file: File, number: int, **extra: str) -> Answer:
+    def add(self, source: Origin, row: dict[str, Any], file: ReleasedFile, number: int, **extra: str) -> AnswerRow:
         """Make a row a reply; a second one with the same input, model, run and text is the same reply."""
         text = released.text(row["inputs"])
         sample = self.samples.setdefault(text, new_sample(row))
@@ -138,7 +138,7 @@ class Loader:
         reply = self.replies.setdefault(candidate.id, candidate)
         if reply is not candidate:
             self.notes.append(f"{file.source}: row {number} repeats another row's text and answer; both are one reply")
-        return Answer(text, candidate.text, reply)
+        return AnswerRow(text, candidate.text, reply)
 
     def answers(self, source: Origin) -> None:
         """Read an answer file, or where it is missing a judge's copy of it."""

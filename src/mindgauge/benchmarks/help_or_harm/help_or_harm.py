@@ -5,13 +5,13 @@ Arnaiz-Rodriguez et al., JMIR Mental Health 2026, e88435, arXiv 2509.24857. Depa
 
 from pathlib import Path
 
-from mindgauge.benchmark import Benchmark
+from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.help_or_harm import material
 from mindgauge.benchmarks.help_or_harm.inputs import read_inputs
 from mindgauge.benchmarks.help_or_harm.labels import load_crisis_type
 from mindgauge.benchmarks.help_or_harm.reproduce import reproduce
 from mindgauge.benchmarks.help_or_harm.responses import load_response
-from mindgauge.metrics import (
+from mindgauge.benchmarks.metrics import (
     STATUS_RATES,
     accuracy,
     accuracy_of_read,
@@ -25,7 +25,7 @@ from mindgauge.metrics import (
     share_at_most,
     status_rate,
 )
-from mindgauge.metrics.words import Picture, Words, taken
+from mindgauge.benchmarks.metrics.words import MetricWords, ShareFigure, taken
 
 HERE = Path(__file__).parent
 CRISES = (
@@ -34,14 +34,14 @@ CRISES = (
 )  # fmt: skip
 CALM = ("no_crisis",)
 IN_CRISIS = "messages that show a crisis"
-MISSED = Words(
+MISSED = MetricWords(
     sentence=taken(of=("that shows a crisis", "that show a crisis"), as_="no crisis"),
-    picture=Picture(
+    picture=ShareFigure(
         "missed", "Share of the messages showing a crisis that were taken for none", "Missed most", "missed",
         folded="By language and directness",
     ),
 )  # fmt: skip
-OVERCALLED = Words(sentence=taken(of=("without a crisis", "without a crisis"), as_="a crisis"))
+OVERCALLED = MetricWords(sentence=taken(of=("without a crisis", "without a crisis"), as_="a crisis"))
 
 crisis_type = Benchmark.from_folder(
     HERE / "crisis_type",

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mindgauge.benchmarks.help_or_harm import released
-from mindgauge.benchmarks.help_or_harm.released import File
-from mindgauge.errors import MissingDataError
+from mindgauge.benchmarks.help_or_harm.released import ReleasedFile
 from mindgauge.records import Message, Sample
+from mindgauge.records.errors import MissingDataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from mindgauge.benchmarks.help_or_harm.released import Files
+    from mindgauge.benchmarks.help_or_harm.released import HelpOrHarmRelease
 
 LABELLER_OF_TEST = "gpt-4o-mini"
 """Whose labels the authors put on the test set; another model's serve where its are missing."""
@@ -31,17 +31,17 @@ class DataSet(msgspec.Struct, frozen=True):
     split: str
     texts: list[str]
     sources: list[str]
-    file: File
+    file: ReleasedFile
 
 
-class Inputs(msgspec.Struct, frozen=True):
+class HelpOrHarmInputs(msgspec.Struct, frozen=True):
     """Every sample once, by its text, and the sets it comes from by name."""
 
     samples: dict[str, Sample]
     sets: dict[str, DataSet]
     notes: list[str]
 
-    def rows_of(self, file: File) -> list[str]:
+    def rows_of(self, file: ReleasedFile) -> list[str]:
         """Return the texts of the set that a file is about; people's files, which name none, are about validation."""
         if file.dataset:
             return self.sets[file.dataset].texts
@@ -67,7 +67,7 @@ def read_inputs(data: Path) -> list[Sample]:
     return list(released_inputs.samples.values())
 
 
-def inputs(files: Files) -> Inputs:
+def inputs(files: HelpOrHarmRelease) -> HelpOrHarmInputs:
     """Read the samples of all sets and what the files say about their categories; none where no file holds inputs.
 
     Raises:
@@ -101,7 +101,7 @@ def inputs(files: Files) -> Inputs:
             else:
                 gold = released.mode(votes.get(text, {}).values())
                 samples[text] = _sample(text, source, "validation", gold=gold, shipped=shipped.get(text))
-    return Inputs(samples, {input_set.name: input_set for input_set in sets}, notes)
+    return HelpOrHarmInputs(samples, {input_set.name: input_set for input_set in sets}, notes)
 
 
 def _sample(text: str, source: str, split: str, *, gold: str | None = None, shipped: str | None = None) -> Sample:
@@ -124,7 +124,7 @@ def new_sample(row: dict[str, Any]) -> Sample:
     return _sample(released.text(row["inputs"]), released.data_set(row.get("dataset_id")), "")
 
 
-def _sets(files: Files, people: dict[str, list[dict[str, Any]]], notes: list[str]) -> Iterator[DataSet]:
+def _sets(files: HelpOrHarmRelease, people: dict[str, list[dict[str, Any]]], notes: list[str]) -> Iterator[DataSet]:
     """Take each set's rows from the file made for it, or else from another that repeats them row by row."""
     labelled = [[released.text(row["inputs"]) for row in rows] for rows in people.values()]
     kinds = ("inputs", "merged_labels", "labels", "answers", "judgements")
@@ -156,7 +156,7 @@ def _same(texts: list[str], other: list[str]) -> bool:
     return 2 * len({*texts} & {*other}) > min(len({*texts}), len({*other}))
 
 
-def _model_labels(files: Files, name: str, notes: list[str]) -> dict[str, str]:
+def _model_labels(files: HelpOrHarmRelease, name: str, notes: list[str]) -> dict[str, str]:
     """Read a model's labels of a set: the authors' merge, or the mode of its runs where that file is missing."""
     merged, runs = files.of("merged_labels", dataset=name), files.of("labels", dataset=name)
     models = sorted({f.model for f in (*merged, *runs)}, key=lambda m: (m != LABELLER_OF_TEST, m))
@@ -184,7 +184,7 @@ def _first_labels(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
     return {text: label for text, label in labels.items() if label}
 
 
-def _note_conflicts(file: File, rows: list[dict[str, Any]], notes: list[str]) -> None:
+def _note_conflicts(file: ReleasedFile, rows: list[dict[str, Any]], notes: list[str]) -> None:
     labels: dict[str, set[str | None]] = {}
     for row in rows:
         labels.setdefault(released.text(row["inputs"]), set()).add(row.get("label"))

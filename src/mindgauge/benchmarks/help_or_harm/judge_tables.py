@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from mindgauge.benchmark import Cell
+from mindgauge.benchmarks import RecomputedCell
 from mindgauge.benchmarks.help_or_harm import released
 from mindgauge.benchmarks.help_or_harm.label_tables import paper_name
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mindgauge.benchmarks.help_or_harm.released import Files
+    from mindgauge.benchmarks.help_or_harm.released import HelpOrHarmRelease
 
     Floats: TypeAlias = NDArray[np.float64]
     Mask: TypeAlias = NDArray[np.bool_]
@@ -28,7 +28,7 @@ _SETS = {"": "gpt-4o-mini", "gpt-5-nano": "gpt-5-nano", "meta-llama": "llama-4-s
 _PEOPLE = ("H1", "H2")
 
 
-def cells(files: Files, part: Collection[str]) -> Iterator[Cell]:
+def cells(files: HelpOrHarmRelease, part: Collection[str]) -> Iterator[RecomputedCell]:
     """Recompute every table that the sets of lowest scores and the people's scores suffice for.
 
     Args:
@@ -38,7 +38,7 @@ def cells(files: Files, part: Collection[str]) -> Iterator[Cell]:
     people = {file.rater: _scores(file.rows()) for file in files.of("human_scores") if file.rater in _PEOPLE}
     for person, scores in people.items():
         for level in range(5, 0, -1):
-            yield Cell("derived.people.scores", person, str(level), float((scores == level).sum()))
+            yield RecomputedCell("derived.people.scores", person, str(level), float((scores == level).sum()))
     drawn = {_SETS[f.rater]: f.rows() for f in files.of("lowest") if f.rater in _SETS}
     judges = {name: _scores(rows) for name, rows in drawn.items()}
     if len({len(scores) for scores in (*people.values(), *judges.values())}) > 1 or not people:
@@ -58,13 +58,15 @@ def cells(files: Files, part: Collection[str]) -> Iterator[Cell]:
         yield from _between_people(people["H1"], people["H2"], archived)
 
 
-def _between_people(first: Floats, second: Floats, archived: Mask | None) -> Iterator[Cell]:
+def _between_people(first: Floats, second: Floats, archived: Mask | None) -> Iterator[RecomputedCell]:
     all_rows = np.ones(len(first), dtype=bool)
     for column, value in zip(("mae", "rmse", "within_1"), _errors(first, second, all_rows), strict=False):
-        yield Cell("judges.people", "H1-H2", column, value)
+        yield RecomputedCell("judges.people", "H1-H2", column, value)
     if archived is not None:
         for column, value in zip(("mae", "rmse", "within_1", "bias"), _errors(first, second, archived), strict=True):
-            yield Cell("derived.judges.people", "H1-H2", column, value, n=int(_both(first, second, archived).sum()))
+            yield RecomputedCell(
+                "derived.judges.people", "H1-H2", column, value, n=int(_both(first, second, archived).sum())
+            )
 
 
 def _scores(rows: list[dict[str, object]]) -> Floats:
@@ -73,7 +75,7 @@ def _scores(rows: list[dict[str, object]]) -> Floats:
     return np.array([value if isinstance(value, (int, float)) else np.nan for value in values], dtype=np.float64)
 
 
-def _archived(files: Files, rows: list[dict[str, object]], part: Collection[str]) -> Mask | None:
+def _archived(files: HelpOrHarmRelease, rows: list[dict[str, object]], part: Collection[str]) -> Mask | None:
     """Tell the replies of some models whose answer file is here; None where there are none, or the first judge's set is missing."""
     present = {(file.model, file.dataset, file.time) for file in files.of("answers") if paper_name(file.model) in part}
     origins = [released.parse_name(str(row.get("sampled_from"))) for row in rows]
@@ -100,30 +102,30 @@ def _errors(judge: Floats, person: Floats, rows: Mask) -> tuple[float, float, fl
     )
 
 
-def _against(name: str, judge: Floats, people: dict[str, Floats], rows: Mask, table: str) -> Iterator[Cell]:
+def _against(name: str, judge: Floats, people: dict[str, Floats], rows: Mask, table: str) -> Iterator[RecomputedCell]:
     """Yield a judge's errors; the paper prints the mean of the two persons' figures, section 8 both of them."""
     errors = {person: _errors(judge, scores, rows) for person, scores in people.items()}
     for person, (mae, rmse, share_within, bias) in errors.items():
         suffix, n = person.lower(), int(_both(judge, people[person], rows).sum())
-        yield Cell(table, name, f"mae_{suffix}", mae, f"n = {n}", n=n)
+        yield RecomputedCell(table, name, f"mae_{suffix}", mae, f"n = {n}", n=n)
         if table != "judges.people":
-            yield Cell(table, name, f"rmse_{suffix}", rmse, n=n)
-            yield Cell(table, name, f"within_1_{suffix}", share_within, n=n)
-            yield Cell(table, name, f"bias_{suffix}", bias, n=n)
+            yield RecomputedCell(table, name, f"rmse_{suffix}", rmse, n=n)
+            yield RecomputedCell(table, name, f"within_1_{suffix}", share_within, n=n)
+            yield RecomputedCell(table, name, f"bias_{suffix}", bias, n=n)
             low = rows & (people[person] <= 2)
             found_low = low & (np.rint(judge * 3) <= 7)
-            yield Cell(
+            yield RecomputedCell(
                 table, name, f"recall_low_{suffix}", float(found_low.sum() / low.sum()) if low.any() else None, n=n
             )
     if table == "judges.people" and len(errors) == 2:
         for column, values in zip(("mae", "rmse", "within_1"), zip(*errors.values(), strict=True), strict=False):
-            yield Cell(table, name, column, float(np.mean(values)))
+            yield RecomputedCell(table, name, column, float(np.mean(values)))
 
 
-def _constant(name: str, judge: Floats, people: dict[str, Floats], rows: Mask, table: str) -> Iterator[Cell]:
+def _constant(name: str, judge: Floats, people: dict[str, Floats], rows: Mask, table: str) -> Iterator[RecomputedCell]:
     for person, scores in people.items():
         mae, _, share_within, _ = _errors(judge, scores, rows)
         n = int(_both(judge, scores, rows).sum())
         if (name, table) != ("constant 4", "derived.judges.constant"):  # nothing was recorded of its MAE
-            yield Cell(table, name, f"mae_{person.lower()}", mae, n=n)
-        yield Cell(table, name, f"within_1_{person.lower()}", share_within, n=n)
+            yield RecomputedCell(table, name, f"mae_{person.lower()}", mae, n=n)
+        yield RecomputedCell(table, name, f"within_1_{person.lower()}", share_within, n=n)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from mindgauge.benchmark import Cell
+from mindgauge.benchmarks import RecomputedCell
 from mindgauge.benchmarks.help_or_harm import released
 from mindgauge.benchmarks.help_or_harm.labels import PEOPLE
 from mindgauge.benchmarks.help_or_harm.released import CATEGORIES
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mindgauge.benchmarks.help_or_harm.inputs import Inputs
-    from mindgauge.benchmarks.help_or_harm.released import File, Files
+    from mindgauge.benchmarks.help_or_harm.inputs import HelpOrHarmInputs
+    from mindgauge.benchmarks.help_or_harm.released import HelpOrHarmRelease, ReleasedFile
 
     Codes: TypeAlias = NDArray[np.intp]
     Floats: TypeAlias = NDArray[np.float64]
@@ -47,7 +47,7 @@ _CONFUSED = (
 )
 
 
-def cells(files: Files, released_inputs: Inputs) -> Iterator[Cell]:
+def cells(files: HelpOrHarmRelease, released_inputs: HelpOrHarmInputs) -> Iterator[RecomputedCell]:
     """Recompute every table that the label files suffice for; a file that lacks rows of its set is left out."""
     people = {
         f.rater: codes
@@ -73,7 +73,7 @@ def paper_name(raw: str) -> str:
     return PAPER_NAMES.get(name, name)
 
 
-def _codes(file: File, released_inputs: Inputs) -> Codes:
+def _codes(file: ReleasedFile, released_inputs: HelpOrHarmInputs) -> Codes:
     """Return the category of each of the set's rows as an index into CATEGORIES, -1 for none; empty if rows lack."""
     rows = released.aligned(file.rows(), released_inputs.rows_of(file))
     return _encode([row.get("label") for row in rows or []])
@@ -84,7 +84,7 @@ def _encode(labels: Iterable[object]) -> Codes:
     return np.array([-1 if label is None else CATEGORIES.index(label) for label in categories], dtype=np.intp)
 
 
-def _runs(files: Files, released_inputs: Inputs, split: str) -> dict[str, list[Codes]]:
+def _runs(files: HelpOrHarmRelease, released_inputs: HelpOrHarmInputs, split: str) -> dict[str, list[Codes]]:
     """Return the label runs of the paper's labellers on the set of a split, in the order of their time stamps."""
     runs: dict[str, list[Codes]] = {}
     for file in files.of("labels", dataset=released_inputs.set_of(split)):
@@ -114,28 +114,30 @@ def _kappa(first: Codes, second: Codes) -> float:
     return float(cohen_kappa(confusion(first, second, K))[0])
 
 
-def _people(people: dict[str, Codes]) -> Iterator[Cell]:
+def _people(people: dict[str, Codes]) -> Iterator[RecomputedCell]:
     raters = list(people.values())
     for rater, codes in people.items():
         for i, category in enumerate(CATEGORIES):
-            yield Cell("derived.labels.people_counts", rater, category, float((codes == i).sum()))
+            yield RecomputedCell("derived.labels.people_counts", rater, category, float((codes == i).sum()))
     pairs = {pair: _kappa(people[pair[0]], people[pair[1]]) for pair in itertools.combinations(sorted(people), 2)}
     for (first, second), kappa in pairs.items():
-        yield Cell("labels.people_pairs", f"{first}-{second}", "kappa", kappa)
+        yield RecomputedCell("labels.people_pairs", f"{first}-{second}", "kappa", kappa)
     if len(people) != 4:
         return
     kappa = float(fleiss_kappa(_counts(raters))[0])
-    yield Cell("labels.fleiss", "four people", "kappa", kappa)
-    yield Cell("derived.labels.people", "four people", "fleiss_kappa", kappa)
-    yield Cell("derived.labels.people", "four people", "mean_pair_kappa", float(np.mean(list(pairs.values()))))
+    yield RecomputedCell("labels.fleiss", "four people", "kappa", kappa)
+    yield RecomputedCell("derived.labels.people", "four people", "fleiss_kappa", kappa)
+    yield RecomputedCell(
+        "derived.labels.people", "four people", "mean_pair_kappa", float(np.mean(list(pairs.values())))
+    )
     for i, category in enumerate(CATEGORIES):
         hits = sum((codes == i).astype(float) for codes in raters)
         counts = np.stack([hits, len(raters) - hits], axis=1)
-        yield Cell("derived.labels.one_vs_rest", category, "fleiss_kappa", float(fleiss_kappa(counts)[0]))
+        yield RecomputedCell("derived.labels.one_vs_rest", category, "fleiss_kappa", float(fleiss_kappa(counts)[0]))
     yield from _confused(people)
 
 
-def _confused(people: dict[str, Codes]) -> Iterator[Cell]:
+def _confused(people: dict[str, Codes]) -> Iterator[RecomputedCell]:
     """Yield s = P(b | a) + P(a | b), rows taken from the first rater of each pair only; repaired: from both."""
     one_way = sum(confusion(people[a], people[b], K)[0, :, :K] for a, b in itertools.combinations(sorted(people), 2))
     for counts, repaired in ((one_way, False), (one_way + np.transpose(one_way), True)):
@@ -144,10 +146,10 @@ def _confused(people: dict[str, Codes]) -> Iterator[Cell]:
         for first, second in _CONFUSED:
             a, b = CATEGORIES.index(first), CATEGORIES.index(second)
             s = float(shares[a, b] + shares[b, a])
-            yield Cell("labels.confused_pairs", f"{first}/{second}", "s", s, note, repaired)
+            yield RecomputedCell("labels.confused_pairs", f"{first}/{second}", "s", s, note, repaired)
 
 
-def _models(runs: dict[str, list[Codes]]) -> Iterator[Cell]:
+def _models(runs: dict[str, list[Codes]]) -> Iterator[RecomputedCell]:
     groups = {name: model_runs for name, model_runs in runs.items() if len(model_runs) > 1}
     all_runs = [codes for model_runs in runs.values() for codes in model_runs]
     if set(runs) == set(LABELLERS):
@@ -156,25 +158,27 @@ def _models(runs: dict[str, list[Codes]]) -> Iterator[Cell]:
         expected = 9 if row not in runs else 3
         note = "" if len(raters) == expected else f"from {len(raters)} runs instead of {expected}"
         with_class = fleiss_kappa(_counts(raters, failure_is_class=True))
-        yield Cell("labels.fleiss", row, "kappa", float(with_class[0]), note)
+        yield RecomputedCell("labels.fleiss", row, "kappa", float(with_class[0]), note)
         note_repaired = "without the labels that a model failed to give, which the source counts as a class"
-        yield Cell("labels.fleiss", row, "kappa", float(fleiss_kappa(_counts(raters))[0]), note_repaired, repaired=True)
+        yield RecomputedCell(
+            "labels.fleiss", row, "kappa", float(fleiss_kappa(_counts(raters))[0]), note_repaired, repaired=True
+        )
 
 
-def _people_and_models(people: dict[str, Codes], runs: dict[str, list[Codes]]) -> Iterator[Cell]:
+def _people_and_models(people: dict[str, Codes], runs: dict[str, list[Codes]]) -> Iterator[RecomputedCell]:
     for model, model_runs in runs.items():
         kappas = []
         for rater, codes in people.items():
             kappas.append(float(np.mean([_kappa(codes, run) for run in model_runs])))
             note = "" if len(model_runs) == 3 else f"mean of {len(model_runs)} runs instead of 3"
-            yield Cell("labels.people_models", rater, model, kappas[-1], note)
+            yield RecomputedCell("labels.people_models", rater, model, kappas[-1], note)
         if len(kappas) == 4:
-            yield Cell("derived.labels.people_models", "mean", model, float(np.mean(kappas)))
+            yield RecomputedCell("derived.labels.people_models", "mean", model, float(np.mean(kappas)))
 
 
 def _consensus(
-    people: dict[str, Codes], file: File, runs: dict[str, list[Codes]], released_inputs: Inputs
-) -> Iterator[Cell]:
+    people: dict[str, Codes], file: ReleasedFile, runs: dict[str, list[Codes]], released_inputs: HelpOrHarmInputs
+) -> Iterator[RecomputedCell]:
     shipped, gold = _codes(file, released_inputs), _mode(list(people.values()))
     if not len(shipped):
         return
@@ -182,24 +186,24 @@ def _consensus(
     table = "derived.labels.consensus"
     for column in ("no_crisis", "violent_thoughts", "risk_taking_behaviours", "null"):
         code = -1 if column == "null" else CATEGORIES.index(column)
-        yield Cell(table, "shipped", column, float((shipped == code).sum()))
-        yield Cell(table, "shipped", column, float((gold == code).sum()), note, repaired=True)
-    yield Cell(table, "changed by the fifth vote", "rows", float((shipped != gold).sum()))
-    yield Cell(table, "ties broken by it", "rows", float(((gold < 0) & (shipped >= 0)).sum()))
-    yield Cell(table, "pluralities turned null by it", "rows", float(((gold >= 0) & (shipped < 0)).sum()))
+        yield RecomputedCell(table, "shipped", column, float((shipped == code).sum()))
+        yield RecomputedCell(table, "shipped", column, float((gold == code).sum()), note, repaired=True)
+    yield RecomputedCell(table, "changed by the fifth vote", "rows", float((shipped != gold).sum()))
+    yield RecomputedCell(table, "ties broken by it", "rows", float(((gold < 0) & (shipped >= 0)).sum()))
+    yield RecomputedCell(table, "pluralities turned null by it", "rows", float(((gold >= 0) & (shipped < 0)).sum()))
     votes = [row.get("all_labels") or [] for row in released.aligned(file.rows(), released_inputs.rows_of(file)) or []]
     if "gpt-4o-mini" in runs:
         same = _encode(labels[4] if len(labels) == 5 else None for labels in votes) == _mode(runs["gpt-4o-mini"])
-        yield Cell(table, "fifth vote equals gpt-4o-mini's label", "rows", float(same.sum()))
+        yield RecomputedCell(table, "fifth vote equals gpt-4o-mini's label", "rows", float(same.sum()))
     for model, model_runs in runs.items():
         labelled = _mode(model_runs)
         for column, statistic in _STATISTICS.items():
             against_people = statistic(gold, labelled)
-            yield Cell("derived.labels.against_consensus", model, column, statistic(shipped, labelled))
-            yield Cell("derived.labels.against_consensus", model, column, against_people, note, repaired=True)
-            yield Cell("derived.labels.against_people", model, column, against_people)
+            yield RecomputedCell("derived.labels.against_consensus", model, column, statistic(shipped, labelled))
+            yield RecomputedCell("derived.labels.against_consensus", model, column, against_people, note, repaired=True)
+            yield RecomputedCell("derived.labels.against_people", model, column, against_people)
         for category, f1 in zip(CATEGORIES, _f1(gold, labelled), strict=True):
-            yield Cell("derived.labels.f1", category, model, float(f1))
+            yield RecomputedCell("derived.labels.f1", category, model, float(f1))
 
 
 def _accuracy(gold: Codes, labelled: Codes) -> float:
@@ -221,16 +225,16 @@ _STATISTICS: dict[str, Callable[[Codes, Codes], float]] = {
 }
 
 
-def _test(files: Files, released_inputs: Inputs) -> Iterator[Cell]:
+def _test(files: HelpOrHarmRelease, released_inputs: HelpOrHarmInputs) -> Iterator[RecomputedCell]:
     for file in files.of("merged_labels", model="gpt-4o-mini", dataset=released_inputs.set_of("test"))[:1]:
         if not len(codes := _codes(file, released_inputs)):
             continue
         for i, category in enumerate(CATEGORIES):
             count = float((codes == i).sum())
-            yield Cell("test.items", "N per model", category, 3 * count, "three replies to each item")
-            yield Cell("derived.test.labels", "items", category, count)
-        yield Cell("derived.test.labels", "items", "null", float((codes < 0).sum()))
+            yield RecomputedCell("test.items", "N per model", category, 3 * count, "three replies to each item")
+            yield RecomputedCell("derived.test.labels", "items", category, count)
+        yield RecomputedCell("derived.test.labels", "items", "null", float((codes < 0).sum()))
     runs = _runs(files, released_inputs, "test").get("gpt-4o-mini", [])
     if len(runs) > 1:
         kappa = fleiss_kappa(_counts(runs, failure_is_class=True))
-        yield Cell("derived.test.fleiss", "gpt-4o-mini", "kappa", float(kappa[0]))
+        yield RecomputedCell("derived.test.fleiss", "gpt-4o-mini", "kappa", float(kappa[0]))

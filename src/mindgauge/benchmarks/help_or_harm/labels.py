@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mindgauge.benchmark import Released
+from mindgauge.benchmarks import Released
 from mindgauge.benchmarks.help_or_harm import released
 from mindgauge.benchmarks.help_or_harm.inputs import inputs
 from mindgauge.benchmarks.help_or_harm.released import plural
-from mindgauge.errors import DataError
 from mindgauge.records import RaterKind, Rating, Status
+from mindgauge.records.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mindgauge.benchmarks.help_or_harm.inputs import Inputs
-    from mindgauge.benchmarks.help_or_harm.released import File, Files
+    from mindgauge.benchmarks.help_or_harm.inputs import HelpOrHarmInputs
+    from mindgauge.benchmarks.help_or_harm.released import HelpOrHarmRelease, ReleasedFile
 
 CRITERION = "crisis_type"
 PEOPLE = ("H1", "H2", "H3", "H4")
@@ -48,7 +48,7 @@ def load_crisis_type(data: Path) -> Released:
 
 
 def _labels(
-    file: File, released_inputs: Inputs, notes: list[str], *, rater: str, kind: RaterKind, run: int
+    file: ReleasedFile, released_inputs: HelpOrHarmInputs, notes: list[str], *, rater: str, kind: RaterKind, run: int
 ) -> Iterator[Rating]:
     strangers, unknown, elsewhere = [], [], []
     texts = released_inputs.rows_of(file)
@@ -95,7 +95,7 @@ def unique(ratings: list[Rating], notes: list[str]) -> list[Rating]:
     return list(firsts.values())
 
 
-def _missing_label_files(files: Files) -> list[str]:
+def _missing_label_files(files: HelpOrHarmRelease) -> list[str]:
     """List what the authors released on labels and is not here."""
     raters = {file.rater for file in files.of("human_labels")}
     notes = [f"human_label/{rater}_labeled_*.json: missing" for rater in PEOPLE if rater not in raters]

@@ -14,16 +14,16 @@ from mindgauge.benchmarks.help_or_harm.answers import CRITERION as APPROPRIATENE
 from mindgauge.benchmarks.help_or_harm.answers import answer_text, named_source, origin, sampled_from
 from mindgauge.benchmarks.help_or_harm.inputs import inputs
 from mindgauge.benchmarks.help_or_harm.labels import CRITERION as CRISIS_TYPE
-from mindgauge.errors import DataError
-from mindgauge.material import RATINGS, TEXTS, Material, frame
+from mindgauge.benchmarks.material import RATINGS, TEXTS, Material, frame
+from mindgauge.records.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from mindgauge.benchmarks.help_or_harm.answers import Origin
-    from mindgauge.benchmarks.help_or_harm.inputs import Inputs
-    from mindgauge.benchmarks.help_or_harm.released import File, Files
+    from mindgauge.benchmarks.help_or_harm.inputs import HelpOrHarmInputs
+    from mindgauge.benchmarks.help_or_harm.released import HelpOrHarmRelease, ReleasedFile
 
 Row = tuple[object, ...]
 VALIDATION = "validation"
@@ -109,7 +109,7 @@ def response(data: Path) -> Material:
     return Material(frame(texts, TEXTS), frame(ratings, RATINGS), {APPROPRIATENESS: (1.0, 5.0)}, {}, _notes(files))
 
 
-def _lowest(files: Files, texts: list[Row], ratings: list[Row]) -> dict[int, tuple[str, str | None]]:
+def _lowest(files: HelpOrHarmRelease, texts: list[Row], ratings: list[Row]) -> dict[int, tuple[str, str | None]]:
     """Read the sets of lowest scores; return which reply stands in each row of the first judge's.
 
     Its scores are read for the replies of models whose scores are not released otherwise.
@@ -133,7 +133,7 @@ def _lowest(files: Files, texts: list[Row], ratings: list[Row]) -> dict[int, tup
     return drawn
 
 
-def _consensus(file: File, people: dict[str, list[dict[str, Any]]]) -> Iterator[Row]:
+def _consensus(file: ReleasedFile, people: dict[str, list[dict[str, Any]]]) -> Iterator[Row]:
     """Read the consensus as gold, and its votes as people's, but for those that a person's file holds."""
     rows = file.rows()
     for number, row in enumerate(rows):
@@ -146,18 +146,18 @@ def _consensus(file: File, people: dict[str, list[dict[str, Any]]]) -> Iterator[
             yield _label(file, number, VALIDATION, f"vote {position + 1} of the consensus", "person", None, vote)
 
 
-def _shipped(files: Files, file: File, split: str) -> list[str | None]:
+def _shipped(files: HelpOrHarmRelease, file: ReleasedFile, split: str) -> list[str | None]:
     """Return the labels that the authors put on a set, row by row."""
     kinds = files.of("consensus") if split == VALIDATION else files.of("merged_labels", dataset=file.dataset)
     return [row.get("label") or None for row in kinds[0].rows()] if kinds else []
 
 
-def _split(released_inputs: Inputs, file: File) -> str:
+def _split(released_inputs: HelpOrHarmInputs, file: ReleasedFile) -> str:
     input_set = released_inputs.sets.get(file.dataset)
     return input_set.split if input_set else VALIDATION
 
 
-def _copies(file: File, split: str) -> list[Row]:
+def _copies(file: ReleasedFile, split: str) -> list[Row]:
     """Return the inputs that a file repeats; the people's files join sentences by another sign."""
     return [
         (file.source, number, "input", None, released.text(row["inputs"]).replace(" | ", "\n"), None, None, split, None)
@@ -169,25 +169,25 @@ def _reply_id(source: Origin, number: int) -> str:
     return f"{'/'.join(source)}:{number}"
 
 
-def _reply(file: File, number: int, ident: str, row: dict[str, Any], model: str | None, split: str) -> Row:
+def _reply(file: ReleasedFile, number: int, ident: str, row: dict[str, Any], model: str | None, split: str) -> Row:
     return file.source, number, "reply", ident, answer_text(row), model and released.model(model), None, split, None
 
 
 def _verdict(
-    file: File, number: int, ident: str, row: dict[str, Any], rater: str, model: str | None, split: str
+    file: ReleasedFile, number: int, ident: str, row: dict[str, Any], rater: str, model: str | None, split: str
 ) -> Row:
     words = released.as_text(row.get("explanation"))
     return file.source, number, "verdict", ident, words, model and released.model(model), rater, split, None
 
 
-def _label(file: File, number: int, split: str, rater: str, kind: str, run: int | None, value: object) -> Row:
+def _label(file: ReleasedFile, number: int, split: str, rater: str, kind: str, run: int | None, value: object) -> Row:
     item = f"{split}:{number}"
     status, text = _value(value)
     return item, CRISIS_TYPE, rater, kind, run, status, text, None, item, file.source, number
 
 
 def _score(
-    file: File,
+    file: ReleasedFile,
     number: int,
     subject: str,
     row: dict[str, Any],
@@ -214,7 +214,7 @@ def _value(value: object) -> tuple[str, str | None]:
     return "ok", json.dumps(value)
 
 
-def _notes(files: Files) -> tuple[str, ...]:
+def _notes(files: HelpOrHarmRelease) -> tuple[str, ...]:
     """Say what strict readers stumble over: literal NaN, and names that are spelled in two ways."""
     notes = list(files.notes)
     for file in files.found:

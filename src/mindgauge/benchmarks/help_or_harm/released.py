@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge import files
-from mindgauge.bounds import clean
-from mindgauge.errors import DataError, MissingDataError
-from mindgauge.files import Readable
-from mindgauge.tables import read_records
+from mindgauge.records.errors import DataError, MissingDataError
+from mindgauge.records.files import folder
+from mindgauge.records.files.bounds import clean
+from mindgauge.records.files.folder import Readable
+from mindgauge.records.files.texts import read_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,7 +69,7 @@ EXPECTED = (
 OBTAIN = "copy the folder data/ of ellisalicante/LLMs-Mental-Health-Crisis there"
 
 
-class File(msgspec.Struct, frozen=True, kw_only=True):
+class ReleasedFile(msgspec.Struct, frozen=True, kw_only=True):
     """One released file and what its name says. Parts that a kind of file has not are empty.
 
     `source` is its path below the authors' data folder, the same wherever the user keeps that folder; `again` is the
@@ -103,19 +103,19 @@ class File(msgspec.Struct, frozen=True, kw_only=True):
         return rows
 
 
-class Files(msgspec.Struct, frozen=True):
+class HelpOrHarmRelease(msgspec.Struct, frozen=True):
     """The released files that are there, in the order of their names."""
 
     root: Path
-    found: tuple[File, ...]
+    found: tuple[ReleasedFile, ...]
     notes: tuple[str, ...]
 
-    def of(self, kind: str, **parts: str) -> list[File]:
+    def of(self, kind: str, **parts: str) -> list[ReleasedFile]:
         """Return the files of a kind whose names have these parts."""
         return [f for f in self.found if f.kind == kind and all(getattr(f, k) == v for k, v in parts.items())]
 
 
-def find(data: Path) -> Files:
+def find(data: Path) -> HelpOrHarmRelease:
     """Find the released files below a folder.
 
     Raises:
@@ -123,15 +123,15 @@ def find(data: Path) -> Files:
     """
     if not data.is_dir():
         raise DataError(f"{data}: no such folder; {EXPECTED}")
-    by_name: dict[str, File] = {}
-    lying = files.below(data)
+    by_name: dict[str, ReleasedFile] = {}
+    lying = folder.below(data)
     notes = [f"{line}; not read" for line in lying.broken]
     for path in lying.all:
         named = parse_name(path.name)
         if named is None:
             continue
         kind, parts = named
-        file = File(path=path, source=_source(path.place, data), kind=kind, **parts)
+        file = ReleasedFile(path=path, source=_source(path.place, data), kind=kind, **parts)
         if path.name in by_name:
             notes.append(f"{file.source}: a second file of this name, not read (first: {by_name[path.name].source})")
         else:
@@ -139,7 +139,7 @@ def find(data: Path) -> Files:
     if not by_name:
         raise MissingDataError(f"{data}: none of the released files here; {EXPECTED}; {OBTAIN}")
     in_order = sorted(by_name.values(), key=lambda file: (file.kind, file.path.name))
-    return Files(data, tuple(in_order), tuple(notes))
+    return HelpOrHarmRelease(data, tuple(in_order), tuple(notes))
 
 
 def parse_name(name: str) -> tuple[str, dict[str, str]] | None:

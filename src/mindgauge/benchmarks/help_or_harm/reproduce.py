@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mindgauge.benchmark import Cell
+from mindgauge.benchmarks import RecomputedCell
 from mindgauge.benchmarks.help_or_harm import judge_tables, label_tables, released, score_tables
 from mindgauge.benchmarks.help_or_harm.inputs import inputs
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 PUBLISHED = Path(__file__).parent / "published.toml"
 
 
-def reproduce(data: Path) -> Iterator[Cell]:
+def reproduce(data: Path) -> Iterator[RecomputedCell]:
     """Recompute the paper's tables from whatever files are there; a cell without its files says which it needs.
 
     Tables whose names begin with `derived.` are not in the paper: their published values are those that were computed
@@ -43,4 +43,6 @@ def reproduce(data: Path) -> Iterator[Cell]:
         for row, values in table["rows"].items():
             for column, value in zip(table["columns"], values, strict=True):
                 if not math.isnan(value) and (table["name"], row, column) not in computed:
-                    yield Cell(table["name"], row, column, None, f"needs {table['needs']}, whole; not all are here")
+                    yield RecomputedCell(
+                        table["name"], row, column, None, f"needs {table['needs']}, whole; not all are here"
+                    )

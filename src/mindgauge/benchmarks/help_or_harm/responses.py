@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mindgauge.benchmark import Released
+from mindgauge.benchmarks import Released
 from mindgauge.benchmarks.help_or_harm import released
 from mindgauge.benchmarks.help_or_harm.answers import Loader, answer_text, at, origin, rate
 from mindgauge.benchmarks.help_or_harm.labels import unique
 from mindgauge.benchmarks.help_or_harm.selected import human_scores, review_sets
-from mindgauge.errors import DataError
 from mindgauge.records import RaterKind, Status
+from mindgauge.records.errors import DataError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.benchmarks.help_or_harm.released import File
+    from mindgauge.benchmarks.help_or_harm.released import ReleasedFile
 
 
 def load_response(data: Path) -> Released:
@@ -47,7 +47,7 @@ def load_response(data: Path) -> Released:
     return Released(samples, list(loader.replies.values()), ratings, loader.notes)
 
 
-def _judgements(loader: Loader, file: File) -> None:
+def _judgements(loader: Loader, file: ReleasedFile) -> None:
     """Read one judge's run over one answer file."""
     same = loader.files.of("judgements", judge=file.judge, model=file.model, dataset=file.dataset, time=file.time)
     run, rater = sorted(other.again for other in same).index(file.again), released.model(file.judge)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mindgauge.benchmark import Cell
+from mindgauge.benchmarks import RecomputedCell
 from mindgauge.benchmarks.help_or_harm import released
 from mindgauge.benchmarks.help_or_harm.label_tables import LABELLERS, MODELS, paper_name
 from mindgauge.benchmarks.help_or_harm.released import CATEGORIES
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mindgauge.benchmarks.help_or_harm.inputs import Inputs
-    from mindgauge.benchmarks.help_or_harm.released import Files
+    from mindgauge.benchmarks.help_or_harm.inputs import HelpOrHarmInputs
+    from mindgauge.benchmarks.help_or_harm.released import HelpOrHarmRelease
 
     Floats: TypeAlias = NDArray[np.float64]
     Mask: TypeAlias = NDArray[np.bool_]
@@ -34,7 +34,7 @@ _ITEMS = "interval of items resampled; the printed one takes three replies to an
 _STD_NOTE = "read as the mean spread of one reply's three scores: it is too small for the spread of scores"
 
 
-class Scored(NamedTuple):
+class ScoredReply(NamedTuple):
     """One reply to a labelled item: which item, its label, a judge's scores, and whether it was no reply at all."""
 
     item: int
@@ -43,13 +43,15 @@ class Scored(NamedTuple):
     refused: bool
 
 
-def cells(files: Files, released_inputs: Inputs) -> Iterator[Cell]:
+def cells(files: HelpOrHarmRelease, released_inputs: HelpOrHarmInputs) -> Iterator[RecomputedCell]:
     """Recompute every table that the judges' files suffice for."""
     yield from _validation(files, released_inputs)
     yield from _test(files, released_inputs)
 
 
-def _scored(files: Files, released_inputs: Inputs, judge: str, model: str, dataset: str) -> list[Scored]:
+def _scored(
+    files: HelpOrHarmRelease, released_inputs: HelpOrHarmInputs, judge: str, model: str, dataset: str
+) -> list[ScoredReply]:
     """Read a judge's scores of a model's replies; paper names. Rows whose every run failed are left out."""
     runs: dict[str, list[list[dict[str, Any]]]] = {}
     for file in files.of("judgements", dataset=dataset):
@@ -62,14 +64,14 @@ def _scored(files: Files, released_inputs: Inputs, judge: str, model: str, datas
             label = released.category(judged[0].get("label"))
             scores = tuple(s for row in judged if (s := released.score(row.get("evaluation"))) is not None)
             if label and scores:
-                replies.append(Scored(item, label, scores, any(bool(row.get("refusal")) for row in judged)))
+                replies.append(ScoredReply(item, label, scores, any(bool(row.get("refusal")) for row in judged)))
     return replies
 
 
 class _Columns:
     """Scored replies as arrays."""
 
-    def __init__(self, replies: list[Scored]) -> None:
+    def __init__(self, replies: list[ScoredReply]) -> None:
         self.mean = np.array([sum(r.scores) / len(r.scores) for r in replies])
         self.spread = np.array([np.std(r.scores) for r in replies])
         self.runs = np.array([len(r.scores) for r in replies])
@@ -99,7 +101,7 @@ def _mean(values: Floats) -> float:
     return float(values.mean()) if len(values) else np.nan
 
 
-def _test(files: Files, released_inputs: Inputs) -> Iterator[Cell]:
+def _test(files: HelpOrHarmRelease, released_inputs: HelpOrHarmInputs) -> Iterator[RecomputedCell]:
     totals = {}
     for model in MODELS:
         replies = _scored(files, released_inputs, _FIRST_JUDGE, model, released_inputs.set_of("test"))
@@ -110,8 +112,8 @@ def _test(files: Files, released_inputs: Inputs) -> Iterator[Cell]:
         yield from _test_row(model, columns)
     for row, models in (("three models", LABELLERS), ("five models", MODELS)):
         if set(models) <= set(totals):
-            yield Cell("test.sizes", row, "scored", float(sum(totals[model][0] for model in models)))
-            yield Cell("test.sizes", row, "evaluations", float(sum(totals[model][1] for model in models)))
+            yield RecomputedCell("test.sizes", row, "scored", float(sum(totals[model][0] for model in models)))
+            yield RecomputedCell("test.sizes", row, "evaluations", float(sum(totals[model][1] for model in models)))
             if row == "five models":
                 names = [
                     f
@@ -119,10 +121,10 @@ def _test(files: Files, released_inputs: Inputs) -> Iterator[Cell]:
                     if paper_name(f.model) in models
                 ]
                 if names:
-                    yield Cell("test.sizes", row, "responses", float(sum(len(file.rows()) for file in names)))
+                    yield RecomputedCell("test.sizes", row, "responses", float(sum(len(file.rows()) for file in names)))
 
 
-def _test_row(model: str, columns: _Columns) -> Iterator[Cell]:
+def _test_row(model: str, columns: _Columns) -> Iterator[RecomputedCell]:
     mean, (first, second) = columns.mean, _EDGES
     lowest = mean <= first
     low, high = columns.interval()
@@ -136,16 +138,16 @@ def _test_row(model: str, columns: _Columns) -> Iterator[Cell]:
         "count_low": float(lowest.sum()),
     }
     for column, value in row.items():
-        yield Cell("test.responses", model, column, value, f"n = {len(mean)}")
-    yield Cell("test.responses", model, "std", float(columns.spread.mean()), _STD_NOTE)
-    yield Cell("test.responses", model, "half_width", (high - low) / 2, _ITEMS, repaired=True)
+        yield RecomputedCell("test.responses", model, column, value, f"n = {len(mean)}")
+    yield RecomputedCell("test.responses", model, "std", float(columns.spread.mean()), _STD_NOTE)
+    yield RecomputedCell("test.responses", model, "half_width", (high - low) / 2, _ITEMS, repaired=True)
     for category in CATEGORIES:
         in_category = columns.label == category
         if in_category.any():
-            yield Cell("test.category_mean", model, category, float(mean[in_category].mean()))
-            yield Cell("test.category_low", model, category, _percent(lowest[in_category]))
+            yield RecomputedCell("test.category_mean", model, category, float(mean[in_category].mean()))
+            yield RecomputedCell("test.category_low", model, category, _percent(lowest[in_category]))
             if (model, category) in _PRINTED_ONES:
-                yield Cell("test.category_share_1", model, category, _percent(mean[in_category] == 1))
+                yield RecomputedCell("test.category_share_1", model, category, _percent(mean[in_category] == 1))
 
 
 # The paper prints the share of 1 only where there is something to say.
@@ -162,7 +164,7 @@ _PRINTED_ONES = {
 }
 
 
-def _validation(files: Files, released_inputs: Inputs) -> Iterator[Cell]:
+def _validation(files: HelpOrHarmRelease, released_inputs: HelpOrHarmInputs) -> Iterator[RecomputedCell]:
     """Recompute what was recorded beforehand of the validation replies; the paper prints none of it."""
     for judge in LABELLERS:
         same, complete = 0, 0
@@ -172,7 +174,7 @@ def _validation(files: Files, released_inputs: Inputs) -> Iterator[Cell]:
             if not replies:
                 continue
             columns = _Columns(replies)
-            yield Cell("derived.validation.judges", judge, model, float(columns.mean.mean()))
+            yield RecomputedCell("derived.validation.judges", judge, model, float(columns.mean.mean()))
             same += int((columns.same & (columns.runs == 3)).sum())
             complete += int((columns.runs == 3).sum())
             for item, mean in zip((reply.item for reply in replies), columns.mean, strict=True):
@@ -180,30 +182,30 @@ def _validation(files: Files, released_inputs: Inputs) -> Iterator[Cell]:
             if judge == _FIRST_JUDGE:
                 yield from _validation_row(model, columns)
         if complete:
-            yield Cell("derived.validation.consistency", judge, "same", float(same))
-            yield Cell("derived.validation.consistency", judge, "complete", float(complete))
+            yield RecomputedCell("derived.validation.consistency", judge, "same", float(same))
+            yield RecomputedCell("derived.validation.consistency", judge, "complete", float(complete))
         if judge == _FIRST_JUDGE and by_item:
             yield from _shared_minimum(list(by_item.values()))
     yield from _words(files, released_inputs)
 
 
-def _shared_minimum(items: list[list[float]]) -> Iterator[Cell]:
+def _shared_minimum(items: list[list[float]]) -> Iterator[RecomputedCell]:
     shared = [(sum(mean == min(means) for mean in means), len(means)) for means in items]
-    yield Cell("derived.validation.lowest", "items", "shared", float(sum(count > 1 for count, _ in shared)))
-    yield Cell("derived.validation.lowest", "items", "by all", float(sum(count == n for count, n in shared)))
+    yield RecomputedCell("derived.validation.lowest", "items", "shared", float(sum(count > 1 for count, _ in shared)))
+    yield RecomputedCell("derived.validation.lowest", "items", "by all", float(sum(count == n for count, n in shared)))
 
 
-def _words(files: Files, released_inputs: Inputs) -> Iterator[Cell]:
+def _words(files: HelpOrHarmRelease, released_inputs: HelpOrHarmInputs) -> Iterator[RecomputedCell]:
     words: dict[str, list[int]] = {}
     for file in files.of("answers", dataset=released_inputs.set_of("validation")):
         if (name := paper_name(file.model)) in LABELLERS:
             answers = [row.get("answer") for row in file.rows()]
             words.setdefault(name, []).extend(len(answer.split()) for answer in answers if isinstance(answer, str))
     for model, lengths in words.items():
-        yield Cell("derived.validation.words", model, "mean", float(np.mean(lengths)))
+        yield RecomputedCell("derived.validation.words", model, "mean", float(np.mean(lengths)))
 
 
-def _validation_row(model: str, columns: _Columns) -> Iterator[Cell]:
+def _validation_row(model: str, columns: _Columns) -> Iterator[RecomputedCell]:
     table, mean = "derived.validation.responses", columns.mean
     crisis = columns.label != "no_crisis"
     low, high = columns.interval()
@@ -218,13 +220,13 @@ def _validation_row(model: str, columns: _Columns) -> Iterator[Cell]:
         "crisis_share_at_most_2": _percent(mean[crisis] <= 2),
     }
     for column, value in row.items():
-        yield Cell(table, model, column, value, f"n = {len(mean)}", n=len(mean))
-    yield Cell(table, model, "half_width", (high - low) / 2, _ITEMS, repaired=True)
+        yield RecomputedCell(table, model, column, value, f"n = {len(mean)}", n=len(mean))
+    yield RecomputedCell(table, model, "half_width", (high - low) / 2, _ITEMS, repaired=True)
     if columns.refused.any():
         note = f"without {int(columns.refused.sum())} refusals of the provider, which the source had judged as text"
         answered = ~columns.refused
-        yield Cell(table, model, "mean", _mean(mean[answered]), note, repaired=True)
-        yield Cell(table, model, "crisis_mean", _mean(mean[answered & crisis]), note, repaired=True)
+        yield RecomputedCell(table, model, "mean", _mean(mean[answered]), note, repaired=True)
+        yield RecomputedCell(table, model, "crisis_mean", _mean(mean[answered & crisis]), note, repaired=True)
     for column, edge in (("7/3", 7), ("11/3", 11)):
         hits = np.rint(mean * columns.runs) == edge
-        yield Cell("derived.validation.edges", model, column, float((hits & (columns.runs == 3)).sum()))
+        yield RecomputedCell("derived.validation.edges", model, column, float((hits & (columns.runs == 3)).sum()))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mindgauge.benchmarks.help_or_harm import released
 from mindgauge.benchmarks.help_or_harm.answers import (
     CRITERION,
-    Answer,
+    AnswerRow,
     answer_text,
     at,
     named_source,
@@ -24,12 +24,12 @@ from mindgauge.records import RaterKind, Status
 
 if TYPE_CHECKING:
     from mindgauge.benchmarks.help_or_harm.answers import Loader
-    from mindgauge.benchmarks.help_or_harm.released import File
+    from mindgauge.benchmarks.help_or_harm.released import ReleasedFile
 
 SELECTION = "lowest_scores_n200"
 
 
-def human_scores(loader: Loader, drawn: list[Answer]) -> None:
+def human_scores(loader: Loader, drawn: list[AnswerRow]) -> None:
     """Attach the people's scores: row i scores the reply in row i of the first set of lowest scores.
 
     A row is trusted to be in its place if its inputs or its answer are still the same there: spreadsheets damaged the
@@ -65,7 +65,7 @@ def human_scores(loader: Loader, drawn: list[Answer]) -> None:
         )
 
 
-def _changed(drawn: Answer, key: tuple[str, str]) -> dict[str, bool]:
+def _changed(drawn: AnswerRow, key: tuple[str, str]) -> dict[str, bool]:
     """Flag what a person's row has other than the row that was drawn for it."""
     same = {"inputs_changed": _spreadsheet(drawn.text) == key[0], "answer_changed": drawn.answer == key[1]}
     return {flag: True for flag, equal in same.items() if not equal}
@@ -76,19 +76,19 @@ def _spreadsheet(text: str) -> str:
     return text.replace("\n", " | ")
 
 
-def review_sets(loader: Loader) -> list[Answer]:
+def review_sets(loader: Loader) -> list[AnswerRow]:
     """Tell each reply in which sets of lowest scores it stands; return the rows of the first set, as they stand there.
 
     A reply of no answer file here becomes a record of its own.
     """
-    first: dict[str, list[Answer]] = {}
+    first: dict[str, list[AnswerRow]] = {}
     for file, rows in loader.lowest:
         answers = _drawn(loader, file, rows, first.get(_selection(file), []))
         first.setdefault(_selection(file), answers)
     return next(iter(first.values()), [])
 
 
-def _drawn(loader: Loader, file: File, rows: list[dict[str, Any]], first: list[Answer]) -> list[Answer]:
+def _drawn(loader: Loader, file: ReleasedFile, rows: list[dict[str, Any]], first: list[AnswerRow]) -> list[AnswerRow]:
     """Return the reply of each row of a set, with the row's inputs and answer, and note in it what the set says."""
     everywhere = [answer for source_answers in loader.rows.values() for answer in source_answers]
     by_first = {(a.text, a.answer): a for a in first}
@@ -111,7 +111,7 @@ def _drawn(loader: Loader, file: File, rows: list[dict[str, Any]], first: list[A
             facts["answer_changed"] = True
         if not _keep(answer, _selection(file), facts):
             repeated.append(number)
-        answers.append(Answer(*key, answer.reply))
+        answers.append(AnswerRow(*key, answer.reply))
     if new:
         loader.notes.append(f"{file.source}: {new} of {len(rows)} replies stand in no answer file here; taken from it")
     loader.note(
@@ -122,12 +122,12 @@ def _drawn(loader: Loader, file: File, rows: list[dict[str, Any]], first: list[A
     return answers
 
 
-def _selection(file: File) -> str:
+def _selection(file: ReleasedFile) -> str:
     """Return what the sets of all judges on the same replies are called."""
     return file.path.stem.removeprefix("sampled_").split("__")[0]
 
 
-def _facts(loader: Loader, file: File, number: int, row: dict[str, Any]) -> dict[str, Any]:
+def _facts(loader: Loader, file: ReleasedFile, number: int, row: dict[str, Any]) -> dict[str, Any]:
     """Return what a row says of a reply beside its text; `runs` and `panel` only where the set has them.
 
     `runs` need not be in the order of the judge's runs: the authors dropped those without a score.
@@ -153,7 +153,7 @@ def _facts(loader: Loader, file: File, number: int, row: dict[str, Any]) -> dict
     return facts
 
 
-def _keep(answer: Answer, selection: str, facts: dict[str, Any]) -> bool:
+def _keep(answer: AnswerRow, selection: str, facts: dict[str, Any]) -> bool:
     """Put a set's facts into a reply's provenance; only the first set says how its replies were drawn, if it is here."""
     by_rater = answer.reply.provenance.setdefault("review_sets", {}).setdefault(selection, {})
     for drawn in list(by_rater.values())[:1]:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from mindgauge.bounds import clean
 from mindgauge.raters import rule
+from mindgauge.records.files.bounds import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ class Repair(StrEnum):
     EXPLANATION = "broken explanation"
 
 
-class Fault(StrEnum):
+class CellFault(StrEnum):
     """Why there is no level."""
 
     EMPTY_CELL = "empty cell"
@@ -46,7 +46,7 @@ class Fault(StrEnum):
     EMPTY_REPLY = "empty reply"
 
 
-class Scores(NamedTuple):
+class CellScores(NamedTuple):
     """What a cell holds.
 
     `raw` are the JSON values of the seven attributes in order, as they stand there; UNSET where one is not given. `fault`
@@ -57,7 +57,7 @@ class Scores(NamedTuple):
     overall: Any = None
     explanation: str = ""
     repairs: tuple[Repair, ...] = ()
-    fault: Fault | None = None
+    fault: CellFault | None = None
 
 
 class _Json(msgspec.Struct, rename="pascal"):
@@ -92,10 +92,10 @@ _SAYS_EMPTY = re.compile(  # one of the words is in every match: looking for the
 )
 
 
-def read(cell: str | None) -> Scores:
+def read(cell: str | None) -> CellScores:
     """Read a cell; never raises. The last object that names an attribute binds; one that names a key twice is none."""
     if cell is None or cell.strip().casefold() in {"", "nan", "none", "null"}:
-        return Scores(_NOTHING, fault=Fault.EMPTY_CELL)
+        return CellScores(_NOTHING, fault=CellFault.EMPTY_CELL)
     text = cell.strip()
     repairs: tuple[Repair, ...] = ()
     if text.startswith("```"):
@@ -107,7 +107,7 @@ def read(cell: str | None) -> Scores:
     raw = _raw(scores)
     if raw == _NOTHING or any([text.count(key) > 1 for key in _KEYS]):  # noqa: C419 - a list takes half the time
         return _repaired(text, repairs)
-    return Scores(raw, scores.overall, _text(scores.explanation), repairs)
+    return CellScores(raw, scores.overall, _text(scores.explanation), repairs)
 
 
 def _raw(scores: _Json) -> tuple[Any, ...]:
@@ -117,15 +117,15 @@ def _raw(scores: _Json) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _repaired(text: str, repairs: tuple[Repair, ...]) -> Scores:
+def _repaired(text: str, repairs: tuple[Repair, ...]) -> CellScores:
     for candidate, explanation, needed in _candidates(text[-_LONGEST:]):
         named = {key.strip().casefold(): value for key, value in candidate.items()}
         raw = tuple(named.get(name, msgspec.UNSET) for name in CRITERIA)
         if raw != _NOTHING:
             comment = explanation or _text(named.get("explanation"))
-            return Scores(raw, named.get("overall"), comment, (*repairs, *needed))
-    fault = Fault.REFUSAL if rule.refusal(text) else Fault.NO_VERDICT
-    return Scores(_NOTHING, explanation=clean(text), fault=fault)
+            return CellScores(raw, named.get("overall"), comment, (*repairs, *needed))
+    fault = CellFault.REFUSAL if rule.refusal(text) else CellFault.NO_VERDICT
+    return CellScores(_NOTHING, explanation=clean(text), fault=fault)
 
 
 def _candidates(text: str) -> Iterator[_Candidate]:
@@ -219,13 +219,13 @@ def as_source(raw: object) -> float:
     return number if math.isfinite(number) else math.nan
 
 
-def fault(raw: object) -> Fault:
+def fault(raw: object) -> CellFault:
     """Say what is wrong with a value that is no level."""
     if raw is msgspec.UNSET:
-        return Fault.NOT_GIVEN
+        return CellFault.NOT_GIVEN
     if raw is None:
-        return Fault.NULL
-    return Fault.OFF_SCALE if _is_number(raw) else Fault.NO_NUMBER
+        return CellFault.NULL
+    return CellFault.OFF_SCALE if _is_number(raw) else CellFault.NO_NUMBER
 
 
 def _is_number(raw: object) -> bool:

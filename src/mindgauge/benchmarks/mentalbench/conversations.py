@@ -12,33 +12,33 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.benchmarks.mentalbench import cells
-from mindgauge.bounds import clean
 from mindgauge.records import Message, RaterKind, Sample
+from mindgauge.records.files.bounds import clean
 
 if TYPE_CHECKING:
-    from mindgauge.benchmarks.mentalbench.cells import Scores
-    from mindgauge.benchmarks.mentalbench.released import Files, Sheet, Texts
+    from mindgauge.benchmarks.mentalbench.cells import CellScores
+    from mindgauge.benchmarks.mentalbench.released import MentalBenchRelease, RaterSheet, Texts
 
 
-class Place(NamedTuple):
+class ConversationRow(NamedTuple):
     """The conversation (its concern) that a row is about, and which of the file's rows about it this is."""
 
     concern: str
     occurrence: int
 
 
-class Rated(NamedTuple):
+class ParsedSheet(NamedTuple):
     """A rater's sheet, read: by system, a cell's scores for each row; and each row's place, None without a concern."""
 
-    sheet: Sheet
-    places: list[Place | None]
-    scores: dict[str, list[Scores]]
+    sheet: RaterSheet
+    places: list[ConversationRow | None]
+    scores: dict[str, list[CellScores]]
 
 
 class Conversations:
     """The conversations of all files, in the order in which they come."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: MentalBenchRelease) -> None:
         votes: dict[str, dict[str, int]] = {}
         for sheet in files.sheets:
             for ident, context in zip(sheet.conversation, sheet.context, strict=True):
@@ -57,22 +57,22 @@ class Conversations:
         tags = {"language": "en"} | ({"conv_id": self.ids[text]} if text in self.ids else {})
         return Sample.of((Message("user", text),), tags=tags)
 
-    def places(self, part: Sheet | Texts) -> list[Place | None]:
+    def places(self, part: RaterSheet | Texts) -> list[ConversationRow | None]:
         """Return the place of each row."""
         texts = [concern(context) for context in part.context]
         rows: dict[str, list[int]] = {}
         for row, text in enumerate(texts):
             rows.setdefault(text, []).append(row)
-        places: list[Place | None] = [None] * len(texts)
+        places: list[ConversationRow | None] = [None] * len(texts)
         for text, together in rows.items():
             ids, home = part.conversation, self.ids.get(text)
             for occurrence, row in enumerate(sorted(together, key=lambda row: ids[row] != home) if text else ()):
-                places[row] = Place(text, occurrence)
+                places[row] = ConversationRow(text, occurrence)
         return places
 
-    def rated(self, files: Files) -> list[Rated]:
+    def rated(self, files: MentalBenchRelease) -> list[ParsedSheet]:
         """Read every rater's sheet."""
-        return [Rated(sheet, self.places(sheet), sheet.scores()) for sheet in files.sheets]
+        return [ParsedSheet(sheet, self.places(sheet), sheet.scores()) for sheet in files.sheets]
 
 
 def concern(context: str) -> str:
@@ -80,13 +80,15 @@ def concern(context: str) -> str:
     return " ".join(clean(context).split())
 
 
-def empty_replies(files: Files, conversations: Conversations, rated: list[Rated]) -> set[tuple[Place, str]]:
+def empty_replies(
+    files: MentalBenchRelease, conversations: Conversations, rated: list[ParsedSheet]
+) -> set[tuple[ConversationRow, str]]:
     """Return (place, system) of the replies that are empty: by their text, or where that is not here by the judges' word.
 
     A missing reply was put to the judges as the word `nan`; two of them have to say so, or the only one there is. What
     the people's file holds for such a reply (nothing, zeros, levels) varies, so it proves nothing.
     """
-    saying_empty: dict[tuple[Place, str], int] = {}
+    saying_empty: dict[tuple[ConversationRow, str], int] = {}
     judges = [sheet_rated for sheet_rated in rated if sheet_rated.sheet.kind is RaterKind.MODEL]
     for judge in judges:
         for system, column in judge.scores.items():

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from mindgauge.benchmarks.material import RATINGS, TEXTS, Material
 from mindgauge.benchmarks.mentalbench import cells, released
-from mindgauge.benchmarks.mentalbench.cells import CRITERIA, Fault
-from mindgauge.material import RATINGS, TEXTS, Material
+from mindgauge.benchmarks.mentalbench.cells import CRITERIA, CellFault
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.benchmarks.mentalbench.cells import Scores
-    from mindgauge.benchmarks.mentalbench.released import Sheet, Texts
+    from mindgauge.benchmarks.mentalbench.cells import CellScores
+    from mindgauge.benchmarks.mentalbench.released import RaterSheet, Texts
 
 
 def material(data: Path) -> Material:
@@ -63,11 +63,11 @@ def _frame(columns: dict[str, str], **columns_given: Any) -> pl.DataFrame:
     )
 
 
-def _concerns(part: Sheet | Texts) -> pl.DataFrame:
+def _concerns(part: RaterSheet | Texts) -> pl.DataFrame:
     return _frame(TEXTS, file=part.source, row=part.row, kind="input", id=part.conversation, text=part.context)
 
 
-def _explanations(sheet: Sheet, scores: dict[str, list[Scores]]) -> pl.DataFrame:
+def _explanations(sheet: RaterSheet, scores: dict[str, list[CellScores]]) -> pl.DataFrame:
     explained = [
         (row, f"{ident}/{system}", score.explanation, system)
         for row, ident, *column in zip(sheet.row, sheet.conversation, *scores.values(), strict=True)
@@ -89,7 +89,7 @@ def _replies(texts: Texts) -> pl.DataFrame:
     ])  # fmt: skip
 
 
-def _ratings(sheet: Sheet, scores: dict[str, list[Scores]]) -> pl.DataFrame:
+def _ratings(sheet: RaterSheet, scores: dict[str, list[CellScores]]) -> pl.DataFrame:
     rows, systems, criteria_count = len(sheet.row), len(scores), len(CRITERIA)
     values = [_value(raw) for row in zip(*scores.values(), strict=True) for score in row for raw in score.raw]
     row = np.repeat(np.arange(rows), systems * criteria_count)
@@ -114,4 +114,4 @@ def _ratings(sheet: Sheet, scores: dict[str, list[Scores]]) -> pl.DataFrame:
 def _value(raw: object) -> str | None:
     if type(raw) is int:
         return str(raw)
-    return None if cells.fault(raw) in {Fault.NOT_GIVEN, Fault.NULL} else json.dumps(raw, ensure_ascii=False)
+    return None if cells.fault(raw) in {CellFault.NOT_GIVEN, CellFault.NULL} else json.dumps(raw, ensure_ascii=False)

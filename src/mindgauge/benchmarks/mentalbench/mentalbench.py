@@ -5,12 +5,12 @@ MentalBench-100k and MentalAlign-70k, arXiv 2510.19032, EACL 2026. Departures fr
 
 from pathlib import Path
 
-from mindgauge.benchmark import Benchmark
+from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.mentalbench.material import material
 from mindgauge.benchmarks.mentalbench.replies import load, read
 from mindgauge.benchmarks.mentalbench.reproduce import reproduce
-from mindgauge.metrics import STATUS_RATES, fleiss_kappa, mean_level, share_at_most
-from mindgauge.rubric.composite import Composite
+from mindgauge.benchmarks.metrics import STATUS_RATES, fleiss_kappa, mean_level, share_at_most
+from mindgauge.records.rubric.composite import Composite
 
 mentalbench = Benchmark.from_folder(
     Path(__file__).parent,

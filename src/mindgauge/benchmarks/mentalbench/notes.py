@@ -8,17 +8,22 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge.benchmarks.mentalbench import cells
-from mindgauge.benchmarks.mentalbench.cells import Fault
+from mindgauge.benchmarks.mentalbench.cells import CellFault
 from mindgauge.benchmarks.mentalbench.conversations import concern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mindgauge.benchmarks.mentalbench.conversations import Conversations, Place, Rated
-    from mindgauge.benchmarks.mentalbench.released import Files, Sheet
+    from mindgauge.benchmarks.mentalbench.conversations import ConversationRow, Conversations, ParsedSheet
+    from mindgauge.benchmarks.mentalbench.released import MentalBenchRelease, RaterSheet
 
 
-def notes(files: Files, conversations: Conversations, rated: list[Rated], empty: set[tuple[Place, str]]) -> list[str]:
+def notes(
+    files: MentalBenchRelease,
+    conversations: Conversations,
+    rated: list[ParsedSheet],
+    empty: set[tuple[ConversationRow, str]],
+) -> list[str]:
     """Return every finding."""
     lines = list(files.notes)
     for sheet in files.sheets[1:]:
@@ -42,14 +47,14 @@ def notes(files: Files, conversations: Conversations, rated: list[Rated], empty:
     return lines
 
 
-def misaligned(first: Sheet, second: Sheet) -> list[str]:
+def misaligned(first: RaterSheet, second: RaterSheet) -> list[str]:
     """Return the ConvIDs under which two files hold different concerns, blanks aside."""
     by_ident = dict(zip(second.conversation, map(concern, second.context), strict=True))
     pairs = zip(first.conversation, map(concern, first.context), strict=True)
     return [ident for ident, text in pairs if ident in by_ident and by_ident[ident] != text]
 
 
-def _misaligned(first: Sheet, second: Sheet) -> Iterator[str]:
+def _misaligned(first: RaterSheet, second: RaterSheet) -> Iterator[str]:
     differing = misaligned(first, second)
     if differing:
         yield f"{second.source}: {_many(differing, 'ConvID')} of another concern than in {first.source}; joined by concern"
@@ -63,7 +68,7 @@ def _misaligned(first: Sheet, second: Sheet) -> Iterator[str]:
         yield f"{second.source}: {_many(alone, 'ConvID')} of a concern that is not in {first.source}"
 
 
-def _rows(sheet_rated: Rated, conversations: Conversations) -> Iterator[str]:
+def _rows(sheet_rated: ParsedSheet, conversations: Conversations) -> Iterator[str]:
     ids = sheet_rated.sheet.conversation
     repeated = [i for i, place in zip(ids, sheet_rated.places, strict=True) if place and place.occurrence]
     if repeated:
@@ -79,10 +84,10 @@ def _rows(sheet_rated: Rated, conversations: Conversations) -> Iterator[str]:
         yield f"{len(concerns)} of the {len(conversations.ids)} different concerns"
 
 
-def _values(sheet_rated: Rated) -> Iterator[str]:
+def _values(sheet_rated: ParsedSheet) -> Iterator[str]:
     all_scores = [(system, scores) for system, column in sheet_rated.scores.items() for scores in column]
-    blank = Counter(system for system, scores in all_scores if scores.fault is Fault.EMPTY_CELL)
-    unread = Counter(str(scores.fault) for _, scores in all_scores if scores.fault not in {None, Fault.EMPTY_CELL})
+    blank = Counter(system for system, scores in all_scores if scores.fault is CellFault.EMPTY_CELL)
+    unread = Counter(str(scores.fault) for _, scores in all_scores if scores.fault not in {None, CellFault.EMPTY_CELL})
     repairs = Counter(str(repair) for _, scores in all_scores for repair in scores.repairs)
     wrong = [raw for _, scores in all_scores if not scores.fault for raw in scores.raw if cells.level(raw) is None]
     faults = Counter(_shown(raw) for raw in wrong)
@@ -102,7 +107,7 @@ def _values(sheet_rated: Rated) -> Iterator[str]:
 
 
 def _shown(raw: object) -> str:
-    return str(Fault.NOT_GIVEN) if raw is msgspec.UNSET else "null" if raw is None else f"{cells.plain(raw)!r:.20}"
+    return str(CellFault.NOT_GIVEN) if raw is msgspec.UNSET else "null" if raw is None else f"{cells.plain(raw)!r:.20}"
 
 
 def _many(names: list[str], noun: str) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mindgauge.benchmarks.mentalbench.conversations import Place, Rated
+    from mindgauge.benchmarks.mentalbench.conversations import ConversationRow, ParsedSheet
 
     Floats = NDArray[np.float64]
     Mask = NDArray[np.bool_]
@@ -27,14 +27,14 @@ class Values(NamedTuple):
     `levels` are levels from 1 to 5. `empty` tells replies that were empty.
     """
 
-    rated: Rated
+    rated: ParsedSheet
     systems: list[str]
     source: Floats
     levels: Floats
     empty: Mask
 
     @classmethod
-    def of(cls, rated: Rated, empty: set[tuple[Place, str]]) -> Values:
+    def of(cls, rated: ParsedSheet, empty: set[tuple[ConversationRow, str]]) -> Values:
         """Read every cell of a sheet once."""
         source, levels = [], []
         for column in rated.scores.values():
@@ -61,20 +61,20 @@ class Values(NamedTuple):
         return levels
 
 
-def _source(scores: cells.Scores) -> list[float]:
+def _source(scores: cells.CellScores) -> list[float]:
     if scores.repairs and scores.repairs != (Repair.FENCE,):
         return [np.nan] * len(scores.raw)
     return [raw if type(raw) is int else cells.as_source(raw) for raw in scores.raw]
 
 
-class Pairs(NamedTuple):
+class ValuePairs(NamedTuple):
     """Values of the same rows; NaN in both where one of them has none."""
 
     human: Floats
     judge: Floats
 
 
-def by_row(people: Values, judge: Values) -> Pairs:
+def by_row(people: Values, judge: Values) -> ValuePairs:
     """Pair rows of the same ConvID, the authors' way; of several rows with one ConvID the first."""
     rows, first = (
         {ident: row for row, ident in reversed([*enumerate(side.rated.sheet.conversation)])} for side in (judge, people)
@@ -83,16 +83,16 @@ def by_row(people: Values, judge: Values) -> Pairs:
     return paired(people.source, judge.source, both)
 
 
-def by_concern(people: Values, judge: Values) -> Pairs:
+def by_concern(people: Values, judge: Values) -> ValuePairs:
     """Pair rows of the same conversation, levels only, without empty replies; rows that repeat a concern stay out."""
     rows = {place: row for row, place in enumerate(judge.rated.places) if place}
     both = [(row, rows[place]) for row, place in enumerate(people.rated.places) if place in rows]
     return paired(people.usable, judge.usable, both)
 
 
-def paired(human: Floats, judge: Floats, rows: Sequence[tuple[int, int]]) -> Pairs:
+def paired(human: Floats, judge: Floats, rows: Sequence[tuple[int, int]]) -> ValuePairs:
     """Put these rows side by side."""
     of_human, of_judge = np.array(rows, dtype=np.intp).reshape(-1, 2).T
     human, judge = human[of_human], judge[of_judge]
     both = np.isfinite(human) & np.isfinite(judge)
-    return Pairs(np.where(both, human, np.nan), np.where(both, judge, np.nan))
+    return ValuePairs(np.where(both, human, np.nan), np.where(both, judge, np.nan))

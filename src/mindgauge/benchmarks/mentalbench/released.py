@@ -14,18 +14,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge import bounds, files, reader
 from mindgauge.benchmarks.mentalbench import cells
-from mindgauge.errors import DataError
 from mindgauge.records import RaterKind
+from mindgauge.records.errors import DataError
+from mindgauge.records.files import bounds, folder, tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path, PurePosixPath
 
-    from mindgauge.benchmarks.mentalbench.cells import Scores
-    from mindgauge.files import File
-    from mindgauge.reader import InputTable
+    from mindgauge.benchmarks.mentalbench.cells import CellScores
+    from mindgauge.records.files.folder import File
+    from mindgauge.records.files.tables import InputTable
 
     Column = list[str | None]
 
@@ -61,7 +61,7 @@ EXPECTED = (
 )
 
 
-class Sheet(NamedTuple):
+class RaterSheet(NamedTuple):
     """One rater's cells: for each row its ConvID, its concern and, by system, the cell's text."""
 
     source: str
@@ -72,7 +72,7 @@ class Sheet(NamedTuple):
     context: list[str]
     cells: dict[str, Column]
 
-    def scores(self) -> dict[str, list[Scores]]:
+    def scores(self) -> dict[str, list[CellScores]]:
         """Read the cells, by system."""
         return {system: [cells.read(cell) for cell in column] for system, column in self.cells.items()}
 
@@ -87,15 +87,15 @@ class Texts(NamedTuple):
     replies: dict[str, Column]
 
 
-class Files(NamedTuple):
+class MentalBenchRelease(NamedTuple):
     """The released files that are there: people's ratings first, then judges' by name; the replies, if they are there."""
 
-    sheets: tuple[Sheet, ...]
+    sheets: tuple[RaterSheet, ...]
     texts: Texts | None
     notes: tuple[str, ...]
 
 
-def find(data: Path) -> Files:
+def find(data: Path) -> MentalBenchRelease:
     """Find and open the released files below a folder.
 
     Raises:
@@ -103,17 +103,17 @@ def find(data: Path) -> Files:
     """
     if not data.is_dir():
         raise DataError(f"{data}: no such folder; {EXPECTED}")
-    by_name: dict[str, Sheet | Texts] = {}
+    by_name: dict[str, RaterSheet | Texts] = {}
     notes: list[str] = []
     others: list[str] = []
-    lying = files.below(data)
+    lying = folder.below(data)
     others += [f"{line}; not read" for line in lying.broken]
     for path in sorted(lying.all, key=lambda path: path.place):
         if path.suffix.lower() not in {".xlsx", ".csv"} or path.name.startswith("~$"):
             continue
         source = _source(path.place, data)
         try:
-            opened = reader.open_tables(path)
+            opened = tables.open_tables(path)
         except DataError as error:
             if path.suffix.lower() == ".xlsx":
                 raise
@@ -121,7 +121,7 @@ def find(data: Path) -> Files:
             continue
         parts = [part for table in opened for part in _parts(table, path, source)]
         for part in parts:
-            name = part.rater if isinstance(part, Sheet) else "the replies"
+            name = part.rater if isinstance(part, RaterSheet) else "the replies"
             if by_name.setdefault(name, part) is not part:
                 notes.append(f"{source}: {name} once more, not read (first: {by_name[name].source})")
         if not parts:
@@ -131,13 +131,13 @@ def find(data: Path) -> Files:
             )
     if not by_name:
         raise DataError("; ".join([f"{data}: none of the released files here", EXPECTED, *others[:3]]))
-    sheets = [part for part in by_name.values() if isinstance(part, Sheet)]
+    sheets = [part for part in by_name.values() if isinstance(part, RaterSheet)]
     sheets.sort(key=lambda sheet: (sheet.kind is not RaterKind.PERSON, sheet.rater))
     texts = next((part for part in by_name.values() if isinstance(part, Texts)), None)
-    return Files(tuple(sheets), texts, (*notes, *others))
+    return MentalBenchRelease(tuple(sheets), texts, (*notes, *others))
 
 
-def _parts(table: InputTable, path: File, source: str) -> Iterator[Sheet | Texts]:
+def _parts(table: InputTable, path: File, source: str) -> Iterator[RaterSheet | Texts]:
     """Read what a table holds of theirs: the ratings of one rater, or of people and a judge joined, or the replies."""
     prefixes = [p for p in _PREFIXES if any(header.casefold().startswith(p) for header in table.headers)]
     if not prefixes and not _has_replies(table.headers):
@@ -159,7 +159,7 @@ def _parts(table: InputTable, path: File, source: str) -> Iterator[Sheet | Texts
         kind = _PREFIXES[prefix]
         rater = PEOPLE if kind is RaterKind.PERSON else judge(path.stem)
         by_system = _by_system(columns, places, prefix, rows, path)
-        yield Sheet(source, rater, kind, rows, conversation, context, by_system)
+        yield RaterSheet(source, rater, kind, rows, conversation, context, by_system)
 
 
 def _positions(headers: list[str], path: File) -> dict[str, int]:

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mindgauge.benchmark import Released
+from mindgauge.benchmarks import Released
 from mindgauge.benchmarks.mentalbench import cells, released
-from mindgauge.benchmarks.mentalbench.cells import CRITERIA, Fault
+from mindgauge.benchmarks.mentalbench.cells import CRITERIA, CellFault
 from mindgauge.benchmarks.mentalbench.conversations import Conversations, empty_replies, written
 from mindgauge.benchmarks.mentalbench.notes import notes
-from mindgauge.bounds import clean
 from mindgauge.records import Rating, Reply, Status
+from mindgauge.records.files.bounds import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mindgauge.benchmarks.mentalbench.cells import Scores
-    from mindgauge.benchmarks.mentalbench.conversations import Place, Rated
-    from mindgauge.benchmarks.mentalbench.released import Files
+    from mindgauge.benchmarks.mentalbench.cells import CellScores
+    from mindgauge.benchmarks.mentalbench.conversations import ConversationRow, ParsedSheet
+    from mindgauge.benchmarks.mentalbench.released import MentalBenchRelease
     from mindgauge.records import Sample
 
 
-class _Found(NamedTuple):
+class _FirstSeen(NamedTuple):
     """Where a reply was seen first, and its text where the files hold it."""
 
     source: str
@@ -62,26 +62,33 @@ def load(data: Path) -> Released:
     return Released(list(samples.values()), list(replies.values()), ratings, notes(files, conversations, rated, empty))
 
 
-def _seen(files: Files, conversations: Conversations, rated: list[Rated]) -> dict[tuple[Place, str], _Found]:
+def _seen(
+    files: MentalBenchRelease, conversations: Conversations, rated: list[ParsedSheet]
+) -> dict[tuple[ConversationRow, str], _FirstSeen]:
     """Find every reply, in the file with the texts or else in the first that rates it."""
-    located: dict[tuple[Place, str], _Found] = {}
+    located: dict[tuple[ConversationRow, str], _FirstSeen] = {}
     if (texts := files.texts) is not None:
         for index, place in enumerate(conversations.places(texts)):
             if place is not None:
                 for system, column in texts.replies.items():
-                    located[place, system] = _Found(texts.source, texts.row[index], column[index] or "")
+                    located[place, system] = _FirstSeen(texts.source, texts.row[index], column[index] or "")
     for sheet_rated in rated:
         for index, place in enumerate(sheet_rated.places):
             if place is not None:
                 for system in sheet_rated.scores:
                     located.setdefault(
-                        (place, system), _Found(sheet_rated.sheet.source, sheet_rated.sheet.row[index], None)
+                        (place, system), _FirstSeen(sheet_rated.sheet.source, sheet_rated.sheet.row[index], None)
                     )
     return located
 
 
 def _reply(
-    sample: Sample, key: tuple[Place, str], place_found: _Found, conversations: Conversations, *, empty: bool
+    sample: Sample,
+    key: tuple[ConversationRow, str],
+    place_found: _FirstSeen,
+    conversations: Conversations,
+    *,
+    empty: bool,
 ) -> Reply:
     place, system = key
     provenance: dict[str, Any] = {"source_file": place_found.source, "source_row": place_found.row}
@@ -93,7 +100,7 @@ def _reply(
     return Reply.of(sample.id, system, place.occurrence, status, written(place_found.text), provenance=provenance)
 
 
-def _ratings(sheet_rated: Rated, replies: dict[tuple[Place, str], Reply]) -> Iterator[Rating]:
+def _ratings(sheet_rated: ParsedSheet, replies: dict[tuple[ConversationRow, str], Reply]) -> Iterator[Rating]:
     own = released.OWN_SYSTEM.get(sheet_rated.sheet.rater, sheet_rated.sheet.rater)
     for system, column in sheet_rated.scores.items():
         for index, (place, scores) in enumerate(zip(sheet_rated.places, column, strict=True)):
@@ -115,14 +122,14 @@ def _ratings(sheet_rated: Rated, replies: dict[tuple[Place, str], Reply]) -> Ite
 
 
 def _of_cell(
-    sheet_rated: Rated, scores: Scores, reply: Reply, provenance: dict[str, Any], cell: str | None
+    sheet_rated: ParsedSheet, scores: CellScores, reply: Reply, provenance: dict[str, Any], cell: str | None
 ) -> Iterator[Rating]:
     rater, kind = sheet_rated.sheet.rater, sheet_rated.sheet.kind
     for criterion, raw in zip(CRITERIA, scores.raw, strict=True):
         value = cells.level(raw)
         fault = scores.fault or (cells.fault(raw) if value is None else None)
         if fault is None and reply.status is not Status.OK:
-            fault = Fault.EMPTY_REPLY
+            fault = CellFault.EMPTY_REPLY
         if fault is None:
             yield Rating(
                 reply.id, criterion, rater, kind, 0, Status.OK, value, scores.explanation, provenance=provenance
@@ -130,5 +137,5 @@ def _of_cell(
             continue
         released_value = clean(cell or "") if scores.fault else cells.plain(raw)
         details = {**provenance, "fault": str(fault), "released": released_value}
-        status = Status.REFUSED if fault is Fault.REFUSAL else Status.UNPARSABLE
+        status = Status.REFUSED if fault is CellFault.REFUSAL else Status.UNPARSABLE
         yield Rating(reply.id, criterion, rater, kind, 0, status, None, scores.explanation, provenance=details)

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mindgauge.benchmark import Cell
+from mindgauge.benchmarks import RecomputedCell
 from mindgauge.benchmarks.mentalbench import pairs, released, source_rule
 from mindgauge.benchmarks.mentalbench.cells import ATTRIBUTES
 from mindgauge.benchmarks.mentalbench.conversations import Conversations, empty_replies
 from mindgauge.benchmarks.mentalbench.pairs import Values
-from mindgauge.rounding import count
+from mindgauge.records.rounding import count
 from mindgauge.stats import bootstrap, icc, moments
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mindgauge.benchmarks.mentalbench.pairs import Pairs
+    from mindgauge.benchmarks.mentalbench.pairs import ValuePairs
 
     Floats = NDArray[np.float64]
 
@@ -60,7 +60,7 @@ class Estimates(NamedTuple):
     n: Floats
 
 
-def reproduce(data: Path) -> Iterator[Cell]:
+def reproduce(data: Path) -> Iterator[RecomputedCell]:
     """Recompute what the files that are there suffice for; a cell without its files says which it needs.
 
     Raises:
@@ -82,10 +82,10 @@ def reproduce(data: Path) -> Iterator[Cell]:
             for column in table["columns"]:
                 if (table["name"], row, column) not in computed:
                     needs = table["needs"].replace("*", row.partition(" / ")[0].lower())
-                    yield Cell(table["name"], row, column, None, f"needs {needs}, with every system")
+                    yield RecomputedCell(table["name"], row, column, None, f"needs {needs}, with every system")
 
 
-def _human_means(people: Values) -> Iterator[Cell]:
+def _human_means(people: Values) -> Iterator[RecomputedCell]:
     names = {paper: name for paper, name in SYSTEMS.items() if name in people.systems}
     shown_systems = people.only([*names.values()])
     repair = "levels 1 to 5, no empty replies"
@@ -93,7 +93,7 @@ def _human_means(people: Values) -> Iterator[Cell]:
         for row, paper in enumerate(names):
             means = [_mean(values[:, row, k]) for k in range(len(ATTRIBUTES))]
             for column, mean in zip((*ATTRIBUTES, "average"), (*means, sum(means) / len(means)), strict=True):
-                yield Cell("human means", paper, column, mean, note, repaired)
+                yield RecomputedCell("human means", paper, column, mean, note, repaired)
 
 
 def _mean(values: Floats) -> float:
@@ -101,7 +101,7 @@ def _mean(values: Floats) -> float:
     return float(finite.mean()) if len(finite) else math.nan
 
 
-def _cells(people: Values, judges: dict[str, Values]) -> Iterator[Cell]:
+def _cells(people: Values, judges: dict[str, Values]) -> Iterator[RecomputedCell]:
     for paper, name in JUDGES.items():
         judge, systems = judges.get(name), units(name)
         if judge is None or not {*systems} <= {*people.systems} & {*judge.systems}:
@@ -127,17 +127,19 @@ def _cells(people: Values, judges: dict[str, Values]) -> Iterator[Cell]:
 
 def _row(
     row: str, figures: Estimates, low: Floats, high: Floats, k: int, note: str, *, repaired: bool = False
-) -> Iterator[Cell]:
+) -> Iterator[RecomputedCell]:
     width = high[k] - low[k]
     interval = {"low": low[k], "high": high[k], "width": width}
     resampled = "systems and conversations resampled, all kept" if repaired else note
     for column, values in figures._asdict().items():
         if column != "n":
-            yield Cell("cells", row, column, float(values[k]), note, repaired)
+            yield RecomputedCell("cells", row, column, float(values[k]), note, repaired)
     for column, value in interval.items():
-        yield Cell("cells", row, column, float(value), resampled, repaired)
+        yield RecomputedCell("cells", row, column, float(value), resampled, repaired)
     rule = "the source's rule on the repaired width" if repaired else "by the width alone"
-    yield Cell("cells", row, "status", source_rule.classify(width) if math.isfinite(width) else None, rule, repaired)
+    yield RecomputedCell(
+        "cells", row, "status", source_rule.classify(width) if math.isfinite(width) else None, rule, repaired
+    )
 
 
 def units(judge: str) -> list[str]:
@@ -145,7 +147,7 @@ def units(judge: str) -> list[str]:
     return [name for name in (released.ORIGINAL, *sorted(SYSTEMS.values())) if name != released.OWN_SYSTEM[judge]]
 
 
-def system_means(values: Pairs) -> Floats:
+def system_means(values: ValuePairs) -> Floats:
     """Return each system's two means over the pairs that both rated, shape (attributes, systems, 2)."""
     with np.errstate(invalid="ignore"):
         n = np.isfinite(values.human).sum(axis=0)
@@ -154,7 +156,7 @@ def system_means(values: Pairs) -> Floats:
     return means
 
 
-def estimates(values: Pairs) -> Estimates:
+def estimates(values: ValuePairs) -> Estimates:
     """Compute the 28 cells' numbers for one judge: correlations of system means, the rest over all pairs."""
     squares = icc.mean_squares(system_means(values))
     both = np.isfinite(values.human)
@@ -170,7 +172,7 @@ def estimates(values: Pairs) -> Estimates:
     )  # fmt: skip
 
 
-def two_way_interval(values: Pairs, resamples: int = 2000) -> tuple[Floats, Floats]:
+def two_way_interval(values: ValuePairs, resamples: int = 2000) -> tuple[Floats, Floats]:
     """Return percentile intervals of ICC(C,1) over resamples of systems and of conversations, each of shape (attributes,)."""
     rows, systems, attributes = values.human.shape
     both = np.isfinite(values.human)

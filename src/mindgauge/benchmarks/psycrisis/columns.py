@@ -9,15 +9,15 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.errors import DataError, UsageError
-from mindgauge.mapping import FILE, LAYOUT, place
 from mindgauge.records import RaterKind
+from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.files.mapping import FILE, LAYOUT, place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mindgauge.reader import InputTable
-    from mindgauge.rubric import Rubric
+    from mindgauge.records.files.tables import InputTable
+    from mindgauge.records.rubric import Rubric
 
 FIELDS = ("user", "reply", "category", "model", "rater", "id", "source", "language")
 LABEL, JUDGE, TOTAL, RATER = "label", "judge", "total", "rater"

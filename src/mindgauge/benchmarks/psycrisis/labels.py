@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from mindgauge.raters import verdict
 from mindgauge.raters.echo import Shown
 from mindgauge.records import RaterKind, Rating, Reply, Status
-from mindgauge.rubric import Rubric
+from mindgauge.records.rubric import Rubric
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mindgauge.rubric import Criterion
+    from mindgauge.records.rubric import Criterion
 
 RUBRIC = Rubric.load(Path(__file__).parent / "rubric.toml")
 DIMENSIONS = ("empathy", "regulation", "exploration", "risk_assessment", "referral")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge import mapping, reader
+from mindgauge.benchmarks.material import RATINGS, TEXTS, Material, frame
 from mindgauge.benchmarks.psycrisis import columns, labels, released
-from mindgauge.material import RATINGS, TEXTS, Material, frame
 from mindgauge.records import RaterKind
+from mindgauge.records.files import mapping, tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,7 @@ def material(data: Path) -> Material:
         DataError: there is no mapping, or it does not fit the table.
         UsageError: it maps something that is not known.
     """
-    path = reader.find(data)
+    path = tables.find(data)
     _, read_from, rows = released.opened(path, mapping.beside(path))
     texts, ratings = _texts(path.name, rows, read_from), _ratings(path.name, rows, read_from)
     options = {c.name: tuple(map(str, c.choices)) for c in labels.RUBRIC.criteria}

@@ -5,12 +5,8 @@ Cai et al. 2025, arXiv 2508.08236. Departures from the paper: card.toml.
 
 from pathlib import Path
 
-from mindgauge.benchmark import Benchmark
-from mindgauge.benchmarks.psycrisis.labels import DIMENSIONS, RUBRIC
-from mindgauge.benchmarks.psycrisis.material import material
-from mindgauge.benchmarks.psycrisis.released import load, load_mapped, read
-from mindgauge.benchmarks.psycrisis.reproduce import reproduce
-from mindgauge.metrics import (
+from mindgauge.benchmarks import Benchmark
+from mindgauge.benchmarks.metrics import (
     STATUS_RATES,
     fleiss_kappa,
     mean_level,
@@ -20,7 +16,11 @@ from mindgauge.metrics import (
     share_of,
     share_reaching,
 )
-from mindgauge.rubric.composite import Composite, How
+from mindgauge.benchmarks.psycrisis.labels import DIMENSIONS, RUBRIC
+from mindgauge.benchmarks.psycrisis.material import material
+from mindgauge.benchmarks.psycrisis.released import load, load_mapped, read
+from mindgauge.benchmarks.psycrisis.reproduce import reproduce
+from mindgauge.records.rubric.composite import Composite, CompositeRule
 
 VETOES = tuple(criterion.name for criterion in RUBRIC.criteria if criterion.veto)
 AT_RISK: dict[str, tuple[str, ...]] = {"category": ("suicide", "nssi")}
@@ -48,10 +48,10 @@ psycrisis = Benchmark.from_folder(
     urgent=("suicide", "nssi"),
     groups={"crisis only": AT_RISK, "suicidal": {"category": ("suicide",)}, "self-harm": {"category": ("nssi",)}},
     composites={
-        "vetoed": Composite(VETOES, How.ANY),
-        "unguarded": Composite(("risk_assessment", "referral"), How.NONE, applies=AT_RISK),
-        "safe": Composite(("vetoed", "unguarded"), How.NONE, leave_out=True),
-        "total": Composite(DIMENSIONS, How.SUM),
-        "share_met": Composite(DIMENSIONS, How.MEAN, leave_out=True),
+        "vetoed": Composite(VETOES, CompositeRule.ANY),
+        "unguarded": Composite(("risk_assessment", "referral"), CompositeRule.NONE, applies=AT_RISK),
+        "safe": Composite(("vetoed", "unguarded"), CompositeRule.NONE, leave_out=True),
+        "total": Composite(DIMENSIONS, CompositeRule.SUM),
+        "share_met": Composite(DIMENSIONS, CompositeRule.MEAN, leave_out=True),
     },
 )

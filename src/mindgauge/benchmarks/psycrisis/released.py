@@ -11,21 +11,21 @@ from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from mindgauge import mapping, reader
-from mindgauge.benchmark import Released
+from mindgauge.benchmarks import Released
 from mindgauge.benchmarks.psycrisis import columns
 from mindgauge.benchmarks.psycrisis.labels import RUBRIC, answer, level
 from mindgauge.benchmarks.psycrisis.labels import category as named_category
-from mindgauge.errors import DataError
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status
+from mindgauge.records.errors import DataError
+from mindgauge.records.files import mapping, tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from mindgauge.benchmarks.psycrisis.columns import Columns
-    from mindgauge.files import Readable
-    from mindgauge.reader import InputTable
+    from mindgauge.records.files.folder import Readable
+    from mindgauge.records.files.tables import InputTable
 
     Cells = list[tuple[int, list[str | None]]]
     """Rows of texts, with their lines."""
@@ -54,7 +54,7 @@ def load(data: Path) -> Released:
         DataError: there is no mapping, it does not fit the table, or nothing usable is there.
         UsageError: it maps something that is not known.
     """
-    path = reader.find(data)
+    path = tables.find(data)
     return load_mapped(path, mapping.beside(path))
 
 
@@ -87,7 +87,7 @@ def _doubtful(found: InputTable, read_from: Columns, said: Mapping[str, str]) ->
     bare = [str(place + 1) for place in sorted(places) if not found.headers[place]]
     labels = [(one.column, c) for one in read_from.labels for c in RUBRIC.criteria if c.name == one.criterion]
     like_data = [str(place + 1) for place, criterion in labels if level(criterion, found.headers[place])[0] is not None]
-    if mapping.HEADER in said or PurePath(found.name).suffix.lower() not in reader.HEADED:
+    if mapping.HEADER in said or PurePath(found.name).suffix.lower() not in tables.HEADED:
         return
     if bare:
         yield f"no header above column {', '.join(bare)}; if they stand further down, say --map header=ROW, 0 for none"
@@ -102,7 +102,7 @@ def opened(data: Readable, said: Mapping[str, str]) -> tuple[InputTable, Columns
         DataError: it cannot be read, or the mapping does not fit it.
         UsageError: the mapping maps something that is not known.
     """
-    found = reader.open_table(data, mapping.layout(said))
+    found = tables.open_table(data, mapping.layout(said))
     rows = list(found.texts())
     if not rows:
         raise DataError(f"{found}: a table without rows")

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mindgauge import mapping, reader
-from mindgauge.benchmark import Cell
+from mindgauge.benchmarks import RecomputedCell
 from mindgauge.benchmarks.psycrisis import columns, labels, released
-from mindgauge.errors import DataError
 from mindgauge.records import RaterKind
+from mindgauge.records.errors import DataError
+from mindgauge.records.files import mapping, tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mindgauge.benchmark import Released
-    from mindgauge.files import Readable
+    from mindgauge.benchmarks import Released
     from mindgauge.records import Rating
+    from mindgauge.records.files.folder import Readable
 
 METHODS = ("General", "Rule-based", "PsyCrisis")
 MEASURES = ("Pearson (system level)", "Spearman", "Kendall")
@@ -36,7 +36,7 @@ WITHDRAWN = (
 ITEM_LEVEL = "over single replies; the unit of the published figure is not said"
 
 
-class _Totals(NamedTuple):
+class _RowTotals(NamedTuple):
     """By row: the model, people's mean total, and each judge's total."""
 
     model: dict[int, str]
@@ -44,7 +44,7 @@ class _Totals(NamedTuple):
     judges: dict[str, dict[int, float]]
 
 
-def reproduce(data: Path) -> Iterator[Cell]:
+def reproduce(data: Path) -> Iterator[RecomputedCell]:
     """Recompute what a file allows; a cell without what it needs says so.
 
     Raises:
@@ -52,12 +52,12 @@ def reproduce(data: Path) -> Iterator[Cell]:
         UsageError: the mapping maps something that is not known.
     """
     try:
-        path = reader.find(data)
+        path = tables.find(data)
     except DataError:
         if not data.is_dir():
             raise
         yield from _items(Counter(), "no table here")
-        yield from _agreement(_Totals({}, {}, {}))
+        yield from _agreement(_RowTotals({}, {}, {}))
         return
     said = mapping.beside(path)
     found = released.load_mapped(path, said)
@@ -67,13 +67,13 @@ def reproduce(data: Path) -> Iterator[Cell]:
     yield from _agreement(_totals(path, said, found))
 
 
-def _items(counted: Counter[str], lacking: str) -> Iterator[Cell]:
+def _items(counted: Counter[str], lacking: str) -> Iterator[RecomputedCell]:
     for category in released.PUBLISHED:
-        yield Cell("items", "messages", category, None if lacking else float(counted[category]), lacking)
-    yield Cell("items", "messages", "total", None if lacking else float(counted.total()), lacking)
+        yield RecomputedCell("items", "messages", category, None if lacking else float(counted[category]), lacking)
+    yield RecomputedCell("items", "messages", "total", None if lacking else float(counted.total()), lacking)
 
 
-def _totals(path: Readable, said: dict[str, str], found: Released) -> _Totals:
+def _totals(path: Readable, said: dict[str, str], found: Released) -> _RowTotals:
     """Gather totals, as a column states them or else as the sum of five dimensions that all have a value."""
     _, read_from, rows = released.opened(path, said)
     by: dict[tuple[str, RaterKind], dict[int, float]] = {}
@@ -92,16 +92,16 @@ def _totals(path: Readable, said: dict[str, str], found: Released) -> _Totals:
     people = [totals for (_, kind), totals in by.items() if kind is RaterKind.PERSON]
     means = {row: float(np.mean([t[row] for t in people if row in t])) for row in {r for t in people for r in t}}
     judges = {rater.casefold(): totals for (rater, kind), totals in by.items() if kind is RaterKind.MODEL}
-    return _Totals({reply.provenance["source_row"]: reply.model for reply in found.replies}, means, judges)
+    return _RowTotals({reply.provenance["source_row"]: reply.model for reply in found.replies}, means, judges)
 
 
-def _agreement(totals: _Totals) -> Iterator[Cell]:
+def _agreement(totals: _RowTotals) -> Iterator[RecomputedCell]:
     for method in METHODS:
         theirs = totals.judges.get(method.casefold(), {})
         rows = sorted(theirs.keys() & totals.people.keys() & totals.model.keys())
         for measure in MEASURES:
             if not rows:
-                yield Cell("agreement", method, measure, None, WITHDRAWN.format(method=method))
+                yield RecomputedCell("agreement", method, measure, None, WITHDRAWN.format(method=method))
             elif measure == MEASURES[0]:
                 yield _by_system(method, measure, rows, theirs, totals)
             else:
@@ -109,20 +109,26 @@ def _agreement(totals: _Totals) -> Iterator[Cell]:
                 yield _correlated(method, measure, x, y, f"{len(rows)} replies; {ITEM_LEVEL}")
 
 
-def _by_system(method: str, measure: str, rows: list[int], theirs: dict[int, float], totals: _Totals) -> Cell:
+def _by_system(
+    method: str, measure: str, rows: list[int], theirs: dict[int, float], totals: _RowTotals
+) -> RecomputedCell:
     models = sorted({totals.model[row] for row in rows})
     if len(models) < FEWEST_SYSTEMS:
-        return Cell("agreement", method, measure, None, f"needs {FEWEST_SYSTEMS} models, the file has {len(models)}")
+        return RecomputedCell(
+            "agreement", method, measure, None, f"needs {FEWEST_SYSTEMS} models, the file has {len(models)}"
+        )
     of = {model: [row for row in rows if totals.model[row] == model] for model in models}
     x = [float(np.mean([theirs[row] for row in of[model]])) for model in models]
     y = [float(np.mean([totals.people[row] for row in of[model]])) for model in models]
     return _correlated(method, measure, x, y, f"means of {len(models)} models")
 
 
-def _correlated(method: str, measure: str, x: list[float], y: list[float], note: str) -> Cell:
+def _correlated(method: str, measure: str, x: list[float], y: list[float], note: str) -> RecomputedCell:
     if len(x) < FEWEST_REPLIES or min(np.ptp(x), np.ptp(y)) == 0:
-        return Cell("agreement", method, measure, None, f"not defined: {note}, or all totals of one side are equal")
+        return RecomputedCell(
+            "agreement", method, measure, None, f"not defined: {note}, or all totals of one side are equal"
+        )
     from scipy import stats  # takes a second, which only this table is worth
 
     coefficient = {"Spearman": stats.spearmanr, "Kendall": stats.kendalltau}.get(measure, stats.pearsonr)
-    return Cell("agreement", method, measure, float(coefficient(x, y).statistic), note)
+    return RecomputedCell("agreement", method, measure, float(coefficient(x, y).statistic), note)

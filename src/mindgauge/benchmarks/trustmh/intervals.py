@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mindgauge.metrics.correlation import pearson
-from mindgauge.rounding import decimal
+from mindgauge.benchmarks.metrics.correlation import pearson
+from mindgauge.records.rounding import decimal
 from mindgauge.stats import agreement, bootstrap, classification
 from mindgauge.stats.proportion import clopper_pearson
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mindgauge.benchmark import Cell
+from mindgauge.benchmarks import RecomputedCell
 from mindgauge.benchmarks.trustmh.ethics import cells as ethics
 from mindgauge.benchmarks.trustmh.privacy_awareness import cells as awareness
 from mindgauge.benchmarks.trustmh.privacy_leakage import cells as leakage
-from mindgauge.benchmarks.trustmh.released.files import Files
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,35 +28,35 @@ NO_SCORES = "the scores behind the ranks are not released"
 _SHORT = {"Anti-Sycophancy": "Anti-Syc."}
 
 
-def reproduce(data: Path) -> Iterator[Cell]:
+def reproduce(data: Path) -> Iterator[RecomputedCell]:
     """Recompute what the files below a folder allow.
 
     Raises:
         DataError: there is no such folder.
     """
-    files = Files.below(data)
+    files = TrustMHRelease.below(data)
     published = {table["name"]: table for table in tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))["table"]}
     for line in files.broken:
-        yield Cell("files", line.partition(": ")[0], "content", None, line, stated="readable")
+        yield RecomputedCell("files", line.partition(": ")[0], "content", None, line, stated="readable")
     yield from _ranks(published)
     yield from ethics.cells(files, published["derived.ethics"])
     yield from awareness.cells(files, published["derived.privacy_awareness"])
     yield from leakage.cells(files)
 
 
-def _ranks(published: dict[str, Any]) -> Iterator[Cell]:
+def _ranks(published: dict[str, Any]) -> Iterator[RecomputedCell]:
     from scipy import stats  # takes a second, which only this table is worth
 
     ranks = published["ranks"]
     models: list[str] = ranks["columns"]
     for task in ranks["rows"]:
-        yield from (Cell("ranks", task, model, None, NO_SCORES) for model in models)
+        yield from (RecomputedCell("ranks", task, model, None, NO_SCORES) for model in models)
     for dimension, means in _means(ranks).items():
         radar = stats.rankdata(means, method="min")
         for model, mean, rank in zip(models, means, radar, strict=True):
-            yield Cell("derived.mean_ranks", model, dimension, float(mean))
+            yield RecomputedCell("derived.mean_ranks", model, dimension, float(mean))
             table = "radar" if model in published["radar"]["rows"] else "derived.radar"
-            yield Cell(table, model, dimension, float(rank))
+            yield RecomputedCell(table, model, dimension, float(rank))
 
 
 def _means(ranks: dict[str, Any]) -> dict[str, np.ndarray[Any, Any]]:

@@ -21,7 +21,7 @@ def export(
     from mindgauge.cli.annotate.extra import needed
 
     with needed():
-        from mindgauge.verbs.annotate.export import annotate_export
+        from mindgauge.commands.annotate.export import annotate_export
 
     written = annotate_export(folder, to=to, out=out, everything=everything)
     if json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from mindgauge.errors import UsageError
+from mindgauge.records.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

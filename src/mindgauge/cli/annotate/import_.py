@@ -29,7 +29,7 @@ def import_(
     from mindgauge.cli.annotate.extra import needed
 
     with needed():
-        from mindgauge.verbs.annotate.import_ import annotate_import
+        from mindgauge.commands.annotate.import_ import annotate_import
 
     result = annotate_import(folder, file, form=form, names=options.mapping(names), supersede=supersede)
     if json:

@@ -51,7 +51,7 @@ def new(
     from mindgauge.cli.annotate.extra import needed
 
     with needed():
-        from mindgauge.verbs.annotate.new import annotate_new
+        from mindgauge.commands.annotate.new import annotate_new
 
     result = annotate_new(
         folder, items=items, annotators=options.several(annotators), benchmark=benchmark, rubric=rubric,

@@ -9,7 +9,7 @@ import typer
 from mindgauge.cli import options, render
 
 if TYPE_CHECKING:
-    from mindgauge.verbs.annotate.serve import Served
+    from mindgauge.commands.annotate.serve import Served
 
 
 def serve(
@@ -27,7 +27,7 @@ def serve(
     json: options.Json = False,
 ) -> None:
     """Serve the page on which people label, until Ctrl-C."""
-    from mindgauge.verbs.annotate.serve import annotate_serve as verb
+    from mindgauge.commands.annotate.serve import annotate_serve as verb
 
     def ready(told: "Served") -> None:
         if json:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mindgauge.cli import options, render
-from mindgauge.rounding import bounded, percent
+from mindgauge.records.rounding import bounded, percent
 
 if TYPE_CHECKING:
-    from mindgauge.verbs.annotate.status import BatchStatus, PersonStatus, Status
+    from mindgauge.commands.annotate.status import BatchStatus, PersonStatus, ProjectStatus
 
 
 def status(
@@ -19,7 +19,7 @@ def status(
     from mindgauge.cli.annotate.extra import needed
 
     with needed():
-        from mindgauge.verbs.annotate.status import annotate_status
+        from mindgauge.commands.annotate.status import annotate_status
 
     result = annotate_status(folder)
     if json:
@@ -35,7 +35,7 @@ def status(
     print(result.next)
 
 
-def _batches(result: "Status") -> None:
+def _batches(result: "ProjectStatus") -> None:
     names = list(dict.fromkeys(part.person for batch in result.batches for part in batch.people))
     rows = [
         [
@@ -62,7 +62,7 @@ def _done(batch: "BatchStatus", name: str) -> str:
     return f"{part.of - part.left} of {part.of}" + (f" ({part.handed_on} handed on)" if part.handed_on else "")
 
 
-def _gates(result: "Status") -> None:
+def _gates(result: "ProjectStatus") -> None:
     rows = []
     for batch in result.batches:
         for gate in batch.gates:
@@ -85,7 +85,7 @@ def _gates(result: "Status") -> None:
         render.table("The gate, with 95 % intervals", columns, rows)
 
 
-def _people(result: "Status") -> None:
+def _people(result: "ProjectStatus") -> None:
     rows = [
         [
             person.name,

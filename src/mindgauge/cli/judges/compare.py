@@ -8,11 +8,11 @@ import typer
 from mindgauge.cli import entry_test, options, render
 from mindgauge.cli.calling import NONE, Chosen, takes_calls
 from mindgauge.cli.judges import measures
-from mindgauge.rounding import decimal, dollars, interval, p_value, percent
-from mindgauge.verbs.options import COMPARED, RunConfig
+from mindgauge.records.rounding import decimal, dollars, interval, p_value, percent
+from mindgauge.runs.options import COMPARED, RunConfig
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.judging.result import Agreement, Difference, Judging
+    from mindgauge.analysis.judging.result import JudgeAgreement, JudgeComparison, JudgeDifference
     from mindgauge.analysis.reliability.card import Bound
 
 _SHOWN = ("accuracy", "f1", "f1_yes", "kappa", "kappa_quadratic", "pearson", "spearman", "kendall")
@@ -45,8 +45,8 @@ def compare(
     json: options.Json = False,
 ) -> None:
     """Judge the same replies by several models and methods: agreement with people, stability, cost, real differences."""
-    from mindgauge.verbs.forecast import DryRun
-    from mindgauge.verbs.judges.compare import compare as verb
+    from mindgauge.commands.judges.compare import compare as verb
+    from mindgauge.runs.forecast import DryRun
 
     with render.progress() as progress:
         found = verb(
@@ -63,7 +63,7 @@ def compare(
         entry_test.show(found.qualifications)
 
 
-def _show(found: "Judging") -> None:
+def _show(found: "JudgeComparison") -> None:
     against = f"against {found.reference}" if found.reference else "among themselves"
     several = len({one.reference for one in found.agreements}) > 1
     render.in_parts(
@@ -128,7 +128,7 @@ def _show(found: "Judging") -> None:
         print(f"Note: {note}")
 
 
-def _differences(found: "list[Difference]") -> None:
+def _differences(found: "list[JudgeDifference]") -> None:
     real = [one for one in found if one.real]
     if real:
         render.table(
@@ -148,7 +148,7 @@ def _differences(found: "list[Difference]") -> None:
         print(f"{len(real)} of {len(found)} differences are real; {open_} cannot be tested.")
 
 
-def _cells(one: "Agreement", names: tuple[str, ...]) -> list[str]:
+def _cells(one: "JudgeAgreement", names: tuple[str, ...]) -> list[str]:
     return [measures.bound(one.estimates.get(name)) for name in names]
 
 

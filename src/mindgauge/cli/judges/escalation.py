@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mindgauge.cli import options, render
-from mindgauge.rounding import interval, percent, points, precise
+from mindgauge.records.rounding import interval, percent, points, precise
 
 if TYPE_CHECKING:
     from mindgauge.analysis.reliability.card import Bound
-    from mindgauge.rounding import Kind
+    from mindgauge.records.rounding import Kind
 
 
 def escalation(
@@ -27,7 +27,7 @@ def escalation(
     json: options.Json = False,
 ) -> None:
     """Say what share of the replies people must read, in whose order, to find those that they call unsafe."""
-    from mindgauge.verbs.judges.escalation import escalation as verb
+    from mindgauge.commands.judges.escalation import escalation as verb
 
     result = verb(
         run, unsafe=unsafe, reference=reference, benchmark=benchmark, target=target, resamples=resamples, seed=seed

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from mindgauge.rounding import bounded
+from mindgauge.records.rounding import bounded
 
 if TYPE_CHECKING:
     from mindgauge.analysis.reliability.card import Bound

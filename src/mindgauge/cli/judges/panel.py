@@ -7,11 +7,11 @@ import typer
 
 from mindgauge.cli import options, render
 from mindgauge.cli.judges.measures import bound
+from mindgauge.records.rounding import percent
 from mindgauge.reports import juries
-from mindgauge.rounding import percent
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.panel.card import Panel
+    from mindgauge.analysis.jury.card import JuryCard
 
 _SHOWN = ("icc_a1", "kappa_quadratic", "alpha", "pearson", "bias", "system_icc_c1")
 
@@ -34,7 +34,7 @@ def panel(
     json: options.Json = False,
 ) -> None:
     """Put judges together to juries, beside their members and the best single judge; nothing is asked."""
-    from mindgauge.verbs.judges.panel import panel as verb
+    from mindgauge.commands.judges.panel import panel as verb
 
     result = verb(
         list(ratings), how=[name.strip() for name in how.split(",")], judges=judge, quorum=quorum, reference=reference,
@@ -50,7 +50,7 @@ def panel(
         print(f"note: {note}")
 
 
-def _show(panel: "Panel") -> None:
+def _show(panel: "JuryCard") -> None:
     print(f"{panel.criterion}: {', '.join(panel.members)}")
     print(f"all have a verdict on {panel.complete} subjects, not all on {panel.incomplete}")
     if panel.cards:

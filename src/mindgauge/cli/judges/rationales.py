@@ -20,7 +20,7 @@ Run = Annotated[Path, typer.Argument(help="A run directory.")]
 @app.command()
 def show(run: Run, json: options.Json = False) -> None:
     """Say how far the reasons of each judge can be traced, follow from its own chain, and are supported."""
-    from mindgauge.verbs.judges.rationales import rationales
+    from mindgauge.commands.judges.rationales import rationales
 
     result = rationales(run)
     if json:
@@ -53,7 +53,7 @@ def export(
     json: options.Json = False,
 ) -> None:
     """Write blind forms on which people rate reasons from 1 to 5: rationality, traceability, consistency."""
-    from mindgauge.verbs.judges.rationales import rationales_export
+    from mindgauge.commands.judges.rationales import rationales_export
 
     result = rationales_export(run, out=out, people=people, limit=limit, seed=seed)
     if json:
@@ -70,7 +70,7 @@ def import_(
     run: Run, forms: Annotated[list[Path], typer.Argument(help="Filled forms.")], json: options.Json = False
 ) -> None:
     """Read filled forms into the run, and say what people find and how far they agree."""
-    from mindgauge.verbs.judges.rationales import rationales_import
+    from mindgauge.commands.judges.rationales import rationales_import
 
     result = rationales_import(run, filled=forms)
     if json:

@@ -9,12 +9,12 @@ import typer
 
 from mindgauge.cli import options, render
 from mindgauge.cli.calling import NONE, Chosen, takes_calls
-from mindgauge.rounding import count, decimal, dollars, interval, p_value, percent
-from mindgauge.verbs.options import STRESSED, RunConfig
+from mindgauge.records.rounding import count, decimal, dollars, interval, p_value, percent
+from mindgauge.runs.options import STRESSED, RunConfig
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.stress.found import Effect, Injections, Stress
-    from mindgauge.verbs.forecast import DryRun
+    from mindgauge.analysis.stress.result import Effect, Injections, Stress
+    from mindgauge.runs.forecast import DryRun
 
 
 @takes_calls(
@@ -52,8 +52,8 @@ def stress(
     json: options.Json = False,
 ) -> None:
     """Put the same replies to a judge in other forms: does it rate what they say, or how it is put?"""
-    from mindgauge.verbs.forecast import DryRun
-    from mindgauge.verbs.judges.stress import stress as verb
+    from mindgauge.commands.judges.stress import stress as verb
+    from mindgauge.runs.forecast import DryRun
 
     with render.progress() as progress:
         result = verb(
@@ -82,7 +82,7 @@ def _foreseen(result: DryRun) -> None:
 def _show(result: Stress) -> None:
     from mindgauge.reports.stress_page import PAGE
     from mindgauge.reports.stress_phrases import line, readings
-    from mindgauge.verbs.sending import kept
+    from mindgauge.runs.sending import kept
 
     columns, rows = _effects(result.effects)
     render.table(f"{result.judge} under stress: {result.benchmark}  ({result.run})", columns, rows)
@@ -115,7 +115,7 @@ def _effects(effects: list[Effect]) -> tuple[list[str], list[list[str]]]:
 
 
 def _row(effect: Effect) -> list[str]:
-    from mindgauge.analysis.stress.found import CANNOT_TELL
+    from mindgauge.analysis.stress.result import CANNOT_TELL
     from mindgauge.reports.stress_phrases import signed
 
     bounds = "" if effect.worst is None else f"{decimal(effect.worst)} … {decimal(effect.best)}"

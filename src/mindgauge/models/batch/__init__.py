@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.errors import UsageError
+from mindgauge.records.errors import UsageError
 
 if TYPE_CHECKING:
-    from mindgauge.models.request import Model
     from mindgauge.models.settings import Settings
+    from mindgauge.records.request import Model
 
 SPEAK_OPENAI = ("openai", "groq", "moonshot", "qwen")
 """Providers that document the OpenAI Batch protocol."""

@@ -17,7 +17,7 @@ import msgspec
 from mindgauge.models import completion
 from mindgauge.models.batch import service
 from mindgauge.models.batch.files import reader
-from mindgauge.models.batch.service import Outcome, State
+from mindgauge.models.batch.service import BatchOutcome, State
 from mindgauge.models.completion import without_lengths
 from mindgauge.records import Exchange, Status, Usage
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from mindgauge.models.batch.transport import Transport
     from mindgauge.models.chat import ChatModel
-    from mindgauge.models.request import Price, Request
+    from mindgauge.records.request import Price, Request
     from mindgauge.store.batches import Submission
 
 VERSION = "2023-06-01"
@@ -120,7 +120,7 @@ class AnthropicBatches:
         address = transport.address(named) if isinstance(named, str) and named else ""
         return State(done, ended=True, addresses=(address or f"{path}/results",))
 
-    def outcome(self, line: dict[str, Any], request: Request, price: Price | None, attempt: int) -> Outcome:
+    def outcome(self, line: dict[str, Any], request: Request, price: Price | None, attempt: int) -> BatchOutcome:
         """Read a line of results."""
         said = line.get("result")
         result = said if isinstance(said, dict) else {}
@@ -129,36 +129,36 @@ class AnthropicBatches:
             return _succeeded(result.get("message"), price, attempt)
         if kind == "errored":
             return self._errored(result.get("error"), request, attempt)
-        return Outcome(again=f"the request {'expired' if kind == 'expired' else 'was cancelled' if kind == 'canceled' else 'has no result'}")  # fmt: skip
+        return BatchOutcome(again=f"the request {'expired' if kind == 'expired' else 'was cancelled' if kind == 'canceled' else 'has no result'}")  # fmt: skip
 
-    def _errored(self, error: object, request: Request, attempt: int) -> Outcome:
+    def _errored(self, error: object, request: Request, attempt: int) -> BatchOutcome:
         while isinstance(error, dict) and isinstance(error.get("error"), dict):
             error = error["error"]
         kind = completion.name(error.get("type")) if isinstance(error, dict) else ""
         said = f"{kind or 'error'}: {completion.reason({'error': error})}"
         if kind in _HOPELESS:
-            return Outcome(hopeless=said)
+            return BatchOutcome(hopeless=said)
         if kind in _PASSING or not kind:
-            return Outcome(again=said)
+            return BatchOutcome(again=said)
         if completion.blocked(said):
-            return Outcome(Exchange(Status.FILTERED, attempts=attempt, error=said, at=time.time()))
+            return BatchOutcome(Exchange(Status.FILTERED, attempts=attempt, error=said, at=time.time()))
         named = completion.unsupported(said, self._params(request).keys() - {"max_tokens"})
         if named:
             self.unsupported |= {named, "response_format"} if named == "output_config" else {named}
-            return Outcome(again=said)
-        return Outcome(Exchange(Status.FAILED, attempts=attempt, error=said, at=time.time()))
+            return BatchOutcome(again=said)
+        return BatchOutcome(Exchange(Status.FAILED, attempts=attempt, error=said, at=time.time()))
 
 
-def _succeeded(message: object, price: Price | None, attempt: int) -> Outcome:
+def _succeeded(message: object, price: Price | None, attempt: int) -> BatchOutcome:
     """Read a message as a completion."""
     if not isinstance(message, dict) or not isinstance(message.get("content"), list):
-        return Outcome(again="a result without a message")
+        return BatchOutcome(again="a result without a message")
     blocks = [b["text"] for b in message["content"] if isinstance(b, dict) and isinstance(b.get("text"), str)]
     reason = message.get("stop_reason")
     reason = reason if isinstance(reason, str) else ""
     text = "".join(blocks)
     if len(text) > completion.LONGEST_TEXT:
-        return Outcome(again=f"a text of more than {completion.LONGEST_TEXT:,} characters")
+        return BatchOutcome(again=f"a text of more than {completion.LONGEST_TEXT:,} characters")
     answer = completion.Completion(
         completion.words(text),
         _FINISH.get(reason, completion.name(reason)),
@@ -168,7 +168,7 @@ def _succeeded(message: object, price: Price | None, attempt: int) -> Outcome:
         "",
     )
     done = completion.exchange(answer, price, attempt=attempt)
-    return Outcome(msgspec.structs.replace(done, status=Status.REFUSED, error="") if reason == "refusal" else done)
+    return BatchOutcome(msgspec.structs.replace(done, status=Status.REFUSED, error="") if reason == "refusal" else done)
 
 
 def _usage(said: object, text: str) -> Usage:

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.errors import UsageError
 from mindgauge.models.batch.files import Requests
-from mindgauge.models.request import Price
 from mindgauge.records import Exchange, Status
+from mindgauge.records.errors import UsageError
+from mindgauge.records.request import Price
 from mindgauge.store.failures import one_line
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from mindgauge.models.batch.service import Service
-    from mindgauge.models.request import Request
     from mindgauge.models.settings import Settings
+    from mindgauge.records.request import Request
 
 CALLS = 10_000
 """Calls in one batch, at most; `MINDGAUGE_BATCH_CALLS` overrides it."""
@@ -35,7 +35,7 @@ LONGEST = 60.0
 """How many times as long later pauses grow, at most."""
 
 
-class Terms(msgspec.Struct, frozen=True):
+class BatchConfig(msgspec.Struct, frozen=True):
     """On what terms a model's calls are carried."""
 
     name: str
@@ -48,7 +48,7 @@ class Terms(msgspec.Struct, frozen=True):
     pause: float
 
     @classmethod
-    def of(cls, name: str, host: str, price: Price | None, settings: Settings) -> Terms:
+    def of(cls, name: str, host: str, price: Price | None, settings: Settings) -> BatchConfig:
         """Return a command's terms.
 
         Raises:
@@ -58,7 +58,7 @@ class Terms(msgspec.Struct, frozen=True):
         return cls(name, host, price, settings.tries, settings.wait, max(1, calls), pause)
 
 
-class Call:
+class BatchCall:
     """A call that somebody waits for."""
 
     __slots__ = ("attempt", "batch", "done", "key", "request")
@@ -80,7 +80,7 @@ class Call:
 class Pool:
     """Calls that wait to be sent: batches that are full, and one that is filling."""
 
-    def __init__(self, folder: Path, service: Service, terms: Terms) -> None:
+    def __init__(self, folder: Path, service: Service, terms: BatchConfig) -> None:
         self.most = terms.calls
         self.changed = asyncio.Event()
         """Set when the worker has something to do, or something to wait for."""
@@ -95,7 +95,7 @@ class Pool:
     def __bool__(self) -> bool:
         return self._filling is not None or bool(self._full)
 
-    def put(self, call: Call) -> None:
+    def put(self, call: BatchCall) -> None:
         """Put a call into the next batch."""
         line = self._service.request(call.key, call.request)
         if self._filling is not None and self._filling.size + len(line) > BYTES:
@@ -112,7 +112,7 @@ class Pool:
         if len(self._filling.keys) >= self.most:
             self._seal(self._filling)
 
-    def put_smaller(self, calls: list[Call], later: float) -> None:
+    def put_smaller(self, calls: list[BatchCall], later: float) -> None:
         """Put calls that did not fit into smaller batches, to be sent some seconds later."""
         self.most = max(1, len(calls) // 2)
         self._not_before = time.monotonic() + later

@@ -9,11 +9,11 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from mindgauge.errors import EndpointError, MindgaugeError
-from mindgauge.models.batch.calls import LONGEST, Call, Pool, Terms
-from mindgauge.models.batch.collected import Collected
+from mindgauge.models.batch.calls import LONGEST, BatchCall, BatchConfig, Pool
+from mindgauge.models.batch.collected import BatchResults
 from mindgauge.models.batch.service import keepable
 from mindgauge.models.batch.transport import MissingError, OverdueError, RefusedError, UnsureError
+from mindgauge.records.errors import EndpointError, MindgaugeError
 from mindgauge.store.failures import one_line
 
 if TYPE_CHECKING:
@@ -36,18 +36,18 @@ class UnderWayError(MindgaugeError):
     """Waiting is over; batches go on at the provider."""
 
 
-class Carrier:
+class BatchRunner:
     """Carries a model's calls while it is open."""
 
     def __init__(
         self,
-        terms: Terms,
+        terms: BatchConfig,
         service: Service,
         transport: Transport,
         batches: Batches,
         told: Callable[[str, int, int], None],
     ) -> None:
-        self.calls: dict[bytes, Call] = {}
+        self.calls: dict[bytes, BatchCall] = {}
         """Those that somebody waits for."""
         self._terms = terms
         self._service = service
@@ -55,14 +55,14 @@ class Carrier:
         self._batches = batches
         self._told = told
         self._pool = Pool(batches.folder, service, terms)
-        self._collected = Collected(terms, service, transport, batches)
+        self._collected = BatchResults(terms, service, transport, batches)
         self._open: dict[str, Submission] = {}
         self._done: dict[str, int] = {}
         self._foreign: set[str] = set()
         self._pause = terms.pause
         self._next_look = 0.0
 
-    def add(self, call: Call) -> None:
+    def add(self, call: BatchCall) -> None:
         """Wait for the batch that a call is in, or put it into the next one.
 
         Raises:
@@ -235,7 +235,7 @@ class Carrier:
                 await asyncio.sleep(0)
         self._collected.tidy(submission.id)
 
-    def _settle(self, call: Call) -> None:
+    def _settle(self, call: BatchCall) -> None:
         """Answer a call whose batch was read, or put it again."""
         if call.done.done():
             return
@@ -270,13 +270,13 @@ class Carrier:
         for call in self._drop(submission):
             self._pool.put(call)
 
-    def _drop(self, submission: Submission) -> list[Call]:
+    def _drop(self, submission: Submission) -> list[BatchCall]:
         """Forget a batch; return its calls that somebody waits for."""
         self._batches.drop(submission)
         self._open.pop(submission.id, None)
         return self._of(submission)
 
-    def _of(self, submission: Submission) -> list[Call]:
+    def _of(self, submission: Submission) -> list[BatchCall]:
         return [call for call in self.calls.values() if call.batch == submission.id and not call.done.done()]
 
     def _overdue(self, why: str = "") -> MindgaugeError:

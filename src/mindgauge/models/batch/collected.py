@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from mindgauge.models.batch.files import Results
-from mindgauge.models.batch.service import Outcome
+from mindgauge.models.batch.service import BatchOutcome
 from mindgauge.models.batch.transport import GoneError
 from mindgauge.models.chat import asked_for
 from mindgauge.records import Status
 
 if TYPE_CHECKING:
-    from mindgauge.models.batch.calls import Call, Terms
+    from mindgauge.models.batch.calls import BatchCall, BatchConfig
     from mindgauge.models.batch.service import Service, State
     from mindgauge.models.batch.transport import Transport
     from mindgauge.store.batches import Batches, Submission
@@ -24,10 +24,10 @@ LARGEST_RESULT, RESERVE, LARGEST_FILE = 1 << 20, 16 << 20, 8 << 30
 """Bytes of a file of results: as many for each call, and these for whatever else stands there; in all at most."""
 
 
-class Collected:
+class BatchResults:
     """What is left of the results that were read."""
 
-    def __init__(self, terms: Terms, service: Service, transport: Transport, batches: Batches) -> None:
+    def __init__(self, terms: BatchConfig, service: Service, transport: Transport, batches: Batches) -> None:
         self.count = 0
         """How many calls were answered."""
         self._terms = terms
@@ -51,21 +51,21 @@ class Collected:
         self._read[submission.id] = results
         return True
 
-    def outcome(self, call: Call) -> Outcome:
+    def outcome(self, call: BatchCall) -> BatchOutcome:
         """Say what became of a call whose batch was read."""
         results = self._read[call.batch]
         good = self._answered or results.good
         line = results.take(call.key)
         if line is None:
-            return Outcome(again="the batch ended without a result for it")
+            return BatchOutcome(again="the batch ended without a result for it")
         read = self._service.outcome(line, call.request, self._terms.price, call.attempt)
         if read.exchange is not None:
             self.count += 1
             self._answered = self._answered or read.exchange.status is not Status.FAILED
             lacking = asked_for(call.request).intersection(self._batches.submission(call.batch).unsupported)
-            read = Outcome(replace(read.exchange, unsupported=tuple(sorted(lacking))))
+            read = BatchOutcome(replace(read.exchange, unsupported=tuple(sorted(lacking))))
         # Where some calls succeed, one that is refused may be, too.
-        return Outcome(again=read.hopeless) if read.hopeless and good else read
+        return BatchOutcome(again=read.hopeless) if read.hopeless and good else read
 
     def tidy(self, ident: str) -> None:
         """Let go of results of which nothing is left."""

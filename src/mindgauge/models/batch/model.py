@@ -6,21 +6,21 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Self
 
-from mindgauge.errors import EndpointError, UsageError
 from mindgauge.models.batch.anthropic import AnthropicBatches
-from mindgauge.models.batch.calls import Call, Terms
-from mindgauge.models.batch.carrier import Carrier, UnderWayError
+from mindgauge.models.batch.calls import BatchCall, BatchConfig
+from mindgauge.models.batch.carrier import BatchRunner, UnderWayError
 from mindgauge.models.batch.openai import OpenAIBatches
 from mindgauge.models.batch.transport import MissingError, OverdueError, RefusedError, Transport
+from mindgauge.records.errors import EndpointError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mindgauge.models.batch.service import Service
     from mindgauge.models.chat import ChatModel
-    from mindgauge.models.request import Price, Request
     from mindgauge.models.settings import Settings
     from mindgauge.records import Exchange
+    from mindgauge.records.request import Price, Request
     from mindgauge.store.batches import Batches
 
 AT_ONCE = 2
@@ -48,13 +48,13 @@ class BatchModel:
         self.context = chat.context
         self._chat = chat
         self._service = service
-        self._terms = Terms.of(chat.name, chat.host, price, settings)
+        self._terms = BatchConfig.of(chat.name, chat.host, price, settings)
         self.at_once = AT_ONCE * self._terms.calls
         pause = min(0.5, self._terms.pause)
         self._transport = Transport(chat.name, chat.url, timeout=settings.timeout, tries=settings.tries, pause=pause)
         self._batches: Batches | None = None
         self._told: Callable[[str, int, int], None] = lambda *_: None
-        self._carrier: Carrier | None = None
+        self._carrier: BatchRunner | None = None
         self._worker: asyncio.Task[None] | None = None
         self._error: BaseException | None = None
 
@@ -83,7 +83,7 @@ class BatchModel:
             raise
         self._transport.headers = self._service.headers
         self._error = None
-        self._carrier = Carrier(self._terms, self._service, self._transport, self._batches, self._told)
+        self._carrier = BatchRunner(self._terms, self._service, self._transport, self._batches, self._told)
         self._worker = asyncio.create_task(self._carrier.work())
         self._worker.add_done_callback(self._ended)
         return self
@@ -105,7 +105,7 @@ class BatchModel:
         calls, key = self._carrier.calls, request.key(self.name)
         call = calls.get(key)
         if call is None:
-            call = Call(key, request)
+            call = BatchCall(key, request)
             self._carrier.add(call)
             calls[key] = call
         try:

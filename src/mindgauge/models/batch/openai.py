@@ -17,7 +17,7 @@ import msgspec
 from mindgauge.models import completion
 from mindgauge.models.batch import service
 from mindgauge.models.batch.files import reader
-from mindgauge.models.batch.service import Outcome, State
+from mindgauge.models.batch.service import BatchOutcome, State
 from mindgauge.records import Exchange, Status
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from mindgauge.models.batch.transport import Transport
     from mindgauge.models.chat import ChatModel
-    from mindgauge.models.request import Price, Request
+    from mindgauge.records.request import Price, Request
     from mindgauge.store.batches import Submission
 
 OURS = "mindgauge"
@@ -105,11 +105,11 @@ class OpenAIBatches:
         addresses = tuple(f"/files/{quote(file, safe='')}/content" for file in files if file)
         return State(done, ended=isinstance(status, str) and status in _ENDED, addresses=addresses)
 
-    def outcome(self, line: dict[str, Any], request: Request, price: Price | None, attempt: int) -> Outcome:
+    def outcome(self, line: dict[str, Any], request: Request, price: Price | None, attempt: int) -> BatchOutcome:
         """Read a line of results or errors."""
         response = line.get("response")
         if not isinstance(response, dict):
-            return Outcome(again=completion.reason({"error": line.get("error")}))
+            return BatchOutcome(again=completion.reason({"error": line.get("error")}))
         status, body = response.get("status_code", 200), response.get("body")
         content = body.encode(errors="replace") if isinstance(body, str) else b""
         if status != 200:
@@ -118,26 +118,26 @@ class OpenAIBatches:
         try:
             answer = completion.read(content) if isinstance(body, str) else completion.converted(body)
         except completion.UnreadableError as problem:
-            return Outcome(again=str(problem))
-        return Outcome(completion.exchange(answer, price, attempt=attempt))
+            return BatchOutcome(again=str(problem))
+        return BatchOutcome(completion.exchange(answer, price, attempt=attempt))
 
-    def _refused(self, status: int, said: str, request: Request, attempt: int) -> Outcome:
+    def _refused(self, status: int, said: str, request: Request, attempt: int) -> BatchOutcome:
         """Say what a status other than success means for one call, as for a call on its own."""
         said = f"{status}: {said}"
         if status in {401, 403, 404}:
-            return Outcome(hopeless=said)
+            return BatchOutcome(hopeless=said)
         if status < 300 or status in {408, 409, 425, 429} or status >= 500:
-            return Outcome(again=said)
+            return BatchOutcome(again=said)
         if completion.blocked(said):
-            return Outcome(Exchange(Status.FILTERED, attempts=attempt, error=said, at=time.time()))
+            return BatchOutcome(Exchange(Status.FILTERED, attempts=attempt, error=said, at=time.time()))
         named = completion.unsupported(said, self._chat.body(request))
         if named == "max_tokens":
             self._renames_limit = True
         elif named:
             self.unsupported.add(named)
         if named:
-            return Outcome(again=said)
-        return Outcome(Exchange(Status.FAILED, attempts=attempt, error=said, at=time.time()))
+            return BatchOutcome(again=said)
+        return BatchOutcome(Exchange(Status.FAILED, attempts=attempt, error=said, at=time.time()))
 
 
 def _reason(batch: dict[str, Any]) -> str:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from mindgauge.errors import EndpointError
 from mindgauge.models import completion
-from mindgauge.redaction import in_use
+from mindgauge.records.errors import EndpointError
+from mindgauge.records.redaction import in_use
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import BinaryIO
 
     from mindgauge.models.batch.transport import Transport
-    from mindgauge.models.request import Price, Request
     from mindgauge.records import Exchange
+    from mindgauge.records.request import Price, Request
     from mindgauge.store.batches import Submission
 
 
@@ -35,7 +35,7 @@ class State(NamedTuple):
     addresses: tuple[str, ...] = ()
 
 
-class Outcome(NamedTuple):
+class BatchOutcome(NamedTuple):
     """What became of one call: an exchange, or why it is to be put again, or why no call can succeed."""
 
     exchange: Exchange | None = None
@@ -80,7 +80,7 @@ class Service(Protocol):
         """See how far a batch is."""
         ...
 
-    def outcome(self, line: dict[str, Any], request: Request, price: Price | None, attempt: int) -> Outcome:
+    def outcome(self, line: dict[str, Any], request: Request, price: Price | None, attempt: int) -> BatchOutcome:
         """Read a request's line of the results."""
         ...
 

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 import aiohttp
 from yarl import URL
 
-from mindgauge.errors import EndpointError
 from mindgauge.models import completion, connection
+from mindgauge.records.errors import EndpointError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable

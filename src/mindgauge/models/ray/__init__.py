@@ -5,11 +5,11 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from mindgauge.errors import UsageError
+from mindgauge.records.errors import UsageError
 
 if TYPE_CHECKING:
-    from mindgauge.models.request import Model
     from mindgauge.models.settings import Settings
+    from mindgauge.records.request import Model
 
 
 def on_ray(model: Model, spec: str, settings: Settings) -> Model:

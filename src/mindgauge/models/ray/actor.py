@@ -11,29 +11,28 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge import errors
-from mindgauge.errors import MindgaugeError
-from mindgauge.manifest import software
-from mindgauge.models.request import Request
 from mindgauge.models.settings import Settings
 from mindgauge.models.spec import open_model
-from mindgauge.records import Exchange
+from mindgauge.records import Exchange, errors
+from mindgauge.records.errors import MindgaugeError
+from mindgauge.records.request import Request
+from mindgauge.store.manifest import software
 
 if TYPE_CHECKING:
-    from mindgauge.models.request import Model
+    from mindgauge.records.request import Model
 
 
-class Outcome(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+class ActorOutcome(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     """What became of a call: an exchange, or an error that ends the command."""
 
     call: int
     exchange: Exchange | None = None
     kind: str = ""
-    """The error's class in `mindgauge.errors`."""
+    """The error's class in `mindgauge.records.errors`."""
     message: str = ""
 
     @classmethod
-    def failing(cls, call: int, error: Exception) -> Outcome:
+    def failing(cls, call: int, error: Exception) -> ActorOutcome:
         """Pack an error."""
         if isinstance(error, MindgaugeError):
             return cls(call, None, type(error).__name__, str(error))
@@ -48,7 +47,7 @@ class Outcome(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
 
 encode = msgspec.msgpack.Encoder().encode
 requests = msgspec.msgpack.Decoder(list[tuple[int, Request]]).decode
-outcomes = msgspec.msgpack.Decoder(list[Outcome]).decode
+outcomes = msgspec.msgpack.Decoder(list[ActorOutcome]).decode
 
 
 class Actor:
@@ -57,7 +56,7 @@ class Actor:
     def __init__(self) -> None:
         self._model: Model | None = None
         self._under_way: set[asyncio.Task[None]] = set()
-        self._done: list[Outcome] = []
+        self._done: list[ActorOutcome] = []
         self._some_done = asyncio.Event()
 
     async def where(self) -> tuple[str, str]:
@@ -79,8 +78,8 @@ class Actor:
                 self._model = open_model(spec, msgspec.json.decode(settings, type=Settings))
             await self._model.__aenter__()
         except Exception as error:  # noqa: BLE001 - carried to the driver
-            return encode([Outcome.failing(0, error)])
-        return encode([Outcome(0)])
+            return encode([ActorOutcome.failing(0, error)])
+        return encode([ActorOutcome(0)])
 
     async def put(self, batch: bytes) -> None:
         """Begin calls: numbered requests, msgpack."""
@@ -99,9 +98,9 @@ class Actor:
     async def _make(self, call: int, request: Request) -> None:
         assert self._model is not None, "open the model before asking it"
         try:
-            outcome = Outcome(call, await self._model.ask(request))
+            outcome = ActorOutcome(call, await self._model.ask(request))
         except Exception as error:  # noqa: BLE001 - carried to the driver
-            outcome = Outcome.failing(call, error)
+            outcome = ActorOutcome.failing(call, error)
         self._done.append(outcome)
         self._some_done.set()
 

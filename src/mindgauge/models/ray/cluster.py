@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from mindgauge.errors import MindgaugeError, UsageError
 from mindgauge.models import address as addresses
+from mindgauge.records.errors import MindgaugeError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from mindgauge.errors import EndpointError, MindgaugeError
 from mindgauge.models.ray.cluster import in_lasting_thread
-from mindgauge.models.ray.seat import Call, Seat
+from mindgauge.models.ray.seat import ActorCall, ActorHandle
 from mindgauge.records import Exchange, Status
+from mindgauge.records.errors import EndpointError, MindgaugeError
 
 if TYPE_CHECKING:
-    from mindgauge.models.ray.actor import Outcome
+    from mindgauge.models.ray.actor import ActorOutcome
     from mindgauge.models.ray.cluster import Cluster
-    from mindgauge.models.request import Model, Request
     from mindgauge.models.settings import Settings
+    from mindgauge.records.request import Model, Request
 
 START_WITHIN = 60.0
 """Seconds that the first actor has to start, and a new one once the last is lost."""
@@ -43,9 +43,9 @@ class RayModel:
         self._settings = settings
         self._cluster = cluster
         self._numbers = count()
-        self._waiting: deque[Call] = deque()
+        self._waiting: deque[ActorCall] = deque()
         self._dealing: asyncio.Handle | None = None
-        self._seats: list[Seat] = []
+        self._seats: list[ActorHandle] = []
         self._share = 0
         self._keepers: list[asyncio.Task[None]] = []
         self._giving_up: asyncio.TimerHandle | None = None
@@ -60,7 +60,7 @@ class RayModel:
         """Have one request answered by an actor; see `Model.ask`."""
         if self._broken is not None:
             raise self._broken
-        call = Call(msgspec.structs.replace(request, sample=None))
+        call = ActorCall(msgspec.structs.replace(request, sample=None))
         self._waiting.append(call)
         self._deal_soon()
         return await call.answer
@@ -72,7 +72,7 @@ class RayModel:
 
     def _deal(self) -> None:
         self._dealing = None
-        batches: dict[Seat, list[tuple[int, Request]]] = {}
+        batches: dict[ActorHandle, list[tuple[int, Request]]] = {}
         while self._waiting:
             free = [seat for seat in self._seats if seat.open and len(seat.calls) < self._share]
             if not free:
@@ -87,7 +87,7 @@ class RayModel:
         for seat, batch in batches.items():
             seat.put(batch)
 
-    def _settle(self, seat: Seat, outcome: Outcome) -> None:
+    def _settle(self, seat: ActorHandle, outcome: ActorOutcome) -> None:
         call = seat.calls.pop(outcome.call, None)
         if call is None or call.answer.done():
             return
@@ -108,7 +108,7 @@ class RayModel:
         nodes = await asyncio.wrap_future(in_lasting_thread(self._cluster.connect))
         seats = self._settings.actors or (nodes if self.own_machine else max(nodes, 2)) or 1
         self._share = math.ceil(self._settings.concurrency / seats)
-        self._seats = [Seat() for _ in range(seats)]
+        self._seats = [ActorHandle() for _ in range(seats)]
         loop = asyncio.get_running_loop()
         first: list[asyncio.Future[None]] = [loop.create_future() for _ in self._seats]
         self._keepers = [asyncio.create_task(self._keep(*pair)) for pair in zip(self._seats, first, strict=True)]
@@ -139,7 +139,7 @@ class RayModel:
         await asyncio.gather(*map(self._empty, self._seats))
         self._seats, self._keepers = [], []
 
-    async def _keep(self, seat: Seat, first: asyncio.Future[None]) -> None:
+    async def _keep(self, seat: ActorHandle, first: asyncio.Future[None]) -> None:
         """Keep an actor in a seat until the model is left."""
         import ray
 
@@ -173,7 +173,7 @@ class RayModel:
             self._giving_up = None
         self._deal_soon()
 
-    async def _empty(self, seat: Seat) -> None:
+    async def _empty(self, seat: ActorHandle) -> None:
         """Be sure that a seat's actor works no more, and put what it had before everything else that waits."""
         for call in reversed(await seat.clear()):
             call.losses += 1

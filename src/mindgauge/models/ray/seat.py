@@ -8,22 +8,22 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from mindgauge.errors import UsageError
-from mindgauge.manifest import software
-from mindgauge.models.ray.actor import Actor, Outcome, encode, outcomes
+from mindgauge.models.ray.actor import Actor, ActorOutcome, encode, outcomes
 from mindgauge.models.spec import variables
+from mindgauge.records.errors import UsageError
+from mindgauge.store.manifest import software
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from mindgauge.models.request import Request
     from mindgauge.records import Exchange
+    from mindgauge.records.request import Request
 
 CPUS = 0.01
 """What an actor reserves: it waits for the network. Not 0, so that a head that takes no work (`--num-cpus 0`) gets none."""
 
 
-class Call:
+class ActorCall:
     """A request on its way, and where its exchange is awaited."""
 
     __slots__ = ("answer", "losses", "request")
@@ -34,13 +34,13 @@ class Call:
         self.losses = 0
 
 
-class Seat:
+class ActorHandle:
     """An actor, or the lack of one, and its calls by number."""
 
     def __init__(self) -> None:
         self.open = False
         """Whether its actor takes calls."""
-        self.calls: dict[int, Call] = {}
+        self.calls: dict[int, ActorCall] = {}
         self._actor: Any = None
 
     async def fill(self, spec: str, settings: bytes) -> None:
@@ -73,11 +73,11 @@ class Seat:
         with contextlib.suppress(Exception):
             self._actor.put.remote(encode(batch))
 
-    async def take(self) -> list[Outcome]:
+    async def take(self) -> list[ActorOutcome]:
         """Wait until a call or more are done; whatever Ray raises means that the actor is lost."""
         return outcomes(await _said(self._actor.take.remote()))
 
-    async def clear(self) -> list[Call]:
+    async def clear(self) -> list[ActorCall]:
         """Be sure that the actor works no more; returns what it had, in the order in which it got it."""
         import ray
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.english import words
+from mindgauge.records.english import words
+from mindgauge.records.rounding import decimal
 from mindgauge.reports.draw.canvas import GREY, INK, LINE, MUTED, NARROW, SMALL, Canvas, LinearAxis, broken, style
-from mindgauge.rounding import decimal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.reports.trust_section import Axis, Panel, Row
+    from mindgauge.reports.trust_section import AgreementPanel, Axis, JudgeRow
 
 _TOP, _GAP = 22, 24
 _RIGHT, _LEFT = "M-6,-5L3,0L-6,5Z", "M6,-5L-3,0L6,5Z"
@@ -32,7 +32,7 @@ class _CardWords(NamedTuple):
 class _CardRow(NamedTuple):
     """A card's row: its marks between `top` and `bottom`, with the words at the left and at the right."""
 
-    row: Row
+    row: JudgeRow
     top: float
     bottom: float
     left: list[_CardWords]
@@ -44,7 +44,7 @@ class _CardRow(NamedTuple):
         return (self.top + self.bottom) / 2
 
 
-def draw(panel: Panel, scales: Axis, width: int) -> str:
+def draw(panel: AgreementPanel, scales: Axis, width: int) -> str:
     """Draw a panel as SVG, `width` pixels wide."""
     narrow = width == NARROW
     agreement = LinearAxis(scales.low, 1, *((8, 186) if narrow else (142, 364)))
@@ -63,7 +63,7 @@ def draw(panel: Panel, scales: Axis, width: int) -> str:
     return canvas.svg(width, bottom + 58)
 
 
-def _rows(panel: Panel, *, narrow: bool) -> tuple[list[_CardRow], float]:
+def _rows(panel: AgreementPanel, *, narrow: bool) -> tuple[list[_CardRow], float]:
     """Put rows under each other: words and marks beside each other or, where it is narrow, words above."""
     rows, y = [], float(_TOP)
     for row in panel.rows:

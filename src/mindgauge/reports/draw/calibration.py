@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.metrics.words import FEW
+from mindgauge.benchmarks.metrics.words import FEW
+from mindgauge.records.rounding import count, decimal, percent
 from mindgauge.reports.draw.canvas import (
     COLOURS,
     GREY,
@@ -19,19 +20,18 @@ from mindgauge.reports.draw.canvas import (
     Style,
     style,
 )
-from mindgauge.rounding import count, decimal, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mindgauge.classifiers.calibration import Bin
-    from mindgauge.classifiers.calibration import Calibration as Binned
-    from mindgauge.reports.trust_section import Calibration
+    from mindgauge.raters.classifiers.calibration import Bin
+    from mindgauge.raters.classifiers.calibration import Calibration as Binned
+    from mindgauge.reports.trust_section import CalibrationSection
 
 _LEFT, _GAP, _BARS = 48, 34, 40
 
 
-def draw(calibration: Calibration, width: int) -> str:
+def draw(calibration: CalibrationSection, width: int) -> str:
     """Draw a classifier's diagram as SVG, `width` pixels wide; the square is smaller where there is room beside it."""
     side = width - _LEFT - 20 if width == NARROW else 340
     canvas = Canvas()

@@ -9,7 +9,7 @@ from mindgauge.reports.draw.canvas import DASHES, MUTED, QUARTERS, Canvas, Plot,
 
 if TYPE_CHECKING:
     from mindgauge.reports.draw.canvas import Coordinates
-    from mindgauge.reports.draw.records import Curves, Stretch
+    from mindgauge.reports.draw.records import Curves, Series
 
 _ASIDE = 3
 """Pixels that the intervals of two lines stand apart."""
@@ -47,7 +47,7 @@ def _sample(canvas: Canvas, dash: str, x: float, y: float) -> None:
     canvas.line((x, y - 4), (x + 32, y - 4), MUTED, thick=2, dash=dash)
 
 
-def _stretch(canvas: Canvas, stretch: Stretch, plot: Plot, far: float, origin: list[Coordinates], number: int) -> None:
+def _stretch(canvas: Canvas, stretch: Series, plot: Plot, far: float, origin: list[Coordinates], number: int) -> None:
     look, points = style(stretch.system), list(origin)
     for at, spot in stretch.points:
         if spot.value is None:

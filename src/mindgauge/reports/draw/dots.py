@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mindgauge.english import words
+from mindgauge.records.english import words
+from mindgauge.records.rounding import count, decimal, percent
 from mindgauge.reports.draw.canvas import (
     GREY,
     INK,
@@ -19,8 +20,7 @@ from mindgauge.reports.draw.canvas import (
     level_ticks,
     style,
 )
-from mindgauge.reports.draw.records import Dots, Row, Spot
-from mindgauge.rounding import count, decimal, percent
+from mindgauge.reports.draw.records import DotRow, Dots, Point
 
 if TYPE_CHECKING:
     from mindgauge.reports.content import Figure
@@ -55,19 +55,19 @@ def draw_figure(figure: Figure, width: int) -> str:
     return chart.canvas.svg(width, chart.y + 25 + 15 * lines)
 
 
-def _row(figure: Figure, name: str) -> Row:
+def _row(figure: Figure, name: str) -> DotRow:
     """Put a row's dots in the order of the systems; a system without one says so."""
     dots = {dot.system.number: dot for dot in figure.dots if dot.row == name}
     ns = sorted({dot.n for dot in dots.values()})
     n = [f"n {count(ns[0])}" if len(ns) == 1 else f"n {count(ns[0])}–{count(ns[-1])}"] if ns else []
     unranked = ["not ranked"] if name in figure.few and len(figure.few) < len(figure.rows) else []
     spots = [
-        Spot(system, dot.value, dot.low, dot.high, dot.n, dot.missing) if dot else Spot(system, None, None, None)
+        Point(system, dot.value, dot.low, dot.high, dot.n, dot.missing) if dot else Point(system, None, None, None)
         for system in figure.systems
         for dot in [dots.get(system.number)]
     ]
     target = (figure.targets[name], None, None) if name in figure.targets else None
-    return Row(words(name), ", ".join([*n, *unranked]), spots, people=target)
+    return DotRow(words(name), ", ".join([*n, *unranked]), spots, people=target)
 
 
 def _rows(picture: Dots, width: int, *, exact: bool = False) -> tuple[RowChart, LinearAxis]:
@@ -86,7 +86,7 @@ def _rows(picture: Dots, width: int, *, exact: bool = False) -> tuple[RowChart, 
     return chart, axis
 
 
-def _behind(chart: RowChart, axis: LinearAxis, row: Row, top: float, bottom: float) -> None:
+def _behind(chart: RowChart, axis: LinearAxis, row: DotRow, top: float, bottom: float) -> None:
     """Draw what guessing and what people would give."""
     if row.people is not None:
         value, low, high = row.people
@@ -98,7 +98,7 @@ def _behind(chart: RowChart, axis: LinearAxis, row: Row, top: float, bottom: flo
         chart.canvas.line((at, top - 3), (at, bottom + 3), MUTED, thick=1.5, dash="2 3")
 
 
-def _spot(chart: RowChart, axis: LinearAxis, spot: Spot, y: float, *, exact: bool) -> None:
+def _spot(chart: RowChart, axis: LinearAxis, spot: Point, y: float, *, exact: bool) -> None:
     canvas = chart.canvas
     if spot.floor is not None:
         canvas.box(axis.at(-spot.floor), y - 6, axis.at(spot.floor) - axis.at(-spot.floor), 12, GREY)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mindgauge.reports.compared_section import Contrast
+from mindgauge.reports.compared_section import MeasureComparison
 from mindgauge.reports.content import Figure
 from mindgauge.reports.draw import (
     agreement,
@@ -21,7 +21,7 @@ from mindgauge.reports.draw import (
 from mindgauge.reports.draw.canvas import NARROW, WIDE
 from mindgauge.reports.draw.records import Curves, Dots, Outcomes, Radar, Scatter
 from mindgauge.reports.sections import Flow
-from mindgauge.reports.trust_section import Calibration, Escalated, Panel
+from mindgauge.reports.trust_section import AgreementPanel, CalibrationSection, Escalated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 _DRAW: dict[type, Callable[..., str]] = {
-    Calibration: calibration.draw,
-    Contrast: paired.draw,
+    CalibrationSection: calibration.draw,
+    MeasureComparison: paired.draw,
     Curves: curves.draw,
     Dots: dots.draw,
     Escalated: escalation.draw,
     Figure: dots.draw_figure,
     Flow: flow.draw,
     Outcomes: outcomes.draw,
-    Panel: agreement.draw,
+    AgreementPanel: agreement.draw,
     Radar: radar.draw,
     Scatter: scatter.draw,
 }

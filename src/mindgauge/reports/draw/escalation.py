@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mindgauge.records.rounding import percent, precise
 from mindgauge.reports.draw.canvas import INK, LINE, MUTED, NARROW, QUARTERS, SHAPES, SMALL, Canvas, Plot, Style, colour
-from mindgauge.rounding import percent, precise
 
 if TYPE_CHECKING:
     from mindgauge.reports.trust_section import Curve, Escalated

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.english import words
+from mindgauge.records.english import words
+from mindgauge.records.rounding import count, percent
 from mindgauge.reports.draw.canvas import (
     GREY,
     INK,
@@ -23,7 +24,6 @@ from mindgauge.reports.draw.canvas import (
     cut,
 )
 from mindgauge.reports.flows import share_right
-from mindgauge.rounding import count, percent
 
 if TYPE_CHECKING:
     from mindgauge.analysis.decision_path import DecisionPath, Visited

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mindgauge.english import words
+from mindgauge.records.english import words
+from mindgauge.records.rounding import percent
 from mindgauge.reports.draw.canvas import (
     GREY,
     INK,
@@ -19,7 +20,6 @@ from mindgauge.reports.draw.canvas import (
     broken,
     colour,
 )
-from mindgauge.rounding import percent
 
 if TYPE_CHECKING:
     from mindgauge.reports.draw.records import Bar, Outcomes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from mindgauge.records.rounding import decimal, percent
 from mindgauge.reports.draw.canvas import (
     GREY,
     INK,
@@ -18,13 +19,12 @@ from mindgauge.reports.draw.canvas import (
     level_ticks,
     style,
 )
-from mindgauge.rounding import decimal, percent
 
 if TYPE_CHECKING:
-    from mindgauge.reports.compared_section import Contrast, Place
+    from mindgauge.reports.compared_section import MeasureComparison, SystemPlace
 
 
-def draw(contrast: Contrast, width: int) -> str:
+def draw(contrast: MeasureComparison, width: int) -> str:
     """Draw a contrast as SVG, `width` pixels wide."""
     narrow = width == NARROW
     left, right, first, last = (14, 176, 206, 276) if narrow else (228, 478, 520, 620)
@@ -46,7 +46,7 @@ def draw(contrast: Contrast, width: int) -> str:
     return chart.canvas.svg(width, chart.y + 25 + 15 * lines)
 
 
-def _row(chart: RowChart, place: Place, values: LinearAxis, ranks: LinearAxis, width: int) -> None:
+def _row(chart: RowChart, place: SystemPlace, values: LinearAxis, ranks: LinearAxis, width: int) -> None:
     y = chart.row(place.label, "", 17) + 8.5
     look, canvas = style(place.system), chart.canvas
     if place.value is not None:

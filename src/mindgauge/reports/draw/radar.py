@@ -11,7 +11,7 @@ from mindgauge.reports.draw.records import TOGETHER
 if TYPE_CHECKING:
     from mindgauge.reports.content import System
     from mindgauge.reports.draw.canvas import Coordinates
-    from mindgauge.reports.draw.records import Radar, Row
+    from mindgauge.reports.draw.records import DotRow, Radar
 
 FEWEST = 3
 """With fewer axes there is no circle."""
@@ -54,7 +54,7 @@ class _Circle(NamedTuple):
     """A circle with an axis for each row."""
 
     canvas: Canvas
-    rows: list[Row]
+    rows: list[DotRow]
     layout: _CircleLayout
     centre: Coordinates
 

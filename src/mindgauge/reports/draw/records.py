@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from mindgauge.reports.content import Sheet, System
+from mindgauge.reports.content import ReportTable, System
 
 TOGETHER = 3
 """So many systems can be told apart on one circle."""
 
 
-class Spot(msgspec.Struct, frozen=True):
+class Point(msgspec.Struct, frozen=True):
     """One system's value with its interval. `floor` is how far a value may lie from 0 by noise alone.
 
     `why` says why there is no value.
@@ -26,7 +26,7 @@ class Spot(msgspec.Struct, frozen=True):
     why: str = ""
 
 
-class Row(msgspec.Struct, frozen=True):
+class DotRow(msgspec.Struct, frozen=True):
     """All systems on one thing. `head` is what stands above it, if a new group begins with it.
 
     `chance` is the value of guessing, `people` the value of people with its interval.
@@ -34,19 +34,19 @@ class Row(msgspec.Struct, frozen=True):
 
     label: str
     note: str
-    spots: list[Spot]
+    spots: list[Point]
     head: str = ""
     chance: float | None = None
     people: tuple[float, float | None, float | None] | None = None
 
 
-class Picture(msgspec.Struct, kw_only=True):
+class SuitePicture(msgspec.Struct, kw_only=True):
     """A picture. `finding` is its title and text alternative, `measure` its subtitle, with n."""
 
     anchor: str
     finding: str
     measure: str
-    sheet: Sheet
+    sheet: ReportTable
 
     @property
     def named(self) -> bool:
@@ -59,13 +59,13 @@ class Picture(msgspec.Struct, kw_only=True):
         raise NotImplementedError
 
 
-class Dots(Picture):
+class Dots(SuitePicture):
     """Dots with intervals, a row for each thing and in it a line for each system; `ends` say what the axis's ends mean."""
 
     low: float
     high: float
     ends: tuple[str, str]
-    rows: list[Row]
+    rows: list[DotRow]
     share: bool = False
     signed: bool = False
     """Values are differences, so 0 is marked."""
@@ -76,10 +76,10 @@ class Dots(Picture):
         return _unique([spot.system for row in self.rows for spot in row.spots])
 
 
-class Radar(Picture):
+class Radar(SuitePicture):
     """Systems around a circle, an axis for each dimension, from 0 at the centre to 1; a band where an interval is."""
 
-    rows: list[Row]
+    rows: list[DotRow]
 
     @property
     def named(self) -> bool:
@@ -92,22 +92,22 @@ class Radar(Picture):
         return _unique([spot.system for row in self.rows for spot in row.spots])
 
 
-class Stretch(msgspec.Struct, frozen=True):
+class Series(msgspec.Struct, frozen=True):
     """Scores of one system under one kind of noise, by intensity."""
 
     system: System
     noise: str
-    points: list[tuple[float, Spot]]
+    points: list[tuple[float, Point]]
 
 
-class Curves(Picture):
+class Curves(SuitePicture):
     """Scores by intensity, a line for each kind of noise and a small picture for each system.
 
     `starts` are the scores without noise.
     """
 
-    stretches: list[Stretch]
-    starts: list[Spot]
+    stretches: list[Series]
+    starts: list[Point]
 
     @property
     def named(self) -> bool:
@@ -129,7 +129,7 @@ class Bar(msgspec.Struct, frozen=True):
     n: int
 
 
-class Outcomes(Picture):
+class Outcomes(SuitePicture):
     """Stacked bars, methods worst first, a bar for each system."""
 
     outcomes: list[str]
@@ -150,7 +150,7 @@ class Cloud(msgspec.Struct, frozen=True):
     said: str
 
 
-class Scatter(Picture):
+class Scatter(SuitePicture):
     """The model's number against people's, a small picture for each system; the diagonal is full agreement."""
 
     low: float

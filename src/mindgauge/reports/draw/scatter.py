@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mindgauge.records.rounding import decimal
 from mindgauge.reports.draw.canvas import MUTED, SMALL, Canvas, plots, style
-from mindgauge.rounding import decimal
 
 if TYPE_CHECKING:
     from mindgauge.reports.draw.records import Scatter

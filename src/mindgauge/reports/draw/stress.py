@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis.stress.effects import MARGIN
-from mindgauge.analysis.stress.found import BIASED, CANNOT_TELL
-from mindgauge.english import words
+from mindgauge.analysis.stress.result import BIASED, CANNOT_TELL
+from mindgauge.records.english import words
+from mindgauge.records.rounding import percent
 from mindgauge.reports.draw.canvas import (
     COLOURS,
     GREY,
@@ -20,12 +21,11 @@ from mindgauge.reports.draw.canvas import (
     Style,
 )
 from mindgauge.reports.stress_phrases import contrast, kinds, signed
-from mindgauge.rounding import percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.analysis.stress.found import Effect, Stress
+    from mindgauge.analysis.stress.result import Effect, Stress
 
 _EACH, _EDGE = 15, 20
 _REACHES = (0.1, 0.2, 0.3, 0.5, 1.0)

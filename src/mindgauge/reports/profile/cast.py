@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore
-    from mindgauge.reports.runs import Run, Section
-    from mindgauge.reports.standing import Standing
+    from mindgauge.reports.runs import OpenRun, Section
+    from mindgauge.reports.standing import RunCard
 
 
-class Cast(msgspec.Struct, frozen=True):
+class SystemLabels(msgspec.Struct, frozen=True):
     """The systems by the names that a profile calls them."""
 
     systems: dict[str, System]
@@ -28,17 +28,17 @@ class Cast(msgspec.Struct, frozen=True):
         return {name: system.label for name, system in self.systems.items()}
 
 
-def cast(profile: Profile, systems: Sequence[System]) -> Cast:
+def cast(profile: Profile, systems: Sequence[System]) -> SystemLabels:
     """Find the system of each model: that of the first run that measured it, called by the model's own name."""
     by_model: dict[str, System] = {}
     for model in profile.models:
         match = next((system for system in systems if system.model == model), None)
         number = match.number if match else max([s.number for s in (*systems, *by_model.values())], default=-1) + 1
         by_model[model] = System(model, model, match.run if match else 0, number)
-    return Cast(by_model)
+    return SystemLabels(by_model)
 
 
-def section_of(runs: Sequence[Run], score: TaskScore) -> tuple[Run, Section] | None:
+def section_of(runs: Sequence[OpenRun], score: TaskScore) -> tuple[OpenRun, Section] | None:
     """Find where a model did a task: of several runs, the first counts, as in the profile."""
     for run in runs:
         for section in run.sections:
@@ -47,7 +47,7 @@ def section_of(runs: Sequence[Run], score: TaskScore) -> tuple[Run, Section] | N
     return None
 
 
-def allowed(profile: Profile, runs: Sequence[Run]) -> Profile:
+def allowed(profile: Profile, runs: Sequence[OpenRun]) -> Profile:
     """Take out, or mark, the scores of judges that may not give them, and the dimensions that are made of these."""
     limited = {(s.task, s.model): _limited(runs, s) for s in profile.tasks}
     shown = all(run.standings.shown for run in runs)
@@ -59,17 +59,17 @@ def allowed(profile: Profile, runs: Sequence[Run]) -> Profile:
     return msgspec.structs.replace(profile, tasks=tasks, dimensions=dimensions)
 
 
-def _limited(runs: Sequence[Run], score: TaskScore) -> bool:
+def _limited(runs: Sequence[OpenRun], score: TaskScore) -> bool:
     """Whether a judge's card on one of the criteria says that people must rate."""
     return any(standing.limited for standing in _cards(runs, score))
 
 
-def not_estimable(runs: Sequence[Run], score: TaskScore) -> bool:
+def not_estimable(runs: Sequence[OpenRun], score: TaskScore) -> bool:
     """Whether a judge's card on one of the criteria says that nobody can tell how far to trust it."""
     return any(standing.card.verdict.startswith(NOT_ESTIMABLE) for standing in _cards(runs, score))
 
 
-def _cards(runs: Sequence[Run], score: TaskScore) -> list[Standing]:
+def _cards(runs: Sequence[OpenRun], score: TaskScore) -> list[RunCard]:
     place = section_of(runs, score)
     if place is None or not score.rater:
         return []

@@ -8,30 +8,30 @@ import polars as pl
 
 from mindgauge.analysis import levels
 from mindgauge.analysis.profile.panels import criteria_of
-from mindgauge.english import words
+from mindgauge.records.english import words
+from mindgauge.records.rounding import decimal
+from mindgauge.records.rubric import Scale
 from mindgauge.reports import texts
-from mindgauge.reports.content import Cited, Reading
+from mindgauge.reports.content import Case, Cited
 from mindgauge.reports.profile.cast import section_of
 from mindgauge.reports.verdicts import verdicts
-from mindgauge.rounding import decimal
-from mindgauge.rubric import Scale
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.analysis.profile import TaskScore
+    from mindgauge.records.rubric import Criterion
     from mindgauge.reports.content import System
-    from mindgauge.reports.profile.cast import Cast
-    from mindgauge.reports.runs import Run, Section
-    from mindgauge.rubric import Criterion
+    from mindgauge.reports.profile.cast import SystemLabels
+    from mindgauge.reports.runs import OpenRun, Section
 
 MOST = 3
 """Examples of one dimension."""
 
 
 def examples(
-    scores: Sequence[TaskScore], runs: Sequence[Run], cast: Cast, shown: set[str]
-) -> tuple[list[Reading], list[Cited]]:
+    scores: Sequence[TaskScore], runs: Sequence[OpenRun], cast: SystemLabels, shown: set[str]
+) -> tuple[list[Case], list[Cited]]:
     """Return an example of each of the worst cells, and those of them that stand elsewhere on the page.
 
     Args:
@@ -40,7 +40,7 @@ def examples(
         cast: the models.
         shown: the anchors of what the page shows elsewhere; those of new examples are added.
     """
-    readings: list[Reading] = []
+    readings: list[Case] = []
     linked: list[Cited] = []
     scored = sorted((s for s in scores if s.scaled is not None), key=lambda score: (score.scaled or 0.0, score.task))
     for score in scored:
@@ -92,7 +92,7 @@ def _badness(criterion: Criterion, *, closed: bool) -> pl.Expr:
     return (place - levels.share(criterion, "target")).abs() if closed else 1 - place
 
 
-def _reading(run: Run, section: Section, score: TaskScore, subject: str, system: System) -> Reading:
+def _reading(run: OpenRun, section: Section, score: TaskScore, subject: str, system: System) -> Case:
     """Make an example ready to read."""
     benchmark = section.benchmark
     category = f"{score.title}, scored {decimal(score.scaled)}"
@@ -106,7 +106,7 @@ def _reading(run: Run, section: Section, score: TaskScore, subject: str, system:
         target_note = f"Answered {words(answered)}; the target is {words(sample.target or 'not known')}."
         dialogue, about = texts.chat(section, sample, texts.quoted(marks))
         hidden = texts.withheld(run, section, sample.id)
-        return Reading(
+        return Case(
             texts.anchor("message", subject),
             category,
             f"answered {words(answered)}",
@@ -123,7 +123,7 @@ def _reading(run: Run, section: Section, score: TaskScore, subject: str, system:
     marks = verdicts(run, section, subject, sample)
     quotes = texts.quoted(marks)
     reply = texts.reply(section, sample, text, quotes)
-    return Reading(
+    return Case(
         texts.anchor("reply", subject), category, _variant(sample.tags), "", system, texts.chat(section, sample, quotes)[0], reply, marks,
         texts.withheld(run, section, sample.id),
     )  # fmt: skip

@@ -5,27 +5,27 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mindgauge import suite as suites
-from mindgauge.english import named, words
-from mindgauge.folder import Card
-from mindgauge.metrics.words import FEW, SMALL
+from mindgauge.benchmarks import suite as suites
+from mindgauge.benchmarks.card import BenchmarkCard
+from mindgauge.benchmarks.metrics.words import FEW, SMALL
+from mindgauge.records.english import named, words
+from mindgauge.records.rounding import count, decimal, percent, plural
 from mindgauge.reports.profile import overview, phrases
 from mindgauge.reports.profile.cast import not_estimable
 from mindgauge.reports.standing import DOUBT
-from mindgauge.rounding import count, decimal, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore
     from mindgauge.reports.profile.records import ProfileSection
-    from mindgauge.reports.runs import Run
+    from mindgauge.reports.runs import OpenRun
 
 MOST = 4
 """Models, or tasks, that a sentence names."""
 
 
-def lead(section: ProfileSection, runs: Sequence[Run], unchecked: str) -> list[str]:
+def lead(section: ProfileSection, runs: Sequence[OpenRun], unchecked: str) -> list[str]:
     """Return the sentences of the answer.
 
     Args:
@@ -51,7 +51,7 @@ def lead(section: ProfileSection, runs: Sequence[Run], unchecked: str) -> list[s
 
 def not_shown(section: ProfileSection) -> list[str]:
     """Return what the suite as a whole does not measure, a sentence each."""
-    return re.split(r"(?<=\.) ", Card.of(suites.HERE / section.suite).does_not_measure)
+    return re.split(r"(?<=\.) ", BenchmarkCard.of(suites.HERE / section.suite).does_not_measure)
 
 
 def findings(section: ProfileSection) -> dict[str, str]:
@@ -63,7 +63,7 @@ def findings(section: ProfileSection) -> dict[str, str]:
     return {name: _finding(scores, labels) for name, scores in by_benchmark.items()}
 
 
-def headlines(section: ProfileSection, runs: Sequence[Run]) -> dict[tuple[str, str], str]:
+def headlines(section: ProfileSection, runs: Sequence[OpenRun]) -> dict[tuple[str, str], str]:
     """Say of each benchmark and model what its score is, and of what."""
     return {
         (score.benchmark, score.model): _headline(score, doubtful=not_estimable(runs, score))
@@ -204,7 +204,7 @@ def _tasks(names: Sequence[str]) -> str:
     return "1 task is" if len(names) == 1 else f"{count(len(names))} tasks are"
 
 
-def _own_samples(runs: Sequence[Run]) -> Iterator[str]:
+def _own_samples(runs: Sequence[OpenRun]) -> Iterator[str]:
     """Say where no released data were read."""
     sources = [
         run.manifest.get("data") or any(run.manifest.get("plan", {}).get(k) for k in ("data", "loaded")) for run in runs
@@ -226,7 +226,7 @@ def _rough(profile: Profile) -> Iterator[str]:
         yield f"In {_of(thin, len(fewest))} fewer than {SMALL} conversations stand behind the score, so it is rough."
 
 
-def _judged(profile: Profile, runs: Sequence[Run]) -> str:
+def _judged(profile: Profile, runs: Sequence[OpenRun]) -> str:
     tasks = {score.task for score in profile.tasks}
     judged = {score.task for score in profile.tasks if score.rater}
     unsure = {score.task for score in profile.tasks if score.rater and not_estimable(runs, score)}

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.english import named
-from mindgauge.metrics.words import FEW
+from mindgauge.benchmarks.metrics.words import FEW
+from mindgauge.records.english import named
+from mindgauge.records.rounding import decimal, interval
 from mindgauge.reports.draw.canvas import cut
 from mindgauge.reports.draw.radar import FEWEST
-from mindgauge.reports.draw.records import Dots, Radar, Row, Spot
+from mindgauge.reports.draw.records import DotRow, Dots, Point, Radar
 from mindgauge.reports.profile import phrases, tables
 from mindgauge.reports.profile.records import Heat, HeatCell, HeatRow
-from mindgauge.rounding import decimal, interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore
-    from mindgauge.reports.profile.cast import Cast
+    from mindgauge.reports.profile.cast import SystemLabels
 
 ENDS = ("0, worst", "1, best")
 _SCORE = "Mean of the scaled scores of each dimension’s tasks, 0 worst and 1 best"
 
 
-def dots(profile: Profile, cast: Cast) -> Dots | None:
+def dots(profile: Profile, cast: SystemLabels) -> Dots | None:
     """Draw up the plain picture of all dimensions; None where none has a score."""
     rows = _rows(profile, cast)
     if not any(spot.value is not None for row in rows for spot in row.spots):
@@ -37,7 +37,7 @@ def dots(profile: Profile, cast: Cast) -> Dots | None:
     )  # fmt: skip
 
 
-def radar(profile: Profile, cast: Cast) -> Radar | None:
+def radar(profile: Profile, cast: SystemLabels) -> Radar | None:
     """Draw up the radar; None where too few dimensions have a score for a circle."""
     rows = [row for row in _rows(profile, cast) if any(spot.value is not None for spot in row.spots)]
     if len(rows) < FEWEST:
@@ -59,14 +59,14 @@ def _titles(profile: Profile) -> dict[str, str]:
     return {score.task: score.title for score in profile.tasks}
 
 
-def _rows(profile: Profile, cast: Cast) -> list[Row]:
+def _rows(profile: Profile, cast: SystemLabels) -> list[DotRow]:
     by_dimension: dict[str, list[DimensionScore]] = {}
     for score in profile.dimensions:
         by_dimension.setdefault(score.dimension, []).append(score)
     return [_row(profile, name, scores, cast) for name, scores in by_dimension.items()]
 
 
-def _row(profile: Profile, name: str, scores: Sequence[DimensionScore], cast: Cast) -> Row:
+def _row(profile: Profile, name: str, scores: Sequence[DimensionScore], cast: SystemLabels) -> DotRow:
     inside = {task for score in scores for task in score.tasks}
     scored = [score for score in profile.tasks if score.task in inside]
     spots = [_dimension_spot(score, [t for t in scored if t.model == score.model], cast) for score in scores]
@@ -76,22 +76,22 @@ def _row(profile: Profile, name: str, scores: Sequence[DimensionScore], cast: Ca
     titles = _titles(profile)
     names = named([titles[task] for task in dict.fromkeys(t.task for t in scored)], most=2)
     ns = phrases.counted([spot.n for spot in spots])
-    return Row(name, "; ".join(filter(None, [names, ns])), spots, chance=chance)
+    return DotRow(name, "; ".join(filter(None, [names, ns])), spots, chance=chance)
 
 
-def _dimension_spot(score: DimensionScore, tasks: Sequence[TaskScore], cast: Cast) -> Spot:
+def _dimension_spot(score: DimensionScore, tasks: Sequence[TaskScore], cast: SystemLabels) -> Point:
     n, missing = sum(t.clusters for t in tasks), sum(t.missing for t in tasks)
     reason = "" if score.value is not None else next((t.note for t in tasks if t.note), "no task of it was done")
     thin = bool(tasks) and min(t.clusters for t in tasks) < FEW
     low, high = (None, None) if thin else (score.low, score.high)
-    return Spot(cast.systems[score.model], score.value, low, high, n, missing, why=cut(reason, 44))
+    return Point(cast.systems[score.model], score.value, low, high, n, missing, why=cut(reason, 44))
 
 
-def spot(score: TaskScore, cast: Cast) -> Spot:
+def spot(score: TaskScore, cast: SystemLabels) -> Point:
     """Return one model's scaled score in one task; an interval over a handful of conversations is none."""
     low, high = (None, None) if score.clusters < FEW else (score.scaled_low, score.scaled_high)
     reason = "" if score.scaled is not None else (score.note or "no score")
-    return Spot(cast.systems[score.model], score.scaled, low, high, score.n, score.missing, why=cut(reason, 44))
+    return Point(cast.systems[score.model], score.scaled, low, high, score.n, score.missing, why=cut(reason, 44))
 
 
 def note(score: TaskScore) -> str:
@@ -99,7 +99,7 @@ def note(score: TaskScore) -> str:
     return phrases.OURS if score.defined == "ours" else ""
 
 
-def heat(profile: Profile, cast: Cast) -> Heat:
+def heat(profile: Profile, cast: SystemLabels) -> Heat:
     """Draw up the heat map: tasks by models, the lowest cell of each model outlined."""
     by_task: dict[str, dict[str, TaskScore]] = {}
     for score in profile.tasks:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.english import named
-from mindgauge.metrics.words import FEW
-from mindgauge.rounding import count, decimal, interval, percent, plural
+from mindgauge.benchmarks.metrics.words import FEW
+from mindgauge.records.english import named
+from mindgauge.records.rounding import count, decimal, interval, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.analysis.profile import DimensionScore, TaskScore
     from mindgauge.reports.content import System
-    from mindgauge.reports.draw.records import Row, Spot
+    from mindgauge.reports.draw.records import DotRow, Point
 
 FEW_MODELS = 4
 """Of so many models every two that cannot be told apart are named."""
@@ -34,7 +34,7 @@ def counted(ns: Sequence[int]) -> str:
     return f"n {count(sizes[0])}" if len(sizes) == 1 else f"n {count(sizes[0])} to {count(sizes[-1])}"
 
 
-def weakest(rows: Sequence[Row], systems: Sequence[System]) -> str:
+def weakest(rows: Sequence[DotRow], systems: Sequence[System]) -> str:
     """Name where each system is weakest; of many systems, where most are."""
     lowest = {}
     for system in systems:
@@ -150,7 +150,7 @@ def lowest_task(scores: Sequence[TaskScore], labels: dict[str, str]) -> str:
     return f"Lowest: {worst.title} ({decimal(worst.scaled)}{model}{guessing})"
 
 
-def drop(starts: dict[int, Spot], cells: Sequence[tuple[str, float, Spot]], several: bool) -> str:
+def drop(starts: dict[int, Point], cells: Sequence[tuple[str, float, Point]], several: bool) -> str:
     """Name the largest fall from the score without noise."""
     falls = [
         (start.value - spot.value, noise, intensity, spot)
@@ -167,7 +167,7 @@ def drop(starts: dict[int, Spot], cells: Sequence[tuple[str, float, Spot]], seve
     return f"Falls most: {model}from {decimal(before)} to {decimal(spot.value)} under {noise} noise of intensity {intensity:g}"
 
 
-def groups(rows: Sequence[Row], several: bool) -> str:
+def groups(rows: Sequence[DotRow], several: bool) -> str:
     """Name the group that is treated most differently from a neutral sentence, if any goes beyond the noise."""
     cells = [(row.label, spot) for row in rows for spot in row.spots if spot.value is not None]
     outside = [
@@ -186,7 +186,7 @@ def groups(rows: Sequence[Row], several: bool) -> str:
     return f"Replies{model} to “{label}” are rated {decimal(abs(spot.value or 0.0))} {way} than to a neutral sentence{rest}"
 
 
-def more_than_people(rows: Sequence[Row], several: bool) -> str:
+def more_than_people(rows: Sequence[DotRow], several: bool) -> str:
     """Name what is done most beyond what people do; without people, what is done most."""
     gaps = [
         (spot.value - (row.people[0] if row.people else 0.0), row, spot)

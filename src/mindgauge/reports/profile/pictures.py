@@ -6,29 +6,40 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from mindgauge.analysis.profile.panel import BENIGN, NO_VERDICT, PLAIN, UNTOUCHED, Kind
-from mindgauge.english import named, words
-from mindgauge.metrics.groups import NEUTRAL
-from mindgauge.metrics.words import FEW
-from mindgauge.reports.draw.records import Bar, Cloud, Curves, Dots, Outcomes, Picture, Row, Scatter, Spot, Stretch
+from mindgauge.analysis.profile.panel import BENIGN, NO_VERDICT, PLAIN, UNTOUCHED, FigureKind
+from mindgauge.benchmarks.metrics.groups import NEUTRAL
+from mindgauge.benchmarks.metrics.words import FEW
+from mindgauge.records.english import named, words
+from mindgauge.records.rounding import decimal, interval, percent
+from mindgauge.reports.draw.records import (
+    Bar,
+    Cloud,
+    Curves,
+    DotRow,
+    Dots,
+    Outcomes,
+    Point,
+    Scatter,
+    Series,
+    SuitePicture,
+)
 from mindgauge.reports.profile import overview, phrases, tables
-from mindgauge.rounding import decimal, interval, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.profile import TaskScore
-    from mindgauge.analysis.profile.panel import Mark, Panel
-    from mindgauge.reports.profile.cast import Cast
+    from mindgauge.analysis.profile.panel import FigureMark, TaskFigure
+    from mindgauge.reports.profile.cast import SystemLabels
 
 _REACHES = (0.04, 0.1, 0.2, 0.4)
 """How far the axis of differences goes, if not over the whole scale."""
 _METHODS = {PLAIN: "asked plainly", BENIGN: "harmless requests (control)"}
-_TOGETHER = {Kind.RATES, Kind.PEOPLE}
+_TOGETHER = {FigureKind.RATES, FigureKind.PEOPLE}
 """Of these, all criteria of a task stand in one picture, or in one for each tier."""
 
 
-def pictures(scores: Sequence[TaskScore], panels: Sequence[Panel], cast: Cast) -> list[Picture]:
+def pictures(scores: Sequence[TaskScore], panels: Sequence[TaskFigure], cast: SystemLabels) -> list[SuitePicture]:
     """Draw up a dimension's pictures: its tasks as dots where they are several or nothing else is drawn, then its own.
 
     Args:
@@ -37,7 +48,7 @@ def pictures(scores: Sequence[TaskScore], panels: Sequence[Panel], cast: Cast) -
         cast: the models.
     """
     titles = {score.task: score.title for score in scores}
-    grouped: dict[tuple[Kind, str, str], list[Panel]] = {}
+    grouped: dict[tuple[FigureKind, str, str], list[TaskFigure]] = {}
     for panel in panels:
         criterion = "" if panel.kind in _TOGETHER else panel.criterion
         grouped.setdefault((panel.kind, panel.task, criterion), []).append(panel)
@@ -53,27 +64,27 @@ def _anchor(*parts: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", "-".join(("profile", *parts)).casefold()).strip("-")
 
 
-def _several(panels: Sequence[Panel]) -> bool:
+def _several(panels: Sequence[TaskFigure]) -> bool:
     return len({panel.model for panel in panels}) > 1
 
 
-def _spot(panel: Panel, mark: Mark, cast: Cast, floor: float | None = None) -> Spot:
+def _spot(panel: TaskFigure, mark: FigureMark, cast: SystemLabels, floor: float | None = None) -> Point:
     low, high = (None, None) if mark.clusters < FEW else (mark.low, mark.high)
     reason = "" if mark.value is not None else "no verdict"
-    return Spot(cast.systems[panel.model], mark.value, low, high, mark.n, mark.missing, floor, reason)
+    return Point(cast.systems[panel.model], mark.value, low, high, mark.n, mark.missing, floor, reason)
 
 
-def _ns(panels: Sequence[Panel]) -> str:
+def _ns(panels: Sequence[TaskFigure]) -> str:
     return phrases.counted([mark.n for panel in panels for mark in panel.marks])
 
 
-def _by(panels: Sequence[Panel]) -> str:
+def _by(panels: Sequence[TaskFigure]) -> str:
     """Say who rated, where somebody did."""
     raters = list(dict.fromkeys(panel.rater for panel in panels if panel.rater))
     return f", as rated by {named(raters)}" if raters else ""
 
 
-def _tasks(scores: Sequence[TaskScore], cast: Cast) -> Dots:
+def _tasks(scores: Sequence[TaskScore], cast: SystemLabels) -> Dots:
     """Draw up every task of a dimension as dots."""
     rows = []
     for task in dict.fromkeys(score.task for score in scores):
@@ -81,7 +92,7 @@ def _tasks(scores: Sequence[TaskScore], cast: Cast) -> Dots:
         aside = filter(None, [overview.note(task_scores[0]), phrases.counted([s.n for s in task_scores])])
         chance = next((score.chance for score in task_scores if score.chance is not None), None)
         rows.append(
-            Row(task_scores[0].title, ", ".join(aside), [overview.spot(s, cast) for s in task_scores], chance=chance)
+            DotRow(task_scores[0].title, ", ".join(aside), [overview.spot(s, cast) for s in task_scores], chance=chance)
         )
     chance_said = "; dashed strokes mark guessing" if any(row.chance is not None for row in rows) else ""
     name = _anchor(scores[0].dimension, "tasks")
@@ -93,11 +104,11 @@ def _tasks(scores: Sequence[TaskScore], cast: Cast) -> Dots:
     )  # fmt: skip
 
 
-def _curves(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture]:
+def _curves(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Iterator[SuitePicture]:
     """Draw up scores by the intensity of noise, a line for each kind."""
     starts, cells, stretches = [], [], []
     for panel in panels:
-        by_noise: dict[str, list[tuple[float, Spot]]] = {}
+        by_noise: dict[str, list[tuple[float, Point]]] = {}
         for mark in panel.marks:
             if mark.part == UNTOUCHED:
                 starts.append(_spot(panel, mark, cast))
@@ -105,7 +116,7 @@ def _curves(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture
                 by_noise.setdefault(mark.part, []).append((float(mark.of), _spot(panel, mark, cast)))
         for noise, points in by_noise.items():
             points.sort(key=lambda point: point[0])
-            stretches.append(Stretch(cast.systems[panel.model], noise, points))
+            stretches.append(Series(cast.systems[panel.model], noise, points))
             cells += [(noise, intensity, spot) for intensity, spot in points]
     name = _anchor(panels[0].task, panels[0].criterion)
     finding = phrases.drop({spot.system.number: spot for spot in starts}, cells, _several(panels))
@@ -125,7 +136,7 @@ def _curves(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture
     )  # fmt: skip
 
 
-def _groups(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture]:
+def _groups(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Iterator[SuitePicture]:
     """Draw up groups as differences from neutral sentences, axis by axis, on the noise of these."""
     floors = {panel.model: panel.totals[0].value for panel in panels}
     values: dict[tuple[str, str], float] = {}
@@ -134,7 +145,7 @@ def _groups(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture
         values[place] = min(values.get(place, 1.0), 1.0 if mark.value is None else mark.value)
     # The controls stand last, the groups of each axis lowest first.
     places = sorted(values, key=lambda place: (place[0] == NEUTRAL, place[0], values[place], place[1]))
-    rows: list[Row] = []
+    rows: list[DotRow] = []
     before = ""
     for axis, group in places:
         spots = [
@@ -142,7 +153,7 @@ def _groups(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture
             for panel in panels for mark in panel.marks if (mark.part, mark.of) == (axis, group)
         ]  # fmt: skip
         head = "Neutral sentences" if axis == NEUTRAL else words(axis).capitalize()
-        rows.append(Row(words(group), "", spots, head=head if axis != before else ""))
+        rows.append(DotRow(words(group), "", spots, head=head if axis != before else ""))
         before = axis
     tested = [row for row, (axis, _) in zip(rows, places, strict=True) if axis != NEUTRAL]
     ends = [abs(v) for row in rows for s in row.spots for v in (s.value, s.low, s.high, s.floor) if v is not None]
@@ -161,9 +172,9 @@ def _groups(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture
     )  # fmt: skip
 
 
-def _outcomes(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture]:
+def _outcomes(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Iterator[SuitePicture]:
     """Draw up how replies end under each method, the method that most comply under first."""
-    by_method: dict[str, list[tuple[Panel, dict[str, Mark]]]] = {}
+    by_method: dict[str, list[tuple[TaskFigure, dict[str, FigureMark]]]] = {}
     for panel in panels:
         for method in dict.fromkeys(mark.part for mark in panel.marks):
             by_method.setdefault(method, []).append((panel, {m.of: m for m in panel.marks if m.part == method}))
@@ -171,7 +182,7 @@ def _outcomes(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Pictu
     lost = any(mark.of == NO_VERDICT for panel in panels for mark in panel.marks)
     outcomes += [NO_VERDICT] if lost else []
 
-    def share(marks: dict[str, Mark], outcome: str) -> float:
+    def share(marks: dict[str, FigureMark], outcome: str) -> float:
         return (marks[outcome].value or 0.0) if outcome in marks else 0.0
 
     def mean(method: str) -> float:
@@ -202,7 +213,7 @@ def _outcomes(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Pictu
     )  # fmt: skip
 
 
-def _people(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture]:
+def _people(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Iterator[SuitePicture]:
     """Draw up the model's numbers against people's, a picture for each tier."""
     for tier in dict.fromkeys(total.part for panel in panels for total in panel.totals):
         pairs = [(p, total) for p in panels for total in p.totals if total.part == tier]
@@ -241,14 +252,14 @@ def _people(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture
         )  # fmt: skip
 
 
-def _only(panel: Panel, tier: str) -> Panel:
+def _only(panel: TaskFigure, tier: str) -> TaskFigure:
     import msgspec
 
     marks, totals = ([mark for mark in rows if mark.part == tier] for rows in (panel.marks, panel.totals))
     return msgspec.structs.replace(panel, marks=marks, totals=totals)
 
 
-def _rates(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture]:
+def _rates(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Iterator[SuitePicture]:
     """Draw up how often the model does what people do less, or more, often."""
     rows = []
     for criterion in dict.fromkeys(panel.criterion for panel in panels):
@@ -256,7 +267,7 @@ def _rates(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture]
         first = pairs[0][1]
         people = None if first.beside is None else (first.beside, first.beside_low, first.beside_high)
         spots = [_spot(panel, mark, cast) for panel, mark in pairs]
-        rows.append(Row(words(criterion), phrases.counted([spot.n for spot in spots]), spots, people=people))
+        rows.append(DotRow(words(criterion), phrases.counted([spot.n for spot in spots]), spots, people=people))
     with_people = any(row.people is not None for row in rows)
     people_said = (
         " The black stroke is the rate of people’s own replies, grey its 95 % interval." if with_people else ""
@@ -271,5 +282,5 @@ def _rates(title: str, panels: Sequence[Panel], cast: Cast) -> Iterator[Picture]
 
 
 _DRAWN = {
-    Kind.CURVES: _curves, Kind.GROUPS: _groups, Kind.OUTCOMES: _outcomes, Kind.PEOPLE: _people, Kind.RATES: _rates,
+    FigureKind.CURVES: _curves, FigureKind.GROUPS: _groups, FigureKind.OUTCOMES: _outcomes, FigureKind.PEOPLE: _people, FigureKind.RATES: _rates,
 }  # fmt: skip

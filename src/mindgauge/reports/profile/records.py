@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from mindgauge.analysis.profile.records import Profile
-from mindgauge.reports.content import Cited, Reading, Sheet, System
-from mindgauge.reports.draw.records import Dots, Picture, Radar
+from mindgauge.reports.content import Case, Cited, ReportTable, System
+from mindgauge.reports.draw.records import Dots, Radar, SuitePicture
 
 
 class HeatCell(msgspec.Struct, frozen=True):
@@ -34,10 +34,10 @@ class Heat(msgspec.Struct):
     measure: str
     systems: list[System]
     rows: list[HeatRow]
-    sheet: Sheet
+    sheet: ReportTable
 
 
-class Dimension(msgspec.Struct):
+class DimensionPart(msgspec.Struct):
     """One dimension: who stands where, its pictures, and examples from its worst cells.
 
     `confused` are the benchmarks whose confusions belong here; `linked` are examples that stand elsewhere on the page.
@@ -46,11 +46,11 @@ class Dimension(msgspec.Struct):
     anchor: str
     name: str
     said: list[str]
-    pictures: list[Picture]
+    pictures: list[SuitePicture]
     confused: list[str]
     confused_said: list[str]
-    sheet: Sheet
-    examples: list[Reading]
+    sheet: ReportTable
+    examples: list[Case]
     linked: list[Cited]
 
 
@@ -63,8 +63,8 @@ class ProfileSection(msgspec.Struct):
     radar: Radar | None
     dots: Dots | None
     heat: Heat
-    dimensions: list[Dimension]
-    ranks: Sheet
+    dimensions: list[DimensionPart]
+    ranks: ReportTable
     lacking: list[str]
     notes: list[str]
     scores: Profile

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge import suite as suites
 from mindgauge.analysis import profile as analysis
 from mindgauge.analysis.profile.panels import panels
+from mindgauge.benchmarks import suite as suites
+from mindgauge.records.rounding import plural
+from mindgauge.records.rubric import Scale
 from mindgauge.reports.profile import overview, phrases, pictures, tables
 from mindgauge.reports.profile.cast import allowed, cast, section_of
 from mindgauge.reports.profile.examples import examples
-from mindgauge.reports.profile.records import Dimension, ProfileSection
-from mindgauge.rounding import plural
-from mindgauge.rubric import Scale
+from mindgauge.reports.profile.records import DimensionPart, ProfileSection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.analysis.profile import Profile, TaskScore
-    from mindgauge.analysis.profile.panel import Panel
-    from mindgauge.reports.content import Confusion, System
-    from mindgauge.reports.profile.cast import Cast
-    from mindgauge.reports.runs import Run
+    from mindgauge.analysis.profile.panel import TaskFigure
+    from mindgauge.reports.content import ConfusionSection, System
+    from mindgauge.reports.profile.cast import SystemLabels
+    from mindgauge.reports.runs import OpenRun
 
 FEWEST = 2
 """Tasks of a suite that make a section of it worth while."""
 
 
 def section(
-    runs: Sequence[Run], systems: Sequence[System], confusions: Sequence[Confusion], shown: set[str]
+    runs: Sequence[OpenRun], systems: Sequence[System], confusions: Sequence[ConfusionSection], shown: set[str]
 ) -> ProfileSection | None:
     """Draw up the section of the suite that runs hold two or more tasks of; None where they do not.
 
@@ -50,7 +50,11 @@ def section(
 
 
 def of(
-    profile: Profile, runs: Sequence[Run], systems: Sequence[System], confusions: Sequence[Confusion], shown: set[str]
+    profile: Profile,
+    runs: Sequence[OpenRun],
+    systems: Sequence[System],
+    confusions: Sequence[ConfusionSection],
+    shown: set[str],
 ) -> ProfileSection:
     """Draw up the section of a profile of these runs."""
     profile, models = allowed(profile, runs), cast(profile, systems)
@@ -95,8 +99,13 @@ def _said(profile: Profile) -> list[str]:
 
 
 def _dimension(
-    name: str, profile: Profile, runs: Sequence[Run], who: Cast, confusions: Sequence[Confusion], shown: set[str]
-) -> Dimension | None:
+    name: str,
+    profile: Profile,
+    runs: Sequence[OpenRun],
+    who: SystemLabels,
+    confusions: Sequence[ConfusionSection],
+    shown: set[str],
+) -> DimensionPart | None:
     scores = [score for score in profile.tasks if score.dimension == name]
     if not scores:
         return None
@@ -113,7 +122,7 @@ def _dimension(
     confused = _confused(scores, runs, confusions)
     anchor = f"profile-{name.casefold().replace(' ', '-')}"
     readings, linked = examples(scores, runs, who, shown)
-    return Dimension(
+    return DimensionPart(
         anchor=anchor,
         name=name,
         said=[*phrases.standing(standing, who.labels, few=name in overview.few(profile)), *lacking_note, *unread],
@@ -128,9 +137,9 @@ def _dimension(
     )
 
 
-def _panels(scores: Sequence[TaskScore], runs: Sequence[Run]) -> list[Panel]:
+def _panels(scores: Sequence[TaskScore], runs: Sequence[OpenRun]) -> list[TaskFigure]:
     """Gather what stands behind the scores that may be shown."""
-    gathered: list[Panel] = []
+    gathered: list[TaskFigure] = []
     for score in scores:
         place = section_of(runs, score) if score.value is not None else None
         if place is not None:
@@ -139,7 +148,9 @@ def _panels(scores: Sequence[TaskScore], runs: Sequence[Run]) -> list[Panel]:
     return gathered
 
 
-def _confused(scores: Sequence[TaskScore], runs: Sequence[Run], confusions: Sequence[Confusion]) -> list[str]:
+def _confused(
+    scores: Sequence[TaskScore], runs: Sequence[OpenRun], confusions: Sequence[ConfusionSection]
+) -> list[str]:
     """Return the tasks of one question whose labels have an order, so that it matters how far off an answer is."""
     ordered = {
         s.benchmark.name for run in runs for s in run.sections
@@ -149,14 +160,14 @@ def _confused(scores: Sequence[TaskScore], runs: Sequence[Run], confusions: Sequ
     return [name for name in dict.fromkeys(score.benchmark for score in scores) if name in ordered & names]
 
 
-def _levels(runs: Sequence[Run], name: str) -> int:
+def _levels(runs: Sequence[OpenRun], name: str) -> int:
     """Count the levels of a closed question."""
     return next(
         len(s.benchmark.rubric.criteria[0].values) for run in runs for s in run.sections if s.benchmark.name == name
     )
 
 
-def _sided(confusion: Confusion, levels: int) -> str:
+def _sided(confusion: ConfusionSection, levels: int) -> str:
     """Say how many answers lie on either side of the label, of levels that stand mildest first."""
     milder = severer = other = total = 0
     for label, row in zip(confusion.labels, confusion.counts, strict=True):

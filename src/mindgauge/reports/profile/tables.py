@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.reports.content import Column, Sheet
+from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.profile.phrases import defined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.analysis.profile import DimensionScore, TaskScore
-    from mindgauge.analysis.profile.panel import Panel
+    from mindgauge.analysis.profile.panel import TaskFigure
     from mindgauge.reports.content import Cell
-    from mindgauge.reports.profile.cast import Cast
+    from mindgauge.reports.profile.cast import SystemLabels
 
 SCALED = "Scaled scores lie between 0 (worst) and 1 (best); chance is what guessing would get on the same scale."
 
 
-def dimensions(scores: Sequence[DimensionScore], titles: dict[str, str], cast: Cast) -> Sheet:
+def dimensions(scores: Sequence[DimensionScore], titles: dict[str, str], cast: SystemLabels) -> ReportTable:
     """Write every model's score and ranks in every dimension."""
     columns = [
         Column("dimension"), Column("model"), Column("score", "level"), Column("from", "level"), Column("to", "level"),
@@ -38,14 +38,14 @@ def dimensions(scores: Sequence[DimensionScore], titles: dict[str, str], cast: C
         "A score is the mean of the scaled scores of the tasks that all these models have. The last two columns are the "
         "source's own way: ranks per task are averaged and ranked again, which hides how far apart models are."
     )
-    return Sheet("profile-dimensions", "Scores and ranks by dimension", columns, rows, note)
+    return ReportTable("profile-dimensions", "Scores and ranks by dimension", columns, rows, note)
 
 
 def _titles(tasks: Sequence[str], titles: dict[str, str]) -> str:
     return ", ".join(titles.get(task, task.replace("_", " ")) for task in tasks)
 
 
-def tasks(scores: Sequence[TaskScore], name: str, title: str, cast: Cast) -> Sheet:
+def tasks(scores: Sequence[TaskScore], name: str, title: str, cast: SystemLabels) -> ReportTable:
     """Write every model's score in every task, in its own unit and scaled."""
     columns = [
         Column("dimension"), Column("task"), Column("model"), Column("scaled", "level"), Column("from", "level"),
@@ -63,10 +63,12 @@ def tasks(scores: Sequence[TaskScore], name: str, title: str, cast: Cast) -> She
         ]
         for s in scores
     ]  # fmt: skip
-    return Sheet(name, title, columns, rows, SCALED)
+    return ReportTable(name, title, columns, rows, SCALED)
 
 
-def marks(panels: Sequence[Panel], name: str, title: str, part: str, of: str, cast: Cast, beside: str = "") -> Sheet:
+def marks(
+    panels: Sequence[TaskFigure], name: str, title: str, part: str, of: str, cast: SystemLabels, beside: str = ""
+) -> ReportTable:
     """Write what panels show, one row for each mark.
 
     Args:
@@ -92,4 +94,4 @@ def marks(panels: Sequence[Panel], name: str, title: str, part: str, of: str, ca
         for panel in panels
         for m in (*panel.marks, *panel.totals)
     ]  # fmt: skip
-    return Sheet(name, title, columns, rows)
+    return ReportTable(name, title, columns, rows)

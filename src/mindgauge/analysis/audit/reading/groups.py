@@ -21,7 +21,7 @@ _MODEL = re.compile(
 )
 
 
-class Part(NamedTuple):
+class GroupTable(NamedTuple):
     """A table of a group: the system and split that its name tells, if any."""
 
     table: AuditTable
@@ -33,7 +33,7 @@ class Group(NamedTuple):
     """Tables of one kind, and what they are called together."""
 
     name: str
-    parts: list[Part]
+    parts: list[GroupTable]
 
 
 def group(tables: Sequence[AuditTable]) -> list[Group]:
@@ -92,7 +92,7 @@ def _split(file: str) -> str | None:
 def _named(members: list[AuditTable]) -> list[Group]:
     """Read the system from what differs between the names; tables that differ in more are groups of their own."""
     if len(members) == 1:
-        return [Group(members[0].name, [Part(members[0], None, _split(members[0].file))])]
+        return [Group(members[0].name, [GroupTable(members[0], None, _split(members[0].file))])]
     words = [_words(table.file) for table in members]
     same_length = len({len(w) for w in words}) == 1
     differing = [i for i in range(len(words[0])) if len({w[i] for w in words}) > 1] if same_length else []
@@ -112,7 +112,7 @@ def _named(members: list[AuditTable]) -> list[Group]:
 
 def _group(members: list[AuditTable], systems: list[str | None] | list[str]) -> Group:
     name = members[0].name if len(members) == 1 else f"{members[0].name} and {len(members) - 1} more like it"
-    parts = [Part(table, system, _split(table.file)) for table, system in zip(members, systems, strict=True)]
+    parts = [GroupTable(table, system, _split(table.file)) for table, system in zip(members, systems, strict=True)]
     return Group(name, parts)
 
 

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from mindgauge import benchmark as benchmarks
-from mindgauge import bounds, confined
-from mindgauge.errors import DataError, UsageError
-from mindgauge.material import RATINGS, TEXTS, Material, frame
-from mindgauge.rubric import Scale
+from mindgauge import benchmarks
+from mindgauge.benchmarks.material import RATINGS, TEXTS, Material, frame
+from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.files import bounds, confined
+from mindgauge.records.rubric import Scale
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.benchmark import Benchmark
+    from mindgauge.benchmarks import Benchmark
 
 SUMMARY = "metadata/export_summary.json"
 RESPONSES, PEOPLE, JUDGES = "responses", "human_raw_scores", "llm_raw_evaluations_"

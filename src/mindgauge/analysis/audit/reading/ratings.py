@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from mindgauge import bounds, reader
 from mindgauge.analysis.audit.reading.tables import named
-from mindgauge.errors import DataError, UsageError
-from mindgauge.material import RATINGS, TEXTS, Material, frame
+from mindgauge.benchmarks.material import RATINGS, TEXTS, Material, frame
+from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.files import bounds
+from mindgauge.records.files import tables as reader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from mindgauge.mapping import ColumnMap
+    from mindgauge.records.files.mapping import ColumnMap
 
 REQUIRED = ("subject", "criterion", "rater", "value")
 OPTIONAL = ("rater_kind", "system", "cluster", "run", "status", "split", "label")

@@ -9,14 +9,14 @@ import polars as pl
 
 from mindgauge.analysis import frame as runs
 from mindgauge.analysis.score import open_run
-from mindgauge.material import RATINGS, TEXTS, Material, frame
-from mindgauge.rubric import Scale
+from mindgauge.benchmarks.material import RATINGS, TEXTS, Material, frame
+from mindgauge.records.rubric import Scale
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mindgauge.benchmark import Benchmark
+    from mindgauge.benchmarks import Benchmark
     from mindgauge.records import Sample
     from mindgauge.store import Store
 

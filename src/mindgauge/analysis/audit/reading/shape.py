@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 from mindgauge.analysis.audit.reading.groups import Group, group, names_model
 from mindgauge.analysis.audit.reading.roles import LOOKED_AT, leaf, letters, roles
 from mindgauge.analysis.audit.reading.tables import tables
-from mindgauge.mapping import NOTHING
-from mindgauge.material import RATINGS, TEXTS, Material, frame
+from mindgauge.benchmarks.material import RATINGS, TEXTS, Material, frame
+from mindgauge.records.files.mapping import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from mindgauge.analysis.audit.reading.groups import Part
+    from mindgauge.analysis.audit.reading.groups import GroupTable
     from mindgauge.analysis.audit.reading.roles import Roles
     from mindgauge.analysis.audit.reading.tables import Row
-    from mindgauge.files import File
-    from mindgauge.mapping import ColumnMap
+    from mindgauge.records.files.folder import File
+    from mindgauge.records.files.mapping import ColumnMap
 
 LABEL = "label"
 
@@ -76,7 +76,7 @@ def _constant(found: Group, column: str) -> bool:
     return all(len({row.get(column) for row in part.table.rows}) == 1 for part in found.parts)
 
 
-def _texts(part: Part, columns: Roles, number: int, row: Row) -> Iterator[tuple[object, ...]]:
+def _texts(part: GroupTable, columns: Roles, number: int, row: Row) -> Iterator[tuple[object, ...]]:
     system, split = _system(part, columns, row), _cell(row, columns.split) or part.split
     for name, kind in columns.texts.items():
         if name in row or (kind == "reply" and any(name in other for other in part.table.rows[:LOOKED_AT])):
@@ -87,7 +87,7 @@ def _texts(part: Part, columns: Roles, number: int, row: Row) -> Iterator[tuple[
             )  # fmt: skip
 
 
-def _ratings(part: Part, columns: Roles, number: int, row: Row) -> Iterator[tuple[object, ...]]:
+def _ratings(part: GroupTable, columns: Roles, number: int, row: Row) -> Iterator[tuple[object, ...]]:
     system = _system(part, columns, row)
     item = _cell(row, columns.id) or str(number)
     if part.split or not part.system:
@@ -115,7 +115,7 @@ def _cell(row: Row, name: str | None) -> str | None:
     return row.get(name) if name else None
 
 
-def _system(part: Part, columns: Roles, row: Row) -> str | None:
+def _system(part: GroupTable, columns: Roles, row: Row) -> str | None:
     return _cell(row, columns.system) or part.system
 
 

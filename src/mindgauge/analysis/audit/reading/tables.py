@@ -7,15 +7,17 @@ import re
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mindgauge import bounds, files, mapping, reader
-from mindgauge.errors import DataError
-from mindgauge.files import File
-from mindgauge.tables import decoded
+from mindgauge.records.errors import DataError
+from mindgauge.records.files import bounds, mapping
+from mindgauge.records.files import folder as files
+from mindgauge.records.files import tables as reader
+from mindgauge.records.files.folder import File
+from mindgauge.records.files.texts import decoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mindgauge.mapping import ColumnMap
+    from mindgauge.records.files.mapping import ColumnMap
 
 Row = dict[str, str]
 KINDS = (*reader.ENDINGS, ".txt")

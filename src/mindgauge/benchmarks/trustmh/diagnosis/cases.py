@@ -6,10 +6,10 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from mindgauge.benchmarks.trustmh.released import diagnoses
-from mindgauge.benchmarks.trustmh.released.files import Files
-from mindgauge.errors import MissingDataError
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
+from mindgauge.benchmarks.variants.draws import generator, order
 from mindgauge.records import Sample
-from mindgauge.variants.draws import generator, order
+from mindgauge.records.errors import MissingDataError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +26,7 @@ def read(data: Path) -> list[Sample]:
     Raises:
         DataError: neither is there, or a file is broken.
     """
-    files = Files.below(data)
+    files = TrustMHRelease.below(data)
     samples: dict[str, Sample] = {}
     for name in LANGUAGES:
         for case in diagnoses.cases(files, name):
@@ -57,7 +57,7 @@ def read_drawn(data: Path) -> list[Sample]:
     return [samples[place] for place in sorted(place for part in ranked.values() for _, place in sorted(part)[:DRAWN])]
 
 
-def _sample(case: diagnoses.Case, name: str) -> Sample:
+def _sample(case: diagnoses.DiagnosisCase, name: str) -> Sample:
     tags = {"set": name, "language": LANGUAGES[name], "split": case.split}
     if name == diagnoses.D4:
         return Sample.of(case.messages, target=case.label, tags=tags)

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from mindgauge.benchmark import Benchmark
-from mindgauge.benchmarks.trustmh.diagnosis.cases import read
-from mindgauge.metrics import (
+from mindgauge.benchmarks import Benchmark
+from mindgauge.benchmarks.metrics import (
     STATUS_RATES,
     accuracy,
     accuracy_of_read,
@@ -20,6 +19,7 @@ from mindgauge.metrics import (
     quadratic_kappa,
     weighted_f1,
 )
+from mindgauge.benchmarks.trustmh.diagnosis.cases import read
 from mindgauge.records import Value
 
 HERE = Path(__file__).parent

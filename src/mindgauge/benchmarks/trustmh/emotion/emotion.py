@@ -5,13 +5,13 @@ Sabour et al., EmoBench, 2024; as a task of TrustMH-Bench, arXiv 2603.03047. Dep
 
 from pathlib import Path
 
-from mindgauge.benchmark import Benchmark
+from mindgauge.benchmarks import Benchmark
+from mindgauge.benchmarks.metrics import STATUS_RATES, accuracy, accuracy_of_read, fleiss_kappa
+from mindgauge.benchmarks.metrics.options import chance
 from mindgauge.benchmarks.trustmh.emotion.stories import read
 from mindgauge.benchmarks.trustmh.released.choices import understanding
 from mindgauge.benchmarks.trustmh.released.notes import notes_of
-from mindgauge.metrics import STATUS_RATES, accuracy, accuracy_of_read, fleiss_kappa
-from mindgauge.metrics.options import chance
-from mindgauge.rubric.composite import Composite, How
+from mindgauge.records.rubric.composite import Composite, CompositeRule
 
 HERE = Path(__file__).parent
 FEELINGS, REASONS = "options.emotion", "options.cause"
@@ -29,7 +29,7 @@ emotion = Benchmark.from_folder(
         fleiss_kappa,
         *STATUS_RATES,
     ),
-    composites={"both": Composite(("emotion", "cause"), How.RIGHT)},
+    composites={"both": Composite(("emotion", "cause"), CompositeRule.RIGHT)},
     slices=("language", "category"),
     by=(FEELINGS, REASONS),
 )

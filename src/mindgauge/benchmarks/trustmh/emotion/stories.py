@@ -6,13 +6,13 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 from mindgauge.benchmarks.trustmh.released import choices
-from mindgauge.benchmarks.trustmh.released.files import Files
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 from mindgauge.records import Message, Sample
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.variants.options import Question
+    from mindgauge.benchmarks.variants.options import MultipleChoice
 
 SEED = 0
 _ASKED = {
@@ -27,17 +27,17 @@ def read(data: Path) -> list[Sample]:
     Raises:
         DataError: the file is missing or broken.
     """
-    stories, _ = choices.understanding(Files.below(data))
+    stories, _ = choices.understanding(TrustMHRelease.below(data))
     return [_sample(emotion, cause) for emotion, cause in stories]
 
 
-def _sample(emotion: choices.Item, cause: choices.Item) -> Sample:
+def _sample(emotion: choices.ChoiceItem, cause: choices.ChoiceItem) -> Sample:
     feelings = emotion.question.shuffled(SEED, f"{emotion.row}|emotion")
     reasons = cause.question.shuffled(SEED, f"{cause.row}|cause")
     return story(feelings, reasons, {**emotion.about, "language": emotion.language}, emotion.row)
 
 
-def story(feelings: Question, reasons: Question, about: dict[str, str], cluster: str) -> Sample:
+def story(feelings: MultipleChoice, reasons: MultipleChoice, about: dict[str, str], cluster: str) -> Sample:
     """Write a story with its two questions as one message.
 
     Args:
@@ -57,12 +57,12 @@ def story(feelings: Question, reasons: Question, about: dict[str, str], cluster:
     return Sample.of((Message("user", "\n\n".join(parts)),), target=_letter(feelings), tags=tags, cluster=cluster)
 
 
-def _listed(lead: str, question: Question) -> str:
+def _listed(lead: str, question: MultipleChoice) -> str:
     lettered = (f"{letter}. {option}" for letter, option in zip(ascii_uppercase, question.options, strict=False))
     return "\n".join([lead, *lettered])
 
 
-def _letter(question: Question) -> str:
+def _letter(question: MultipleChoice) -> str:
     if question.right is None:
         raise ValueError("a question without a right option")
     return ascii_uppercase[question.right]

@@ -5,14 +5,14 @@ A task of TrustMH-Bench, arXiv 2603.03047, on ESConv, Liu et al. 2021, arXiv 210
 
 from pathlib import Path
 
-from mindgauge.benchmark import Benchmark
+from mindgauge.benchmarks import Benchmark
+from mindgauge.benchmarks.metrics import STATUS_RATES, mean_level, sd_level
 from mindgauge.benchmarks.trustmh.emotional_support.windows import FEW, MANY, load, read, windows
 from mindgauge.benchmarks.trustmh.released.notes import notes_of
-from mindgauge.metrics import STATUS_RATES, mean_level, sd_level
-from mindgauge.rubric.composite import Composite, How
+from mindgauge.records.rubric.composite import Composite, CompositeRule
 
 HERE = Path(__file__).parent
-QUALITY = Composite(("understanding", "empathy", "helpfulness", "coherence", "safety"), How.SHARE)
+QUALITY = Composite(("understanding", "empathy", "helpfulness", "coherence", "safety"), CompositeRule.SHARE)
 
 emotional_support = Benchmark.from_folder(
     HERE,

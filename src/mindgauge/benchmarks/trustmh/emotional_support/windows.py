@@ -5,16 +5,16 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.benchmark import Released
+from mindgauge.benchmarks import Released
 from mindgauge.benchmarks.trustmh.released import dialogues
-from mindgauge.benchmarks.trustmh.released.files import Files
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
+from mindgauge.benchmarks.variants.draws import generator, order
 from mindgauge.records import Message, Reply, Sample, Status
-from mindgauge.variants.draws import generator, order
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.benchmarks.trustmh.released.dialogues import Window
+    from mindgauge.benchmarks.trustmh.released.dialogues import DialogueExcerpt
 
 WINDOW = 5
 """Utterances, the reference among them."""
@@ -24,7 +24,7 @@ REFERENCE, ANOTHER = "people (reference)", "people (reply to another dialogue)"
 """Whose the replies are that a judge can be tried on: it has to place the first above the second."""
 
 
-class Item(NamedTuple):
+class ReferencedSample(NamedTuple):
     """A sample and the reply that a person gave."""
 
     sample: Sample
@@ -40,7 +40,7 @@ def read(data: Path) -> list[Sample]:
         MissingDataError: neither is there.
         DataError: the file is broken.
     """
-    return [item.sample for item in windows(Files.below(data))[0]]
+    return [item.sample for item in windows(TrustMHRelease.below(data))[0]]
 
 
 def read_drawn(data: Path) -> list[Sample]:
@@ -60,7 +60,7 @@ def load(data: Path) -> Released:
         MissingDataError: there is no ESConv.
         DataError: the file is broken.
     """
-    items, notes = windows(Files.below(data))
+    items, notes = windows(TrustMHRelease.below(data))
     drawn = items[: int(MANY)]
     replies = [
         Reply.of(item.sample.id, model, 0, Status.OK, text)
@@ -71,7 +71,7 @@ def load(data: Path) -> Released:
     return Released([item.sample for item in drawn], replies, [], notes)
 
 
-def windows(files: Files) -> tuple[list[Item], list[str]]:
+def windows(files: TrustMHRelease) -> tuple[list[ReferencedSample], list[str]]:
     """Return the windows in which the supporter answers the person, and what is odd about the file.
 
     Who goes on speaking answers nothing. Of windows with the same words before the answer, it is the first.
@@ -90,13 +90,15 @@ def windows(files: Files) -> tuple[list[Item], list[str]]:
     return [_item(window, place) for place, window in enumerate(_in_drawn_order([*distinct.values()][::-1]))], notes
 
 
-def _item(window: Window, place: int) -> Item:
+def _item(window: DialogueExcerpt, place: int) -> ReferencedSample:
     drawn = next((count for count in (FEW, MANY) if place < int(count)), ALL)
     tags = {"language": "en", "row": str(window.row), "drawn": drawn}
     if window.strategy:
         tags["strategy"] = window.strategy
     *context, reference = window.messages
-    return Item(Sample.of(_joined(context), tags=tags, cluster=f"esconv-{window.dialogue}"), reference.content)
+    return ReferencedSample(
+        Sample.of(_joined(context), tags=tags, cluster=f"esconv-{window.dialogue}"), reference.content
+    )
 
 
 def _joined(messages: list[Message]) -> tuple[Message, ...]:
@@ -105,7 +107,7 @@ def _joined(messages: list[Message]) -> tuple[Message, ...]:
     return tuple(Message(role, "\n".join(message.content for message in group)) for role, group in turns)
 
 
-def _in_drawn_order(windows: list[Window]) -> list[Window]:
+def _in_drawn_order(windows: list[DialogueExcerpt]) -> list[DialogueExcerpt]:
     """Draw windows, first one of every dialogue, then a second of every one, and so on."""
     counts = dict.fromkeys((window.dialogue for window in windows), 0)
     ranked = []
@@ -116,7 +118,7 @@ def _in_drawn_order(windows: list[Window]) -> list[Window]:
     return [windows[place] for _, _, place in sorted(ranked)]
 
 
-def _others(items: list[Item]) -> list[str]:
+def _others(items: list[ReferencedSample]) -> list[str]:
     """Return for each window the reference of another dialogue's: that of the next of another in the drawn order."""
     references = []
     for place, item in enumerate(items):

@@ -8,9 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mindgauge.benchmark import Benchmark, find_one
-from mindgauge.metrics import STATUS_RATES, repeat_stability, share_of, share_reaching
-from mindgauge.metrics.decisions import (
+from mindgauge.benchmarks import Benchmark, find_one
+from mindgauge.benchmarks.metrics import STATUS_RATES, repeat_stability, share_of, share_reaching
+from mindgauge.benchmarks.metrics.decisions import (
     CATEGORY,
     checklist_mean,
     critical_failure_rate,
@@ -18,10 +18,10 @@ from mindgauge.metrics.decisions import (
     over_escalation_rate,
     under_escalation_rate,
 )
-from mindgauge.rubric.composite import Composite, How
+from mindgauge.records.rubric.composite import Composite, CompositeRule
 
 if TYPE_CHECKING:
-    from mindgauge.metrics.decisions import Required
+    from mindgauge.benchmarks.metrics.decisions import Required
     from mindgauge.records import Sample
 
 
@@ -69,10 +69,10 @@ escalation = Benchmark.from_folder(
     by=(CATEGORY,),
     keep={"split": ("validation",)},
     composites={
-        "decision": Composite(("action", "ideation"), How.SUM, leave_out=True),
+        "decision": Composite(("action", "ideation"), CompositeRule.SUM, leave_out=True),
         "checklist": Composite(
             ("recognises", "empathy", "asks_safety", "points_to_help", "urges_contact", "harm"),
-            How.SHARE,
+            CompositeRule.SHARE,
             leave_out=True,
         ),
     },

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mindgauge.benchmark import Cell
+from mindgauge.benchmarks import RecomputedCell
 from mindgauge.benchmarks.trustmh import intervals
 from mindgauge.benchmarks.trustmh.ethics.dilemmas import LETTERS
 from mindgauge.benchmarks.trustmh.released import outputs
@@ -17,7 +17,7 @@ from mindgauge.raters.rule import choice
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mindgauge.benchmarks.trustmh.released.files import Files
+    from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 
 NOT_STORED = "the raw outputs are not stored"
 SAME = 1e-6
@@ -25,7 +25,7 @@ SAME = 1e-6
 _CLASSES = ("accuracy", "precision", "recall", "f1")
 
 
-def cells(files: Files, derived: dict[str, Any]) -> Iterator[Cell]:
+def cells(files: TrustMHRelease, derived: dict[str, Any]) -> Iterator[RecomputedCell]:
     """Recompute what the stored outputs allow; of two files of one model, the later one.
 
     Args:
@@ -35,10 +35,12 @@ def cells(files: Files, derived: dict[str, Any]) -> Iterator[Cell]:
     outputs_read, faults = outputs.readable(files, STORED, stored_in)
     names, spelt = outputs.spellings((output.model for output in outputs_read), derived["rows"])
     by_model = {names[output.model]: output for output in outputs_read}
-    yield from (Cell("files", source, "content", None, fault, stated="readable") for source, fault in faults.items())
+    yield from (
+        RecomputedCell("files", source, "content", None, fault, stated="readable") for source, fault in faults.items()
+    )
     for model in derived["rows"].keys() - by_model.keys():
         lacking = f"no outputs of {model} that can be read"
-        yield from (Cell("derived.ethics", model, column, None, lacking) for column in derived["columns"])
+        yield from (RecomputedCell("derived.ethics", model, column, None, lacking) for column in derived["columns"])
     common = (
         set.intersection(*({row["sample_id"] for row in output.results} for output in outputs_read))
         if outputs_read
@@ -58,27 +60,31 @@ def _letters(output: Stored) -> tuple[list[str], list[str]]:
     ]
 
 
-def _chosen(model: str, output: Stored, spelling: str, common: set[object]) -> Iterator[Cell]:
+def _chosen(model: str, output: Stored, spelling: str, common: set[object]) -> Iterator[RecomputedCell]:
     expected, chosen = _letters(output)
     right, note = intervals.mean([a == b for a, b in zip(expected, chosen, strict=True)])
     for name in _CLASSES:
-        yield Cell("ethics", model, name, right, note + spelling, stated=output.stated.get(name), tolerance=SAME)
+        yield RecomputedCell(
+            "ethics", model, name, right, note + spelling, stated=output.stated.get(name), tolerance=SAME
+        )
     macro, note = intervals.macro_f1(expected, chosen)
     method = "macro over the letters that are right answers; theirs is the accuracy"
-    yield Cell("ethics", model, "f1", macro, f"{method}; {note}", repaired=True)
+    yield RecomputedCell("ethics", model, "f1", macro, f"{method}; {note}", repaired=True)
     yield _read_anew(model, output, common)
 
 
-def _read_anew(model: str, output: Stored, common: set[object]) -> Cell:
+def _read_anew(model: str, output: Stored, common: set[object]) -> RecomputedCell:
     """Return the accuracy where the choice is read from the raw output by our rules, on the items that all models have."""
     rows = [row for row in output.results if row["sample_id"] in common]
     raw = [row["response"].get("content") if isinstance(row.get("response"), dict) else None for row in rows]
     if not any(raw):
-        return Cell("ethics", model, "accuracy", None, NOT_STORED, repaired=True)
+        return RecomputedCell("ethics", model, "accuracy", None, NOT_STORED, repaired=True)
     choices = [choice(str(text or ""), LETTERS) for text in raw]
     value, note = intervals.mean([a == row["expected_reasoning"] for a, row in zip(choices, rows, strict=True)])
     method = f"read from the raw output, unreadable ones wrong ({choices.count(None)} of {len(choices)})"
-    return Cell("ethics", model, "accuracy", value, f"{method}; {note}, those that all models have", repaired=True)
+    return RecomputedCell(
+        "ethics", model, "accuracy", value, f"{method}; {note}, those that all models have", repaired=True
+    )
 
 
 def _levels(output: Stored) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -88,18 +94,18 @@ def _levels(output: Stored) -> np.ndarray[Any, np.dtype[np.float64]]:
     return np.array(numbers, dtype=np.float64).reshape(-1, len(PRINCIPLES))
 
 
-def _judged(model: str, output: Stored) -> Iterator[Cell]:
+def _judged(model: str, output: Stored) -> Iterator[RecomputedCell]:
     for name, levels in zip(PRINCIPLES, _levels(output).T, strict=True):
         finite = levels[np.isfinite(levels)]
         value, note = intervals.mean(finite)
         note += f", {len(levels) - len(finite)} without a level" * (len(finite) < len(levels))
         margin = 1.96 * float(np.std(finite, ddof=1)) / len(finite) ** 0.5 if len(finite) > 1 else None
         stated = output.stated.get(name) or {}
-        yield Cell("ethics", model, f"{name} mean", value, note, stated=stated.get("mean"), tolerance=SAME)
-        yield Cell("ethics", model, f"{name} ±", margin, note, stated=stated.get("ci_margin"), tolerance=SAME)
+        yield RecomputedCell("ethics", model, f"{name} mean", value, note, stated=stated.get("mean"), tolerance=SAME)
+        yield RecomputedCell("ethics", model, f"{name} ±", margin, note, stated=stated.get("ci_margin"), tolerance=SAME)
 
 
-def _derived(model: str, output: Stored) -> Iterator[Cell]:
+def _derived(model: str, output: Stored) -> Iterator[RecomputedCell]:
     expected, chosen = _letters(output)
     figures = {
         "accuracy": intervals.mean([a == b for a, b in zip(expected, chosen, strict=True)]),
@@ -107,5 +113,5 @@ def _derived(model: str, output: Stored) -> Iterator[Cell]:
         "judge_mean": intervals.mean_of_rows(_levels(output)),
     }
     counts = Counter(chosen)
-    yield from (Cell("derived.ethics", model, name, *figure) for name, figure in figures.items())
-    yield from (Cell("derived.ethics", model, letter, float(counts[letter])) for letter in LETTERS)
+    yield from (RecomputedCell("derived.ethics", model, name, *figure) for name, figure in figures.items())
+    yield from (RecomputedCell("derived.ethics", model, letter, float(counts[letter])) for letter in LETTERS)

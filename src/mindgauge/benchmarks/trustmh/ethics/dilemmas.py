@@ -6,15 +6,15 @@ import re
 from itertools import permutations
 from typing import TYPE_CHECKING
 
+from mindgauge.benchmarks.metrics.options import PLACES
 from mindgauge.benchmarks.trustmh.released import ethics
-from mindgauge.benchmarks.trustmh.released.files import Files
-from mindgauge.metrics.options import PLACES
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
+from mindgauge.benchmarks.variants.draws import generator, pick
+from mindgauge.benchmarks.variants.options import MultipleChoice
 from mindgauge.raters import rule
-from mindgauge.raters.objects import after_thinking, objects
-from mindgauge.raters.rule import Reading
-from mindgauge.rubric import Criterion, Level, Scale
-from mindgauge.variants.draws import generator, pick
-from mindgauge.variants.options import Question
+from mindgauge.raters.json_objects import after_thinking, objects
+from mindgauge.raters.rule import RuleCriterion
+from mindgauge.records.rubric import Criterion, Level, Scale
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,12 +42,12 @@ def read(data: Path) -> list[Sample]:
     Raises:
         DataError: the file is missing or broken.
     """
-    return [sample(dilemma) for dilemma in ethics.dilemmas(Files.below(data))[0]]
+    return [sample(dilemma) for dilemma in ethics.dilemmas(TrustMHRelease.below(data))[0]]
 
 
 def sample(dilemma: ethics.Dilemma) -> Sample:
     """Write a dilemma as one message: what happens, what is asked, the options."""
-    question = Question(f"{dilemma.scenario}\n\n{dilemma.task}", dilemma.question.options, dilemma.question.right)
+    question = MultipleChoice(f"{dilemma.scenario}\n\n{dilemma.task}", dilemma.question.options, dilemma.question.right)
     tags = {"language": "en", "subcategory": _KINDS.get(dilemma.kind, dilemma.kind), ORDER: RELEASED}
     return question.sample(tags)
 
@@ -62,7 +62,7 @@ def with_shuffled(samples: list[Sample]) -> list[Sample]:
 
 def _shuffled(base: Sample) -> Sample:
     text, _, options = base.messages[0].content.rpartition("\n\nA. ")
-    question = Question(text, tuple(_OPTION.findall(f"A. {options}")), LETTERS.index(str(base.target)))
+    question = MultipleChoice(text, tuple(_OPTION.findall(f"A. {options}")), LETTERS.index(str(base.target)))
     places = [*pick(_OTHER_ORDERS, generator(base.id, "order of options").random())]
     drawn = question.ordered(places).sample()
     placing = ",".join(map(str, places))
@@ -79,7 +79,7 @@ def reasoning(reply: str) -> str | None:
     return reasons.pop() or None if len(reasons) == 1 else None
 
 
-CHOICE = Reading(
+CHOICE = RuleCriterion(
     Criterion("choice", Scale.NOMINAL, tuple(Level(letter, {"en": f"option {letter}"}) for letter in LETTERS)),
     lambda _, reply: rule.choice(reply, LETTERS),
 )

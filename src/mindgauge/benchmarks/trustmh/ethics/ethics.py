@@ -7,7 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from mindgauge.benchmark import Benchmark
+from mindgauge.benchmarks import Benchmark
+from mindgauge.benchmarks.metrics import STATUS_RATES, accuracy, accuracy_of_read, macro_f1, mean_level
+from mindgauge.benchmarks.metrics.options import PLACES, chance, option_consistency
 from mindgauge.benchmarks.trustmh.ethics.dilemmas import (
     CHOICE,
     LETTERS,
@@ -21,10 +23,8 @@ from mindgauge.benchmarks.trustmh.ethics.stored import load
 from mindgauge.benchmarks.trustmh.released.ethics import dilemmas
 from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.benchmarks.trustmh.reproduce import reproduce
-from mindgauge.metrics import STATUS_RATES, accuracy, accuracy_of_read, macro_f1, mean_level
-from mindgauge.metrics.options import PLACES, chance, option_consistency
 from mindgauge.records import BASE
-from mindgauge.rubric.composite import Composite
+from mindgauge.records.rubric.composite import Composite
 
 CONSISTENCY = msgspec.structs.replace(option_consistency, suits=lambda levels: levels == tuple(LETTERS))
 """Of the choice alone, not of what judges say of the reasons."""

@@ -6,10 +6,10 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from mindgauge.benchmark import Released
+from mindgauge.benchmarks import Released
 from mindgauge.benchmarks.trustmh.ethics.dilemmas import CHOICE, PRINCIPLES, sample
 from mindgauge.benchmarks.trustmh.released import ethics, outputs
-from mindgauge.benchmarks.trustmh.released.files import Files
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 from mindgauge.records import RaterKind, Rating, Reply, Status
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def load(data: Path) -> Released:
     Raises:
         DataError: the dilemmas are missing or broken.
     """
-    files = Files.below(data)
+    files = TrustMHRelease.below(data)
     dilemmas, notes = ethics.dilemmas(files)
     samples = {dilemma.number: sample(dilemma) for dilemma in dilemmas}
     variants = {

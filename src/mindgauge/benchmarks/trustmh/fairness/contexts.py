@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from mindgauge.benchmarks.trustmh.released import dialogues
-from mindgauge.benchmarks.trustmh.released.files import Files
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
+from mindgauge.benchmarks.variants.personas import described
 from mindgauge.records import Sample, digest
-from mindgauge.variants.personas import described
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ def read_dialogues(data: Path) -> list[Sample]:
     Raises:
         DataError: the file is missing or broken.
     """
-    counselled, _ = dialogues.for_fairness(Files.below(data))
+    counselled, _ = dialogues.for_fairness(TrustMHRelease.below(data))
     clusters = alike([str(dialogue.about["situation"]) for dialogue in counselled])
     return [
         Sample.of(

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mindgauge.benchmark import Benchmark
-from mindgauge.benchmarks.trustmh.fairness.contexts import read_dialogues, variants
-from mindgauge.benchmarks.trustmh.released.dialogues import for_fairness
-from mindgauge.benchmarks.trustmh.released.notes import notes_of
-from mindgauge.metrics import STATUS_RATES, mean_level
-from mindgauge.metrics.groups import (
+from mindgauge.benchmarks import Benchmark
+from mindgauge.benchmarks.metrics import STATUS_RATES, mean_level
+from mindgauge.benchmarks.metrics.groups import (
     AXIS,
     GROUP,
     gap_over,
@@ -23,8 +20,11 @@ from mindgauge.metrics.groups import (
     spread_above_noise,
     spread_over,
 )
+from mindgauge.benchmarks.trustmh.fairness.contexts import read_dialogues, variants
+from mindgauge.benchmarks.trustmh.released.dialogues import for_fairness
+from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.records import BASE
-from mindgauge.rubric.composite import Composite, How
+from mindgauge.records.rubric.composite import Composite, CompositeRule
 
 HERE = Path(__file__).parent
 AXES = ("race", "gender", "age", "religion")
@@ -37,7 +37,7 @@ fairness = Benchmark.from_folder(
     notes=notes_of(for_fairness),
     variants=variants,
     judged_on=BASE,
-    composites={"quality": Composite(CRITERIA, How.SHARE)},
+    composites={"quality": Composite(CRITERIA, CompositeRule.SHARE)},
     metrics=(
         spread_above_noise,
         group_spread,

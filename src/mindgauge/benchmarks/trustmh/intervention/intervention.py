@@ -5,13 +5,13 @@ A task of TrustMH-Bench, arXiv 2603.03047, on CPsyCounE, Zhang et al. 2024, arXi
 
 from pathlib import Path
 
-from mindgauge.benchmark import Benchmark
+from mindgauge.benchmarks import Benchmark
+from mindgauge.benchmarks.metrics import STATUS_RATES, mean_level
+from mindgauge.benchmarks.metrics.nested import TOPIC, mean_of_topics
 from mindgauge.benchmarks.trustmh.intervention.turns import load, read
 from mindgauge.benchmarks.trustmh.released.dialogues import counselling
 from mindgauge.benchmarks.trustmh.released.notes import notes_of
-from mindgauge.metrics import STATUS_RATES, mean_level
-from mindgauge.metrics.nested import TOPIC, mean_of_topics
-from mindgauge.rubric.composite import Composite, How
+from mindgauge.records.rubric.composite import Composite, CompositeRule
 
 intervention = Benchmark.from_folder(
     Path(__file__).parent,
@@ -22,6 +22,6 @@ intervention = Benchmark.from_folder(
     slices=(TOPIC,),
     by=(TOPIC,),
     composites={
-        "quality": Composite(("comprehensiveness", "professionalism", "authenticity", "safety"), How.SHARE),
+        "quality": Composite(("comprehensiveness", "professionalism", "authenticity", "safety"), CompositeRule.SHARE),
     },
 )

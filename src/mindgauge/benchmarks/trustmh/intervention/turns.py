@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from mindgauge.benchmark import Released
+from mindgauge.benchmarks import Released
+from mindgauge.benchmarks.metrics.nested import TOPIC
 from mindgauge.benchmarks.trustmh.released import dialogues
-from mindgauge.benchmarks.trustmh.released.files import Files
-from mindgauge.metrics.nested import TOPIC
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 from mindgauge.records import Reply, Sample, Status
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def read(data: Path) -> list[Sample]:
         MissingDataError: there are no dialogues.
         DataError: a file is broken.
     """
-    return [sample for sample, _ in _turns(dialogues.counselling(Files.below(data))[0])]
+    return [sample for sample, _ in _turns(dialogues.counselling(TrustMHRelease.below(data))[0])]
 
 
 def load(data: Path) -> Released:
@@ -38,7 +38,7 @@ def load(data: Path) -> Released:
         MissingDataError: there are no dialogues.
         DataError: a file is broken.
     """
-    counselled, notes = dialogues.counselling(Files.below(data))
+    counselled, notes = dialogues.counselling(TrustMHRelease.below(data))
     turns = [*_turns(counselled)]
     replies = [Reply.of(sample.id, REFERENCE, 0, Status.OK, reply) for sample, reply in turns if reply]
     return Released([sample for sample, _ in turns], replies, [], notes)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mindgauge.benchmarks.card import own_samples
+from mindgauge.benchmarks.metrics.resistance import BENIGN, METHOD, NONE
 from mindgauge.benchmarks.trustmh.released import harm
-from mindgauge.benchmarks.trustmh.released.files import Files
-from mindgauge.folder import own_samples
-from mindgauge.metrics.resistance import BENIGN, METHOD, NONE
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
+from mindgauge.benchmarks.variants.jailbreak import JailbreakKind, transform
 from mindgauge.records import Message, Sample
-from mindgauge.variants.jailbreak import Kind, transform
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,11 +32,13 @@ def read_requests(data: Path) -> list[Sample]:
     Raises:
         DataError: a file is missing or broken.
     """
-    files = Files.below(data)
+    files = TrustMHRelease.below(data)
     plain, _ = harm.plain(files)
     transformed, _ = harm.transformed(files)
     templates, _ = harm.templates(files)
-    further = [kind for kind in Kind if kind not in {request.kind for request in transformed}] if templates else []
+    further = (
+        [kind for kind in JailbreakKind if kind not in {request.kind for request in transformed}] if templates else []
+    )
     groups = []
     for request in plain:
         tags = {"objective": request.objective, METHOD: NONE, "language": "en", MADE: RELEASED}
@@ -71,7 +73,7 @@ def _variants(sample: Sample) -> Iterator[Sample]:
         yield sample
         return
     yield sample.variant(sample.messages)
-    for kind in Kind:
+    for kind in JailbreakKind:
         yield sample.variant(_said(transform(sample.messages[0].content, kind)), method=kind.value)
 
 

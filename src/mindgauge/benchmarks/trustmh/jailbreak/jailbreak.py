@@ -9,12 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mindgauge.benchmark import Benchmark
-from mindgauge.benchmarks.trustmh.jailbreak.attacks import MADE, OURS, RELEASED, REQUESTS, jailbroken, read_requests
-from mindgauge.benchmarks.trustmh.released.harm import plain, templates, transformed
-from mindgauge.benchmarks.trustmh.released.notes import notes_of
-from mindgauge.metrics import STATUS_RATES, share_of
-from mindgauge.metrics.resistance import (
+from mindgauge.benchmarks import Benchmark
+from mindgauge.benchmarks.metrics import STATUS_RATES, share_of
+from mindgauge.benchmarks.metrics.resistance import (
     METHOD,
     REFUSED,
     attack_gain,
@@ -25,7 +22,10 @@ from mindgauge.metrics.resistance import (
     rta_rate,
     safe_redirect_rate,
 )
-from mindgauge.raters.rule import Reading, refusal, yes_or_no
+from mindgauge.benchmarks.trustmh.jailbreak.attacks import MADE, OURS, RELEASED, REQUESTS, jailbroken, read_requests
+from mindgauge.benchmarks.trustmh.released.harm import plain, templates, transformed
+from mindgauge.benchmarks.trustmh.released.notes import notes_of
+from mindgauge.raters.rule import RuleCriterion, refusal, yes_or_no
 from mindgauge.records import BASE
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ jailbreak = Benchmark.from_folder(
     read=read_requests,
     notes=notes_of(plain, transformed, templates),
     variants=jailbroken,
-    readings=(Reading(yes_or_no("refusal_words"), refuses),),
+    readings=(RuleCriterion(yes_or_no("refusal_words"), refuses),),
     cross_checked=("outcome", "refusal_words", (REFUSED,)),
     metrics=(
         rta_rate,

@@ -5,11 +5,11 @@ USMLE-mental of PsyEval; as a task of TrustMH-Bench, arXiv 2603.03047. Departure
 
 from pathlib import Path
 
-from mindgauge.benchmark import Benchmark
+from mindgauge.benchmarks import Benchmark
+from mindgauge.benchmarks.metrics import STATUS_RATES, accuracy, accuracy_of_read, fleiss_kappa
+from mindgauge.benchmarks.metrics.options import PLACES, chance, option_consistency
 from mindgauge.benchmarks.trustmh.knowledge.questions import both_orders, questions, read
 from mindgauge.benchmarks.trustmh.released.notes import notes_of
-from mindgauge.metrics import STATUS_RATES, accuracy, accuracy_of_read, fleiss_kappa
-from mindgauge.metrics.options import PLACES, chance, option_consistency
 from mindgauge.records import BASE
 
 HERE = Path(__file__).parent

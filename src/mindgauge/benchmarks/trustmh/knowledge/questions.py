@@ -7,9 +7,9 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 from mindgauge.benchmarks.trustmh.released import choices
-from mindgauge.benchmarks.trustmh.released.files import Files
-from mindgauge.variants.draws import generator, pick
-from mindgauge.variants.options import Question
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
+from mindgauge.benchmarks.variants.draws import generator, pick
+from mindgauge.benchmarks.variants.options import MultipleChoice
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,10 +25,10 @@ def read(data: Path) -> list[Sample]:
     Raises:
         DataError: the examination questions are missing, or a file is broken.
     """
-    return questions(Files.below(data))[0]
+    return questions(TrustMHRelease.below(data))[0]
 
 
-def questions(files: Files) -> tuple[list[Sample], list[str]]:
+def questions(files: TrustMHRelease) -> tuple[list[Sample], list[str]]:
     """Read the questions of both files, and what is odd about these.
 
     Raises:
@@ -43,9 +43,9 @@ def questions(files: Files) -> tuple[list[Sample], list[str]]:
     return samples, notes
 
 
-def _sample(item: choices.Item, source: str) -> Sample:
+def _sample(item: choices.ChoiceItem, source: str) -> Sample:
     text, *options = map(_whole, (item.question.text, *item.question.options))
-    question = Question(text, tuple(options), item.question.right)
+    question = MultipleChoice(text, tuple(options), item.question.right)
     tags = {"language": item.language, "source": source, "row": item.row, "order": "released", **item.about}
     return question.sample(tags)
 
@@ -73,12 +73,12 @@ def _rotated(sample: Sample) -> Sample:
     return sample.variant(turned.messages, target=turned.target, order="rotated", places=placing)
 
 
-def _question(sample: Sample) -> Question:
-    """Return the question that a sample was written from, as `Question.sample` writes it."""
+def _question(sample: Sample) -> MultipleChoice:
+    """Return the question that a sample was written from, as `MultipleChoice.sample` writes it."""
     letters = ascii_uppercase[: int(sample.tags["options"])]
     pattern = "(.*)\n\n" + "\n".join(rf"{letter}\. (.*)" for letter in letters)
     match = re.fullmatch(pattern, sample.messages[0].content, re.DOTALL)
     if match is None:
         raise ValueError(f"sample {sample.id} is not written with the options {letters}")
     text, *options = match.groups()
-    return Question(text, tuple(options), letters.index(str(sample.target)))
+    return MultipleChoice(text, tuple(options), letters.index(str(sample.target)))

@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mindgauge.benchmark import Cell
+from mindgauge.benchmarks import RecomputedCell
 from mindgauge.benchmarks.trustmh import intervals
 from mindgauge.benchmarks.trustmh.released import outputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mindgauge.benchmarks.trustmh.released.files import Files
-    from mindgauge.benchmarks.trustmh.released.outputs import Answer
+    from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
+    from mindgauge.benchmarks.trustmh.released.outputs import ItemOutput
 
 SAME = 1e-6
 TIERS = ("1", "2a", "2b")
 TABLE = "derived.privacy_awareness"
 
 
-def cells(files: Files, derived: dict[str, Any]) -> Iterator[Cell]:
+def cells(files: TrustMHRelease, derived: dict[str, Any]) -> Iterator[RecomputedCell]:
     """Recompute the correlations: as published, and on the items that all models have.
 
     Args:
@@ -31,9 +31,9 @@ def cells(files: Files, derived: dict[str, Any]) -> Iterator[Cell]:
     answers, faults = outputs.answers(files)
     stated, unreadable = outputs.stated_correlations(files)
     for source, fault in (faults | unreadable).items():
-        yield Cell("files", source, "content", None, fault, stated="readable")
+        yield RecomputedCell("files", source, "content", None, fault, stated="readable")
     names, _ = outputs.spellings([*(answer.model for answer in answers), *stated], derived["rows"])
-    by_model: dict[tuple[str, str], dict[int, Answer]] = {}
+    by_model: dict[tuple[str, str], dict[int, ItemOutput]] = {}
     for answer in answers:
         by_model.setdefault((names[answer.model], answer.tier), {})[answer.item] = answer
     common = {
@@ -47,31 +47,37 @@ def cells(files: Files, derived: dict[str, Any]) -> Iterator[Cell]:
         table = {tier: by_model.get((model, tier), {}) for tier in TIERS}
         if model in stated_by_name:
             value, note = _published(table["1"].values())
-            yield Cell("privacy_awareness", model, "tier_1", value, note, stated=stated_by_name[model], tolerance=SAME)
+            yield RecomputedCell(
+                "privacy_awareness", model, "tier_1", value, note, stated=stated_by_name[model], tolerance=SAME
+            )
         if model in derived["rows"]:
             yield from _derived(model, table, common)
         elif model in stated_by_name:
-            yield Cell("privacy_awareness", model, "tier_1", *_repaired(table["1"], common["1"]), repaired=True)
+            yield RecomputedCell(
+                "privacy_awareness", model, "tier_1", *_repaired(table["1"], common["1"]), repaired=True
+            )
 
 
-def _derived(model: str, table: dict[str, dict[int, Answer]], common: dict[str, set[int]]) -> Iterator[Cell]:
+def _derived(
+    model: str, table: dict[str, dict[int, ItemOutput]], common: dict[str, set[int]]
+) -> Iterator[RecomputedCell]:
     lacking = "" if any(table.values()) else f"no outputs of {model} that can be read"
     published = {tier: _published(items.values()) for tier, items in table.items()}
     for tier, (value, note) in published.items():
-        yield Cell(TABLE, model, f"tier_{tier}", value, lacking or note)
+        yield RecomputedCell(TABLE, model, f"tier_{tier}", value, lacking or note)
         repaired = (None, lacking) if lacking else _repaired(table[tier], common[tier])
-        yield Cell(TABLE, model, f"tier_{tier}", *repaired, repaired=True)
+        yield RecomputedCell(TABLE, model, f"tier_{tier}", *repaired, repaired=True)
     values = [value for value, _ in published.values() if value is not None]
     mean = float(np.mean(values)) if len(values) == len(TIERS) else None
-    yield Cell(TABLE, model, "mean", mean, lacking or ("" if mean is not None else "a tier is missing"))
-    yield Cell(TABLE, model, "n_2", float(len(table["2a"])) if table["2a"] else None, lacking)
+    yield RecomputedCell(TABLE, model, "mean", mean, lacking or ("" if mean is not None else "a tier is missing"))
+    yield RecomputedCell(TABLE, model, "n_2", float(len(table["2a"])) if table["2a"] else None, lacking)
 
 
 def _published(answers: Any) -> tuple[float | None, str]:
     return _correlated([(a.people, a.number) for a in answers])
 
 
-def _repaired(items: dict[int, Answer], common: set[int]) -> tuple[float | None, str]:
+def _repaired(items: dict[int, ItemOutput], common: set[int]) -> tuple[float | None, str]:
     """Return the correlation on the items that all models have, answers read anew where they are stored."""
     shared = [items[item] for item in sorted(common & items.keys())]
     read = [a.number if a.raw is None else outputs.reread(a.raw) for a in shared]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from mindgauge.benchmark import Released
+from mindgauge.benchmarks import Released
+from mindgauge.benchmarks.metrics.correlation import HUMAN
 from mindgauge.benchmarks.trustmh.released import outputs, privacy
-from mindgauge.benchmarks.trustmh.released.files import Files
-from mindgauge.metrics.correlation import HUMAN
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 from mindgauge.records import Message, RaterKind, Rating, Sample, Status
-from mindgauge.rubric import Rubric
+from mindgauge.records.rubric import Rubric
 
 RUBRIC = Rubric.load(Path(__file__).with_name("rubric.toml"))
 
@@ -23,7 +23,7 @@ def read(data: Path) -> list[Sample]:
     Raises:
         DataError: a file is missing or broken.
     """
-    return [_sample(item) for item in privacy.expectations(Files.below(data))[0]]
+    return [_sample(item) for item in privacy.expectations(TrustMHRelease.below(data))[0]]
 
 
 def _sample(item: privacy.Expectation) -> Sample:
@@ -38,7 +38,7 @@ def load(data: Path) -> Released:
     Raises:
         DataError: the items are missing or broken, or no answers are there.
     """
-    files = Files.below(data)
+    files = TrustMHRelease.below(data)
     items, notes = privacy.expectations(files)
     samples = [_sample(item) for item in items]
     by_item = {(item.tier, item.number): sample for item, sample in zip(items, samples, strict=True)}
@@ -62,7 +62,7 @@ def load(data: Path) -> Released:
     return Released(samples, [], ratings, notes)
 
 
-def _rating(answer: outputs.Answer, model: str, sample: Sample, run: int, source: dict[str, str]) -> Rating:
+def _rating(answer: outputs.ItemOutput, model: str, sample: Sample, run: int, source: dict[str, str]) -> Rating:
     criterion = next(criterion for criterion in RUBRIC.criteria if criterion.about(sample.tags))
     value = criterion.read(answer.number if answer.raw is None else outputs.reread(answer.raw))
     origin = {**source, "model_raw": answer.model, "published": answer.number, "raw": answer.raw}

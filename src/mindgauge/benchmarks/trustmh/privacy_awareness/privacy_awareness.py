@@ -5,12 +5,17 @@ TrustMH-Bench, arXiv 2603.03047, with the items of confAIde, arXiv 2310.17884. D
 
 from pathlib import Path
 
-from mindgauge.benchmark import Benchmark
+from mindgauge.benchmarks import Benchmark
+from mindgauge.benchmarks.metrics import STATUS_RATES
+from mindgauge.benchmarks.metrics.correlation import (
+    EXPECTED,
+    HUMAN,
+    correlation_with_people,
+    rank_correlation_with_people,
+)
 from mindgauge.benchmarks.trustmh.privacy_awareness.items import load, read
 from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.benchmarks.trustmh.released.privacy import expectations
-from mindgauge.metrics import STATUS_RATES
-from mindgauge.metrics.correlation import EXPECTED, HUMAN, correlation_with_people, rank_correlation_with_people
 
 privacy_awareness = Benchmark.from_folder(
     Path(__file__).parent,

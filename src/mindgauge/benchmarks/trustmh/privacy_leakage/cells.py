@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from mindgauge.benchmark import Cell
+from mindgauge.benchmarks import RecomputedCell
 from mindgauge.benchmarks.trustmh import intervals
 from mindgauge.benchmarks.trustmh.privacy_leakage.readings import YES, first_word
 from mindgauge.benchmarks.trustmh.released import outputs
@@ -13,18 +13,18 @@ from mindgauge.benchmarks.trustmh.released import outputs
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mindgauge.benchmarks.trustmh.released.files import Files
+    from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 
 SAME = 1e-6
 NO_PROXY = "the proxy's predictions are not stored"
 
 
-def cells(files: Files) -> Iterator[Cell]:
+def cells(files: TrustMHRelease) -> Iterator[RecomputedCell]:
     """Recompute the authors' means from the replies, by their tests of substrings; the control question also by ours."""
     replies, faults = outputs.replies(files)
     stated, unreadable = outputs.stated_leakage(files)
     for source, fault in (faults | unreadable).items():
-        yield Cell("files", source, "content", None, fault, stated="readable")
+        yield RecomputedCell("files", source, "content", None, fault, stated="readable")
     names, _ = outputs.spellings([*(reply.model for reply in replies), *stated])
     hits: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     controls: dict[str, list[str | None]] = defaultdict(list)
@@ -38,13 +38,15 @@ def cells(files: Files) -> Iterator[Cell]:
             key = (names[model], kind, metric)
             lacking = NO_PROXY if metric == "proxy-model" else "no stored replies that can be read"
             figure = intervals.mean(hits[key]) if key in hits else (None, lacking)
-            yield Cell("privacy_leakage", names[model], f"{kind} {metric}", *figure, stated=mean, tolerance=SAME)
+            yield RecomputedCell(
+                "privacy_leakage", names[model], f"{kind} {metric}", *figure, stated=mean, tolerance=SAME
+            )
         if "control" in {kind for kind, _ in means} and controls[names[model]]:
             yield _control(names[model], controls[names[model]])
 
 
-def _control(model: str, first_words: list[str | None]) -> Cell:
+def _control(model: str, first_words: list[str | None]) -> RecomputedCell:
     readable = [word == YES for word in first_words if word is not None]
     value, note = intervals.mean(readable)
     note = f"read from the first word, {len(first_words) - len(readable)} unreadable and apart; {note}"
-    return Cell("privacy_leakage", model, "control error", value, note, repaired=True)
+    return RecomputedCell("privacy_leakage", model, "control error", value, note, repaired=True)

@@ -5,14 +5,14 @@ TrustMH-Bench, arXiv 2603.03047 (PsyLeak). Departures: card.toml.
 
 from pathlib import Path
 
-from mindgauge.benchmark import Benchmark
+from mindgauge.benchmarks import Benchmark
+from mindgauge.benchmarks.metrics import STATUS_RATES, share_of
+from mindgauge.benchmarks.metrics.leakage import error_rate, leak_rate, mean_disclosure
 from mindgauge.benchmarks.trustmh.privacy_leakage.readings import NAMED, READINGS
 from mindgauge.benchmarks.trustmh.privacy_leakage.stored import load
 from mindgauge.benchmarks.trustmh.privacy_leakage.stories import read
 from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.benchmarks.trustmh.released.privacy import secrets
-from mindgauge.metrics import STATUS_RATES, share_of
-from mindgauge.metrics.leakage import error_rate, leak_rate, mean_disclosure
 
 privacy_leakage = Benchmark.from_folder(
     Path(__file__).parent,

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.raters import notation
-from mindgauge.raters.objects import after_thinking
-from mindgauge.raters.rule import Reading
-from mindgauge.rubric import Criterion, Level, Scale
+from mindgauge.raters.json_objects import after_thinking
+from mindgauge.raters.rule import RuleCriterion
+from mindgauge.records.rubric import Criterion, Level, Scale
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,9 +112,9 @@ def _name_mention(sample: Sample, reply: str) -> str:
     return NAMED if sample.tags["client"] in reply else UNNAMED
 
 
-def _error(criterion: str, read: Read, error: str, no_error: str, *questions: str) -> Reading:
+def _error(criterion: str, read: Read, error: str, no_error: str, *questions: str) -> RuleCriterion:
     levels = (Level(YES, {"en": error}), Level(NO, {"en": no_error}))
-    return Reading(Criterion(criterion, Scale.ORDINAL, levels, applies={"question": questions}), read)
+    return RuleCriterion(Criterion(criterion, Scale.ORDINAL, levels, applies={"question": questions}), read)
 
 
 LIST_ERROR = _error(
@@ -127,7 +127,7 @@ OUTSIDER_LISTED = _error("outsider_listed", _outsider_listed, "the asker is list
 CONTROL_ERROR = _error(
     "control_error", _control_error, "sharing is called all right", "sharing is called wrong", "control"
 )
-NAME_MENTION = Reading(
+NAME_MENTION = RuleCriterion(
     Criterion(
         "name_mention",
         Scale.NOMINAL,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from mindgauge.benchmark import Released
+from mindgauge.benchmarks import Released
 from mindgauge.benchmarks.trustmh.privacy_leakage import readings, stories
 from mindgauge.benchmarks.trustmh.released import outputs, privacy
-from mindgauge.benchmarks.trustmh.released.files import Files
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 from mindgauge.records import RaterKind, Rating, Reply, Status
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def load(data: Path) -> Released:
     Raises:
         DataError: the stories are missing or broken.
     """
-    files = Files.below(data)
+    files = TrustMHRelease.below(data)
     secrets, notes = privacy.secrets(files)
     stories_by_number = [stories.samples(secret) for secret in secrets]
     stored_replies, faults = outputs.replies(files)
@@ -71,11 +71,11 @@ def load(data: Path) -> Released:
     return released
 
 
-def _same(stored: outputs.Told, secret: privacy.Secret) -> bool:
+def _same(stored: outputs.StoryOutput, secret: privacy.Secret) -> bool:
     return (stored.client, stored.counsellor, stored.asker) == (secret.client, secret.counsellor, secret.asker)
 
 
-def _theirs(reply: Reply, stored: outputs.Told, source: dict[str, str]) -> Iterator[Rating]:
+def _theirs(reply: Reply, stored: outputs.StoryOutput, source: dict[str, str]) -> Iterator[Rating]:
     for measure, hit in outputs.their_measures(stored).items():
         criterion = _CRITERIA[stored.kind, measure]
         words = (readings.NAMED, readings.UNNAMED) if criterion == "name_mention" else (readings.YES, readings.NO)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.benchmarks.trustmh.released import privacy
-from mindgauge.benchmarks.trustmh.released.files import Files
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 from mindgauge.records import Message, Sample
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def read(data: Path) -> list[Sample]:
     Raises:
         DataError: a file is missing or broken.
     """
-    return [sample for secret in privacy.secrets(Files.below(data))[0] for sample in samples(secret).values()]
+    return [sample for secret in privacy.secrets(TrustMHRelease.below(data))[0] for sample in samples(secret).values()]
 
 
 def samples(secret: privacy.Secret) -> dict[str, Sample]:

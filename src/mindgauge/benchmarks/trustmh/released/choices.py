@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.benchmarks.trustmh.released import lists
-from mindgauge.errors import DataError
-from mindgauge.variants.options import Question
+from mindgauge.benchmarks.variants.options import MultipleChoice
+from mindgauge.records.errors import DataError
 
 if TYPE_CHECKING:
-    from mindgauge.benchmarks.trustmh.released.file import File
-    from mindgauge.benchmarks.trustmh.released.files import Files
+    from mindgauge.benchmarks.trustmh.released.file import SourceFile
+    from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 
 USMLE, CRISIS_QA = "USMLE-mental.jsonl", "Crisis_Response_QA.jsonl"
 UNDERSTANDING, APPLICATION = "EU.jsonl", "EA.jsonl"
@@ -21,16 +21,16 @@ _TOLD = {USMLE: ("meta_info1", "meta_info2")}
 """What a file says of its questions beside them: the step of the examination, the condition."""
 
 
-class Item(NamedTuple):
+class ChoiceItem(NamedTuple):
     """A question, the row it stands in, what else the file says of it, and the language."""
 
-    question: Question
+    question: MultipleChoice
     row: str
     about: dict[str, str]
     language: str = "en"
 
 
-def examination(files: Files, name: str, count: int) -> tuple[list[Item], list[str]]:
+def examination(files: TrustMHRelease, name: str, count: int) -> tuple[list[ChoiceItem], list[str]]:
     """Read a file of examination questions (`question`, `options` by letter, `answer`).
 
     Where the file says so, an item is about a `step` of the examination and a `condition`.
@@ -47,8 +47,8 @@ def examination(files: Files, name: str, count: int) -> tuple[list[Item], list[s
         if answer not in letters:
             raise DataError(f"{file.source}:{number}: expected an answer among {', '.join(letters)}, found {answer!r}")
         options = tuple(str(row["options"][letter]).strip() for letter in letters)
-        question = Question(str(row["question"]).strip(), options, letters.index(answer))
-        items.append(Item(question, str(number), _about(row)))
+        question = MultipleChoice(str(row["question"]).strip(), options, letters.index(answer))
+        items.append(ChoiceItem(question, str(number), _about(row)))
     untold = [key for key in _TOLD.get(name, ()) if not any(row.get(key) for row in rows)]
     notes = [f"{file.source}: expected {key} in the rows, found it in none; nothing is sliced by it" for key in untold]
     return items, file.counted("questions", len(items), count) + notes
@@ -63,7 +63,7 @@ def _about(row: dict[str, Any]) -> dict[str, str]:
     return {name: value for name, value in tags.items() if value}
 
 
-def understanding(files: Files) -> tuple[list[tuple[Item, Item]], list[str]]:
+def understanding(files: TrustMHRelease) -> tuple[list[tuple[ChoiceItem, ChoiceItem]], list[str]]:
     """Read EmoBench's emotional understanding: for each scenario the emotion and its cause.
 
     Raises:
@@ -78,14 +78,14 @@ def understanding(files: Files) -> tuple[list[tuple[Item, Item]], list[str]]:
             raise DataError(f"{file.source}:{number}: {fault}")
         about = {"subject": str(row["subject"]), "category": str(row["coarse_category"])}
         emotion, cause = (
-            Item(_question(file, number, row, part), str(row["qid"]), about, row["language"])
+            ChoiceItem(_question(file, number, row, part), str(row["qid"]), about, row["language"])
             for part in ("emotion", "cause")
         )
         pairs.append((emotion, cause))
     return pairs, file.counted("rows", len(pairs), 400)
 
 
-def application(files: Files) -> tuple[list[Item], list[str]]:
+def application(files: TrustMHRelease) -> tuple[list[ChoiceItem], list[str]]:
     """Read EmoBench's emotional application: what one best does or says.
 
     Raises:
@@ -94,13 +94,15 @@ def application(files: Files) -> tuple[list[Item], list[str]]:
     file = files.require(APPLICATION, EMOBENCH)
     keys = ("qid", "language", "scenario", "subject", "category", "question type", "choices", "label")
     items = [
-        Item(_question(file, number, row, ""), str(row["qid"]), {"kind": str(row["question type"])}, row["language"])
+        ChoiceItem(
+            _question(file, number, row, ""), str(row["qid"]), {"kind": str(row["question type"])}, row["language"]
+        )
         for number, row in enumerate(file.objects(keys), 1)
     ]
     return items, file.counted("rows", len(items), 400)
 
 
-def _question(file: File, number: int, row: dict[str, Any], part: str) -> Question:
+def _question(file: SourceFile, number: int, row: dict[str, Any], part: str) -> MultipleChoice:
     label, choices = (f"{part}_{name}".lstrip("_") for name in ("label", "choices"))
     try:
         options = row[choices] if isinstance(row[choices], list) else lists.read(str(row[choices]))[0]
@@ -108,4 +110,4 @@ def _question(file: File, number: int, row: dict[str, Any], part: str) -> Questi
         raise DataError(f"{file.source}:{number}: {choices}: expected a list, found {error}") from None
     if row[label] not in options:
         raise DataError(f"{file.source}:{number}: expected {label} among {choices}, found {row[label]!r:.60}")
-    return Question(str(row["scenario"]).strip(), tuple(options), options.index(row[label]))
+    return MultipleChoice(str(row["scenario"]).strip(), tuple(options), options.index(row[label]))

@@ -12,16 +12,16 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mindgauge import bounds, mapping, reader
-from mindgauge import files as files_
-from mindgauge.errors import DataError
 from mindgauge.records import Message
+from mindgauge.records.errors import DataError
+from mindgauge.records.files import bounds, mapping, tables
+from mindgauge.records.files import folder as files_
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mindgauge.benchmarks.trustmh.released.file import File
-    from mindgauge.benchmarks.trustmh.released.files import Files
+    from mindgauge.benchmarks.trustmh.released.file import SourceFile
+    from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
     from mindgauge.records import Role
 
 D4, SWMH = "d4", "swmh"
@@ -51,7 +51,7 @@ _SPLIT = re.compile(r"(?<![a-z])(train|val|dev|test)")
 _SPLITS = {"train": "train", "val": "validation", "dev": "validation", "test": "test"}
 
 
-class Case(NamedTuple):
+class DiagnosisCase(NamedTuple):
     """What a person wrote, the label, and the part of the set (`whole` where the file's name does not say which)."""
 
     messages: tuple[Message, ...]
@@ -59,7 +59,7 @@ class Case(NamedTuple):
     split: str
 
 
-def cases(files: Files, name: str) -> list[Case]:
+def cases(files: TrustMHRelease, name: str) -> list[DiagnosisCase]:
     """Read all files of D4 or SWMH; none where there are none.
 
     Raises:
@@ -73,26 +73,26 @@ def cases(files: Files, name: str) -> list[Case]:
     ]
 
 
-def _set_of(files: Files, path: str) -> str:
+def _set_of(files: TrustMHRelease, path: str) -> str:
     """Return which of the two sets a file belongs to; empty for neither."""
-    if not path.lower().endswith(reader.ENDINGS):
+    if not path.lower().endswith(tables.ENDINGS):
         return ""
     named = _SET.findall(f"{files.folder.resolve().name}/{path}".lower())
     return named[-1] if named else ""
 
 
-def _cases(files: Files, path: str, file: File, name: str) -> Iterator[Case]:
+def _cases(files: TrustMHRelease, path: str, file: SourceFile, name: str) -> Iterator[DiagnosisCase]:
     said = _said(files, path)
     split = _SPLIT.search(PurePosixPath(path).name.lower())
-    table = reader.open_table(files_.File(PurePosixPath(path), file.source, file.read), mapping.layout(said))
+    table = tables.open_table(files_.File(PurePosixPath(path), file.source, file.read), mapping.layout(said))
     for number, row in table.rows():
         place = f"{file.source}:{number}"
         messages = _messages(_cell(row, "text", said, place), place)
         label = _label(_cell(row, "label", said, place), _LABELS[name], place)
-        yield Case(messages, label, _SPLITS[split[0]] if split else "whole")
+        yield DiagnosisCase(messages, label, _SPLITS[split[0]] if split else "whole")
 
 
-def _said(files: Files, path: str) -> dict[str, str]:
+def _said(files: TrustMHRelease, path: str) -> dict[str, str]:
     """Return what `columns.toml` beside a file says; nothing where there is none."""
     file = files.known.get(PurePosixPath(path).with_name(mapping.FILE).as_posix())
     said = {} if file is None else mapping.from_file(files_.File(PurePosixPath(path), file.source, file.read))

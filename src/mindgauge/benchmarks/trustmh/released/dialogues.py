@@ -6,12 +6,12 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mindgauge.errors import DataError
 from mindgauge.records import Message
+from mindgauge.records.errors import DataError
 
 if TYPE_CHECKING:
-    from mindgauge.benchmarks.trustmh.released.file import File
-    from mindgauge.benchmarks.trustmh.released.files import Files
+    from mindgauge.benchmarks.trustmh.released.file import SourceFile
+    from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
     from mindgauge.records import Role
 
 ESCONV = "get it from thu-coai/Emotional-Support-Conversation (CC BY-NC 4.0)"
@@ -32,7 +32,7 @@ _WHO: dict[str, Role] = {"seeker": "user", "speaker": "user", "supporter": "assi
 _CLIENT, _COUNSELLOR = "求助者：", "支持者："
 
 
-class Window(NamedTuple):
+class DialogueExcerpt(NamedTuple):
     """Some turns of a dialogue, ending with the supporter's, and the strategy of that one, where the file says it.
 
     `dialogue` numbers the dialogues of a file from 0, `row` the lines of the file, or the windows of a dialogue, from 1.
@@ -52,7 +52,7 @@ class Dialogue(NamedTuple):
     name: str
 
 
-def windows(files: Files, part: str, count: int) -> tuple[list[Window], list[str]]:
+def windows(files: TrustMHRelease, part: str, count: int) -> tuple[list[DialogueExcerpt], list[str]]:
     """Read windows of ESConv: utterances joined by ` EOS `, whatever the file's name says about tabs.
 
     No line says which dialogue it is from: where the number of the last turn does not grow, another one begins.
@@ -66,7 +66,7 @@ def windows(files: Files, part: str, count: int) -> tuple[list[Window], list[str
         DataError: the file is missing, or a line is none.
     """
     file = files.require(f"{part}WithStrategy_short.tsv", ESCONV)
-    cut_windows: list[Window] = []
+    cut_windows: list[DialogueExcerpt] = []
     dialogue, last = -1, 0
     for row, line in enumerate(file.lines(), 1):
         turns = [_UTTERANCE.fullmatch(utterance) for utterance in line.split(" EOS ")]
@@ -79,11 +79,11 @@ def windows(files: Files, part: str, count: int) -> tuple[list[Window], list[str
         dialogue += turn <= last or dialogue < 0
         last = turn
         messages = tuple(Message("assistant" if t["speaker"] == "1" else "user", t["text"].strip()) for t in present)
-        cut_windows.append(Window(messages, present[-1]["strategy"] or "", dialogue, row))
+        cut_windows.append(DialogueExcerpt(messages, present[-1]["strategy"] or "", dialogue, row))
     return cut_windows, file.counted("lines", len(cut_windows), count)
 
 
-def failed(files: Files) -> tuple[list[Dialogue], list[str]]:
+def failed(files: TrustMHRelease) -> tuple[list[Dialogue], list[str]]:
     """Read the dialogues of ESConv in which support failed.
 
     Raises:
@@ -94,7 +94,7 @@ def failed(files: Files) -> tuple[list[Dialogue], list[str]]:
     return conversations, file.counted("dialogues", len(conversations), 196)
 
 
-def for_fairness(files: Files) -> tuple[list[Dialogue], list[str]]:
+def for_fairness(files: TrustMHRelease) -> tuple[list[Dialogue], list[str]]:
     """Read the dialogues that fairness is measured on.
 
     Raises:
@@ -105,7 +105,7 @@ def for_fairness(files: Files) -> tuple[list[Dialogue], list[str]]:
     return conversations, file.counted("dialogues", len(conversations), 11)
 
 
-def whole(files: Files) -> tuple[list[Dialogue], list[str]]:
+def whole(files: TrustMHRelease) -> tuple[list[Dialogue], list[str]]:
     """Read all of ESConv, which users bring.
 
     Raises:
@@ -114,17 +114,17 @@ def whole(files: Files) -> tuple[list[Dialogue], list[str]]:
     return _conversations(files.require(WHOLE, ESCONV)), []
 
 
-def cut(conversations: list[Dialogue], count: int) -> list[Window]:
+def cut(conversations: list[Dialogue], count: int) -> list[DialogueExcerpt]:
     """Cut dialogues into windows of so many turns, each ending with the supporter's; what is shorter has none."""
     return [
-        Window(dialogue.messages[last + 1 - count : last + 1], "", number, row)
+        DialogueExcerpt(dialogue.messages[last + 1 - count : last + 1], "", number, row)
         for number, dialogue in enumerate(conversations)
         for row, last in enumerate(range(count - 1, len(dialogue.messages)), 1)
         if dialogue.messages[last].role == "assistant"
     ]
 
 
-def _conversations(file: File) -> list[Dialogue]:
+def _conversations(file: SourceFile) -> list[Dialogue]:
     conversations = []
     for number, row in enumerate(file.json(list), 1):
         file.require(row, ("situation", "problem_type", "dialog"), number)
@@ -143,7 +143,7 @@ def _conversations(file: File) -> list[Dialogue]:
     return conversations
 
 
-def counselling(files: Files) -> tuple[list[Dialogue], list[str]]:
+def counselling(files: TrustMHRelease) -> tuple[list[Dialogue], list[str]]:
     """Read CPsyCounE: nine topics with five dialogues each, in Chinese.
 
     Raises:

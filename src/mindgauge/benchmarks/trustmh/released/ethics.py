@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.benchmarks.trustmh.released.mojibake import repaired
-from mindgauge.errors import DataError
-from mindgauge.variants.options import Question
+from mindgauge.benchmarks.variants.options import MultipleChoice
+from mindgauge.records.errors import DataError
 
 if TYPE_CHECKING:
-    from mindgauge.benchmarks.trustmh.released.file import File
-    from mindgauge.benchmarks.trustmh.released.files import Files
+    from mindgauge.benchmarks.trustmh.released.file import SourceFile
+    from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 
 NAME = "EthicMH.csv"
 OBTAIN = "it comes with TrustMH-Bench in ethics.zip"
@@ -28,7 +28,7 @@ class Dilemma(NamedTuple):
     number: int
     scenario: str
     task: str
-    question: Question
+    question: MultipleChoice
     kind: str
 
 
@@ -42,7 +42,7 @@ class Stored(NamedTuple):
     stated: dict[str, Any]
 
 
-def dilemmas(files: Files, *, raw: bool = False) -> tuple[list[Dilemma], list[str]]:
+def dilemmas(files: TrustMHRelease, *, raw: bool = False) -> tuple[list[Dilemma], list[str]]:
     """Read the dilemmas.
 
     Args:
@@ -69,7 +69,7 @@ def dilemmas(files: Files, *, raw: bool = False) -> tuple[list[Dilemma], list[st
             )
         if not row["index"].strip().isdecimal():
             raise DataError(f"{file.source}: row {number}: expected a number in index, found {row['index']!r:.40}")
-        question = Question(row["scenario"].strip(), tuple(option for _, option in options), "ABCD".index(right))
+        question = MultipleChoice(row["scenario"].strip(), tuple(option for _, option in options), "ABCD".index(right))
         read_dilemmas.append(
             Dilemma(
                 int(row["index"]),
@@ -85,7 +85,7 @@ def dilemmas(files: Files, *, raw: bool = False) -> tuple[list[Dilemma], list[st
     return read_dilemmas, notes
 
 
-def stored(files: Files) -> list[Stored]:
+def stored(files: TrustMHRelease) -> list[Stored]:
     """Read the stored outputs of whichever models are there.
 
     Raises:
@@ -94,7 +94,7 @@ def stored(files: Files) -> list[Stored]:
     return [stored_in(path, file) for path, file in files.matching(STORED)]
 
 
-def stored_in(_: str, file: File) -> Stored:
+def stored_in(_: str, file: SourceFile) -> Stored:
     """Read one file of stored outputs.
 
     Raises:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge import bounds
-from mindgauge.errors import DataError
+from mindgauge.records.errors import DataError
+from mindgauge.records.files import bounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,12 +21,12 @@ _BY_LINE = re.compile(r"\.[ct]sv$|tier_\d\w?\.txt$", re.IGNORECASE)
 """Files that were released with a line end at their end; what else is cut off, other than in its last number, shows it."""
 
 
-class File(msgspec.Struct, frozen=True):
+class SourceFile(msgspec.Struct, frozen=True):
     """A file, in a folder or in a zip; `source` is how messages name it."""
 
     source: str
     read: Callable[[], bytes]
-    copies: tuple[File, ...] = ()
+    copies: tuple[SourceFile, ...] = ()
     """Other files of the same name, which are not read."""
 
     def text(self, encoding: str = "utf-8") -> str:
@@ -153,7 +153,7 @@ def _loaded(text: str) -> Any:
     return bounds.json_value(text, mended=False)
 
 
-def _same(file: File, other: File) -> bool:
+def _same(file: SourceFile, other: SourceFile) -> bool:
     try:
         return file.read() == other.read()
     except DataError:

@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge import files
-from mindgauge.benchmarks.trustmh.released.file import File
-from mindgauge.errors import DataError, MissingDataError
+from mindgauge.benchmarks.trustmh.released.file import SourceFile
+from mindgauge.records.errors import DataError, MissingDataError
+from mindgauge.records.files import folder as files
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Files(msgspec.Struct, frozen=True):
+class TrustMHRelease(msgspec.Struct, frozen=True):
     """All files below a folder by their paths in it, those in zips under the zip's folder."""
 
     folder: Path
-    known: dict[str, File]
+    known: dict[str, SourceFile]
     broken: tuple[str, ...] = ()
     """One line for each zip that cannot be opened."""
 
     @classmethod
-    def below(cls, folder: Path) -> Files:
+    def below(cls, folder: Path) -> TrustMHRelease:
         """Look at everything below a folder.
 
         Raises:
@@ -33,7 +33,7 @@ class Files(msgspec.Struct, frozen=True):
         """
         lying = files.below(folder)
         packed, plain = (
-            {file.place.as_posix(): File(str(file), _reading(file)) for file in kind}
+            {file.place.as_posix(): SourceFile(str(file), _reading(file)) for file in kind}
             for kind in (lying.packed, lying.files)
         )
         twins = {
@@ -43,7 +43,7 @@ class Files(msgspec.Struct, frozen=True):
         }
         return cls(folder, {**packed, **plain, **twins}, lying.broken)
 
-    def all(self, ending: str) -> list[File]:
+    def all(self, ending: str) -> list[SourceFile]:
         """Return the files whose path ends so, whole names only, in the order of their paths.
 
         Where there is none, letter case does not matter.
@@ -52,17 +52,17 @@ class Files(msgspec.Struct, frozen=True):
         exact = [file for path, file in named if f"/{path}".endswith(f"/{ending}")]
         return exact or [file for path, file in named if f"/{path}".lower().endswith(f"/{ending}".lower())]
 
-    def matching(self, pattern: str) -> list[tuple[str, File]]:
+    def matching(self, pattern: str) -> list[tuple[str, SourceFile]]:
         """Return name and file of those whose path matches a pattern of the shell's (`*/outputs/*.json`), in any case."""
         known_files = sorted(self.known.items())
         return [(path, file) for path, file in known_files if fnmatchcase(f"/{path}".lower(), pattern.lower())]
 
-    def find(self, ending: str) -> File | None:
+    def find(self, ending: str) -> SourceFile | None:
         """Return the first file whose path ends so."""
         first, *others = self.all(ending) or (None,)
         return first and msgspec.structs.replace(first, copies=(*first.copies, *others))
 
-    def require(self, ending: str, obtain: str) -> File:
+    def require(self, ending: str, obtain: str) -> SourceFile:
         """Return the file whose path ends so.
 
         Raises:

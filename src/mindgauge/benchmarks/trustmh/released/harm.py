@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.errors import DataError
-from mindgauge.variants.jailbreak import Kind, Template, derived
+from mindgauge.benchmarks.variants.jailbreak import JailbreakKind, JailbreakTemplate, derived
+from mindgauge.records.errors import DataError
 
 if TYPE_CHECKING:
-    from mindgauge.benchmarks.trustmh.released.files import Files
+    from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 
 OURS = "it comes with TrustMH-Bench (MIT)"
 PLAIN, TRANSFORMED, TRUSTLLM = "PsyHarm.csv", "JailbreakMH.csv", "jailbreak.json"
 
 
-class Request(NamedTuple):
+class HarmfulRequest(NamedTuple):
     """A harmful request; `plain` is its number without a jailbreak, `kind` the jailbreak's."""
 
     text: str
     objective: str
     plain: int
-    kind: Kind | None = None
+    kind: JailbreakKind | None = None
 
 
-def plain(files: Files) -> tuple[list[Request], list[str]]:
+def plain(files: TrustMHRelease) -> tuple[list[HarmfulRequest], list[str]]:
     """Read the requests without a jailbreak.
 
     Raises:
@@ -31,11 +31,13 @@ def plain(files: Files) -> tuple[list[Request], list[str]]:
     """
     file = files.require(PLAIN, OURS)
     rows = file.table(("ID", "Attack Objective", "Prompt (English)"))
-    requests = [Request(row["Prompt (English)"], row["Attack Objective"], number) for number, row in enumerate(rows)]
+    requests = [
+        HarmfulRequest(row["Prompt (English)"], row["Attack Objective"], number) for number, row in enumerate(rows)
+    ]
     return requests, file.counted("requests", len(requests), 70)
 
 
-def transformed(files: Files) -> tuple[list[Request], list[str]]:
+def transformed(files: TrustMHRelease) -> tuple[list[HarmfulRequest], list[str]]:
     """Read the requests under jailbreaks; which plain one each holds is found in its text.
 
     Raises:
@@ -47,9 +49,9 @@ def transformed(files: Files) -> tuple[list[Request], list[str]]:
     plain_requests = plain(files)[0] if files.find(PLAIN) else []
     for number, row in enumerate(rows):
         try:
-            kind = Kind.named(row["method"])
+            kind = JailbreakKind.named(row["method"])
         except ValueError:
-            kinds = ", ".join(Kind)
+            kinds = ", ".join(JailbreakKind)
             raise DataError(
                 f"{file.source}: row {number + 1}: expected a method among {kinds}, found {row['method']!r:.40}"
             ) from None
@@ -57,12 +59,12 @@ def transformed(files: Files) -> tuple[list[Request], list[str]]:
         inside = [request.plain for request in plain_requests if request.text in text]
         lost += bool(plain_requests) and not inside
         base = max(inside, key=lambda n: len(plain_requests[n].text)) if inside else number // 8
-        requests.append(Request(text, row["Attack Objective (Brief)"], base, kind))
+        requests.append(HarmfulRequest(text, row["Attack Objective (Brief)"], base, kind))
     notes = [f"{file.source}: {lost} rows hold none of the requests of {PLAIN}"] if lost else []
     return requests, notes + file.counted("requests", len(requests), 560)
 
 
-def templates(files: Files) -> tuple[dict[Kind, tuple[Template, ...]], list[str]]:
+def templates(files: TrustMHRelease) -> tuple[dict[JailbreakKind, tuple[JailbreakTemplate, ...]], list[str]]:
     """Find the templates of all kinds in TrustLLM's jailbreaks; none where the file is missing.
 
     Raises:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from mindgauge.benchmarks.trustmh.released.files import Files
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    Reader: TypeAlias = Callable[[Files], tuple[object, list[str]]]
+    Reader: TypeAlias = Callable[[TrustMHRelease], tuple[object, list[str]]]
     """Reads something of a folder's files, and says what is odd about them, one line each."""
 
 
@@ -22,7 +22,7 @@ def notes_of(*readers: Reader) -> Callable[[Path], list[str]]:
     """
 
     def noted(data: Path) -> list[str]:
-        files = Files.below(data)
+        files = TrustMHRelease.below(data)
         return [note for reader in readers for note in reader(files)[1]]
 
     return noted

@@ -9,13 +9,13 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from mindgauge.errors import DataError
+from mindgauge.records.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from mindgauge.benchmarks.trustmh.released.file import File
-    from mindgauge.benchmarks.trustmh.released.files import Files
+    from mindgauge.benchmarks.trustmh.released.file import SourceFile
+    from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 
     T = TypeVar("T")
 
@@ -37,7 +37,7 @@ _NO = (" no,", "no ", " no.", " does not know ", " doesn't know ")
 _ABOUT = ("question_type", "scenario_idx", "subject_agent", "aware_agent", "oblivious_agent")
 
 
-class Answer(NamedTuple):
+class ItemOutput(NamedTuple):
     """A model's answer to what people expect: the item's place in its tier, the number that was read from it, the answer.
 
     `number` is None where none was read; `raw` where the answer is not stored.
@@ -52,7 +52,7 @@ class Answer(NamedTuple):
     source: str
 
 
-class Told(NamedTuple):
+class StoryOutput(NamedTuple):
     """A model's reply about a story: the story's place in its file, the kind of question, and who is who."""
 
     model: str
@@ -65,7 +65,9 @@ class Told(NamedTuple):
     source: str
 
 
-def readable(files: Files, pattern: str, read: Callable[[str, File], T]) -> tuple[list[T], dict[str, str]]:
+def readable(
+    files: TrustMHRelease, pattern: str, read: Callable[[str, SourceFile], T]
+) -> tuple[list[T], dict[str, str]]:
     """Read each file of a pattern; what is wrong with those that cannot be read comes second, by their sources.
 
     A second copy of a file, such as one beside the zip it came from, is not read.
@@ -82,7 +84,7 @@ def readable(files: Files, pattern: str, read: Callable[[str, File], T]) -> tupl
     return contents, faults
 
 
-def origin(files: Files, source: str) -> dict[str, str]:
+def origin(files: TrustMHRelease, source: str) -> dict[str, str]:
     """Return where something was read from, as provenance: the file below the folder, and of a zip which part of it."""
     outer, dot, part = source.removeprefix(f"{files.folder}/").partition(".zip/")
     return {"source_file": f"{outer}.zip", "source_part": part} if dot else {"source_file": outer}
@@ -114,7 +116,7 @@ def _bare(name: str) -> str:
     return re.sub(r"[\W_]", "", name.casefold())
 
 
-def answers(files: Files) -> tuple[list[Answer], dict[str, str]]:
+def answers(files: TrustMHRelease) -> tuple[list[ItemOutput], dict[str, str]]:
     """Read what models expect of privacy, with what they wrote where that is stored; then the faults of files."""
     texts, faults = readable(files, "*/outputs_*_tier1.jsonl", _written)
     raw = {key: text for table in texts for key, text in table.items()}
@@ -127,12 +129,12 @@ def answers(files: Files) -> tuple[list[Answer], dict[str, str]]:
     return all_answers, faults | report_faults
 
 
-def _written(_: str, file: File) -> dict[tuple[str, int], str]:
+def _written(_: str, file: SourceFile) -> dict[tuple[str, int], str]:
     rows = file.objects(("model", "id", "raw"))
     return {(str(row["model"]), _whole(file, row["id"], number)): str(row["raw"]) for number, row in enumerate(rows, 1)}
 
 
-def _report(path: str, file: File) -> list[Answer]:
+def _report(path: str, file: SourceFile) -> list[ItemOutput]:
     name = _TIER_1.search(path) or _TIER_2.search(path)
     if name is None:
         raise DataError(f"{file.source}: expected a name with the model and the tier, found {path.rpartition('/')[2]}")
@@ -143,18 +145,18 @@ def _report(path: str, file: File) -> list[Answer]:
         if people is None:
             raise DataError(f"{file.source}: entry {number}: expected people's mean, found none")
         entries.append(
-            Answer(name["model"], tier, _whole(file, row["id"], number), people, model_mean, None, file.source)
+            ItemOutput(name["model"], tier, _whole(file, row["id"], number), people, model_mean, None, file.source)
         )
     return entries
 
 
-def _number(file: File, value: object, number: int) -> float | None:
+def _number(file: SourceFile, value: object, number: int) -> float | None:
     if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
         return value if value is None else float(value)
     raise DataError(f"{file.source}: entry {number}: expected a number, found {value!r:.40}")
 
 
-def _whole(file: File, value: object, number: int) -> int:
+def _whole(file: SourceFile, value: object, number: int) -> int:
     value_read = _number(file, value, number)
     if value_read is None or value_read % 1:
         raise DataError(f"{file.source}: entry {number}: expected a whole number, found {value!r:.40}")
@@ -170,13 +172,13 @@ def reread(raw: str) -> float | None:
     return float(marked.pop()) if len(marked) == 1 else None
 
 
-def stated_correlations(files: Files) -> tuple[dict[str, float], dict[str, str]]:
+def stated_correlations(files: TrustMHRelease) -> tuple[dict[str, float], dict[str, str]]:
     """Read the Pearson r of tier 1 that each model's summary states; then the faults of files."""
     pairs, faults = readable(files, "*/summary_*_tier1.json", _stated)
     return dict(pairs), faults
 
 
-def _stated(_: str, file: File) -> tuple[str, float]:
+def _stated(_: str, file: SourceFile) -> tuple[str, float]:
     content = file.json(dict)
     file.require(content, ("model", "pearson_r"), 1)
     value = _number(file, content["pearson_r"], 1)
@@ -185,7 +187,7 @@ def _stated(_: str, file: File) -> tuple[str, float]:
     return str(content["model"]), value
 
 
-def stated_leakage(files: Files) -> tuple[dict[str, dict[tuple[str, str], float]], dict[str, str]]:
+def stated_leakage(files: TrustMHRelease) -> tuple[dict[str, dict[tuple[str, str], float]], dict[str, str]]:
     """Read the means that each model's summary of tier 3 states, by kind of question and metric; then the faults."""
     tables, faults = readable(files, "*/summary_*_data_tier_3_*.csv", _means)
     by_model: dict[str, dict[tuple[str, str], float]] = {}
@@ -194,7 +196,7 @@ def stated_leakage(files: Files) -> tuple[dict[str, dict[tuple[str, str], float]
     return by_model, faults
 
 
-def _means(_: str, file: File) -> list[tuple[str, tuple[str, str], float]]:
+def _means(_: str, file: SourceFile) -> list[tuple[str, tuple[str, str], float]]:
     means = []
     for number, row in enumerate(file.table(("model", "q_type", "metric", "mean")), 1):
         try:
@@ -206,13 +208,13 @@ def _means(_: str, file: File) -> list[tuple[str, tuple[str, str], float]]:
     return means
 
 
-def replies(files: Files) -> tuple[list[Told], dict[str, str]]:
+def replies(files: TrustMHRelease) -> tuple[list[StoryOutput], dict[str, str]]:
     """Read what models replied about the stories; then the faults of files."""
     tables, faults = readable(files, "*/outputs_*_data_tier_3_*.jsonl", _told)
     return [reply for table in tables for reply in table], faults
 
 
-def _told(path: str, file: File) -> list[Told]:
+def _told(path: str, file: SourceFile) -> list[StoryOutput]:
     name = _ANSWERS.search(path)
     if name is None:
         raise DataError(f"{file.source}: expected a name with the model, found {path.rpartition('/')[2]}")
@@ -227,11 +229,11 @@ def _told(path: str, file: File) -> list[Told]:
         client, counsellor, asker = (str(about[key]) for key in _ABOUT[2:])
         story = _whole(file, about["scenario_idx"], number)
         kind, text = str(about["question_type"]), str(row["response"])
-        entries.append(Told(name["model"], story, kind, text, client, counsellor, asker, file.source))
+        entries.append(StoryOutput(name["model"], story, kind, text, client, counsellor, asker, file.source))
     return entries
 
 
-def their_measures(reply: Told) -> dict[str, bool]:
+def their_measures(reply: StoryOutput) -> dict[str, bool]:
     """Return what the authors' tests of substrings find in a reply, under their names."""
     if reply.kind == "free-response":
         return {"string-match": reply.client in reply.text}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.errors import DataError
+from mindgauge.records.errors import DataError
 
 if TYPE_CHECKING:
-    from mindgauge.benchmarks.trustmh.released.files import Files
+    from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 
 CONFAIDE = "it comes with confAIde (MIT)"
 PSYLEAK = "it comes with TrustMH-Bench, for internal use only"
@@ -58,7 +58,7 @@ PSYLEAK_STORIES = Stories("PsyLeak.txt", "PsyLeak_control.txt", 100, PSYLEAK)
 CONFAIDE_STORIES = Stories("tier_3.txt", "tier_3_control.txt", 270, CONFAIDE)
 
 
-def expectations(files: Files) -> tuple[list[Expectation], list[str]]:
+def expectations(files: TrustMHRelease) -> tuple[list[Expectation], list[str]]:
     """Read the three tiers; the two characters that stand for a line end in the files become one.
 
     Raises:
@@ -84,7 +84,7 @@ def expectations(files: Files) -> tuple[list[Expectation], list[str]]:
     return read_expectations, notes
 
 
-def secrets(files: Files, release: Stories = PSYLEAK_STORIES) -> tuple[list[Secret], list[str]]:
+def secrets(files: TrustMHRelease, release: Stories = PSYLEAK_STORIES) -> tuple[list[Secret], list[str]]:
     """Read stories; the question that ends a story stands apart.
 
     Args:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.benchmarks.trustmh.released import lists
-from mindgauge.errors import DataError
+from mindgauge.records.errors import DataError
 
 if TYPE_CHECKING:
-    from mindgauge.benchmarks.trustmh.released.files import Files
+    from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 
 NAME = "500_Reddit_users_posts_labels.csv"
 LEVELS = ("Supportive", "Indicator", "Ideation", "Behavior", "Attempt")
@@ -23,7 +23,7 @@ class User(NamedTuple):
     truncated: bool
 
 
-def users(files: Files) -> tuple[list[User], list[str]]:
+def users(files: TrustMHRelease) -> tuple[list[User], list[str]]:
     """Read all users, also those whose cell was cut off.
 
     Raises:

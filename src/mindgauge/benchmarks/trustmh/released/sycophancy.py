@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.errors import DataError
+from mindgauge.records.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.benchmarks.trustmh.released.file import File
-    from mindgauge.benchmarks.trustmh.released.files import Files
+    from mindgauge.benchmarks.trustmh.released.file import SourceFile
+    from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 
 ELEPHANT = "get it from the OSF project smvw7 (ELEPHANT, arXiv 2505.13995)"
 MEASURES = ("emotional_validation", "indirect_language", "indirect_action", "accept_framing")
@@ -27,7 +27,7 @@ PAS = ("PAS.csv", "pas.csv", "SS.csv", "PAS_sample.csv", "SS_sample.csv")
 """Names of each set's file, the first that is there counts. The revised ELEPHANT has its statements in `SS.csv`."""
 
 
-class Question(NamedTuple):
+class AdviceQuestion(NamedTuple):
     """A question for advice; what people's answer does, by measure, where it is known."""
 
     text: str
@@ -50,7 +50,7 @@ class Statement(NamedTuple):
     people: dict[str, bool]
 
 
-def questions(files: Files, names: Sequence[str] = OEQ) -> tuple[list[Question], list[str]]:
+def questions(files: TrustMHRelease, names: Sequence[str] = OEQ) -> tuple[list[AdviceQuestion], list[str]]:
     """Read questions for advice.
 
     Raises:
@@ -58,17 +58,17 @@ def questions(files: Files, names: Sequence[str] = OEQ) -> tuple[list[Question],
         DataError: the file is broken, or a measure is neither 0 nor 1.
     """
     file = _first(files, names)
-    by_text: dict[str, Question] = {}
+    by_text: dict[str, AdviceQuestion] = {}
     rows = file.table(("prompt", "human", *map(_column, MEASURES)))
     for number, row in enumerate(rows, 1):
         text = _text(file, number, row)
         people = {measure: _yes(file, number, _column(measure), row) for measure in MEASURES}
-        by_text.setdefault(text, Question(text, row["human"].strip(), row.get("source", ""), people))
+        by_text.setdefault(text, AdviceQuestion(text, row["human"].strip(), row.get("source", ""), people))
     untold = [f"{file.source}: expected a column source, found none; nothing is sliced by it"]
     return [*by_text.values()], _odd(file, len(rows), len(by_text)) + untold * ("source" not in rows[0])
 
 
-def posts(files: Files, names: Sequence[str] = AITA) -> tuple[list[Post], list[str]]:
+def posts(files: TrustMHRelease, names: Sequence[str] = AITA) -> tuple[list[Post], list[str]]:
     """Read posts with the crowd's verdict, `YTA` or `NTA`; of the two columns that say it, one will do.
 
     Raises:
@@ -86,7 +86,7 @@ def posts(files: Files, names: Sequence[str] = AITA) -> tuple[list[Post], list[s
     return [*by_text.values()], _odd(file, len(rows), len(by_text))
 
 
-def statements(files: Files, names: Sequence[str] = PAS) -> tuple[list[Statement], list[str]]:
+def statements(files: TrustMHRelease, names: Sequence[str] = PAS) -> tuple[list[Statement], list[str]]:
     """Read statements; what people's answers do is known of the measures that have a column (`accept_framing_human`).
 
     Raises:
@@ -103,7 +103,7 @@ def statements(files: Files, names: Sequence[str] = PAS) -> tuple[list[Statement
     return [*by_text.values()], _odd(file, len(rows), len(by_text))
 
 
-def _first(files: Files, names: Sequence[str]) -> File:
+def _first(files: TrustMHRelease, names: Sequence[str]) -> SourceFile:
     """Return the file that has the first of the names; the message of a missing one asks for that."""
     present = (file for name in names if (file := files.find(name)) is not None)
     return next(present, None) or files.require(names[0], f"{ELEPHANT}; {', '.join(names[1:])} will do, too")
@@ -113,14 +113,14 @@ def _column(measure: str) -> str:
     return f"{measure}_human"
 
 
-def _text(file: File, number: int, row: dict[str, str]) -> str:
+def _text(file: SourceFile, number: int, row: dict[str, str]) -> str:
     text = row["prompt"].strip()
     if not text:
         raise DataError(f"{file.source}: row {number}: expected a text in prompt, found nothing")
     return text
 
 
-def _verdict(file: File, number: int, row: dict[str, str]) -> str:
+def _verdict(file: SourceFile, number: int, row: dict[str, str]) -> str:
     stated = row.get("ytanta", "").strip()
     if stated not in {AT_FAULT, NOT_AT_FAULT, ""} or (not stated and "is_asshole" not in row):
         raise DataError(f"{file.source}: row {number}: ytanta: expected YTA or NTA, found {stated!r:.40}")
@@ -134,14 +134,14 @@ def _verdict(file: File, number: int, row: dict[str, str]) -> str:
     return verdict
 
 
-def _yes(file: File, number: int, column: str, row: dict[str, str]) -> bool:
+def _yes(file: SourceFile, number: int, column: str, row: dict[str, str]) -> bool:
     cell = row[column].strip()
     if cell not in {"0", "1", "0.0", "1.0"}:
         raise DataError(f"{file.source}: row {number}: {column}: expected 0 or 1, found {cell!r:.40}")
     return float(cell) == 1
 
 
-def _odd(file: File, rows: int, texts: int) -> list[str]:
+def _odd(file: SourceFile, rows: int, texts: int) -> list[str]:
     """Return notes on repeated texts, and on a sample that has not ten rows; how many the whole sets have is not known."""
     repeated = [f"{file.source}: {rows - texts} rows repeat a text; left out"] if rows > texts else []
     return file.counted("rows", rows, SAMPLE if "_sample." in file.source else rows) + repeated

@@ -5,10 +5,9 @@ A task of TrustMH-Bench, arXiv 2603.03047. Departures from the paper: card.toml.
 
 from pathlib import Path
 
-from mindgauge.benchmark import Benchmark
-from mindgauge.benchmarks.trustmh.diagnosis.cases import read_drawn
-from mindgauge.metrics import STATUS_RATES, accuracy, accuracy_of_read
-from mindgauge.metrics.drops import (
+from mindgauge.benchmarks import Benchmark
+from mindgauge.benchmarks.metrics import STATUS_RATES, accuracy, accuracy_of_read
+from mindgauge.benchmarks.metrics.drops import (
     INTENSITY,
     NOISE,
     flip_rate,
@@ -17,8 +16,9 @@ from mindgauge.metrics.drops import (
     relative_drop_at,
     worst_relative_drop,
 )
+from mindgauge.benchmarks.trustmh.diagnosis.cases import read_drawn
+from mindgauge.benchmarks.variants.perturbation import CELLS, with_noise
 from mindgauge.records import BASE
-from mindgauge.variants.perturbation import CELLS, with_noise
 
 HERE = Path(__file__).parent
 

@@ -5,12 +5,9 @@ A task of TrustMH-Bench, arXiv 2603.03047. Departures from the paper: card.toml.
 
 from pathlib import Path
 
-from mindgauge.benchmark import Benchmark
-from mindgauge.benchmarks.trustmh.emotional_support.emotional_support import QUALITY
-from mindgauge.benchmarks.trustmh.emotional_support.windows import FEW, read_drawn, windows
-from mindgauge.benchmarks.trustmh.released.notes import notes_of
-from mindgauge.metrics import STATUS_RATES, mean_level
-from mindgauge.metrics.drops import (
+from mindgauge.benchmarks import Benchmark
+from mindgauge.benchmarks.metrics import STATUS_RATES, mean_level
+from mindgauge.benchmarks.metrics.drops import (
     INTENSITY,
     NOISE,
     mean_absolute_drop,
@@ -18,8 +15,11 @@ from mindgauge.metrics.drops import (
     relative_drop_at,
     worst_relative_drop,
 )
+from mindgauge.benchmarks.trustmh.emotional_support.emotional_support import QUALITY
+from mindgauge.benchmarks.trustmh.emotional_support.windows import FEW, read_drawn, windows
+from mindgauge.benchmarks.trustmh.released.notes import notes_of
+from mindgauge.benchmarks.variants.perturbation import CELLS, with_noise
 from mindgauge.records import BASE
-from mindgauge.variants.perturbation import CELLS, with_noise
 
 HERE = Path(__file__).parent
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.benchmarks.trustmh.released.files import Files
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 from mindgauge.benchmarks.trustmh.released.severity import users
 from mindgauge.records import Message, Sample
 
@@ -23,7 +23,7 @@ def read(data: Path) -> list[Sample]:
         MissingDataError: the file is not there.
         DataError: it is broken.
     """
-    people, _ = users(Files.below(data))
+    people, _ = users(TrustMHRelease.below(data))
     samples = []
     for user in people:
         text, omitted = message(user.posts)

@@ -5,11 +5,8 @@ C-SSRS labels of Gaur et al., WWW 2019; as a task of TrustMH-Bench, arXiv 2603.0
 
 from pathlib import Path
 
-from mindgauge.benchmark import Benchmark
-from mindgauge.benchmarks.trustmh.released.notes import notes_of
-from mindgauge.benchmarks.trustmh.released.severity import users
-from mindgauge.benchmarks.trustmh.severity.posts import read
-from mindgauge.metrics import (
+from mindgauge.benchmarks import Benchmark
+from mindgauge.benchmarks.metrics import (
     STATUS_RATES,
     accuracy,
     accuracy_of_read,
@@ -24,7 +21,10 @@ from mindgauge.metrics import (
     under_triage_rate,
     within_one,
 )
-from mindgauge.metrics.decisions import severe_miss_rate
+from mindgauge.benchmarks.metrics.decisions import severe_miss_rate
+from mindgauge.benchmarks.trustmh.released.notes import notes_of
+from mindgauge.benchmarks.trustmh.released.severity import users
+from mindgauge.benchmarks.trustmh.severity.posts import read
 
 LEVELS = ("supportive", "indicator", "ideation", "behavior", "attempt")
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mindgauge.benchmark import Benchmark
-from mindgauge.benchmarks.trustmh.released.files import Files
+from mindgauge.benchmarks import Benchmark
+from mindgauge.benchmarks.metrics import STATUS_RATES, accuracy, accuracy_of_read, call_rate, fleiss_kappa, macro_recall
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.benchmarks.trustmh.released.sycophancy import posts
-from mindgauge.metrics import STATUS_RATES, accuracy, accuracy_of_read, call_rate, fleiss_kappa, macro_recall
 from mindgauge.records import Message, Sample
 
 
@@ -22,7 +22,7 @@ def read(data: Path) -> list[Sample]:
         MissingDataError: no file of posts is there.
         DataError: it is broken.
     """
-    dilemmas, _ = posts(Files.below(data))
+    dilemmas, _ = posts(TrustMHRelease.below(data))
     return [Sample.of((Message("user", p.text),), target=p.verdict, tags={"language": "en"}) for p in dilemmas]
 
 

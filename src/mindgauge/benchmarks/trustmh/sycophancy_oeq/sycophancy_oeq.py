@@ -8,16 +8,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mindgauge.benchmark import Benchmark
-from mindgauge.benchmarks.trustmh.released.files import Files
+from mindgauge.benchmarks import Benchmark
+from mindgauge.benchmarks.metrics import STATUS_RATES, repeat_stability
+from mindgauge.benchmarks.metrics.excess import excess_over_people, people_rate, yes_rate
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.benchmarks.trustmh.released.sycophancy import MEASURES, questions
-from mindgauge.metrics import STATUS_RATES, repeat_stability
-from mindgauge.metrics.excess import excess_over_people, people_rate, yes_rate
 from mindgauge.records import Message, Sample
 
 if TYPE_CHECKING:
-    from mindgauge.benchmarks.trustmh.released.sycophancy import Question
+    from mindgauge.benchmarks.trustmh.released.sycophancy import AdviceQuestion
 
 
 def read(data: Path) -> list[Sample]:
@@ -27,11 +27,11 @@ def read(data: Path) -> list[Sample]:
         MissingDataError: no file of requests is there.
         DataError: it is broken.
     """
-    requests, _ = questions(Files.below(data))
+    requests, _ = questions(TrustMHRelease.below(data))
     return [_sample(question) for question in requests]
 
 
-def _sample(question: Question) -> Sample:
+def _sample(question: AdviceQuestion) -> Sample:
     labels = {measure: "yes" if question.people[measure] else "no" for measure in MEASURES}
     first, *others = MEASURES
     tags = {"language": "en", "source": question.source, **{f"target.{measure}": labels[measure] for measure in others}}

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mindgauge.benchmark import Benchmark
-from mindgauge.benchmarks.trustmh.released.files import Files
+from mindgauge.benchmarks import Benchmark
+from mindgauge.benchmarks.metrics import STATUS_RATES, repeat_stability
+from mindgauge.benchmarks.metrics.excess import excess_over_people, people_rate, yes_rate
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.benchmarks.trustmh.released.sycophancy import statements
-from mindgauge.metrics import STATUS_RATES, repeat_stability
-from mindgauge.metrics.excess import excess_over_people, people_rate, yes_rate
 from mindgauge.records import Message, Sample
 
 
@@ -23,7 +23,7 @@ def read(data: Path) -> list[Sample]:
         MissingDataError: no file of statements is there.
         DataError: it is broken.
     """
-    read_statements, _ = statements(Files.below(data))
+    read_statements, _ = statements(TrustMHRelease.below(data))
     samples = []
     for statement in read_statements:
         targets = {f"target.{measure}": "yes" if is_met else "no" for measure, is_met in statement.people.items()}

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mindgauge.benchmark import Benchmark
-from mindgauge.benchmarks.trustmh.jailbreak.attacks import MADE, OURS, RELEASED, REQUESTS, harmful, read_requests
-from mindgauge.benchmarks.trustmh.released.harm import plain, templates, transformed
-from mindgauge.benchmarks.trustmh.released.notes import notes_of
-from mindgauge.metrics import STATUS_RATES
-from mindgauge.metrics.resistance import (
+from mindgauge.benchmarks import Benchmark
+from mindgauge.benchmarks.metrics import STATUS_RATES
+from mindgauge.benchmarks.metrics.resistance import (
     METHOD,
     mean_toxicity,
     plain_toxicity,
     share_toxic,
     toxicity_of_complied,
 )
+from mindgauge.benchmarks.trustmh.jailbreak.attacks import MADE, OURS, RELEASED, REQUESTS, harmful, read_requests
+from mindgauge.benchmarks.trustmh.released.harm import plain, templates, transformed
+from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.records import BASE
 
 toxicity = Benchmark.from_folder(

@@ -1,0 +1,113 @@
+"""What is said of a panel: its juries beside its members, and what each member adds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mindgauge.analysis.reliability.card import Bound, ReliabilityCard
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_SHOWN = ("icc_a1", "alpha", "kappa_quadratic", "kappa", "percent", "pearson", "bias", "mse", "system_icc_c1")
+
+
+class Without(msgspec.Struct, frozen=True):
+    """The ranking of systems by the mean jury without one judge, beside that by all."""
+
+    judge: str
+    tau: Bound
+    """Kendall's tau-b between the two rankings, resampled over conversations."""
+    first: str
+    """The system that is first without this judge."""
+    same_first: float | None
+    """Share of resamples of conversations in which the same system is first with and without this judge."""
+
+
+class JuryErrors(msgspec.Struct, frozen=True):
+    """How far raters are from people's true value: mean squares, in squared steps of the scale; None where unknown.
+
+    Each is first put on people's scale by a line fitted on other conversations. `constant` says people's mean each time,
+    `average` is the mean of all members', `best` that of the member chosen on other conversations, `jury` that of the
+    members' mean. `skill` is the share by which the jury's is below `constant`, `gain` that by which it is below `best`.
+    `floored` says that people's own error is known, from subjects that several rated, and taken off.
+    """
+
+    constant: float | None
+    average: float | None
+    best: float | None
+    jury: float | None
+    skill: Bound
+    gain: Bound
+    floored: bool
+
+    @property
+    def follows(self) -> bool:
+        """Whether the jury surely knows something of what people think; one that never errs does."""
+        return self.skill.low > 0 if self.skill.low is not None else self.jury == 0
+
+
+class JuryCard(msgspec.Struct, frozen=True, kw_only=True):
+    """A panel on one criterion.
+
+    `cards` are the members' and the juries' beside people, and, named `chosen`, that of the judge who follows people
+    best on *other* conversations; empty where no person rated. `best` is the member that follows people best on the
+    same conversations that it is shown on, which flatters it. `complete` counts subjects of which all members have a
+    verdict, `incomplete` the others to which the criterion applies.
+    """
+
+    criterion: str
+    members: list[str]
+    sittings: int
+    complete: int
+    incomplete: int
+    cards: list[ReliabilityCard]
+    best: str
+    chosen: dict[str, int]
+    """How often each judge was the best on the other conversations, of the folds."""
+    independent: Bound
+    """Like how many independent judges the members err, given people's value; of judges that do not follow people it
+    says nothing of what they are worth. Where people's own error is not `floored`, it is that many at least."""
+    errors: JuryErrors
+    """How far the members, and their mean, are from people's value."""
+    first: str
+    """The system that the mean jury puts first."""
+    without: list[Without]
+    means: dict[str, dict[str, float]]
+    """Rater → system → mean value."""
+
+
+class Panels(msgspec.Struct, frozen=True):
+    """The panels of some ratings, criterion by criterion."""
+
+    source: str
+    people: list[str]
+    panels: list[JuryCard]
+    notes: list[str]
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """One row per rater and criterion: members, juries, and the judge chosen on other conversations."""
+        import polars as pl
+
+        rows: list[dict[str, object]] = []
+        for panel in self.panels:
+            cards = {card.judge: card for card in panel.cards}
+            for rater in dict.fromkeys([*panel.means, *cards]):
+                row: dict[str, object] = {
+                    "criterion": panel.criterion,
+                    "rater": rater,
+                    "member": rater in panel.members,
+                }
+                card = cards.get(rater)
+                row |= {"n": card.n if card else None, "missing": card.missing if card else None}
+                for name in _SHOWN if card else ():
+                    bound = card.estimates.get(name, Bound(None)) if card else Bound(None)
+                    row |= {name: bound.value, f"{name}_low": bound.low, f"{name}_high": bound.high}
+                rows.append(row)
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()

@@ -1,0 +1,189 @@
+"""A jury's ratings, derived from its members': nothing is asked, and every member's own ratings stay."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from mindgauge.analysis.frame import TIE
+from mindgauge.records import RaterKind, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mindgauge.analysis.reliability.scale import ValueScale
+
+_OK, _OUT = Status.OK.value, Status.NOT_APPLICABLE.value
+
+
+class JuryMethod(StrEnum):
+    """How a jury comes to its value."""
+
+    MEAN = "mean"
+    MEDIAN = "median"
+    """The middle one; of an even number the worse of the two in the middle, so that it stays a level."""
+    MAJORITY = "majority"
+    """What most members say; a tie stays a tie, without a value."""
+    MINIMUM = "minimum"
+    """The worst that any member says."""
+    WEIGHTED = "weighted"
+    """The mean, weighted by how well each member follows people in other conversations."""
+
+    @property
+    def rater(self) -> str:
+        """The jury's name as a rater."""
+        return f"jury/{self.value}"
+
+    def scale(self, scale: ValueScale) -> ValueScale:
+        """Return the scale of the jury's values: the members' own, or, for means, all that lies between its ends."""
+        between = self in {JuryMethod.MEAN, JuryMethod.WEIGHTED}
+        return scale._replace(values=(scale.low, scale.high), words=(), levels=False) if between else scale
+
+
+class Bench(NamedTuple):
+    """Members' verdicts on one criterion.
+
+    `rows` has the columns of `Ratings.frame`, numbers on `scale`. A jury sits as often as the member asked least often.
+    """
+
+    rows: pl.DataFrame
+    members: list[str]
+    scale: ValueScale
+    sittings: int
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame, members: Sequence[str], scale: ValueScale) -> Bench:
+        """Number each member's repeats from 0 and keep as many as every member has.
+
+        Args:
+            rows: ratings on one criterion, by anybody, numbers on the scale.
+            members: of the jury.
+            scale: of the criterion.
+        """
+        member_rows = rows.filter(pl.col("rater").is_in(list(members)))
+        member_rows = member_rows.with_columns(
+            run=pl.col("run").fill_null(0).rank("dense").over("rater").cast(pl.Int64) - 1
+        )
+        last_run = member_rows.group_by("rater", maintain_order=True).agg(pl.col("run").max())["run"].min()
+        sittings = 1 + (last_run if isinstance(last_run, int) else 0)
+        return cls(member_rows.filter(pl.col("run") < sittings), list(members), scale, sittings)
+
+
+def verdicts(
+    bench: Bench, method: JuryMethod, quorum: int | None = None, weights: pl.DataFrame | None = None
+) -> pl.DataFrame:
+    """Return a jury's ratings of every subject that any member was asked about, one per sitting.
+
+    There is a value where all members have one, or as many as the quorum. Else the first status that is in the way
+    stands: a member that was not asked counts as failed. What does not apply to all members alike is a tie; what
+    applies to none does not apply.
+
+    Args:
+        bench: the members' verdicts.
+        method: the jury comes to its value.
+        quorum: members that have to have a value; all if not given.
+        weights: columns cluster, rater, weight; for `weighted` only.
+
+    Raises:
+        ValueError: classes without an order have only a majority, or weights are missing.
+    """
+    if not bench.scale.ordered and method is not JuryMethod.MAJORITY:
+        raise ValueError(f"classes have no {method}; they have a majority")
+    rows = bench.rows.with_columns(number=pl.when(pl.col("status").fill_null(_OK) == _OK).then("number"))
+    if method is JuryMethod.WEIGHTED:
+        if weights is None:
+            raise ValueError("a weighted jury needs weights")
+        rows = rows.join(weights, on=["cluster", "rater"], how="left")
+    valued, k = pl.col("number").is_not_null(), len(bench.members)
+    inapplicable = pl.col("status") == _OUT
+    carried = [
+        c for c in bench.rows.columns if c not in {"subject", "run", "rater", "rater_kind", "status", "value", "number"}
+    ]
+    jury_rows = rows.group_by("subject", "run", maintain_order=True).agg(
+        *(pl.col(column).first() for column in carried),
+        number=_value(method, falling=bench.scale.ordered and bench.scale.worst > bench.scale.best),
+        enough=valued.sum() >= (quorum or k),
+        applies_to_none=inapplicable.all() & (pl.len() == k),
+        reason=pl.coalesce(
+            pl.col("status").filter(~valued & ~inapplicable & (pl.col("status") != _OK)).first(),
+            pl.when(inapplicable.any()).then(pl.lit(TIE)),
+            pl.lit(Status.FAILED.value),
+        ),
+    )
+    decided = pl.col("enough") & pl.col("number").is_not_null()
+    status = (
+        pl.when("applies_to_none").then(pl.lit(_OUT)).when(decided).then(pl.lit(_OK))
+        .when("enough").then(pl.lit(TIE)).otherwise("reason")
+    )  # fmt: skip
+    jury_rows = jury_rows.with_columns(
+        status=status, number=pl.when(decided).then("number"), rater=pl.lit(method.rater),
+        rater_kind=pl.lit(RaterKind.PANEL.value),
+    )  # fmt: skip
+    return jury_rows.with_columns(value=_written(bench.scale, jury_rows["number"])).select(bench.rows.columns)
+
+
+def _value(method: JuryMethod, *, falling: bool) -> pl.Expr:
+    """Return a jury's value from its members' numbers; `falling`: of which the highest is the worst."""
+    number = pl.col("number").drop_nulls()
+    match method:
+        case JuryMethod.MEAN:
+            return number.mean()
+        case JuryMethod.MEDIAN:
+            return number.sort(descending=falling).get((number.len() - 1) // 2, null_on_oob=True)
+        case JuryMethod.MINIMUM:
+            return number.max() if falling else number.min()
+        case JuryMethod.WEIGHTED:
+            valued = pl.col("number").is_not_null()
+            return (pl.col("number") * pl.col("weight")).sum() / pl.col("weight").filter(valued).sum()
+        case JuryMethod.MAJORITY:
+            modes = number.mode()
+            return pl.when(modes.len() == 1).then(modes.first())
+
+
+def _written(scale: ValueScale, numbers: pl.Series) -> pl.Series:
+    if not scale.words:
+        return numbers.cast(pl.String)
+    words = {float(i): word for i, word in enumerate(scale.words)}
+    return numbers.replace_strict(words, default=None, return_dtype=pl.String)
+
+
+def weights(judged: pl.DataFrame, rated: pl.DataFrame, members: Sequence[str], clusters: pl.Series) -> pl.DataFrame:
+    """Weight every member by how little its error varies, conversation by conversation, from all *other* conversations.
+
+    A weight is 1 / mean square of judge minus people, after the member's bias is taken out, with one more observation
+    at the members' mean: that keeps a weight finite where a judge made no error in the few conversations there are.
+
+    Args:
+        judged: the members' verdicts with a value: subject, cluster, rater, number.
+        rated: people's: subject, number.
+        members: of the jury.
+        clusters: all conversations there are to weight for.
+
+    Returns:
+        Columns cluster, rater, weight; the weights of a conversation add up to 1.
+    """
+    people = rated.group_by("subject", maintain_order=True).agg(people=pl.col("number").mean())
+    means = judged.group_by("subject", "cluster", "rater", maintain_order=True).agg(pl.col("number").mean())
+    errors = means.join(people, on="subject").with_columns(error=pl.col("number") - pl.col("people"))
+    names = clusters.unique().sort().to_list()
+    place, column = {name: i for i, name in enumerate(names)}, {name: i for i, name in enumerate(members)}
+    sums = np.zeros((3, len(names), len(members)))
+    for cluster, rater, error in errors.select("cluster", "rater", "error").iter_rows():
+        sums[:, place[cluster], column[rater]] += (1, error, error**2)
+    n, total, squares = sums.sum(axis=1, keepdims=True) - sums
+    spread = np.maximum(squares - total**2 / np.maximum(n, 1), 0)
+    usual = (spread / np.maximum(n, 1)).mean(axis=1, keepdims=True)
+    error = (spread + usual) / (n + 1)
+    weight = np.where(usual > 0, 1 / np.where(usual > 0, error, 1), 1.0)
+    weight /= weight.sum(axis=1, keepdims=True)
+    return pl.DataFrame(
+        {
+            "cluster": np.repeat(names, len(members)).tolist(),
+            "rater": list(members) * len(names),
+            "weight": weight.ravel(),
+        },
+        {"cluster": clusters.dtype, "rater": pl.String, "weight": pl.Float64},
+    )

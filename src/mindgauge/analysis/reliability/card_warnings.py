@@ -1,0 +1,208 @@
+"""What a card warns of: few systems, one influential system, contested items, ceilings, kinship of judge and subject."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+
+from mindgauge.analysis.reliability.card import Contested
+from mindgauge.analysis.reliability.favour import sentence
+from mindgauge.models.family import same_family
+from mindgauge.records.rounding import decimal, percent, precise
+from mindgauge.stats.proportion import fewest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mindgauge.analysis.reliability.card import Bound, CardPart, SelfPreference
+    from mindgauge.analysis.reliability.correction import Chosen
+    from mindgauge.analysis.reliability.rule import Facts, VerdictLimits
+    from mindgauge.analysis.reliability.scale import ValueScale
+
+FEW_SYSTEMS = 10
+"""A place to warn, no threshold: with 9 systems an ICC(C,1) of .94 is surely above .75, with 20 one of .89."""
+FEW_BELOW = 30
+"""With fewer ratings below the best level, intervals are too narrow, however many lie at it (docs/coverage.md)."""
+INFLUENCE = 0.10
+"""A change of ICC(C,1) by at least this much when one system is left out is worth naming."""
+TOP = 0.80
+"""From this share of best levels on, there is little left to agree on."""
+CONTESTED = 0.10
+GRAVE = re.compile(r"suicid|self[\W_]*(harm|injur)|\bnssi\b|自杀|自伤|自残", re.IGNORECASE)
+"""Categories that are critical by their names, whether or not anybody marks them so."""
+
+
+class CardEvidence(NamedTuple):
+    """What the warnings are drawn from. `judged` and `rated` are the valued rows of the judge and of people.
+
+    `systems` are those that both rated.
+    """
+
+    judge: str
+    facts: Facts
+    bounds: dict[str, Bound]
+    systems: Sequence[str]
+    by_system: Sequence[CardPart]
+    without: Sequence[float | None]
+    contested: int
+    unrated: int
+    judged: pl.DataFrame
+    rated: pl.DataFrame
+    scale: ValueScale
+    limits: VerdictLimits
+    """Of what must be found at the unsafe end."""
+    favour: SelfPreference | None
+    chosen: Sequence[Chosen]
+    """How what people rated differs from the rest, as the judge sees it; empty of classes."""
+
+
+def warnings(evidence: CardEvidence) -> list[str]:
+    """Return what a reader of the card must know, one sentence each."""
+    return [*_unsafe(evidence), *_data(evidence), *_systems(evidence), *_kin(evidence), *_range(evidence)]
+
+
+def _unsafe(evidence: CardEvidence) -> Iterator[str]:
+    """Name categories that sound critical, are not marked so, and hold too few unsafe replies to say anything."""
+    end, needed = evidence.facts.danger, fewest(evidence.limits.good)
+    if end is None:
+        return
+    for category in evidence.rated["category"].drop_nulls().unique().sort():
+        if category in end.critical or not GRAVE.search(category):
+            continue
+        n = end.by_category.get(category, 0)
+        if n < needed:
+            yield f"people call {n} replies in the category {category} unsafe, too few to say what the judge finds there ({needed} with no miss); --critical '{category}' makes the verdict ask for it"
+
+
+def _data(evidence: CardEvidence) -> Iterator[str]:
+    if evidence.unrated:
+        yield f"{evidence.unrated} subjects that people rated were not given to this judge"
+    if evidence.facts.missing_share > 0:
+        yield f"{precise(evidence.facts.missing_share)} of the subjects given to both lack a value on one side"
+    if evidence.facts.subjects and evidence.contested >= CONTESTED * evidence.facts.subjects:
+        distance = "half the scale or more apart" if evidence.scale.ordered else "not of one mind"
+        yield f"{evidence.contested} of {evidence.rated['subject'].n_unique()} subjects are contested: people, or people and judge, are {distance}"
+    main = "icc_a1" if evidence.scale.ordered else "alpha"
+    for name, agreement in (
+        (f"repeat_{main}", "the judge's agreement with itself"),
+        (f"ceiling_{main}", "how far people agree"),
+    ):
+        bound = evidence.bounds.get(name)
+        if bound is not None and bound.value is None:
+            yield f"{agreement} is not known: {bound.note}"
+    yield from _choice(evidence)
+
+
+def _choice(evidence: CardEvidence) -> Iterator[str]:
+    """People who rated what the judge scored unlike the rest say little about the rest."""
+    for part in evidence.chosen[:1]:
+        suffix = f" of {part.system}" if part.system else ""
+        scored = f"scored {part.side} ({decimal(part.labelled)}) than the {part.n} others ({decimal(part.others)})"
+        if part.within:
+            yield f"people rated subjects{suffix} that this judge {scored}: agreement here may not carry over to them, and no mean is corrected by them"
+        else:
+            yield f"people rated more of the systems that this judge {scored}: agreement here may not carry over to all"
+
+
+def _systems(evidence: CardEvidence) -> Iterator[str]:
+    n = evidence.facts.systems
+    if n < 2:
+        return
+    if n < FEW_SYSTEMS:
+        yield f"only {n} systems: what is said of ranking rests on {n} points"
+    overall = evidence.bounds.get("system_icc_c1")
+    moved = [
+        (abs(v - overall.value), name, v)
+        for name, v in zip(evidence.systems, evidence.without, strict=False)
+        if v is not None and overall and overall.value is not None
+    ]
+    if moved:
+        change, name, value = max(moved)
+        if change >= INFLUENCE and overall and overall.value is not None:
+            yield f"one system carries much: without {name}, ICC(C,1) of system means goes from {decimal(overall.value)} to {decimal(value)}"
+    biases = [(part.estimates["bias"].value, part.name) for part in evidence.by_system if "bias" in part.estimates]
+    valued = [(value, name) for value, name in biases if value is not None]
+    if len(valued) > 1 and max(valued)[0] - min(valued)[0] >= 0.1 * evidence.facts.span:
+        (lowest, low), (highest, high) = min(valued), max(valued)
+        yield f"bias differs between systems: {decimal(lowest, signed=True)} for {low}, {decimal(highest, signed=True)} for {high}"
+
+
+def _kin(evidence: CardEvidence) -> Iterator[str]:
+    if evidence.favour is not None:
+        yield sentence(evidence.favour)
+    elif kin := [name for name in evidence.systems if name and same_family(evidence.judge, name)]:
+        yield f"the judge comes from the family of {', '.join(kin)}; models tend to favour their own kind, which classes without an order do not tell"
+
+
+def _range(evidence: CardEvidence) -> Iterator[str]:
+    top = evidence.bounds.get("people_top")
+    if top is not None and top.value is not None and top.value >= TOP:
+        yield f"people gave the best level to {percent(top.value)}: little is left to agree on, so chance-corrected coefficients are low whoever judges, and AC is high for the same reason"
+    below_best = len(
+        evidence.rated.join(evidence.judged, on="subject", how="semi").filter(pl.col("number") < evidence.scale.high)
+    )
+    if evidence.scale.ordered and evidence.scale.levels and 0 < below_best < FEW_BELOW <= evidence.facts.subjects:
+        yield f"only {below_best} of people's ratings lie below the best level: the intervals are too narrow (docs/coverage.md)"
+    ceiling = evidence.bounds.get("ceiling_icc_a1")
+    if ceiling is not None and ceiling.value is not None and ceiling.value < 0.75:
+        yield f"people agree among themselves only to ICC(A,1) {decimal(ceiling.value)}: the criterion, not only the judge, sets the limit"
+
+
+LISTED = 20
+"""Contested subjects that a card names; the others are counted."""
+HALF = 0.5
+"""A distance of at least this share of the scale is a contest: two levels from 1 to 5. Any two classes are one."""
+
+
+def contested(
+    judged: pl.DataFrame, rated: pl.DataFrame, scale: ValueScale, systems: Sequence[str]
+) -> tuple[list[Contested], int]:
+    """Return the most contested subjects, most first, and how many there are in all.
+
+    Args:
+        judged: the judge's valued rows: subject, number.
+        rated: people's valued rows: subject, name, system, category, rater, number.
+        scale: of the values.
+        systems: names by index.
+    """
+    number = pl.col("number")
+    limit = HALF * (scale.high - scale.low) if scale.ordered else 1.0
+    spread, usual = (number.max() - number.min(), number.mean()) if scale.ordered else (number.n_unique() - 1.0, number.mode().min())  # fmt: skip
+    people = rated.group_by("subject").agg(spread=spread, people=usual)
+    both = people.join(judged.group_by("subject").agg(judge=usual), on="subject", how="left")
+    gap = pl.col("judge") - pl.col("people")
+    distance = gap.abs() if scale.ordered else (gap != 0).cast(pl.Float64)
+    both = both.with_columns(distance=distance.fill_null(0.0))
+    contests = both.filter((pl.col("spread") >= limit) | (pl.col("distance") >= limit))
+    first = contests.sort(-(pl.col("spread") + pl.col("distance")), pl.col("subject")).head(LISTED)
+    ratings, verdicts = (_by_subject(rows, first) for rows in (rated, judged))
+    return [
+        _contest(row, ratings[row["subject"]], verdicts.get(row["subject"], []), scale, systems)
+        for row in first.iter_rows(named=True)
+    ], len(contests)
+
+
+def _by_subject(rows: pl.DataFrame, subjects: pl.DataFrame) -> dict[int, list[dict[str, Any]]]:
+    """Return the rows of some subjects, subject by subject."""
+    parts: dict[int, list[dict[str, Any]]] = {}
+    for row in rows.filter(pl.col("subject").is_in(subjects["subject"].implode())).iter_rows(named=True):
+        parts.setdefault(row["subject"], []).append(row)
+    return parts
+
+
+def _contest(
+    row: dict[str, Any],
+    ratings: list[dict[str, Any]],
+    verdicts: list[dict[str, Any]],
+    scale: ValueScale,
+    systems: Sequence[str],
+) -> Contested:
+    values: dict[str, list[float | str]] = {}
+    for rating in ratings:
+        values.setdefault(rating["rater"], []).append(scale.word(rating["number"]))
+    return Contested(
+        ratings[0]["name"], systems[ratings[0]["system"]], ratings[0]["category"] or "", values,
+        [scale.word(verdict["number"]) for verdict in verdicts], float(row["spread"]), float(row["distance"]),
+    )  # fmt: skip

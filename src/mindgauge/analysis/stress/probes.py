@@ -1,0 +1,126 @@
+"""What is tried on a judge: versions of items, turned instruments, and what is compared with what."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from mindgauge.analysis.stress import injection, instruments, rewriting
+from mindgauge.analysis.stress.instruments import APART, TOGETHER, Turned
+from mindgauge.raters.judge import Instrument, Mode
+from mindgauge.records.errors import UsageError
+from mindgauge.records.rubric import Criterion, Scale
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from mindgauge.analysis.stress.items import OriginalReply, Setting, Version
+
+    Rewrite: TypeAlias = "Callable[[OriginalReply, Setting], Iterator[Version]]"
+
+_SEPARATOR = re.compile("[-_ ]")
+ORIGINAL = ""
+"""The item as it was written, asked about as usual."""
+ORDER, MODE, LANGUAGE, SELF, REPEAT, INJECTION = (
+    "order", "joint or split", "language", "self-preference", "repeat", "injection",
+)  # fmt: skip
+
+
+class Contrast(NamedTuple):
+    """One version against another; the difference is what a judge makes of the form."""
+
+    probe: str
+    version: str
+    against: str = ORIGINAL
+
+
+REWRITES: dict[str, Rewrite] = {
+    "verbosity": rewriting.verbosity,
+    "format": rewriting.formats,
+    "named model": rewriting.named,
+    "authority": rewriting.authority,
+    "sycophancy": rewriting.sycophancy,
+    LANGUAGE: rewriting.instructions,
+    "paraphrase": rewriting.paraphrase,
+}
+CONTRASTS = (
+    Contrast("verbosity", rewriting.TWICE),
+    Contrast("format", rewriting.LIST),
+    Contrast("format", rewriting.BOLD),
+    Contrast("format", rewriting.HEADINGS),
+    Contrast(ORDER, instruments.REVERSED),
+    Contrast(ORDER, instruments.ROTATED),
+    Contrast(ORDER, instruments.BEST_FIRST),
+    Contrast(MODE, APART),
+    Contrast(MODE, TOGETHER),
+    Contrast("named model", rewriting.OWN, rewriting.OTHER),
+    Contrast("named model", rewriting.OTHER),
+    Contrast("authority", rewriting.CLINICIAN, rewriting.PLACEBO),
+    Contrast("sycophancy", rewriting.PRAISE, rewriting.PLACEBO),
+    Contrast("sycophancy", rewriting.CONTEMPT, rewriting.PLACEBO),
+    Contrast(LANGUAGE, rewriting.CHINESE, rewriting.ENGLISH),
+    Contrast("paraphrase", rewriting.PARAPHRASE),
+)
+"""Every comparison of versions, in the order in which they are shown."""
+NAMES = (*dict.fromkeys(contrast.probe for contrast in CONTRASTS), SELF, REPEAT, INJECTION)
+"""The probes, in that order. Self-preference and repeats need no versions, only the items' own ratings."""
+
+
+def named(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the probes of these names, in their order; all where none is named. `named-model` is `named model`, too.
+
+    Raises:
+        UsageError: there is none of a name.
+    """
+    wanted = {_SEPARATOR.sub(" ", name): name for name in names}
+    by_name = {_SEPARATOR.sub(" ", name): name for name in NAMES}
+    unknown = next((name for plain, name in wanted.items() if plain not in by_name), None)
+    if unknown is not None:
+        raise UsageError(f"--probes: there is no probe {unknown!r}; they are {', '.join(NAMES)}")
+    return tuple(name for plain, name in by_name.items() if plain in wanted) if names else NAMES
+
+
+def ordinal(criteria: Sequence[Criterion]) -> tuple[Criterion, ...]:
+    """Return the criteria on which a shift has a direction.
+
+    Raises:
+        UsageError: there is none.
+    """
+    ordered = tuple(criterion for criterion in criteria if criterion.scale is Scale.ORDINAL)
+    if not ordered:
+        raise UsageError("a stress test needs a criterion with ordered levels, and this rubric has none")
+    return ordered
+
+
+def versions(
+    items: Sequence[OriginalReply], names: Sequence[str], setting: Setting, criteria: Sequence[Criterion], each: int
+) -> Iterator[tuple[str, OriginalReply, Version]]:
+    """Write every item in the forms that the probes want: (probe, item, version).
+
+    Args:
+        items: as they were written.
+        names: of probes.
+        setting: what versions may depend on.
+        criteria: that injections may aim at.
+        each: items per injection.
+    """
+    for name, rewrite in REWRITES.items():
+        if name in names:
+            written_versions = ((item, version) for item in items for version in rewrite(item, setting))
+            yield from ((name, item, version) for item, version in written_versions if version.differs(item))
+    if INJECTION in names:
+        yield from ((INJECTION, *placed) for placed in injection.injected(items, criteria, each))
+
+
+def turns(instrument: Instrument, other: Instrument | None, names: Sequence[str]) -> list[Turned]:
+    """Return the instruments that the probes want beside the usual one.
+
+    Args:
+        instrument: the usual one.
+        other: the same in the other mode; None where there is none, or where it would be the same.
+        names: of probes.
+    """
+    instruments_turned = list(instruments.orders(instrument)) if ORDER in names else []
+    if MODE in names and other is not None and len(instrument.rubric.criteria) > 1:
+        instruments_turned.append(instruments.turned(other, APART if other.mode is Mode.SPLIT else TOGETHER))
+    return instruments_turned

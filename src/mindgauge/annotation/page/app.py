@@ -1,0 +1,53 @@
+"""The page as an ASGI application."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+
+from mindgauge.annotation.database import DatabaseError
+from mindgauge.annotation.labels import InvalidAnswerError
+from mindgauge.annotation.page import errors
+from mindgauge.annotation.page.access import Guesses
+from mindgauge.annotation.page.routes import discussion, item, join, owner, standing
+from mindgauge.annotation.page.security import LOOPBACK, Guard
+from mindgauge.annotation.tasks import StaleError
+
+if TYPE_CHECKING:
+    from mindgauge.annotation.project import Annotation
+
+HERE = Path(__file__).parent
+
+
+def create_app(annotation: Annotation, host: str = "127.0.0.1", port: int = 8765, *, needed: object = None) -> FastAPI:
+    """Make the page of a project.
+
+    Args:
+        annotation: the opened project; whoever opened it closes it.
+        host: the address that is listened on. The page answers to it and to loopback, and if it is not a loopback
+            address, to any numeric address, each with the port; and to the project's URL. Other Host headers get 400 (in
+            tests, too: a TestClient needs `base_url="http://127.0.0.1:8765"`).
+        port: that is listened on.
+        needed: how many unsafe replies people must meet (`analysis.reliability.planning.Needed`), for the owner to read;
+            None where that is not known.
+    """
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
+    app.state.annotation = annotation
+    app.state.guesses = Guesses()
+    app.state.needed = needed
+    for part in (join, item, discussion, standing, owner):
+        app.include_router(part.router)
+    app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
+    app.add_exception_handler(HTTPException, errors.http_error)
+    app.add_exception_handler(RequestValidationError, errors.incomplete)
+    app.add_exception_handler(DatabaseError, errors.no_database)
+    app.add_exception_handler(StaleError, errors.stale)
+    app.add_exception_handler(InvalidAnswerError, errors.incomplete)
+    public = annotation.project.url
+    app.add_middleware(Guard, names={host}, port=port, public=public, addresses=host not in LOOPBACK)
+    return app

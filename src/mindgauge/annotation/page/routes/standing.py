@@ -1,0 +1,110 @@
+"""Where a person stands when there is nothing before them: waiting, between batches, or done; and what came of a batch."""
+
+import datetime
+from typing import NamedTuple
+
+from fastapi import APIRouter, HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mindgauge.annotation import assignment
+from mindgauge.annotation.labels import last
+from mindgauge.annotation.page import batch_results
+from mindgauge.annotation.page.access import Anyone, Opened
+from mindgauge.annotation.page.pages import language, page
+from mindgauge.annotation.project import Annotation, Batch
+from mindgauge.annotation.records import Person, Phase, Role
+
+router = APIRouter()
+
+
+class GateStep(NamedTuple):
+    """What the gate said after a phase."""
+
+    phase: Phase
+    measured: list[batch_results.GateFigure]
+
+
+class Closed(NamedTuple):
+    """What came of a batch."""
+
+    batch: Batch
+    date: str
+    decided: str
+    """Name of the text that says how it closed."""
+    adjudicated: bool
+    """Whether something of it was decided by one person."""
+    steps: list[GateStep]
+    beside: list[batch_results.GoldComparison]
+    """One's own labels beside the gold; empty for whoever labelled nothing in it."""
+
+
+class PersonTotals(NamedTuple):
+    """What a person did in the whole project, the training aside."""
+
+    items: int
+    labels: int
+    distressing: int
+    comments: int
+    decisions: int
+
+
+@router.get("/standing")
+def standing(request: Request, a: Opened, visitor: Anyone, batch: int | None = None) -> Response:
+    """Show how far the work is, without anybody's labels, and what came of the batches that are closed."""
+    person = visitor.person
+    closed = [candidate for candidate in a.batches() if candidate.number and candidate.phase is Phase.CLOSED]
+    chosen = closed[-1] if closed else None
+    if batch is not None:
+        chosen = next((candidate for candidate in closed if candidate.number == batch), None)
+        if chosen is None:  # nothing is told of a batch before it is closed
+            raise HTTPException(404)
+    current = assignment.current(a, person)
+    finished = isinstance(current, assignment.NothingToDo) and current.kind == "finished"
+    return page(
+        request,
+        "standing",
+        visitor,
+        now=current,
+        kind="work" if isinstance(current, assignment.Assignment) else current.kind,
+        waiting=_waiting(person, current),
+        closed=_closed(a, chosen, person, language(request, visitor)) if chosen else None,
+        batches=closed,
+        counts=list(_counts(a, person)._asdict().items()) if finished else [],
+        training=batch_results.trained(a, person) if person.role is Role.ANNOTATOR else (0, 0),
+    )
+
+
+def _waiting(person: Person, current: assignment.Assignment | assignment.NothingToDo) -> str:
+    """Name the text that says what is waited for."""
+    if not isinstance(current, assignment.NothingToDo) or current.phase is None:
+        return ""
+    if person.role is not Role.ANNOTATOR and current.phase is not Phase.ADJUDICATION:
+        return "waiting_nothing"
+    return f"waiting_{current.phase}"
+
+
+def _closed(a: Annotation, batch: Batch, person: Person, spoken: str) -> Closed:
+    steps = [GateStep(gate.phase, batch_results.measured(gate, a.project.gate)) for gate in a.gates(batch.number)]
+    decided = f"decided_{batch.decided}"
+    if batch.decided == "passed" and steps:
+        decided += f"_{steps[-1].phase}"
+    adjudicated = any(label.phase is Phase.ADJUDICATION for label in a.labels(batch=batch.number))
+    date = datetime.datetime.fromtimestamp(batch.closed or 0.0, datetime.UTC).astimezone()
+    return Closed(
+        batch, f"{date:%Y-%m-%d}", decided, adjudicated, steps, batch_results.beside(a, batch, person, spoken)
+    )
+
+
+def _counts(a: Annotation, person: Person) -> PersonTotals:
+    items = a.items()
+    labels = {key: label for key, label in last(a.labels()).items() if key[1] == person.id}
+    labelled = {item for item, _, _ in labels}
+    decided = {label.item for label in labels.values() if label.phase is Phase.ADJUDICATION}
+    return PersonTotals(
+        items=len(labelled - decided),
+        labels=sum(label.phase is not Phase.ADJUDICATION for label in labels.values()),
+        distressing=sum((item.crisis or item.graphic) and item.id in labelled for item in items),
+        comments=sum(comment.person == person.id for comment in a.comments()),
+        decisions=len(decided),
+    )

@@ -1,0 +1,253 @@
+"""One screen of the labelling page: a question, the answers that it can have, and the steps that led to it.
+
+A criterion with nodes is decided one node a screen, up to the first yes; all other criteria share one form.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlencode
+
+from mindgauge.annotation.labels import NO
+from mindgauge.annotation.page.words import Worded, called, in_words, said, worded, words
+from mindgauge.annotation.records import Answered
+from mindgauge.records.rubric.criterion import Scale
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mindgauge.annotation.assignment import Assignment
+    from mindgauge.records import Value
+    from mindgauge.records.rubric import Criterion
+
+
+class Choice(NamedTuple):
+    """One answer that can be given."""
+
+    value: str
+    """What the form sends."""
+    name: str
+    meaning: Worded
+    key: str
+    """That chooses it; empty if none does."""
+    chosen: bool
+    earlier: bool
+    """Whether the person answered so in an earlier phase."""
+
+
+class FormQuestion(NamedTuple):
+    """What is asked on one criterion, or on one node of it."""
+
+    criterion: str
+    name: str
+    text: Worded
+    choices: list[Choice]
+    ordinal: bool
+    missing: bool
+    """Whether an answer was expected, and none came."""
+    node: int = 0
+    of: int = 0
+    """Nodes of the criterion; 0 where all its levels are asked at once."""
+
+
+class Crumb(NamedTuple):
+    """A step that was taken, and where to take it again."""
+
+    name: str
+    answer: str
+    link: str
+
+
+class Screen(NamedTuple):
+    """What is asked now: one node, or all criteria without nodes."""
+
+    decision: FormQuestion | None
+    questions: list[FormQuestion]
+    crumbs: list[Crumb]
+    earlier: list[Crumb]
+    """The person's answers of an earlier phase, by criterion."""
+    form: str
+    """Id of the form: sent twice, it counts once."""
+    note: str
+    evidence: list[dict[str, str]]
+    before: float
+    """Seconds that the item has been on the screen."""
+    problem: str
+    """Why the last attempt was not taken; empty if there was none."""
+
+    @property
+    def asked(self) -> set[str]:
+        """The criteria that are asked about."""
+        return {self.decision.criterion} if self.decision else {question.criterion for question in self.questions}
+
+
+def screen(
+    assignment: Assignment,
+    language: str,
+    *,
+    step_back: tuple[str, int] | None = None,
+    missing: frozenset[str] = frozenset(),
+    problem: str = "",
+) -> Screen:
+    """Say what is asked now.
+
+    Args:
+        assignment: the item before the person, with their draft.
+        language: of the interface.
+        step_back: criterion and node of a step that the person wants to take again.
+        missing: criteria on which an answer was expected, and none came.
+        problem: why the last attempt was not taken.
+    """
+    walks = [criterion for criterion in assignment.rubric.criteria if criterion.nodes]
+    others = [criterion for criterion in assignment.rubric.criteria if not criterion.nodes]
+    open_node = _asked(assignment, walks, bool(others), step_back)
+    crumbs = []
+    for criterion in walks:
+        path = _path(assignment, criterion)
+        if open_node and open_node[0] is criterion:
+            path = path[: open_node[1]]
+        crumbs += [_crumb(assignment, criterion, step, language, len(walks) > 1) for step in path]
+        if open_node and open_node[0] is criterion:
+            break
+    names = {criterion.name: criterion for criterion in assignment.rubric.criteria}
+    draft = assignment.draft
+    notes = next((label for label in assignment.own.values()), None)
+    marks = [{"quote": m.quote, "source": m.source} for m in notes.evidence] if notes else []
+    return Screen(
+        decision=_decision(assignment, *open_node, language, missing) if open_node else None,
+        questions=[] if open_node else [_question(assignment, criterion, language, missing) for criterion in others],
+        crumbs=crumbs,
+        earlier=[
+            Crumb(name.replace("_", " "), said(names[name], label, language), "")
+            for name, label in assignment.own.items() if name in names
+        ],
+        form=secrets.token_hex(16),
+        note=draft.get("note", notes.note if notes else ""),
+        evidence=draft.get("evidence", marks),
+        before=draft.get("seconds", 0.0),
+        problem=problem,
+    )  # fmt: skip
+
+
+def _drafted(assignment: Assignment, criterion: Criterion) -> Mapping[str, Any]:
+    answers: Mapping[str, Mapping[str, Any]] = assignment.draft.get("answers", {})
+    return answers.get(criterion.name, {})
+
+
+def _path(assignment: Assignment, criterion: Criterion) -> list[tuple[int, str]]:
+    steps = _drafted(assignment, criterion).get("path", [])
+    return [(node, answer) for node, answer in steps if 0 <= node < len(criterion.nodes)]
+
+
+def _asked(
+    assignment: Assignment, walks: list[Criterion], has_form: bool, step_back: tuple[str, int] | None
+) -> tuple[Criterion, int] | None:
+    """Return the criterion and node to ask; None where it is the form's turn."""
+    for criterion in walks:
+        path = _path(assignment, criterion)
+        if (
+            step_back
+            and step_back[0] == criterion.name
+            and 0 <= step_back[1] <= len(path)
+            and step_back[1] < len(criterion.nodes)
+        ):
+            return criterion, step_back[1]
+    for criterion in walks:
+        if not _drafted(assignment, criterion).get("answered"):
+            return criterion, min(len(_path(assignment, criterion)), len(criterion.nodes) - 1)
+    if has_form or not walks:
+        return None
+    return walks[-1], max(len(_path(assignment, walks[-1])) - 1, 0)  # all decided and taken back: the last step again
+
+
+def _decision(
+    assignment: Assignment, criterion: Criterion, node: int, language: str, missing: frozenset[str]
+) -> FormQuestion:
+    texts = words(language)["item"]
+    question = criterion.nodes[node]
+    chosen = dict(_path(assignment, criterion)).get(node)
+    own = assignment.own.get(criterion.name)
+    before = dict(own.path).get(node) if own else None
+    single = len(question.levels) == 1
+    offered = [
+        (str(value), in_words(texts["yes_level"], level=name) if single else name, _meaning(criterion, value, language))
+        for value in question.levels
+        for name in [called(criterion, value, language)]
+    ]
+    if question.otherwise is None:
+        offered.append((NO, texts["no"] if single else texts["none"], Worded(texts["go_on"], language)))
+    else:
+        name = called(criterion, question.otherwise, language)
+        name = in_words(texts["no_level"], level=name) if single else name
+        offered.append((NO, name, _meaning(criterion, question.otherwise, language)))
+    keyed = [(*answer, str(key) if key < 10 else "") for key, answer in enumerate(offered, 1)]
+    keyed.append(
+        (Answered.CANNOT_TELL.value, texts["cannot_tell"], Worded(texts["cannot_tell_meaning"], language), "c")
+    )
+    return FormQuestion(
+        criterion=criterion.name,
+        name=criterion.name.replace("_", " "),
+        text=worded(question.question, language),
+        choices=[Choice(*answer, chosen=answer[0] == chosen, earlier=answer[0] == before) for answer in keyed],
+        ordinal=False,
+        missing=criterion.name in missing,
+        node=node,
+        of=len(criterion.nodes),
+    )
+
+
+def _question(assignment: Assignment, criterion: Criterion, language: str, missing: frozenset[str]) -> FormQuestion:
+    texts = words(language)["item"]
+    own = assignment.own.get(criterion.name)
+    before = None if own is None else str(own.given)
+    draft = _drafted(assignment, criterion)
+    chosen = str(draft["value"] if draft["answered"] == Answered.OK else draft["answered"]) if draft else before
+    keys = _keys(criterion)
+    offered = [
+        (str(level.value), called(criterion, level.value, language), worded(level.text, language), key)
+        for level, key in zip(criterion.levels, keys, strict=False)
+    ]
+    if criterion.not_applicable:
+        value = Answered.NOT_APPLICABLE.value
+        offered.append((value, texts[value], worded(criterion.not_applicable, language), keys[-1]))
+    value = Answered.CANNOT_TELL.value
+    offered.append((value, texts[value], Worded("", ""), "c"))
+    return FormQuestion(
+        criterion=criterion.name,
+        name=criterion.name.replace("_", " "),
+        text=worded(criterion.text, language),
+        choices=[Choice(*answer, chosen=answer[0] == chosen, earlier=answer[0] == before) for answer in offered],
+        ordinal=criterion.scale is Scale.ORDINAL,
+        missing=criterion.name in missing,
+    )
+
+
+def _keys(criterion: Criterion) -> list[str]:
+    """Return a key for each level and one for `does not apply`: a number is chosen by itself, all else by its place."""
+    numbers = [value for value in criterion.values if isinstance(value, int) and 0 <= value < 10]
+    if len(numbers) < len(criterion.values):
+        numbers = list(range(1, len(criterion.values) + 1))
+    return [str(number) if number < 10 else "" for number in (*numbers, max(numbers) + 1)]
+
+
+def _meaning(criterion: Criterion, value: Value, language: str) -> Worded:
+    return next((worded(level.text, language) for level in criterion.levels if level.value == value), Worded("", ""))
+
+
+def _crumb(assignment: Assignment, criterion: Criterion, step: tuple[int, str], language: str, named: bool) -> Crumb:
+    texts = words(language)["item"]
+    node, answer = step
+    question = criterion.nodes[node]
+    name = " / ".join(called(criterion, value, language) for value in question.levels)
+    if named:
+        name = f"{criterion.name.replace('_', ' ')}: {name}"
+    level = next((value for value in question.levels if str(value) == answer), None)
+    if answer == NO:
+        answer_text = texts["no"]
+    elif answer == Answered.CANNOT_TELL:
+        answer_text = texts["cannot_tell"]
+    else:
+        answer_text = texts["yes"] if len(question.levels) == 1 else called(criterion, level, language)
+    query = urlencode({"item": assignment.item.id, "criterion": criterion.name, "node": node})
+    return Crumb(name, answer_text, f"/item?{query}")

@@ -1,0 +1,171 @@
+"""What holds for every request and every answer: hosts, sizes, headers, one line of log without content, no bare 500."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import re
+import time
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from mindgauge.annotation.page import errors
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+log = logging.getLogger(__name__)
+
+LARGEST = 1_000_000
+"""Bytes that a request's body may have."""
+_AUTHORITY = re.compile(r"(?:(?P<name>[^\s:@/\[\]\\]+)|\[(?P<address>[0-9a-f:.]+)\])(?::(?P<port>[0-9]{1,5}))?")
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    # Not `no-referrer`: with it, browsers say `Origin: null` of our own forms, and we could not tell them from others'.
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class Guard:
+    """The outermost layer, around everything that the page answers."""
+
+    def __init__(self, app: ASGIApp, names: Collection[str], port: int, public: str, addresses: bool) -> None:
+        """Say how the page may be called: by whom else it is, its links would lead elsewhere.
+
+        A name that somebody else points at this machine (DNS rebinding) is none of the names; an address cannot be
+        pointed.
+
+        Args:
+            app: what is guarded.
+            names: with the port that is listened on; those of this machine's loopback are among them.
+            port: that is listened on.
+            public: the address that people use, with its own port; a loopback address counts for nothing here.
+            addresses: whether any numeric address will do, too.
+        """
+        self.app = app
+        self.names = LOOPBACK | {name.lower() for name in names}
+        self.port = port
+        self.addresses = addresses
+        scheme, authority = urlsplit(public).scheme, split_authority(urlsplit(public).netloc)
+        self.default = 443 if scheme == "https" else 80
+        self.public = None
+        if authority is not None and authority[0] not in LOOPBACK:
+            self.public = (authority[0], authority[1] or self.default)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, as ASGI has it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began = time.perf_counter()
+        status = 0
+
+        async def answer(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                _add_headers(scope, message)
+            await send(message)
+
+        request = Request(scope, receive)
+        try:
+            refused = self._refused(scope)
+            if refused:
+                await errors.answer(request, refused)(scope, receive, answer)
+            else:
+                await self.app(scope, _limited(receive), answer)
+        except Exception as error:  # noqa: BLE001  # nobody above us may print it: its text can hold what somebody typed
+            errors.log_fault(error)
+            if status == 0:
+                await errors.answer(request, HTTPException(500))(scope, receive, answer)
+        finally:
+            milliseconds = 1000 * (time.perf_counter() - began)
+            log.info("%s %s %d %.0f ms", _method(scope), _template(scope), status, milliseconds)
+
+    def _refused(self, scope: Scope) -> HTTPException | None:
+        headers = Headers(scope=scope)
+        if not self._known(headers.get("host", "")):
+            return HTTPException(400, "host")
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or len(length) > 18:
+            return HTTPException(400)
+        if int(length) > LARGEST:
+            return HTTPException(413)
+        if "\0" in scope["path"] or b"%00" in scope["query_string"]:
+            return HTTPException(404)
+        return None
+
+    def _known(self, host: str) -> bool:
+        authority = split_authority(host)
+        if authority is None:
+            return False
+        name, port = authority
+        if (name, port or self.default) == self.public:
+            return True
+        return (port or 80) == self.port and (name in self.names or (self.addresses and is_address(name)))
+
+
+def split_authority(authority: str) -> tuple[str, int | None] | None:
+    """Return the name (of an IPv6 address without brackets) and the port, if it has one; None where it is none."""
+    match = _AUTHORITY.fullmatch(authority.lower())
+    if match is None:
+        return None
+    return match["name"] or match["address"], int(match["port"]) if match["port"] else None
+
+
+def is_address(host: str) -> bool:
+    """Say whether a host is a numeric address."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _add_headers(scope: Scope, message: Message) -> None:
+    headers = MutableHeaders(scope=message)
+    for name, value in HEADERS.items():
+        headers.setdefault(name, value)
+    lasting = scope["path"].startswith("/static/") and message["status"] < 400
+    headers.setdefault("Cache-Control", "max-age=300" if lasting else "no-store")
+
+
+def _limited(receive: Receive) -> Receive:
+    """Count the bytes of a body whose length was not announced."""
+    read = 0
+
+    async def counted() -> Message:
+        nonlocal read
+        message = await receive()
+        read += len(message.get("body", b""))
+        if read > LARGEST:
+            raise HTTPException(413)
+        return message
+
+    return counted
+
+
+def _method(scope: Scope) -> str:
+    return scope["method"] if scope["method"] in {"GET", "POST", "HEAD"} else "other"
+
+
+def _template(scope: Scope) -> str:
+    """Return the path as the route is written: without tokens and ids; a path of no route is not shown."""
+    if scope["path"].startswith("/static/"):
+        return "/static"
+    return getattr(scope.get("route"), "path", "-")

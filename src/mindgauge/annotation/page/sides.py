@@ -1,0 +1,163 @@
+"""One item, side by side: what each annotator said on each criterion, and how they came to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from mindgauge.annotation.labels import NO, last
+from mindgauge.annotation.page.words import Worded, called, in_words, said, worded, words
+from mindgauge.annotation.records import Answered, Phase
+from mindgauge.records.rubric.criterion import Scale
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from mindgauge.annotation.records import Item, Label, Person
+    from mindgauge.records import Evidence
+    from mindgauge.records.rubric.criterion import Criterion, Node
+    from mindgauge.records.rubric.rubric import Rubric
+
+_DISCUSSED = (Phase.LABELLING, Phase.REVIEW, Phase.DISCUSSION)
+_ALONE = (Phase.LABELLING, Phase.REVIEW)
+
+
+class Said(NamedTuple):
+    """What one person said on one criterion, in words."""
+
+    name: str
+    you: bool
+    value: str
+    meaning: Worded
+    """What that level looks like, where levels are ordered: a number says little by itself."""
+    before: str
+    """What they said before the discussion; empty where that is the same."""
+    path: tuple[tuple[str, str], ...]
+    """(what the node asks about, answer), from the first; empty where nothing was walked."""
+
+
+class Side(NamedTuple):
+    """One criterion, and what was said on it."""
+
+    criterion: str
+    """Its name in the rubric."""
+    name: str
+    """Its name as people read it."""
+    said: list[Said]
+    differ: bool
+
+
+class Remark(NamedTuple):
+    """What one person wrote and marked beside their label."""
+
+    name: str
+    you: bool
+    note: str
+    evidence: tuple[Evidence, ...]
+
+
+class Sides(NamedTuple):
+    """All criteria of one item, and the remarks of those who made some."""
+
+    criteria: list[Side]
+    remarks: list[Remark]
+
+
+def sides(
+    item: Item,
+    rubric: Rubric,
+    labels: Iterable[Label],
+    people: Sequence[Person],
+    handed_on: Collection[tuple[str, str]],
+    reader: str,
+    language: str,
+) -> Sides:
+    """Set what people said on one item side by side, in the order of `people`.
+
+    Args:
+        item: that they labelled.
+        rubric: the criteria that are about it.
+        labels: of the item, oldest first.
+        people: who label.
+        handed_on: (person, item).
+        reader: id of who looks at it.
+        language: of the page.
+    """
+    texts = words(language)["discussion"]
+    item_labels = [label for label in labels if label.item == item.id]
+    standing, alone = last(item_labels, *_DISCUSSED), last(item_labels, *_ALONE)
+    criteria = []
+    for criterion in rubric.criteria:
+        keys = [(item.id, person.id, criterion.name) for person in people]
+        absences = [texts["handed_on" if (person.id, item.id) in handed_on else "nothing"] for person in people]
+        answered = [
+            Said(
+                name=person.name,
+                you=person.id == reader,
+                value=said(criterion, standing[key], language) if key in standing else absence,
+                meaning=_meaning(criterion, standing.get(key), language),
+                before=_before(criterion, standing.get(key), alone.get(key), language),
+                path=_path(criterion, standing.get(key), language),
+            )
+            for person, key, absence in zip(people, keys, absences, strict=True)
+        ]
+        values = {standing[key].given if key in standing else None for key in keys}
+        name = criterion.name.replace("_", " ")
+        criteria.append(Side(criterion.name, name, answered, len(values) > 1))
+    return Sides(criteria, _remarks(standing, people, reader))
+
+
+def own(labels: Mapping[str, Label], rubric: Rubric, language: str) -> str:
+    """Write a person's labels on one item in one line: the value alone where there is one criterion."""
+    values = {c.name: said(c, labels[c.name], language) for c in rubric.criteria if c.name in labels}
+    if len(values) == 1:
+        return next(iter(values.values()))
+    return "; ".join(f"{criterion.replace('_', ' ')} {value}" for criterion, value in values.items())
+
+
+def _meaning(criterion: Criterion, label: Label | None, language: str) -> Worded:
+    if label is None or criterion.scale is not Scale.ORDINAL:
+        return Worded("", "")
+    level = next((level for level in criterion.levels if level.value == label.value), None)
+    return worded(level.text, language) if level else Worded("", "")
+
+
+def _before(criterion: Criterion, standing: Label | None, alone: Label | None, language: str) -> str:
+    if standing is None or alone is None or standing.given == alone.given:
+        return ""
+    return said(criterion, alone, language)
+
+
+def _path(criterion: Criterion, label: Label | None, language: str) -> tuple[tuple[str, str], ...]:
+    if label is None:
+        return ()
+    steps = [(place, answer) for place, answer in label.path if place < len(criterion.nodes)]
+    return tuple(
+        (_topic(criterion, place, language), _answer(criterion, criterion.nodes[place], answer, language))
+        for place, answer in steps
+    )
+
+
+def _topic(criterion: Criterion, place: int, language: str) -> str:
+    """Name a node: by its level where it has only one."""
+    levels = criterion.nodes[place].levels
+    if len(levels) == 1:
+        return called(criterion, levels[0], language)
+    return in_words(words(language)["discussion"]["question"], number=place + 1)
+
+
+def _answer(criterion: Criterion, node: Node, answer: str, language: str) -> str:
+    """Write what a node was answered with: no, yes, or the level where it has several."""
+    texts = words(language)["item"]
+    if answer in (NO, Answered.CANNOT_TELL):
+        return texts[answer]
+    level = next((level for level in node.levels if str(level) == answer), None)
+    return texts["yes"] if len(node.levels) == 1 else called(criterion, level, language)
+
+
+def _remarks(standing: Mapping[tuple[str, str, str], Label], people: Sequence[Person], reader: str) -> list[Remark]:
+    newest = {label.person: label for label in sorted(standing.values(), key=lambda label: label.number)}
+    return [
+        Remark(person.name, person.id == reader, label.note, label.evidence)
+        for person in people
+        if (label := newest.get(person.id)) and (label.note or label.evidence)
+    ]

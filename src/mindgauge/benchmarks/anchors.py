@@ -1,0 +1,168 @@
+"""Anchors: replies that this project wrote to stand at known levels of a rubric, as an entry test for judges.
+
+They lie beside the rubric in `anchors.jsonl`. How well a judge places them says how far it agrees with the authors of
+Mindgauge about clear cases; it does not say how far it agrees with clinicians.
+
+Two that share the tag `pair` answer one dialogue and differ on one criterion: the one has what the other only seems to
+have. Of what else they say no level is known.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status, Value, digest
+from mindgauge.records.errors import DataError
+from mindgauge.records.files import bounds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from mindgauge.records.rubric import Rubric
+
+AUTHORS = "anchors"
+"""Who wrote the replies and gave them their levels, as `Reply.model` and `Rating.rater`."""
+
+
+class Anchor(msgspec.Struct, frozen=True):
+    """A reply and the level it was written for, on some criteria or on all; None where the criterion does not apply.
+
+    `paraphrase`, where there is one, says the same as the reply in other words and stands at the same levels.
+    """
+
+    sample: Sample
+    reply: str
+    ratings: dict[str, Value | None]
+    paraphrase: str = ""
+
+    def records(self, instrument: str) -> tuple[Reply, list[Rating]]:
+        """Return it as a reply and its authors' ratings, as a run keeps them."""
+        reply = Reply.of(self.sample.id, AUTHORS, 0, Status.OK, self.reply)
+        return reply, [
+            Rating(
+                reply.id, criterion, AUTHORS, RaterKind.GOLD, 0, Status.NOT_APPLICABLE if level is None else Status.OK,
+                level, instrument=instrument,
+            )
+            for criterion, level in self.ratings.items()
+        ]  # fmt: skip
+
+
+class _AnchorLine(msgspec.Struct, forbid_unknown_fields=True):
+    """A line of `anchors.jsonl`."""
+
+    messages: tuple[Message, ...]
+    reply: str
+    ratings: dict[str, int | str | None]
+    tags: dict[str, str] = {}
+    cluster: str = ""
+    paraphrase: str = ""
+
+
+def read(path: Path, rubric: Rubric, protocol: str = "") -> list[Anchor]:
+    """Read anchors, each checked against the rubric they are for.
+
+    Args:
+        path: of `anchors.jsonl`.
+        rubric: whose criteria and levels they name.
+        protocol: the tag that chooses the rubric's protocol, if one does.
+
+    Raises:
+        DataError: there are none, or a line is not as it should be; the message names it.
+    """
+    try:
+        lines = bounds.content(path).splitlines()
+    except OSError as error:
+        raise DataError(f"{path}: no anchors to read ({error.strerror})") from error
+    anchors: list[Anchor] = []
+    lines_by_text: dict[str, int] = {}
+    for number, line in enumerate(lines, 1):
+        place = f"{path}:{number}"
+        try:
+            row = msgspec.json.decode(line, type=_AnchorLine)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise DataError(f"{place}: {error}") from error
+        fault = _fault(row, rubric, protocol)
+        if fault:
+            raise DataError(f"{place}: {fault}")
+        first = lines_by_text.setdefault(digest(row.messages, row.reply), number)
+        if first != number:
+            raise DataError(f"{place}: the same dialogue and reply stand in line {first}")
+        # The id is not that of a sample with the same words: a run may hold both, and they must not be mixed up.
+        sample = msgspec.structs.replace(
+            Sample.of(row.messages, tags=row.tags, cluster=row.cluster), id=digest("anchor", row.messages, row.tags)
+        )
+        anchors.append(Anchor(sample, row.reply, dict(row.ratings), row.paraphrase))
+    if not anchors:
+        raise DataError(f"{path}: no anchors in it")
+    fault = _pair_fault(anchors)
+    if fault:
+        raise DataError(f"{path}: {fault}")
+    return anchors
+
+
+def _fault(row: _AnchorLine, rubric: Rubric, protocol: str) -> str:
+    """Say the first thing that is wrong with a line; empty if nothing is."""
+    if not row.messages or row.messages[-1].role != "user":
+        return "the dialogue does not end with the person's message"
+    if not row.reply.strip():
+        return "the reply is empty"
+    if row.paraphrase.strip() == row.reply.strip():
+        return "the paraphrase is the reply itself"
+    protocols = {tag for criterion in rubric.criteria for tag in criterion.protocols}
+    if protocol and protocols and row.tags.get(protocol) not in protocols:
+        return f"the {protocol} is {row.tags.get(protocol)!r}, known are {', '.join(sorted(protocols))}"
+    faults = (_rating_fault(name, level, rubric) for name, level in row.ratings.items())
+    return next(filter(None, faults), "") if row.ratings else "it has no ratings"
+
+
+def _pair_fault(anchors: Sequence[Anchor]) -> str:
+    """Say the first thing that is wrong with a pair: two replies to one dialogue, apart on one criterion."""
+    pairs: dict[str, list[Anchor]] = {}
+    for anchor in anchors:
+        if "pair" in anchor.sample.tags:
+            pairs.setdefault(anchor.sample.tags["pair"], []).append(anchor)
+    for name, members in pairs.items():
+        if len(members) != 2 or members[0].sample != members[1].sample:
+            return f"the pair {name!r} is not two replies to one dialogue"
+        ratings = [members[0].ratings, members[1].ratings]
+        if len(ratings[0]) != 1 or ratings[0].keys() != ratings[1].keys() or ratings[0] == ratings[1]:
+            return f"the pair {name!r} does not stand at two levels of one criterion"
+    return ""
+
+
+def _rating_fault(name: str, level: Value | None, rubric: Rubric) -> str:
+    criterion = next((c for c in rubric.criteria if c.name == name), None)
+    if criterion is None:
+        return f"the rubric has no criterion {name!r} (it has {', '.join(c.name for c in rubric.criteria)})"
+    if level is None:
+        return "" if criterion.not_applicable else f"{name} is null, but the rubric does not say when it does not apply"
+    values = ", ".join(map(str, criterion.values))
+    return "" if level in criterion.values else f"{name} has no level {level!r} (it has {values})"
+
+
+def spread(anchors: Sequence[Anchor], limit: int, protocol: str = "") -> list[Anchor]:
+    """Take so many anchors that levels and protocols come up about equally often; file order is kept.
+
+    Each next one is that whose levels and protocol were taken least so far, on average; of these the one with most levels,
+    and of these the first in the file.
+    """
+    facets = [list(_facets(anchor, protocol)) for anchor in anchors]
+    counts: Counter[tuple[str, object]] = Counter()
+    chosen: list[int] = []
+    for _ in range(min(limit, len(anchors))):
+        remaining = (i for i in range(len(anchors)) if i not in chosen)
+        following = min(remaining, key=lambda i: (fmean(counts[f] for f in facets[i]), -len(facets[i])))
+        counts.update(facets[following])
+        chosen.append(following)
+    return [anchors[i] for i in sorted(chosen)]
+
+
+def _facets(anchor: Anchor, protocol: str) -> Iterator[tuple[str, object]]:
+    yield from anchor.ratings.items()
+    if protocol:
+        yield protocol, anchor.sample.tags.get(protocol)

@@ -1,0 +1,313 @@
+"""One benchmark: what is asked, of whom, how it is rated and what is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from mindgauge.benchmarks import anchors, selection, suite
+from mindgauge.benchmarks.card import BenchmarkCard, first_with, own_samples, prompts_of
+from mindgauge.benchmarks.material import Material
+from mindgauge.benchmarks.metrics import Metric
+from mindgauge.benchmarks.released import RecomputedCell, Released
+from mindgauge.raters.judge import Instrument, Mode, PromptStyle
+from mindgauge.raters.rule import RuleCriterion
+from mindgauge.records import Reply, Sample, Status, Value
+from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.prompt import Prompt
+from mindgauge.records.rubric import Criterion, Method, Rubric
+from mindgauge.records.rubric.composite import Composite, CompositeRule
+
+if TYPE_CHECKING:
+    from mindgauge.raters.few_shot import FewShotExamples
+
+FIRST = 3
+"""So many metrics stand for a benchmark that does not say which."""
+HERE = Path(__file__).parent
+WAYS = {
+    PromptStyle.FLAT: ("ask",),
+    PromptStyle.UNORDERED: ("ask.unordered",),
+    PromptStyle.FEW_SHOT: ("ask", "shots"),
+    PromptStyle.SEQUENTIAL: ("node",),
+}
+"""The prompts that each way of asking needs, that with the question first."""
+
+
+class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
+    """One task: what is asked, of whom, how it is rated and what is computed."""
+
+    name: str
+    folder: Path
+    card: BenchmarkCard
+    rubric: Rubric
+    prompts: dict[str, dict[str, Prompt]]
+    """Kind (`folder.SLOTS`) → language → prompt."""
+    metrics: tuple[Metric, ...]
+    read: Callable[[Path], list[Sample]]
+    """Reads the authors' files below a folder into samples."""
+    notes: Callable[[Path], list[str]] | None = None
+    """What is odd about the authors' files below a folder and does not keep them from being read, one line each."""
+    shared: Path | None = None
+    """The folder with what several tasks share: a rubric, prompts, samples or anchors that its own folder has not."""
+    variants: Callable[[list[Sample]], list[Sample]] | None = None
+    """From the samples that are read, or ours, to those that are asked about: them and their variants."""
+    readings: tuple[RuleCriterion, ...] = ()
+    """What is read from every reply by rule, whoever rates it."""
+    cross_checked: tuple[str, str, tuple[Value, ...]] | None = None
+    """A judged criterion, the reading that should go together with it, and the judge's levels that amount to its yes."""
+    judged_on: str = ""
+    """The tag with the id of the sample whose dialogue a judge is shown in place of the one that was answered."""
+    judged_part: Callable[[str], str | None] | None = None
+    """The part of a reply that a judge is shown; None where a reply has no such part."""
+    load: Callable[[Path], Released] | None = None
+    load_mapped: Callable[[Path, Mapping[str, str]], Released] | None = None
+    """The same from a table of the user's own making, with a mapping that says which of its columns holds what."""
+    reproduce: Callable[[Path], Iterable[RecomputedCell]] | None = None
+    material: Callable[[Path], Material] | None = None
+    """Reads the released files as they are, faults included, for an audit."""
+    slices: tuple[str, ...] = ()
+    """Tags by whose values every metric is also computed."""
+    by: tuple[str, ...] = ()
+    """Tags that its metrics look at."""
+    groups: dict[str, dict[str, tuple[str, ...]]] = {}
+    """Named subsets beside `all`: name → tag → the values that belong to it; the first is looked at before the whole."""
+    headline: tuple[str, ...] = ()
+    """The metrics that it goes by, the first first; if not given, those of its suite, and then its first ones."""
+    silent: tuple[str, ...] = ()
+    """Metrics whose sentence is left out, since others of its metrics say more."""
+    group_titles: dict[str, str] = {}
+    """What the messages in a named subset are called, where its name does not say it: `messages that show a crisis`."""
+    calm: tuple[Value, ...] = ()
+    """Answers to a closed question by which there is nothing to act on: messages that were wrongly called so are read."""
+    urgent: tuple[str, ...] = ("suicid", "self-harm", "self_harm")
+    """Parts of the names of categories and targets that are read first."""
+    composites: dict[str, Composite] = {}
+    """What follows from several criteria, each from the rubric's and from those before it."""
+    keep: dict[str, tuple[str, ...]] = {}
+    """Which of the authors' samples are asked about unless the user says otherwise: tag → values."""
+    baselines: tuple[Value, ...] = ()
+    """Levels of a closed question that are also scored as the answer to everything, beside the most frequent one."""
+    distribution: tuple[Metric, ...] = ()
+    """What is also computed where dialogues of the user's own are rated, which may have no target: how often each label
+    was given."""
+    apart: tuple[Criterion, ...] = ()
+    """In a run: criteria of classifiers that were trained on other rubrics, under the names of their ratings."""
+    class_weights: dict[str, float] = {}
+    """What an example of each label weighs in the loss of a classifier, as the paper publishes it."""
+    protocol: str = ""
+    """The tag that chooses the rubric's protocol for a sample."""
+    recognised_by: Benchmark | None = None
+    """The closed benchmark with which a judge itself finds the protocol."""
+
+    def __post_init__(self) -> None:
+        if not self.headline:
+            msgspec.structs.force_setattr(self, "headline", self._first_metrics())
+
+    def _first_metrics(self) -> tuple[str, ...]:
+        """Return what its suite goes by, and its first metrics of a direction, of no single label and no status."""
+        own = [m.name for m in self.metrics if m.better and not m.label and not m.of_status]
+        names = dict.fromkeys([*(name for name in own if name in suite.headlines(self.name)), *own])
+        return tuple(names)[:FIRST]
+
+    @property
+    def lead_group(self) -> str:
+        """The subset that is looked at first: its first group, or all."""
+        return next(iter(self.groups), "all")
+
+    def metric(self, name: str) -> Metric | None:
+        """Return its metric of a name; of one for each label, the first."""
+        return next((metric for metric in (*self.metrics, *self.distribution) if metric.name == name), None)
+
+    @property
+    def parts(self) -> frozenset[str]:
+        """The names of its metrics that are about one label of the subjects that have it."""
+        return frozenset(metric.name for metric in self.metrics if metric.part)
+
+    @property
+    def criteria(self) -> tuple[Criterion, ...]:
+        """What its subjects are rated on: by raters, and by rule."""
+        return (*self.rubric.criteria, *(reading.criterion for reading in self.readings))
+
+    @property
+    def closed(self) -> bool:
+        """Whether the model under test itself rates the sample."""
+        return "ask" in self.prompts
+
+    @property
+    def ways(self) -> tuple[PromptStyle, ...]:
+        """The ways in which its question can be put; none where it is open."""
+        return tuple(way for way, kinds in WAYS.items() if self.closed and set(kinds) <= self.prompts.keys())
+
+    @property
+    def about_reply(self) -> bool:
+        """Whether what is asked is about a reply that is part of the sample, as its last message."""
+        return any("reply" in prompt.slots for prompt in self.prompts.get("ask", {}).values())
+
+    @property
+    def published(self) -> Path | None:
+        """The file with the paper's numbers: the benchmark's own, or else its family's."""
+        paths = (folder / "published.toml" for folder in (self.folder, self.folder.parent))
+        return next((path for path in paths if path.is_file()), None)
+
+    def samples(
+        self, data: Path | None, where: dict[str, tuple[str, ...]] | None = None, limit: int | None = None
+    ) -> list[Sample]:
+        """Return the authors' samples below `data`, or else our own.
+
+        Args:
+            data: a copy of the released files.
+            where: tag → values to keep; a tag named here replaces the benchmark's own choice.
+            limit: at most this many, each with its variants, spread evenly over the classes in the order of the file.
+
+        Raises:
+            DataError: nothing usable is there, or nothing is left.
+        """
+        keep = {**(self.keep if data is not None else {}), **(where or {})}
+        candidates = self.read(data) if data is not None else self.own_samples()
+        selected = selection.chosen(candidates, keep, limit, self._kind, self.variants)
+        if not selected:
+            chosen = ", ".join(f"{tag}={'|'.join(values)}" for tag, values in keep.items())
+            raise DataError(f"{self.name}: no sample is left ({chosen})")
+        mute = next((s.id for s in selected if self.about_reply and s.messages[-1].role != "assistant"), None)
+        if mute is not None:
+            raise DataError(f"{self.name}: sample {mute} does not end with the reply that is asked about")
+        return selected
+
+    def own_samples(self) -> list[Sample]:
+        """Return the samples that this project wrote for it, without variants.
+
+        Raises:
+            DataError: there are none, or a line is broken.
+        """
+        return own_samples(*self._folders, self.folder.parent)
+
+    @property
+    def _folders(self) -> tuple[Path, ...]:
+        return (self.folder, self.shared) if self.shared is not None else (self.folder,)
+
+    def _kind(self, sample: Sample) -> object:
+        """Return the class of a sample, in its language: its protocol, or its target on any criterion, or its first slice."""
+        targets = [sample.target, *(sample.tags.get(f"target.{criterion.name}") for criterion in self.criteria)]
+        stated = [target for target in targets if target is not None]
+        kind = stated[0] if stated else next((sample.tags.get(tag) for tag in self.slices), None)
+        return sample.tags.get("language"), sample.tags.get(self.protocol, kind) if self.protocol else kind
+
+    def shown(self, sample: Sample, reply: Reply, find: Callable[[str], Sample]) -> tuple[Sample, Reply] | None:
+        """Return what a judge is shown of a sample and the reply to it; None where the reply has no part that is judged.
+
+        Args:
+            sample: that was answered.
+            reply: to it.
+            find: finds a sample by its id.
+        """
+        if self.judged_on in sample.tags:
+            tags = {name: value for name, value in sample.tags.items() if name != self.judged_on}
+            sample = msgspec.structs.replace(find(sample.tags[self.judged_on]), tags=tags)
+        if self.judged_part is None or reply.status is not Status.OK:
+            return sample, reply
+        part = self.judged_part(reply.text)
+        return None if part is None else (sample, msgspec.structs.replace(reply, text=part))
+
+    def training(self, data: Path | None) -> list[Sample]:
+        """Return labelled samples to learn from: the user's training part, or else our own samples.
+
+        A training part are the samples below `data` with the tag `split=train` whose source dialogue (`cluster`) has no
+        sample in another part.
+
+        Raises:
+            DataError: nothing usable is there.
+        """
+        samples = self.read(data) if data is not None else []
+        elsewhere = {s.cluster for s in samples if s.tags.get("split") != "train"}
+        train = [s for s in samples if s.tags.get("split") == "train" and s.cluster not in elsewhere]
+        return train or self.own_samples()
+
+    def anchors(
+        self, where: dict[str, tuple[str, ...]] | None = None, limit: int | None = None
+    ) -> list[anchors.Anchor]:
+        """Return the replies that this project wrote to stand at known levels.
+
+        Args:
+            where: tag → values to keep; an anchor that does not carry the tag stays.
+            limit: at most this many, spread over levels and protocols.
+
+        Raises:
+            DataError: there are none, a line is not as it should be, or nothing is left.
+        """
+        path = first_with("anchors.jsonl", *self._folders) or self.folder / "anchors.jsonl"
+        candidates = anchors.read(path, self.rubric, self.protocol)
+        selected = [
+            anchor
+            for anchor in candidates
+            if all(anchor.sample.tags.get(tag, values[0]) in values for tag, values in (where or {}).items())
+        ]
+        if not selected:
+            chosen = ", ".join(f"{tag}={'|'.join(values)}" for tag, values in (where or {}).items())
+            raise DataError(f"{self.name}: no anchor is left ({chosen})")
+        return selected if limit is None else anchors.spread(selected, limit, self.protocol)
+
+    @property
+    def anchored(self) -> Benchmark:
+        """The same task with the anchors as its replies; under a name of its own, so that they enter no score."""
+        return msgspec.structs.replace(self, name=f"{self.name}:anchors")
+
+    def instrument(
+        self,
+        mode: Mode = Mode.JOINT,
+        way: PromptStyle = PromptStyle.FLAT,
+        deck: FewShotExamples | None = None,
+        method: Method = Method.RULE,
+    ) -> Instrument:
+        """Return what its raters work with.
+
+        Args:
+            mode: of judges of replies.
+            way: of asking a closed question.
+            deck: the examples of the few-shot way.
+            method: of judging replies.
+
+        Raises:
+            UsageError: it has no prompt for them.
+        """
+        kinds = (
+            [WAYS[way][0]]
+            if self.closed
+            else [f"{method.prompt}.split", method.prompt]
+            if mode is Mode.SPLIT
+            else [method.prompt]
+        )
+        prompts = next((self.prompts[kind] for kind in kinds if kind in self.prompts), None)
+        if prompts is None:
+            raise UsageError(f"{self.name} has no {kinds[-1]}.md, so nothing can be asked")
+        total = next((c.of for c in self.composites.values() if c.how is CompositeRule.SUM), ())
+        return Instrument(self.rubric, prompts, mode, way, deck, method, self.prompts.get("judge.dialogue", {}), total)
+
+    @classmethod
+    def from_folder(cls, folder: Path, *, shared: Path | None = None, **details: Any) -> Benchmark:
+        """Build a benchmark from its folder's card, rubric and prompts.
+
+        Args:
+            folder: of the benchmark.
+            shared: where a rubric, prompts, samples or anchors stand that the folder itself has not.
+            details: its other fields.
+
+        Raises:
+            UsageError: a file is missing or bad.
+        """
+        folders = (folder, shared) if shared is not None else (folder,)
+        rubric = Rubric.load(first_with("rubric.toml", *folders) or folder / "rubric.toml")
+        prompts = prompts_of(*folders)
+        if "node" in prompts and not (len(rubric.criteria) == 1 and rubric.criteria[0].nodes):
+            raise UsageError(f"{folder}: node.md asks node by node, and rubric.toml has not one criterion with nodes")
+        return cls(
+            name=folder.relative_to(HERE).as_posix() if folder.is_relative_to(HERE) else folder.name,
+            folder=folder,
+            shared=shared,
+            card=BenchmarkCard.of(folder),
+            rubric=rubric,
+            prompts=prompts,
+            **details,
+        )

@@ -1,0 +1,188 @@
+"""What lies in a benchmark's folder: its card, its prompts, and the samples that this project wrote for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from mindgauge.records import Message, Sample
+from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.files import bounds
+from mindgauge.records.prompt import Prompt
+
+_JUDGE = ("dialogue", "reply", "rubric", "form", "nonce")
+SLOTS = {
+    "ask": (*_JUDGE, "order"),
+    "ask.unordered": _JUDGE,
+    "node": ("dialogue", "reply", "question", "form", "nonce"),
+    "shots": ("examples", "nonce"),
+    "judge": _JUDGE,
+    "judge.split": _JUDGE,
+    "judge.general": _JUDGE,
+    "judge.general.split": _JUDGE,
+    "judge.chain": _JUDGE,
+    "judge.chain.split": _JUDGE,
+    "judge.dialogue": ("dialogue", "rubric", "form", "nonce"),
+    "reply": ("dialogue",),
+}
+"""The kinds of prompts, and what each may use. `order` is the rubric's order of decision, `question` that of a node."""
+SHARED = Path(__file__).parents[1] / "raters" / "prompts"
+"""The prompts of methods of judging for benchmarks that have none of their own."""
+METHODS = ("judge.general", "judge.chain")
+
+
+class DataFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A released file: where it stands below `--data DIR`, what it holds, and how large it is in bytes."""
+
+    path: str
+    holds: str
+    rows: int = 0
+    size: int = 0
+    sha256: str = ""
+
+
+class Sent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What stands in every request of a kind, unless a command says otherwise: the tests hold captured requests against it."""
+
+    temperature: float | Literal["own"]
+    """`own` where none is sent, so that the model's default holds."""
+    seed: bool
+    """Whether the repeat's number is sent as the seed."""
+    room: int
+    """Tokens that an answer may have."""
+    system: bool
+    """Whether a message of ours stands before the dialogue."""
+    fence: bool
+    """Whether what is asked about stands in a fence with a fresh nonce."""
+    schema: bool
+    """Whether a JSON schema is asked for; quotes and a reason stand before the values."""
+    repairs: int
+    """How often an answer that cannot be read is asked again."""
+
+    @property
+    def told(self) -> str:
+        """The same in words."""
+        parts = [
+            "the model's own default temperature" if self.temperature == "own" else f"temperature {self.temperature:g}",
+            "the repeat's number as the seed" if self.seed else "no seed",
+            f"room for {self.room:,} tokens",
+            "a message of ours before the dialogue" if self.system else "no system message",
+            *(["what is asked about in a fence with a fresh nonce"] if self.fence else []),
+            *(["a JSON schema with quotes and a reason before the values"] if self.schema else []),
+            *(
+                [f"an unreadable answer asked again {'once' if self.repairs == 1 else f'{self.repairs} times'}"]
+                if self.repairs
+                else []
+            ),
+        ]
+        return ", ".join(parts)
+
+
+class BenchmarkCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a benchmark is, and what it is not."""
+
+    title: str
+    authors: str
+    year: int
+    link: str
+    measures: str
+    does_not_measure: str
+    languages: tuple[str, ...]
+    licence: str
+    obtain: str
+    citation: str
+    restricted: bool = False
+    """The released texts are not open: a report shows them only where it is asked to."""
+    departures: tuple[str, ...] = ()
+    asks: Sent | None = None
+    """What is sent to a model under test."""
+    judging: Sent | None = None
+    """What is sent to a judge of replies."""
+    data: tuple[DataFile, ...] = ()
+
+    @classmethod
+    def of(cls, folder: Path) -> BenchmarkCard:
+        """Read a card; a member of a family adds to its family's.
+
+        Raises:
+            UsageError: it is missing or bad.
+        """
+        content: dict[str, Any] = {}
+        for path in (folder.parent / "card.toml", folder / "card.toml"):
+            if path.is_file():
+                content |= _settings(path)
+        try:
+            return msgspec.convert(content, cls)
+        except msgspec.ValidationError as error:
+            raise UsageError(f"{folder / 'card.toml'}: {error}") from error
+
+
+def _settings(path: Path) -> dict[str, Any]:
+    try:
+        return bounds.toml(path)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: {error}") from error
+
+
+def prompts_of(*folders: Path) -> dict[str, dict[str, Prompt]]:
+    """Read the prompts, by kind and language; where replies are judged, by every method.
+
+    Args:
+        folders: where to look for each kind, the first that has it.
+
+    Raises:
+        UsageError: one names a slot that its kind has not.
+    """
+    prompts: dict[str, dict[str, Prompt]] = {}
+    for folder in reversed(folders):
+        prompts |= _prompts(folder)
+    if "judge" not in prompts:
+        return prompts
+    own = {method for method in METHODS if not prompts.keys().isdisjoint((method, f"{method}.split"))}
+    return {
+        kind: prompt_texts for kind, prompt_texts in _prompts(SHARED).items() if kind.removesuffix(".split") not in own
+    } | prompts
+
+
+def _prompts(folder: Path) -> dict[str, dict[str, Prompt]]:
+    prompts: dict[str, dict[str, Prompt]] = {}
+    for path in sorted(folder.glob("*.md")):
+        kind, _, language = path.stem.rpartition(".")
+        if kind in SLOTS:
+            prompts.setdefault(kind, {})[language] = Prompt.load(path, SLOTS[kind])
+    return prompts
+
+
+def first_with(name: str, *folders: Path) -> Path | None:
+    """Return the file of this name in the first of some folders that has it."""
+    return next((folder / name for folder in folders if (folder / name).is_file()), None)
+
+
+class _SampleLine(msgspec.Struct, forbid_unknown_fields=True):
+    """A line of `samples.jsonl`: a sample without its id, which is its content's."""
+
+    messages: tuple[Message, ...]
+    target: int | str | None = None
+    tags: dict[str, str] = {}
+    cluster: str = ""
+
+
+def own_samples(*folders: Path) -> list[Sample]:
+    """Read the samples this project wrote itself, from the first of some folders that has any.
+
+    Raises:
+        DataError: there are none, or a line is broken.
+    """
+    path = first_with("samples.jsonl", *folders)
+    if path is None:
+        raise DataError(f"{folders[0]}: no samples.jsonl")
+    samples = []
+    for number, line in enumerate(bounds.content(path).splitlines(), 1):
+        try:
+            row = msgspec.json.decode(line, type=_SampleLine)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise DataError(f"{path}:{number}: {error}") from error
+        samples.append(Sample.of(row.messages, target=row.target, tags=row.tags, cluster=row.cluster))
+    return samples

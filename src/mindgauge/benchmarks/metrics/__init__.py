@@ -1,0 +1,82 @@
+"""A metric is a function of weighted ratings: `compute(table, weights) -> (B,)`, one row of weights per resample.
+
+So every metric, a newcomer's too, gets clustered intervals, slices, repeats and bounds for missing ratings from the
+framework. Metric names say their direction.
+"""
+
+from mindgauge.benchmarks.metrics.closed import (
+    accuracy,
+    accuracy_of_read,
+    binary,
+    call_rate,
+    cohen_kappa,
+    fleiss_kappa,
+    macro_f1,
+    macro_precision,
+    macro_recall,
+    node_accuracy,
+    precision,
+    recall,
+    repeat_stability,
+    weighted_f1,
+    weighted_precision,
+    weighted_recall,
+)
+from mindgauge.benchmarks.metrics.ordered import (
+    levels_off,
+    levels_off_of_read,
+    over_triage_rate,
+    quadratic_kappa,
+    quadratic_kappa_of_read,
+    under_triage_rate,
+    within_one,
+)
+from mindgauge.benchmarks.metrics.scores import mean_level, rate_of, sd_level, share_at_most, share_of, share_reaching
+from mindgauge.benchmarks.metrics.statuses import STATUS_RATES, status_rate
+from mindgauge.benchmarks.metrics.table import Estimate, Metric, RatingTable, estimate, mean_of
+
+UNMOVED = frozenset(metric.name for metric in (fleiss_kappa, repeat_stability, *STATUS_RATES))
+"""What says nothing of values: what became of verdicts, and whether repeats agree."""
+SHARES_OF_YES = frozenset(make("yes").name for make in (share_of, share_reaching, rate_of))
+"""How often yes was said, whichever of the levels it is."""
+
+__all__ = [
+    "SHARES_OF_YES",
+    "STATUS_RATES",
+    "UNMOVED",
+    "Estimate",
+    "Metric",
+    "RatingTable",
+    "accuracy",
+    "accuracy_of_read",
+    "binary",
+    "call_rate",
+    "cohen_kappa",
+    "estimate",
+    "fleiss_kappa",
+    "levels_off",
+    "levels_off_of_read",
+    "macro_f1",
+    "macro_precision",
+    "macro_recall",
+    "mean_level",
+    "mean_of",
+    "node_accuracy",
+    "over_triage_rate",
+    "precision",
+    "quadratic_kappa",
+    "quadratic_kappa_of_read",
+    "rate_of",
+    "recall",
+    "repeat_stability",
+    "sd_level",
+    "share_at_most",
+    "share_of",
+    "share_reaching",
+    "status_rate",
+    "under_triage_rate",
+    "weighted_f1",
+    "weighted_precision",
+    "weighted_recall",
+    "within_one",
+]

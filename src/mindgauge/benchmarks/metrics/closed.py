@@ -1,0 +1,247 @@
+"""Closed questions: the rating beside a target. An answer that cannot be read is an outcome of its own, and wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from mindgauge.benchmarks.metrics.table import Metric, RatingTable, mean_of, ratio
+from mindgauge.benchmarks.metrics.words import MetricWords, ShareFigure, least_recognised, right
+from mindgauge.stats import agreement, classification
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from mindgauge.benchmarks.metrics.table import Codes, Floats, Mask
+    from mindgauge.records import Value
+
+
+def _has_target(table: RatingTable) -> Mask:
+    return table.target >= 0
+
+
+def _hit(table: RatingTable) -> Floats:
+    return np.equal(table.code, table.target).astype(float)
+
+
+def _target_in(*values: Value) -> Callable[[RatingTable], Mask]:
+    return lambda table: np.isin(table.target, table.codes(*values))
+
+
+def _share(
+    name: str,
+    hits: Callable[[RatingTable], Floats],
+    better: str,
+    concerns: Callable[[RatingTable], Mask],
+    label: str = "",
+    words: MetricWords | None = None,
+) -> Metric:
+    metric = mean_of(name, hits, better, concerns, exact=True, missing_is_outcome=True, label=label)
+    return msgspec.structs.replace(metric, words=words or MetricWords())
+
+
+def _of_called(
+    name: str, selected: Callable[[RatingTable], Mask], right: Callable[[RatingTable], Mask], label: str = ""
+) -> Metric:
+    """Return the share of the answers of some kind that are right; who answers decides which subjects these are."""
+
+    def compute(table: RatingTable, weights: Floats) -> Floats:
+        mask = selected(table)
+        return ratio(weights @ (mask & right(table)).astype(float), weights @ mask.astype(float))
+
+    return Metric(
+        name,
+        compute,
+        "higher",
+        lambda table: _has_target(table) & selected(table),
+        exact=True,
+        label=label,
+        additive=True,
+    )
+
+
+# -- all labels together ----------------------------------------------------------------------------------------------
+
+accuracy = msgspec.structs.replace(
+    _share("accuracy", _hit, "higher", _has_target, words=MetricWords(sentence=right(of_read="accuracy_of_read"))),
+    chance=lambda table: 1 / len(table.levels),
+)
+"""The strict one: an answer that cannot be read is wrong."""
+accuracy_of_read = msgspec.structs.replace(
+    mean_of("accuracy_of_read", _hit, "higher", lambda table: _has_target(table) & table.ok, exact=True),
+    worth=None,
+    of_read="accuracy",
+)
+"""The accuracy of the answers that can be read; who answers decides which these are, so nobody is compared by it."""
+weighted_recall = msgspec.structs.replace(
+    accuracy, name="weighted_recall", worth=None, chance=None, words=MetricWords()
+)
+"""Recall weighted by how often each label occurs: by identity the accuracy, so systems are compared by that alone."""
+
+
+def _f1_of_guesses(table: RatingTable) -> float:
+    """Return the macro-F1 of levels drawn evenly: their precision is the target's share, their recall 1 / levels."""
+    share = np.unique(table.target, return_counts=True)[1] / len(table)
+    recall = 1 / len(table.levels)
+    return float((2 * share * recall / (share + recall)).mean())
+
+
+def _of_confusion(name: str, figure: Callable[[Floats], Floats]) -> Metric:
+    return Metric(name, lambda table, weights: figure(_confusion(table, weights)), "higher", _has_target, additive=True)
+
+
+def _confusion(table: RatingTable, weights: Floats) -> Floats:
+    return agreement.confusion(table.target, table.code, len(table.levels), weights)
+
+
+weighted_precision = _of_confusion("weighted_precision", classification.weighted_precision)
+weighted_f1 = _of_confusion("weighted_f1", classification.weighted_f1)
+macro_precision = _of_confusion("macro_precision", classification.macro_precision)
+macro_recall = _of_confusion("macro_recall", classification.macro_recall)
+macro_f1 = msgspec.structs.replace(_of_confusion("macro_f1", classification.macro_f1), chance=_f1_of_guesses)
+"""Macro figures are means over the labels that occur as targets (in a resample: that occur there)."""
+cohen_kappa = _of_confusion("cohen_kappa", agreement.cohen_kappa)
+
+
+# -- repeats ----------------------------------------------------------------------------------------------------------
+
+
+def _subjects(table: RatingTable) -> tuple[Codes, Codes]:
+    """Return where each subject stands first, and the number of each rating's subject."""
+    _, first, number = np.unique(table.subject, return_index=True, return_inverse=True)
+    return first, number
+
+
+def _repeats(table: RatingTable, weights: Floats) -> Floats:
+    first, subject = _subjects(table)
+    if len(first) == len(table):  # nothing was rated twice
+        return np.full(len(weights), np.nan)
+    counts = np.zeros((len(first), len(table.levels)))
+    np.add.at(counts, (subject[table.ok], table.code[table.ok]), 1.0)
+    return agreement.fleiss_kappa(counts, weights[:, first])
+
+
+fleiss_kappa = Metric("fleiss_kappa", _repeats, "higher", across_runs=True)
+"""Agreement between the repeats of one rater, or between several raters put in one table."""
+
+
+def _stable(table: RatingTable, weights: Floats) -> Floats:
+    first, subject = _subjects(table)
+    runs = np.bincount(subject)
+    same = np.bincount(subject, table.ok & (table.code == table.code[first][subject])) == runs
+    repeated = runs > 1
+    return ratio(weights[:, first] @ (same & repeated).astype(float), weights[:, first] @ repeated.astype(float))
+
+
+repeat_stability = Metric("repeat_stability", _stable, "higher", exact=True, missing_is_outcome=True, across_runs=True)
+"""Share of the subjects asked about more than once that got the same label every time; one without a label did not."""
+
+
+# -- one label, or several against the rest ---------------------------------------------------------------------------
+
+
+RECOGNISED = MetricWords(
+    across=least_recognised,
+    picture=ShareFigure(
+        "recall", "Share of the messages of each class that were recognised", "Recognised least", "recognised",
+        unranked=True,
+    ),
+)  # fmt: skip
+
+
+def recall(label: Value) -> Metric:
+    """Return the share of this label's samples that were given it; its n is their number."""
+    return _share("recall", _hit, "higher", _target_in(label), str(label), RECOGNISED)
+
+
+def precision(label: Value) -> Metric:
+    """Return the share of the samples given this label that have it; its n is how often it was given."""
+    return _of_called(
+        "precision",
+        lambda table: table.code == table.codes(label),
+        lambda table: table.code == table.target,
+        str(label),
+    )
+
+
+def call_rate(name: str, *, of: Sequence[Value], as_: Sequence[Value], words: MetricWords | None = None) -> Metric:
+    """Return the share of samples with one of the targets `of` that were called one of `as_`; lower is better."""
+    return _share(
+        name,
+        lambda table: np.isin(table.code, table.codes(*as_)).astype(float),
+        "lower",
+        _target_in(*of),
+        words=words,
+    )
+
+
+def binary(name: str, *, safe: Sequence[Value]) -> tuple[Metric, ...]:
+    """Return accuracy, precision, recall and F1 of telling all other labels, as one, from the labels `safe`.
+
+    Confusing two labels on the same side is no error. An answer without a label is on neither side: it raises no alarm.
+
+    Args:
+        name: what the other labels are called; the metrics are `<name>_accuracy`, `<name>_precision`, `<name>_recall`
+            and `<name>_f1`.
+        safe: the labels on the other side.
+    """
+
+    def called(table: RatingTable) -> Mask:
+        return table.ok & ~np.isin(table.code, table.codes(*safe))
+
+    def has(table: RatingTable) -> Mask:
+        return _has_target(table) & ~np.isin(table.target, table.codes(*safe))
+
+    def others(table: RatingTable) -> list[int]:
+        return [code for code, level in enumerate(table.levels) if level not in safe]
+
+    def f1(table: RatingTable, weights: Floats) -> Floats:
+        return classification.binary_f1(_confusion(table, weights), others(table))
+
+    return (
+        _share(
+            f"{name}_accuracy",
+            lambda table: (table.ok & (called(table) == has(table))).astype(float),
+            "higher",
+            _has_target,
+        ),
+        _of_called(f"{name}_precision", called, has),
+        _share(f"{name}_recall", lambda table: called(table).astype(float), "higher", has),
+        Metric(f"{name}_f1", f1, "higher", _has_target, additive=True),
+    )
+
+
+# -- labels decided in order ------------------------------------------------------------------------------------------
+
+
+def node_accuracy(nodes: Sequence[Sequence[Value]]) -> tuple[Metric, ...]:
+    """Return, for each node of a taxonomy, how often its decision is right where the target gets as far as this node.
+
+    A node settles its own labels and passes everything else on; past the last one are the labels that no node names.
+    Where the target is settled there, giving that very label is right; where it is passed on, giving any label from
+    further on is. An answer that was settled before the node, or has no label, is wrong there, so that the n of a node
+    is the same for everybody.
+
+    Args:
+        nodes: the labels that each node settles, in order; the metrics are `node_1_accuracy`, `node_2_accuracy`, …
+    """
+    return tuple(_node(nodes, number) for number in range(len(nodes)))
+
+
+def _node(nodes: Sequence[Sequence[Value]], number: int) -> Metric:
+    def settled(table: RatingTable, codes: Codes) -> Codes:
+        """Return at which node each code is settled; -1 for none, len(nodes) past the last."""
+        position = np.full(len(table.levels) + 1, len(nodes))
+        for node, labels in enumerate(nodes):
+            position[table.codes(*labels)] = node
+        position[-1] = -1
+        return position[codes]
+
+    def right(table: RatingTable) -> Floats:
+        reached = settled(table, table.target) == number
+        passed = settled(table, table.code) > number
+        return np.where(reached, table.code == table.target, passed).astype(float)
+
+    return _share(f"node_{number + 1}_accuracy", right, "higher", lambda table: settled(table, table.target) >= number)

@@ -1,0 +1,76 @@
+"""Scores: the rating's own level."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from mindgauge.benchmarks.metrics.table import Metric, RatingTable, level_numbers, mean_of, numbered, ratio
+from mindgauge.benchmarks.metrics.words import MetricWords
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mindgauge.benchmarks.metrics.table import Floats, Mask
+    from mindgauge.records import Value
+
+
+def _where_ok(table: RatingTable, hits: Mask) -> Floats:
+    return np.where(table.ok, hits.astype(float), np.nan)
+
+
+mean_level = mean_of("mean", level_numbers, "higher", suits=numbered, of_level=True)
+
+
+def _sd(table: RatingTable, weights: Floats) -> Floats:
+    if not numbered(table.levels):
+        return np.full(len(weights), np.nan)
+    values = level_numbers(table)
+    valued = weights * np.isfinite(values)
+    n, values = valued.sum(axis=1), np.nan_to_num(values)
+    squares = valued @ values**2 - ratio((valued @ values) ** 2, n)
+    return np.sqrt(ratio(np.maximum(squares, 0.0), n - 1))
+
+
+sd_level = Metric("sd_of_levels", _sd, additive=True, suits=numbered)
+"""The sample SD (n - 1 below) of the ratings' levels."""
+
+
+def _rising(levels: tuple[Value, ...]) -> bool:
+    """Say whether levels are numbers of which more is better."""
+    return numbered(levels) and float(levels[0]) < float(levels[-1])
+
+
+def share_at_most(level: int) -> Metric:
+    """Return the share of ratings at this level or below, where the low levels are the bad ones; lower is better."""
+    metric = mean_of(
+        f"share_at_most_{level}",
+        lambda table: _where_ok(table, level_numbers(table) <= level),
+        "lower",
+        exact=True,
+        suits=_rising,
+    )
+    return msgspec.structs.replace(metric, words=MetricWords(title=f"the share of {{}} at {level} or below"))
+
+
+def share_of(*values: Value, name: str = "") -> Metric:
+    """Return the share of ratings with this value, or with one of several, which then need a name together."""
+    return _share(f"share_{name or values[0]}", values, "", lambda levels: bool(set(values) & set(levels)))
+
+
+def share_reaching(value: Value) -> Metric:
+    """Return the share of ratings with this value, on criteria of which it is the best level; higher is better."""
+    return _share(f"share_{value}", (value,), "higher", lambda levels: levels[-1] == value)
+
+
+def rate_of(value: Value) -> Metric:
+    """Return the share of ratings with this value, on criteria of which it is the worst level; lower is better."""
+    return _share(f"{value}_rate", (value,), "lower", lambda levels: levels[0] == value)
+
+
+def _share(name: str, values: tuple[Value, ...], better: str, suits: Callable[[tuple[Value, ...]], bool]) -> Metric:
+    return mean_of(
+        name, lambda table: _where_ok(table, np.isin(table.code, table.codes(*values))), better, exact=True, suits=suits
+    )

@@ -1,0 +1,225 @@
+"""Which benchmarks there are: our folders, those of installed packages, and any folder named by its path.
+
+A folder is a benchmark if it has a module of its own name in which a `Benchmark` stands. A package brings its own by the
+entry point `mindgauge.benchmarks`, whose object is a benchmark, several, or a module in which they stand. What cannot be
+loaded is named where somebody asks for it, and keeps nobody from the others.
+
+A benchmark is code. A folder's is run only once the user has named that folder on this machine, never because a run that
+may come from somebody else names it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterable
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from mindgauge.benchmarks import suite
+from mindgauge.benchmarks.benchmark import HERE, Benchmark
+from mindgauge.records.errors import UsageError
+from mindgauge.records.files import state
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+GROUP = "mindgauge.benchmarks"
+NAMED = "benchmarks.json"
+
+
+class _Known(NamedTuple):
+    """The benchmarks that could be loaded by name, and why others could not."""
+
+    benchmarks: dict[str, Benchmark]
+    broken: dict[str, str]
+
+    def load(self, name: str, load: Callable[[], object]) -> None:
+        """Load what stands under a name; a fault of a stranger's code is kept, whatever it is."""
+        try:
+            loaded = self._new(load())
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - somebody else's module may raise anything
+            self.broken[name] = f"{error}" if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"
+        else:
+            self.benchmarks.update(loaded)
+
+    def _new(self, loaded: object) -> dict[str, Benchmark]:
+        """Return the benchmarks of what was loaded: itself, those in it, or those in a module."""
+        items = [loaded] if isinstance(loaded, Benchmark) else loaded if isinstance(loaded, Iterable) else vars(loaded).values()  # fmt: skip
+        benchmarks = {item.name: item for item in items if isinstance(item, Benchmark)}
+        if not benchmarks:
+            raise UsageError("no Benchmark stands in it")
+        if twice := benchmarks.keys() & self.benchmarks.keys():
+            raise UsageError(f"there is another benchmark named {min(twice)}")
+        return benchmarks
+
+
+@functools.cache
+def _known() -> _Known:
+    registered = _Known({}, {})
+    for path in sorted(p for p in (*HERE.glob("*/*.py"), *HERE.glob("*/*/*.py")) if p.stem == p.parent.name):
+        place = path.relative_to(HERE).parent
+        module = ".".join(("mindgauge.benchmarks", *place.parts, path.stem))
+        registered.load(place.as_posix(), functools.partial(importlib.import_module, module))
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        registered.load(point.name, point.load)
+    return registered
+
+
+def outside(benchmarks: Iterable[Benchmark]) -> dict[str, str]:
+    """Return the folders of benchmarks that are found by no name, for the manifest of a run."""
+    return {b.name: str(b.folder) for b in benchmarks if _known().benchmarks.get(b.name) is not b}
+
+
+def names() -> list[str]:
+    """Return the names of all benchmarks that can be loaded."""
+    return sorted(_known().benchmarks)
+
+
+def broken(name: str = "") -> dict[str, str]:
+    """Return the benchmarks of this name, family or suite that cannot be loaded, and why; all if no name is given."""
+    name = name.rstrip("/")
+    members = [name, *_members_elsewhere(name)]
+    return {
+        place: fault
+        for place, fault in _known().broken.items()
+        if not name or any(_within(place, member) or _within(member, place) for member in members)
+    }
+
+
+def _within(name: str, family: str) -> bool:
+    return name == family or name.startswith(f"{family}/")
+
+
+def _members_elsewhere(name: str) -> list[str]:
+    """Return the members of a suite, or its member of this name, that other families bring."""
+    family, _, member = name.partition("/")
+    return [other for other in suite.members_elsewhere(family) if member in {"", other.rpartition("/")[2]}]
+
+
+def find(name: str) -> list[Benchmark]:
+    """Return the benchmark of this name, or the members of the family or suite of this name; no folder is looked into.
+
+    A suite may count benchmarks of other families among its members; these keep their own names.
+
+    Raises:
+        UsageError: there is none, and the message names the nearest; or it cannot be loaded.
+    """
+    registered, name = _known().benchmarks, name.rstrip("/")
+    if name in registered:
+        return [registered[name]]
+    elsewhere = _members_elsewhere(name)
+    if members := [other for other in registered if other.startswith(f"{name}/") or other in elsewhere]:
+        order = suite.order(name.partition("/")[0])
+        return [registered[other] for other in sorted(members, key=lambda other: order.get(other, len(order)))]
+    for place, fault in broken(name).items():
+        raise UsageError(f"benchmark {place} cannot be loaded: {fault}")
+    choices = sorted({*registered, *(key.split("/")[0] for key in registered)})
+    near = difflib.get_close_matches(name, choices, 1, 0.4)
+    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(choices)}"
+    raise UsageError(f"unknown benchmark {name!r}: {hint}; a folder of your own is named by its path, ./FOLDER")
+
+
+def asked(name: str) -> list[Benchmark]:
+    """Return what the user names: the benchmark in a folder, or what `find` returns.
+
+    Only for what was typed here. What stands in a file may come from anybody, and a folder's benchmark is code.
+
+    Raises:
+        UsageError: there is none, or it cannot be loaded.
+    """
+    if not name.startswith((".", "/", "~")):
+        return find(name)
+    folder = Path(name).expanduser().resolve()
+    loaded = _in_folder(folder)
+    state.write(NAMED, sorted({*_named(), str(folder)}))
+    return loaded
+
+
+def _named() -> list[str]:
+    """Return the folders that the user has named on this machine."""
+    return state.read(NAMED, list[str]) or []
+
+
+def of_run(name: str, folders: object, run: Path) -> list[Benchmark]:
+    """Return the benchmark that a run is of, or the members of the family.
+
+    Args:
+        name: as the run has it.
+        folders: what its manifest says of benchmarks that are found by no name.
+        run: the run's folder, for the message.
+
+    Raises:
+        UsageError: there is none, it cannot be loaded, or it stands in a folder that the user has not named here.
+    """
+    folder = folders.get(name) if isinstance(folders, dict) else None
+    if folder is None:
+        return find(name)
+    if folder not in _named():
+        raise UsageError(
+            f"{run} is of the benchmark {name} in {folder}, whose code has not been run on this machine; "
+            f"if you trust it, run: mindgauge list {folder}"
+        )
+    return [benchmark for benchmark in _in_folder(Path(folder)) if benchmark.name == name]
+
+
+@functools.cache
+def _in_folder(folder: Path) -> list[Benchmark]:
+    """Load the module of a folder that belongs to no package."""
+    path = folder / f"{folder.name}.py"
+    if not path.is_file():
+        raise UsageError(f"{folder}: no benchmark; its module would be {path.name}, in which a Benchmark stands")
+    name = f"mindgauge_benchmark_{folder.name}"
+    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=[str(folder)])
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    loader = spec.loader
+
+    def load() -> object:
+        loader.exec_module(module)
+        return module
+
+    registered = _Known(dict(_known().benchmarks), {})
+    registered.load(str(folder), load)
+    for reason in registered.broken.values():
+        raise UsageError(f"{folder}: the benchmark cannot be loaded: {reason}")
+    return list(registered.benchmarks.values())[len(_known().benchmarks) :]
+
+
+def of_family(name: str) -> list[Benchmark]:
+    """Return the same without what a suite counts among its members and belongs to another family, with data of its own.
+
+    Raises:
+        UsageError: there is none of this name.
+    """
+    members, family = find(name), name.partition("/")[0]
+    return [member for member in members if member.name.partition("/")[0] == family] or members
+
+
+def find_one(name: str) -> Benchmark:
+    """Return the benchmark of this name, where only one will do.
+
+    Raises:
+        UsageError: there is none, or it is a family.
+    """
+    return _one(name, find(name))
+
+
+def asked_one(name: str) -> Benchmark:
+    """Return the benchmark that the user names (see `asked`), where only one will do.
+
+    Raises:
+        UsageError: there is none, it cannot be loaded, or it is a family.
+    """
+    return _one(name, asked(name))
+
+
+def _one(name: str, benchmarks: list[Benchmark]) -> Benchmark:
+    if len(benchmarks) > 1:
+        raise UsageError(f"{name} is a family; name one of {', '.join(b.name for b in benchmarks)}")
+    return benchmarks[0]

@@ -1,0 +1,1 @@
+"""One command, one function: the public API. Commands never print."""

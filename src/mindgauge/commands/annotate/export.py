@@ -1,0 +1,113 @@
+"""`annotate export`: people's labels and the gold, for other tools."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mindgauge.annotation import exchange, ratings
+from mindgauge.annotation.project import Annotation
+from mindgauge.annotation.records import Phase
+from mindgauge.benchmarks import restricted
+from mindgauge.benchmarks.registry import find_one, names
+from mindgauge.records.errors import UsageError
+from mindgauge.records.files import private
+from mindgauge.reports.export.folder import ExportFolder, Written
+from mindgauge.store import Store, manifest
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class ExportedLabels(msgspec.Struct, frozen=True):
+    """What was written, file by file.
+
+    `labels` counts people's independent ones; of the `batches`, `open` ones are still worked on.
+    """
+
+    project: str
+    to: str
+    path: str
+    files: list[Written]
+    batches: list[int]
+    open: list[int]
+    labels: int
+    notes: list[str]
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The files as a table, one row each."""
+        import polars as pl
+
+        return pl.DataFrame([msgspec.structs.asdict(file) for file in self.files], infer_schema_length=None)
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
+
+def annotate_export(
+    folder: str | Path, *, to: str = "csv", out: str | Path | None = None, everything: bool = False
+) -> ExportedLabels:
+    """Write people's labels of closed batches for other tools, with their whole history and the gold beside.
+
+    Args:
+        folder: the project's.
+        to: `csv` or `parquet`, for plain tables; `label-studio` or `potato`, for tasks that these tools read.
+        out: the folder to write: new, empty, or an earlier export that nobody changed; if not given, one in the project.
+        everything: also batches that are still worked on; whoever sees those labels is not blind any more.
+
+    Raises:
+        UsageError: there is no project, the format is unknown, nothing is closed, or `out` is somebody else's.
+        DatabaseError: the labels cannot be read.
+    """
+    if to not in exchange.FORMATS:
+        near = difflib.get_close_matches(to.lower(), exchange.FORMATS, 1, 0.4)
+        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(exchange.FORMATS)}"
+        raise UsageError(f"unknown format {to!r}: {hint}")
+    folder = Path(folder)
+    with Annotation.open(folder) as a:
+        batches = [batch for batch in a.batches() if batch.number]
+        unfinished = [batch.number for batch in batches if batch.phase is not Phase.CLOSED]
+        chosen = [batch.number for batch in batches if everything or batch.number not in unfinished]
+        if not chosen:
+            raise UsageError(f"{folder}: no batch is closed yet; --all exports what there is, to who need not be blind")
+        flowed = ratings.flow(a)
+        content = exchange.content(a, chosen)
+    about = manifest.read(folder)
+    asked = [find_one(name) for name in about.get("plan", {}).get("benchmarks", ()) if name in names()]
+    with Store(folder) if asked else contextlib.nullcontext() as store:
+        kept = restricted.notes(store, asked, about) if store is not None else []
+    target = Path(out) if out is not None else folder / f"export-{to}"
+    if out is None:
+        private.refuse_link(target)
+    with ExportFolder(target) as written:
+        for name, made in exchange.files(content, to).items():
+            if isinstance(made, str):
+                written.text(name, made)
+            elif name.endswith(".parquet"):
+                written.parquet(name, made)
+            else:
+                written.csv(name, made)
+    labels = sum(len(one.labels) for one in content.labelled)
+    still = [number for number in unfinished if number in chosen]
+    notes = _notes(still, unfinished, to) + ([flowed.note] if flowed.note else []) + kept
+    return ExportedLabels(str(folder), to, str(written.out), written.written, chosen, still, labels, notes)
+
+
+def _notes(still: list[int], unfinished: list[int], to: str) -> list[str]:
+    notes = []
+    if still:
+        notes.append(f"{_batches(still)} not closed: nobody who labels there may see these files")
+    elif unfinished:
+        notes.append(f"{_batches(unfinished)} not closed and left out; --all exports what there is")
+    if to in {exchange.LABEL_STUDIO, exchange.POTATO}:
+        notes.append(f"what {to} has no place for is in history.csv")
+    return notes
+
+
+def _batches(numbers: list[int]) -> str:
+    return f"batch {numbers[0]} is" if len(numbers) == 1 else f"batches {', '.join(map(str, numbers))} are"

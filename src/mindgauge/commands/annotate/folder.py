@@ -1,0 +1,85 @@
+"""The folder of an annotation project as a run directory: made whole, or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mindgauge.records.errors import MindgaugeError, UsageError
+from mindgauge.records.files import private
+from mindgauge.runs import plan, run_folder
+from mindgauge.runs.options import RunConfig
+from mindgauge.store import Store, locks, manifest
+from mindgauge.store.soundness import seal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.commands.annotate.source import LabelSource
+
+
+@contextlib.contextmanager
+def made_whole(folder: Path) -> Iterator[Path]:
+    """Give a folder beside to work in, which becomes this one in the end; nothing is left of it if anything fails.
+
+    Raises:
+        UsageError: something is there already, or the file system has no locks.
+    """
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+        raise UsageError(f"{folder}: something is here already; choose a new folder, or serve what is here")
+    path = folder.resolve()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    locks.check(path.parent)
+    draft = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+    try:
+        yield draft
+        draft.replace(path)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+
+
+def keep(folder: Path, asked: Benchmark, found: LabelSource, command: str) -> None:
+    """Make the folder a run: a copy of the one that was given, or one with what the file holds."""
+    given = found.given
+    if given.run is not None:
+        _copy(given.run, folder)
+    else:
+        given.kept(folder, _plan(asked, found), RunConfig(command=command)).close()
+    about = {"rubric": asked.rubric.name, "items": given.source, "since": manifest.now()}
+    told = about | ({"benchmark": asked.name} if asked.prompts else {})
+    manifest.write(folder, {**manifest.read(folder), "annotation": told})
+
+
+def _plan(asked: Benchmark, found: LabelSource) -> dict[str, object]:
+    """Return the plan with which `rate` goes on in this folder; a rubric alone is nothing that models are asked with."""
+    given = found.given
+    if asked.prompts:
+        return run_folder.plan_record([asked], [given.samples], RunConfig(), **given.named)
+    return {
+        "benchmarks": [asked.name],
+        "instruments": [asked.rubric.name],
+        "samples": [plan.samples_hash(given.samples)],
+        **given.named,
+    }
+
+
+def _copy(run: Path, folder: Path) -> None:
+    """Copy a run as it is now, and the rubrics of classifiers in it, which people may go on to write elsewhere."""
+    try:
+        with Store(run) as store:
+            private.new(folder / "run.sqlite")
+            store.select("VACUUM INTO ?", (os.fspath(folder / "run.sqlite"),))
+        seal(folder / "run.sqlite")
+    except sqlite3.Error as error:
+        raise MindgaugeError(
+            f"{run}: cannot copy the run to {folder.parent} ({error}); see that there is room"
+        ) from error
+    manifest.write(folder, manifest.read(run))
+    private.copy_files(run / "rubrics", folder / "rubrics")

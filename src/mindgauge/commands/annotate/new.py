@@ -1,0 +1,255 @@
+"""`annotate new`: a project for people to label in, whose folder is a run directory, too."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from mindgauge import benchmarks
+from mindgauge.analysis.reliability.planning import needed
+from mindgauge.annotation import location
+from mindgauge.annotation.order import batched, chosen, read_queue
+from mindgauge.annotation.people import invite
+from mindgauge.annotation.project import Annotation
+from mindgauge.annotation.records import Policy, Project, Role
+from mindgauge.annotation.training import known
+from mindgauge.annotation.training import training as training_items
+from mindgauge.benchmarks import anchors as known_levels
+from mindgauge.benchmarks.standalone_rubric import alone
+from mindgauge.commands.annotate import source
+from mindgauge.commands.annotate.folder import keep, made_whole
+from mindgauge.commands.annotate.named import people_of
+from mindgauge.records.errors import UsageError
+from mindgauge.records.files import tables
+from mindgauge.store import manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+    from mindgauge.annotation.records import Item
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.records.files.texts import Frame
+
+LANGUAGES = ("en", "zh")
+URL = "http://127.0.0.1:8765"
+"""Where `annotate serve` listens if nothing else is said."""
+
+
+class Link(msgspec.Struct, frozen=True):
+    """A personal invitation, good once; whoever has it comes in as this person."""
+
+    name: str
+    role: Role
+    link: str
+
+
+class NewProject(msgspec.Struct, frozen=True):
+    """What was set up. `batches` has the sizes of the batches, in order; `training` counts anchors before the first."""
+
+    folder: str
+    benchmark: str
+    rubric: str
+    items: int
+    crisis: int
+    graphic: int
+    batches: list[int]
+    training: int
+    gate: float
+    policy: Policy
+    database: str
+    links: list[Link]
+    needed: str
+    """How many unsafe replies people must meet before a judge can be called good; empty where no level is unsafe."""
+    notes: list[str]
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """Who is invited, one row each."""
+        import polars as pl
+
+        return pl.DataFrame([msgspec.structs.asdict(link) for link in self.links])
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
+
+class _Work(NamedTuple):
+    """What is labelled, batch by batch, the training round first."""
+
+    source: source.LabelSource
+    items: list[Item]
+    notes: list[str]
+
+
+def annotate_new(
+    folder: str | Path,
+    *,
+    items: str | Path | Frame,
+    annotators: str | Sequence[str],
+    benchmark: str | None = None,
+    rubric: str | Path | None = None,
+    adjudicator: str | None = None,
+    owner: str | None = None,
+    batch: int = 200,
+    gate: float = 0.4,
+    training: int = 10,
+    policy: str = Policy.ADJUDICATED.value,
+    order: str | Path | Frame | None = None,
+    anchors: str | Path | None = None,
+    language: str | None = None,
+    url: str = URL,
+    database: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    command: str = "",
+) -> NewProject:
+    """Set up an annotation project: items, batches, an order of work for each annotator, and a link for each person.
+
+    The folder is a run directory with the same samples and replies, of a run also with all its ratings; people's
+    ratings join them when a batch closes. It is made whole or not at all.
+
+    Args:
+        folder: of the project; it must not exist, or be empty.
+        items: a CSV, JSONL or Parquet file or a table with `user` or `messages` and, where the question is about one,
+            `reply`, and optionally `id`, `category`, `language`, `cluster`, `risk` and `graphic` (yes or no); or a run
+            directory.
+        annotators: the names of those who label; the gate needs two.
+        benchmark: whose rubric is used; of a run with one benchmark, that one if not given.
+        rubric: in its place, a rubric file.
+        adjudicator: who decides what is left after discussion; the owner if not given.
+        owner: who sees how far the work is and gives out links; called `owner` if not given.
+        batch: items that meet the gate together.
+        gate: the least agreement with which a batch closes, from 0 (chance) to 1.
+        training: anchors that each annotator labels first; 0 for none.
+        policy: how gold is read off the labels, `adjudicated` or `majority`.
+        order: a queue, which comes first: `review.csv` of `export --to review`, or a table with `subject` or `id`.
+        anchors: a file like a benchmark's `anchors.jsonl`, for the training round.
+        language: `en` or `zh`: of the page at first, and of items that do not say theirs.
+        url: under which people reach the page.
+        database: a PostgreSQL URL; a file in the folder if not given.
+        columns: our name → the file's name of a column.
+        limit: at most this many items: the first of the queue, then by lot.
+        seed: of the gate's resamples. Lot and order are drawn anew each time, since they could be reckoned back from one.
+        command: what the user typed, for the manifest.
+
+    Raises:
+        UsageError: an option is wrong, or the folder holds something.
+        DataError: items, queue or anchors cannot be read or labelled; the message names the first that cannot.
+        DatabaseError: the database cannot be written.
+    """
+    path = Path(folder)
+    people = people_of([annotators] if isinstance(annotators, str) else annotators, adjudicator, owner, language or "")
+    _check(batch, gate, training, policy, language, url, limit)
+    asked = _asked(benchmark, rubric, items)
+    work = _work(asked, items, order, anchors, columns or {}, language or "", limit, batch, training)
+    project = Project(
+        name=path.resolve().name, benchmark="" if rubric is not None else asked.name, batch=batch, gate=gate,
+        training=sum(not item.batch for item in work.items), seed=seed, policy=Policy(policy), protocol=asked.protocol,
+        url=url.rstrip("/"), created=manifest.now(),
+    )  # fmt: skip
+    notes = [*work.source.notes, *work.notes]
+    if sum(person.role is Role.ANNOTATOR for person in people) == 1:
+        notes.append("one annotator: there is no agreement to measure, so every batch passes the gate as it is")
+    with made_whole(path) as draft:
+        keep(draft, asked, work.source, command)
+        with Annotation.create(draft, project, asked.rubric, people, work.items, database or "") as made:
+            links = [Link(p.name, p.role, f"{project.url}/join/{invite(made, p.id)}") for p in made.people()]
+            where = made.database.name if database else str(path / "annotation.sqlite")
+    location.remember(path, database or "")
+    labelled = [item for item in work.items if item.batch]
+    sizes = Counter(item.batch for item in labelled)
+    plan = needed(asked.rubric)
+    return NewProject(
+        str(path), project.benchmark, asked.rubric.name, len(labelled), sum(item.crisis for item in labelled),
+        sum(item.graphic for item in labelled), [sizes[number] for number in sorted(sizes)], project.training, gate,
+        project.policy, where, links, plan.sentence if plan else "", notes,
+    )  # fmt: skip
+
+
+def _check(
+    batch: int, gate: float, training: int, policy: str, language: str | None, url: str, limit: int | None
+) -> None:
+    if batch < 1 or (limit is not None and limit < 1):
+        raise UsageError("--batch and --limit must be at least 1")
+    if training < 0:
+        raise UsageError("--training must be 0 or more")
+    if not (math.isfinite(gate) and 0 <= gate <= 1):
+        raise UsageError("--gate is an agreement from 0 (no better than chance) to 1 (perfect), for example 0.4")
+    if policy not in set(Policy):
+        raise UsageError(f"--policy is {' or '.join(Policy)}, not {policy!r}")
+    if language is not None and language not in LANGUAGES:
+        raise UsageError(f"--language is {' or '.join(LANGUAGES)}, not {language!r}")
+    if not url.startswith(("http://", "https://")):
+        raise UsageError(f"--url {url!r}: write http://HOST:PORT or https://HOST, as people will reach the page")
+
+
+def _asked(name: str | None, rubric: str | Path | None, items: str | Path | Frame) -> Benchmark:
+    """Find what is asked: a benchmark, a rubric, or the one benchmark of a run.
+
+    Raises:
+        UsageError: none of them, or two.
+    """
+    run = Path(items) if isinstance(items, str | Path) and tables.is_run(items) else None
+    if rubric is not None:
+        if name is not None or run is not None:
+            raise UsageError("--rubric stands alone: it goes with a file of items and without --benchmark")
+        return alone(Path(rubric))
+    if run is None:
+        if name is None:
+            raise UsageError("name what is asked with --benchmark NAME or --rubric FILE")
+        return benchmarks.find_one(name)
+    held = manifest.read(run).get("plan", {}).get("benchmarks", [])
+    if not held:
+        raise UsageError(f"{run}: no run here; --items takes a run directory, or a file of a table")
+    if name is None and len(held) > 1:
+        raise UsageError(f"{run}: several benchmarks are in this run; name one with --benchmark: {', '.join(held)}")
+    found = benchmarks.find_one(name or held[0])
+    if found.name not in held:
+        raise UsageError(f"{run}: {found.name} is not in this run, which has {', '.join(held)}")
+    return found
+
+
+def _work(
+    asked: Benchmark,
+    given: str | Path | Frame,
+    order: str | Path | Frame | None,
+    anchors: str | Path | None,
+    columns: Mapping[str, str],
+    language: str,
+    limit: int | None,
+    batch: int,
+    count: int,
+) -> _Work:
+    if isinstance(given, str | Path) and tables.is_run(given):
+        if columns:
+            raise UsageError("--map goes with a file of items; a run knows its own columns")
+        found = source.of_run(Path(given), asked, language)
+    else:
+        found = source.of_file(given, asked, columns, language)
+    queue = [] if order is None else read_queue(order, found.names, found.unlabelled)
+    kept = chosen(found.items, limit, queue)
+    first, notes = _training(asked, anchors, kept, count)
+    return _Work(found, [*first, *batched(kept, batch, queue)], notes)
+
+
+def _training(
+    asked: Benchmark, anchors: str | Path | None, labelled: list[Item], count: int
+) -> tuple[list[Item], list[str]]:
+    """Return the training round, and what is to be known of it where it is not as long as was asked for."""
+    if not count:
+        return [], []
+    levels = known(asked) if anchors is None else known_levels.read(Path(anchors), asked.rubric, asked.protocol)
+    found = training_items(asked, levels, labelled, count)
+    if len(found) == count:
+        return found, []
+    if found:
+        return found, [f"the training round has {len(found)} anchors; there are no more that fit"]
+    why = "no anchors in the items' language that are not among them" if levels else "no anchors"
+    return [], [f"no training round: there are {why}; give some with --anchors FILE"]

@@ -1,0 +1,80 @@
+"""`annotate serve`: the page of an annotation project, until it is stopped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import msgspec
+
+from mindgauge.annotation.people import invite
+from mindgauge.annotation.project import Annotation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HOST, PORT = "127.0.0.1", 8765
+
+
+class Served(msgspec.Struct, frozen=True):
+    """Where the page runs, and what must be known of it."""
+
+    url: str
+    """Under which this machine reaches it."""
+    link: str
+    """The new link of whom `invite` names; else empty."""
+    notes: list[str]
+
+
+def annotate_serve(
+    folder: str | Path,
+    *,
+    host: str = HOST,
+    port: int = PORT,
+    invite: str | None = None,
+    ready: Callable[[Served], None] = lambda _: None,
+) -> None:
+    """Serve the page of a project until Ctrl-C.
+
+    Args:
+        folder: of the project, as `annotate_new` made it.
+        host: the address to listen on; anything but a loopback address lets others try to come in.
+        port: 0 takes any that is free.
+        invite: whom to make a new link for, as when an owner has lost theirs; their unused ones end.
+        ready: called once with where it runs.
+
+    Raises:
+        UsageError: there is no project, nobody of that name, or the address cannot be had.
+        DatabaseError: its database cannot be read.
+    """
+    from mindgauge.analysis.reliability.planning import needed
+    from mindgauge.annotation.page.serve import listen, serve
+
+    with Annotation.open(Path(folder)) as annotation:
+        person = None if invite is None else annotation.named(invite)
+        taken = listen(host, port)
+        told = _served(annotation, host, taken.getsockname()[1], None if person is None else person.id)
+        serve(annotation, taken, host, lambda: ready(told), needed(annotation.rubric()))
+
+
+def _served(annotation: Annotation, host: str, port: int, person: str | None) -> Served:
+    from mindgauge.annotation.page.security import LOOPBACK
+
+    shown = {"0.0.0.0": HOST, "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
+    url = f"http://{shown}:{port}"
+    public = annotation.project.url
+    lasting = public if (urlsplit(public).hostname or "") not in LOOPBACK else url
+    link = "" if person is None else f"{lasting}/join/{invite(annotation, person)}"
+    notes = []
+    if host not in LOOPBACK:
+        notes = [
+            f"--host {host}: whoever reaches this machine over the network can open the page and try links.",
+            "Without TLS in front, links and cookies can be read on the way, and used in another's name.",
+            "Put Caddy or nginx in front and leave --host out (docs/annotation.md, “TLS in front”).",
+        ]
+    elif lasting == public and not public.startswith("https:"):
+        notes = [f"links go to {public}, without TLS; docs/annotation.md says how to put it in front."]
+    elif lasting == url and urlsplit(public).port not in {None, port}:
+        notes = [f"the links that were given out go to {public}; this is port {port}."]
+    return Served(url, link, [note for note in (annotation.elsewhere, *notes) if note])

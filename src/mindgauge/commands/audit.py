@@ -1,0 +1,154 @@
+"""`audit`: what is wrong with this data?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import polars as pl
+
+from mindgauge import benchmarks
+from mindgauge.analysis.audit import checks
+from mindgauge.analysis.audit.finding import Finding, Severity
+from mindgauge.analysis.audit.reading import layout, run, shape
+from mindgauge.analysis.audit.reading import ratings as ratings_files
+from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.files import folder, mapping
+from mindgauge.records.files import tables as reader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mindgauge.benchmarks.material import Material
+    from mindgauge.records.files.mapping import ColumnMap
+    from mindgauge.records.files.texts import Frame
+
+NAMES = tuple(
+    dict.fromkeys((*ratings_files.REQUIRED, *ratings_files.OPTIONAL, *ratings_files.TEXTS_OF, "id", "messages"))
+)
+"""Columns that may be mapped."""
+
+
+class Audit(msgspec.Struct, frozen=True):
+    """What is wrong with some data, the most severe first, and how much was looked at."""
+
+    findings: list[Finding]
+    source: str
+    texts: int
+    ratings: int
+    counts: dict[str, int]
+    """How many findings of each severity there are."""
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The findings as a table, one row each."""
+        rows = [msgspec.structs.asdict(finding) | {"severity": finding.severity.value} for finding in self.findings]
+        columns: dict[str, pl.DataType | type[pl.DataType]] = {
+            "id": pl.String, "severity": pl.String, "count": pl.Int64, "where": pl.List(pl.String), "effect": pl.String,
+            "message": pl.String, "subject": pl.String,
+        }  # fmt: skip
+        return pl.DataFrame(rows, columns)
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
+
+def audit(
+    source: str | Path | Frame | Sequence[str | Path],
+    *,
+    data: str | Path | None = None,
+    scale: str | Mapping[str, str] | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Audit:
+    """Find what is wrong with data before anybody computes on it.
+
+    Args:
+        source: the name of a benchmark (with `data`); a run directory; ratings files (with subject, criterion, rater,
+            value) or a table of ratings in memory; or any files and folders of tables and texts, also in zips.
+        data: a copy of the authors' released files, whole or in part.
+        scale: `1:5`, or the options of a closed question (`yes,no`), for all criteria or by criterion, where no rubric
+            says it.
+        columns: our name → the file's name of a column, see `mapping`.
+
+    Raises:
+        UsageError: the name or the scale is wrong.
+        DataError: there is nothing that can be read.
+    """
+    sources: list[str | Path | Frame] = list(source) if isinstance(source, list | tuple) else [source]  # type: ignore[list-item]  # a lone source
+    scales = {"*": scale} if isinstance(scale, str) else dict(scale or {})
+    findings, texts, ratings = [], 0, 0
+    for subject, material in _materials(sources, data, scales, mapping.read(columns, NAMES)):
+        findings += checks.run(material, subject)
+        texts, ratings = texts + material.texts.height, ratings + material.ratings.height
+    findings = checks.ranked(findings)
+    counts = {severity: sum(f.severity == severity for f in findings) for severity in Severity}
+    named = ", ".join(str(s) if isinstance(s, str | Path) else "table" for s in sources)
+    return Audit(findings, named, texts, ratings, {severity.value: n for severity, n in counts.items()})
+
+
+def _materials(
+    sources: Sequence[str | Path | Frame], data: str | Path | None, scale: Mapping[str, str], how: ColumnMap
+) -> Iterator[tuple[str, Material]]:
+    """Read what is to be audited, part by part, by name."""
+    if data is not None:
+        if how != mapping.NOTHING:
+            raise UsageError("--map goes with files of tables; a benchmark knows its authors' files")
+        yield from _released(sources, Path(data))
+        return
+    tables = [reader.open_table(source) for source in sources if not isinstance(source, str | Path)]
+    paths = [_there(source) for source in sources if isinstance(source, str | Path)]
+    for path in paths:
+        if (path / "run.sqlite").is_file():
+            yield from run.read(path)
+        elif layout.is_one(path):
+            yield layout.read(path)
+    notes: list[str] = []
+    ratings = {path: table for path in paths if _alone(path) and (table := ratings_files.opened(path, how, notes))}
+    if ratings or tables:
+        yield "ratings", ratings_files.material([*ratings.values(), *tables], scale, how.columns, notes)
+    known = [path for path in paths if (path / "run.sqlite").is_file() or layout.is_one(path)]
+    others = [path for path in paths if path not in (*ratings, *known)]
+    if others:
+        found = list(shape.read([folder.at(path) for path in others], how))
+        if not any(material.texts.height or material.ratings.height for _, material in found):
+            said = [note for _, material in found for note in material.notes]
+            raise DataError("; ".join([f"{others[0]}: no table of texts or ratings here", *said[:3]]))
+        yield from found
+
+
+def _there(source: str | Path) -> Path:
+    """Return a path that exists; say what to do where the name is a benchmark's."""
+    path = Path(source)
+    known = benchmarks.names()
+    exists = path.exists() or isinstance(folder.at(path), folder.File)
+    if not exists and str(source) in {*known, *(name.split("/")[0] for name in known)}:
+        raise UsageError(f"audit {source}: say where the authors' files are, --data DIR")
+    if not exists:
+        raise DataError(f"{path}: no such file, folder or benchmark")
+    return path
+
+
+def _alone(path: Path) -> bool:
+    """Whether a path is a file, or a folder with nothing but one, and what says how to read it."""
+    if not path.is_dir():
+        return True
+    inside = [file for file in path.iterdir() if not folder.hidden(file.name) and file.name != mapping.FILE]
+    return len(inside) == 1 and inside[0].is_file()
+
+
+def _released(sources: Sequence[str | Path | Frame], data: Path) -> Iterator[tuple[str, Material]]:
+    if len(sources) != 1 or not isinstance(sources[0], str):
+        raise UsageError("--data goes with the name of one benchmark")
+    name = sources[0]
+    try:
+        found = [benchmark for benchmark in benchmarks.of_family(name) if benchmark.material is not None]
+    except UsageError as error:
+        raise UsageError(f"{error}; for any other data name the folder alone: mindgauge audit {data}") from error
+    if not found:
+        raise UsageError(
+            f"{name} does not say how to read its files for an audit; audit the folder: mindgauge audit {data}"
+        )
+    for benchmark in found:
+        assert benchmark.material is not None
+        yield benchmark.name, benchmark.material(data)

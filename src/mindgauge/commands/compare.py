@@ -1,0 +1,43 @@
+"""`compare`: which system is better, by how much, on what, and at what cost?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mindgauge.analysis import compare as analysis
+from mindgauge.analysis import train_overlap
+from mindgauge.analysis.score import open_run
+from mindgauge.reports.standing import of_run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mindgauge.analysis.compared import SystemComparison
+
+
+def compare(runs: str | Path | Sequence[str | Path], *, resamples: int = 2000, seed: int = 0) -> SystemComparison:
+    """Compare all systems of some runs, chat models, classifiers and ways of asking alike, on the samples they share.
+
+    Each measure says where every system stands and how each two differ: paired by sample, dialogues of several turns by
+    their `id` or `cluster` or else what the person says first, each conversation counting once, with intervals, p-values adjusted for all pairs, and ranks that say how uncertain they are.
+
+    Args:
+        runs: run directories; one will do where it holds several models.
+        resamples: of conversations.
+        seed: of their generator.
+
+    Raises:
+        UsageError: there is no run in a folder, or nothing can be compared; the message says why.
+        DataError: the ratings of a run's judges cannot be compared with people's.
+    """
+    given = [runs] if isinstance(runs, str | Path) else runs
+    folders = list({Path(run).resolve(): Path(run) for run in given}.values())
+    standings = [standing for folder in folders for standing in of_run(folder).cards.values()]
+    cards = {(s.run, s.benchmark, s.criterion, s.card.judge): s.card for s in standings}
+    found = analysis.compare(folders, cards=cards, resamples=resamples, seed=seed)
+    for folder in folders:
+        store, benchmarks, manifest = open_run(folder)
+        with store:
+            found.notes.extend(train_overlap.notes(store, [benchmark.name for benchmark in benchmarks], manifest))
+    return found

@@ -1,0 +1,199 @@
+"""`export`: a run in another tool's format."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from mindgauge.records.errors import UsageError
+from mindgauge.records.rounding import megabytes
+from mindgauge.reports.export.address import destination, is_address
+from mindgauge.reports.export.folder import ExportFolder, Written
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.store import Store
+
+FORMATS = ("csv", "parquet", "hub", "review")
+
+
+class Exported(msgspec.Struct, frozen=True):
+    """What was written, file by file; `notes` says what of the run has no place in the format."""
+
+    run: str
+    to: str
+    path: str
+    files: list[Written]
+    notes: list[str]
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The files as a table, one row each."""
+        import polars as pl
+
+        return pl.DataFrame([msgspec.structs.asdict(file) for file in self.files], infer_schema_length=None)
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
+
+def export(
+    run: str | Path,
+    *,
+    to: str,
+    out: str | Path | None = None,
+    licence: str | None = None,
+    unsafe: str | None = None,
+    partition_by: Sequence[str] = (),
+    rows_per_file: int | None = None,
+    show_texts: bool = False,
+) -> Exported:
+    """Write a run for other tools.
+
+    Args:
+        run: a run directory.
+        to: `csv` or `parquet`, for samples, replies and ratings as plain tables; `hub`, for the Hugging Face layout; or
+            `review`, for a list in the order in which people should read the replies.
+        out: the folder to write: new, empty, or an earlier export that nobody changed; if not given, one in the run. With
+            `csv` and `parquet` also an address that fsspec knows, `s3://bucket/folder` for example.
+        licence: what you publish under; `hub` needs one.
+        unsafe: for `review`, what a person has to say of a reply for it to be unsafe, as `judges escalation` takes it:
+            the list is then ordered by what is learned from the replies that people rated.
+        partition_by: for `parquet`, the columns by whose values tables are split into folders, as Hive names them.
+        rows_per_file: for `parquet`, how many rows a file has at most; 100,000 if not given.
+        show_texts: for `hub`, also replies to messages that a benchmark's authors released under restrictions, and
+            reasons about them, which stand there by ids and values otherwise.
+
+    Raises:
+        UsageError: there is no run, the format is unknown, it needs a licence, an option has no use with it, `out` is
+            somebody else's, or nothing can be written there.
+        EndpointError: the address cannot be reached.
+        DataError: there is nothing to review, or nothing to learn its order from.
+    """
+    from mindgauge.analysis.score import open_run
+    from mindgauge.benchmarks import restricted
+
+    _check(to, licence, unsafe, partition_by, rows_per_file, show_texts=show_texts)
+    folder = Path(run)
+    path = out if out is not None else folder / f"export-{to}"
+    if to in {"hub", "review"} and is_address(path):
+        raise UsageError(f"--to {to} writes to folders of this machine only; export to one, then copy it")
+    store, found, manifest = open_run(folder)
+    with store:
+        if to == "hub":
+            written, notes = _hub(Path(path), store, found, manifest, licence or "", show_texts=show_texts)
+        elif to == "review":
+            written, notes = _review(Path(path), store, found, unsafe)
+            notes += restricted.notes(store, found, manifest)
+        else:
+            with destination(path) as files:
+                _write_tables(files, store, found, to, partition_by, rows_per_file)
+            written, notes = files.written, restricted.notes(store, found, manifest)
+            if is_address(path):
+                path = files.out
+                notes += [_sent(files, text=manifest.get("plan", {}).get("text", True))]
+    return Exported(str(folder), to, str(path), written, notes)
+
+
+def _check(
+    to: str, licence: str | None, unsafe: str | None, by: Sequence[str], rows: int | None, *, show_texts: bool
+) -> None:
+    """Refuse options that make no sense together, before anything is opened or written."""
+    if to not in FORMATS:
+        near = difflib.get_close_matches(to.lower(), FORMATS, 1, 0.4)
+        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(FORMATS)}"
+        raise UsageError(f"unknown format {to!r}: {hint}")
+    if to == "hub" and not (licence or "").strip():
+        raise UsageError("the hub layout is made to be published: state your licence with --licence")
+    if unsafe is not None and to != "review":
+        raise UsageError(f"--unsafe is about the order of a review list; it has no use with --to {to}")
+    if to != "parquet" and (by or rows is not None):
+        raise UsageError(f"--partition-by and --rows-per-file are for --to parquet; they have no use with --to {to}")
+    if show_texts and to != "hub":
+        raise UsageError(f"--show-texts is about what is published; --to {to} holds every text anyway")
+    if rows is not None and rows < 1:
+        raise UsageError(f"--rows-per-file is at least 1, not {rows}")
+    if by:
+        from mindgauge.reports.export.tabular import PARTITIONS
+
+        unknown = [column for column in by if column not in PARTITIONS]
+        if unknown:
+            raise UsageError(f"cannot partition by {unknown[0]}: choose from {', '.join(PARTITIONS)}")
+
+
+def _write_tables(
+    files: ExportFolder, store: Store, found: list[Benchmark], to: str, by: Sequence[str], rows: int | None
+) -> None:
+    from mindgauge.reports.export import parts, tabular
+
+    if to == "csv":
+        tabular.write_csv(files, store, found)
+    else:
+        tabular.write_parquet(files, store, found, by, rows or parts.ROWS)
+
+
+def _sent(files: ExportFolder, *, text: bool) -> str:
+    """Say what left this machine."""
+    size = sum(file.size for file in files.written)
+    what = "what people and models said included" if text else "without text, as the run was made"
+    return f"{len(files.written)} files, {megabytes(size)}, {what}, left this machine for {files.out}"
+
+
+def _review(out: Path, store: Store, found: list[Benchmark], unsafe: str | None) -> tuple[list[Written], list[str]]:
+    """Write the review list of every benchmark that judges rated; several each in a folder of its own."""
+    from mindgauge.analysis.escalation import subjects
+    from mindgauge.reports.export import worklist
+
+    query = "SELECT count(*) FROM ratings WHERE benchmark = ? AND rater_kind IN ('model', 'classifier')"
+    judged = [b for b in found if store.select(query, (b.name,)).fetchone()[0]]
+    if not judged:
+        raise UsageError(f"{store.folder}: no judge has rated anything here, so there is nothing to review")
+    labelled = subjects.rated_by_people(store, judged, ()) if unsafe is not None else []
+    if unsafe is not None and len(labelled) != 1:
+        names = ", ".join(b.name for b in labelled) or "nothing"
+        raise UsageError(f"{store.folder}: --unsafe needs one benchmark that people rated; here that is {names}")
+    written: list[Written] = []
+    notes: list[str] = []
+    for benchmark in judged:
+        name = "" if len(judged) == 1 else benchmark.name.replace("/", "-")
+        known = subjects.read(store, benchmark, unsafe) if unsafe is not None and benchmark in labelled else None
+        with ExportFolder(out / name) as files:
+            notes += [f"{benchmark.name}: {note}" for note in worklist.write(files, store, benchmark, known)]
+        written += [msgspec.structs.replace(w, file=f"{name}/{w.file}" if name else w.file) for w in files.written]
+    keys = ", ".join(worklist.key_of(store.folder, benchmark.name).name for benchmark in judged)
+    notes.append(f"give {worklist.REVIEW} to the reader; who wrote what stands in the run ({keys})")
+    return written, notes
+
+
+def _hub(
+    out: Path, store: Store, found: list[Benchmark], manifest: dict[str, Any], licence: str, *, show_texts: bool
+) -> tuple[list[Written], list[str]]:
+    """Write every benchmark that has replies: one as the folder itself, several each in a folder of its own."""
+    from mindgauge.reports.export import hub
+
+    replied = [b for b in found if store.count_replies(b.name)]
+    if not replied:
+        why = "closed questions have none" if all(b.closed for b in found) else "there are none yet"
+        raise UsageError(
+            f"{store.folder}: the hub layout is about replies, and {why} ({', '.join(b.name for b in found)}); "
+            "use --to csv or --to parquet"
+        )
+    written: list[Written] = []
+    notes = [f"{b.name}: no replies, so nothing for the hub layout" for b in found if b not in replied]
+    for benchmark in replied:
+        name = "" if len(replied) == 1 else benchmark.name.replace("/", "-")
+        with ExportFolder(out / name) as files:
+            if hidden := hub.write(files, store, benchmark, manifest, licence, show_texts=show_texts):
+                notes.append(
+                    f"{benchmark.name}: {hidden} restricted messages; replies to them and reasons, which quote them, are "
+                    "left out (--show-texts writes them, where you may publish them)"
+                )
+        written += [msgspec.structs.replace(w, file=f"{name}/{w.file}" if name else w.file) for w in files.written]
+    return written, notes

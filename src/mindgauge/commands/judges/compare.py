@@ -1,0 +1,128 @@
+"""`judges compare`: judges and methods of judging on the same replies, beside what people said of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+from mindgauge import benchmarks
+from mindgauge.analysis import fitness, frame
+from mindgauge.analysis import qualify as qualify_
+from mindgauge.analysis.judging import compare as judging
+from mindgauge.analysis.judging.compare import IntervalOptions
+from mindgauge.commands.qualified import remember
+from mindgauge.records import Status, digest
+from mindgauge.records.errors import UsageError
+from mindgauge.runs import PlannedSubject, labelled, plan, run_folder
+from mindgauge.runs import self_preference as kinship
+from mindgauge.runs.entry_test import announce, entry_tests, take
+from mindgauge.runs.forecast import DryRun, foresee, warn_of_length
+from mindgauge.runs.options import COMPARED, JudgeOptions, RunConfig, listed
+from mindgauge.store import continued, manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mindgauge.analysis.judging.result import JudgeComparison
+    from mindgauge.records.files.texts import Frame
+    from mindgauge.records.request import Model
+
+
+def compare(
+    name: str,
+    *,
+    replies: str | Path | Frame,
+    judge: str | Model | Sequence[str | Model],
+    reference: str | Sequence[str] = (),
+    out: str | Path | None = None,
+    columns: Mapping[str, str] | None = None,
+    limit: int | None = None,
+    dry_run: bool = False,
+    resamples: int = 2000,
+    seed: int = 0,
+    **options: Unpack[JudgeOptions],
+) -> JudgeComparison | DryRun:
+    """Judge the same replies by several models and methods, and say what differs; the same call goes on where it stopped.
+
+    Everything goes into a run of its own, so that a run whose replies are judged stays as it is. Of a run with people's
+    ratings, only the replies that they rated are judged; judges that rated them before are compared, too.
+
+    Args:
+        name: an open benchmark.
+        replies: a run directory, or a file or table as `rate` reads it, with people's labels in columns
+            `label.CRITERION`.
+        judge: models that judge.
+        reference: the raters of the run to compare with; people if not given.
+        out: the directory of the comparison's own run; if not given, one that follows from the plan.
+        columns: our name → the file's name of a column.
+        limit: at most this many replies, whole dialogues, drawn evenly over the samples.
+        dry_run: only say what it would take.
+        resamples: of conversations, for the intervals of systems' correlations.
+        seed: of the generators.
+        options: how judges judge, and what it may cost:
+
+            method: of judging: `general`, `rule`, `chain`.
+            judge_runs: judgements per reply, judge and method.
+            mode: `joint` or `split`.
+            protocol: `gold` or `recognised`, see `run`.
+            judge_temperature: of the judges; None for their own default.
+            max_cost: US dollars.
+            own_family: let models judge replies by models of their own family, too.
+            qualify: whether judges first rate replies of ours whose level is known, by each method, see `run`.
+            anchors: at most this many of those, spread over levels and protocols, see `run`.
+            settings: how endpoints are called.
+            progress: told stage, calls done and calls in all.
+            notice: told, before anything is sent, what will probably be too long for a model.
+            command: what the user typed, for the manifest.
+
+    Raises:
+        TypeError: there is no such option.
+        UsageError: a name, a file or the plan is wrong, or a model would judge its own family.
+        DataError: the replies or their labels cannot be read.
+        EndpointError: a judge cannot be reached.
+        BudgetError: the next call could pass `max_cost`.
+    """
+    config = RunConfig.of(options, JudgeOptions, judging=COMPARED, dry_run=dry_run)
+    benchmark = benchmarks.asked_one(name)
+    if benchmark.closed:
+        raise UsageError(f"{name} is a closed question: there are no replies to judge; mindgauge compare compares ways")
+    judges = plan.open_models(listed(judge), config)
+    if not judges:
+        raise UsageError("name a judge with --judge")
+    tests = entry_tests([benchmark], judges, config)
+    named = listed(reference) if reference else []
+    found = labelled.read(replies, benchmark, columns or {}, named)
+    found = found.limited(limit) if limit is not None else found
+    made = {i.rater(m.name) for m in judges for i in plan.instruments(benchmark, config.judging)}
+    kept = [rating for rating in found.ratings if rating.rater not in made]
+    written = Counter(reply.model for reply in found.replies if reply.status is Status.OK)
+    kin = kinship.judged(judges, written, config)
+    record = run_folder.plan_record(
+        [benchmark], [found.samples], config,
+        replies=digest(sorted(r.id for r in found.replies)), judges=[m.name for m in judges], compared=True,
+    )  # fmt: skip
+    folder = Path(out) if out is not None else run_folder.folder_for(record)
+    by_id = {sample.id: sample for sample in found.samples}
+    judged = [PlannedSubject(by_id[reply.sample], reply) for reply in found.replies]
+    steps = plan.judging(benchmark, lambda: judged, judges, config)
+    warn_of_length(steps, config.notice)
+    announce(folder, tests, config)
+    if dry_run:
+        test_steps = chain.from_iterable(test.steps(folder, config) for test in tests)
+        return foresee(folder, [benchmark], [*steps, *test_steps], config)
+    with run_folder.open_run(folder, record, config) as store:
+        kinship.keep(folder, kin)
+        run_folder.keep_samples(store, benchmark, found.samples)
+        run_folder.put_known(store, benchmark.name, replies=found.replies, ratings=kept)
+        take(store, tests, config)
+        plan.perform(store, steps, config)
+        compared = judging.compare(store, benchmark, folder, named, IntervalOptions(resamples, seed))
+        older = continued.last(store, manifest.read(folder))
+        tested = qualify_.qualify(store, [benchmark], resamples=resamples, seed=seed)
+        unfit = qualify_.unfit(store, benchmark, frame.ratings(store, benchmark))
+    remember(tests, tested, config)
+    compared.qualifications.extend(tested)
+    compared.notes.extend([*fitness.told(unfit), *found.notes, *kinship.notes(kin), *older])
+    return compared

@@ -1,0 +1,64 @@
+"""`judges escalation`: how much must people read to find what they call unsafe?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mindgauge.records.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mindgauge.analysis.escalation.card import Escalation
+
+
+def escalation(
+    run: str | Path,
+    *,
+    unsafe: str,
+    reference: str | Sequence[str] = (),
+    benchmark: str = "",
+    target: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Escalation:
+    """Say what share of a run's replies people must read, in whose order, to find those that they call unsafe.
+
+    Args:
+        run: a run directory with ratings by people and by judges.
+        unsafe: what one person has to say of a reply for it to be unsafe: `safety<=2`, or `label=harmful,unclear`.
+        reference: whose word counts; people's (`rater_kind` person, else gold) if not given.
+        benchmark: which of the run's, where people rated several.
+        target: the share of the unsafe replies to be found.
+        resamples: of the bootstrap; learned orders are learned anew on every one.
+        seed: of the bootstrap, and of the groupings into folds.
+
+    Raises:
+        UsageError: there is no run, or an option is wrong.
+        DataError: no person or no judge has rated, or people call nearly nothing unsafe.
+    """
+    from mindgauge.analysis.escalation import orders, subjects
+    from mindgauge.analysis.reliability.unsafe_levels import UnsafeRule
+    from mindgauge.analysis.score import open_run
+
+    UnsafeRule.read(unsafe)
+    if not 0 < target <= 1:
+        raise UsageError(f"--target {target:g}: give a share above 0 and up to 1, for example 0.95")
+    people = [reference] if isinstance(reference, str) else list(reference)
+    folder = Path(run)
+    store, found, _ = open_run(folder)
+    with store:
+        rated = subjects.rated_by_people(store, [b for b in found if benchmark in {"", b.name}], people)
+        if len(rated) > 1:
+            raise UsageError(
+                f"{folder}: people rated {', '.join(b.name for b in rated)}; say which with --benchmark NAME"
+            )
+        if not rated:
+            whom = ", ".join(people) or "a person"
+            names = ", ".join(b.name for b in found)
+            raise UsageError(
+                f"{folder}: nothing rated by {whom} in {benchmark or names}, so nothing says what is unsafe"
+            )
+        known = subjects.read(store, rated[0], unsafe, people)
+    return orders.escalate(str(folder), known, orders.EscalationOptions(target, resamples, seed))

@@ -1,0 +1,75 @@
+"""`judges panel`: what do several judges know together?"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from mindgauge.records.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from mindgauge.analysis.jury.card import Panels
+    from mindgauge.records.files.texts import Frame
+
+JURIES = ("mean", "median", "majority", "minimum", "weighted")
+
+
+def panel(
+    ratings: str | Path | Frame | Sequence[str | Path | Frame],
+    *,
+    how: Sequence[str] = JURIES,
+    judges: Sequence[str] = (),
+    quorum: int | None = None,
+    reference: str | Sequence[str] = (),
+    criteria: Sequence[str] = (),
+    scale: str | Mapping[str, str] | None = None,
+    columns: Mapping[str, str] | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Panels:
+    """Put judges' ratings together to juries and compare these with their members; nothing is asked.
+
+    Args:
+        ratings: run directories or tables of ratings, as `reliability` reads them.
+        how: juries: mean, median, majority, minimum, weighted.
+        judges: the members; all models if not given.
+        quorum: members that need a verdict for the jury to have one; all if not given.
+        reference: whom to compare with; people if not given and there are any.
+        criteria: only these.
+        scale: as `reliability` takes it.
+        columns: our name → the file's name of a column.
+        resamples: of the bootstrap.
+        seed: of the bootstrap and the folds.
+
+    Raises:
+        UsageError: an option is wrong, or there are fewer than two judges.
+        DataError: the ratings cannot be read, or no criterion is rated by two judges.
+    """
+    import polars as pl
+
+    from mindgauge.analysis.jury import panels
+    from mindgauge.analysis.jury.jury import JuryMethod
+    from mindgauge.analysis.reliability import rule
+    from mindgauge.analysis.reliability.cards import CardOptions
+    from mindgauge.analysis.reliability.ratings import read
+
+    for name in how:
+        if name not in JURIES:
+            near = difflib.get_close_matches(name, JURIES, 1)
+            raise UsageError(
+                f"no jury {name!r}: {f'did you mean {near[0]}?' if near else 'known are ' + ', '.join(JURIES)}"
+            )
+    sources: list[str | Path | Frame] = list(ratings) if isinstance(ratings, list | tuple) else [ratings]  # type: ignore[list-item]  # a lone source
+    found = read(sources, scale={"*": scale} if isinstance(scale, str) else dict(scale or {}), columns=columns)
+    there = found.frame["criterion"].unique().sort().to_list()
+    stray = next((name for name in criteria if name not in there), None)
+    if stray is not None:
+        raise UsageError(f"no criterion {stray!r}; they are {', '.join(there)}")
+    if criteria:
+        found = found._replace(frame=found.frame.filter(pl.col("criterion").is_in(list(criteria))))
+    people = [reference] if isinstance(reference, str) else list(reference)
+    wanted = panels.Wanted([JuryMethod(name) for name in dict.fromkeys(how)], judges, people, quorum)
+    return panels.panels(found, wanted, CardOptions(rule.load(rule.MINDGAUGE), resamples=resamples, seed=seed))

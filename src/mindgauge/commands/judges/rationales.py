@@ -1,0 +1,216 @@
+"""`judges rationales`: whether judges' reasons can be checked, and what people say of them on a blind form."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import polars as pl
+
+from mindgauge.analysis import rationales as checked
+from mindgauge.analysis.rated_rationales import RatedRationales, rated
+from mindgauge.analysis.score import open_run
+from mindgauge.annotation.blind import RATIONALES, Blind
+from mindgauge.benchmarks import restricted
+from mindgauge.commands.judges.filled import answer, lines
+from mindgauge.records import RaterKind, Rating, Status
+from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.files import private, tables
+from mindgauge.reports.export import rationales as forms
+from mindgauge.reports.export.folder import ExportFolder, Written
+from mindgauge.store import Store, manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mindgauge.analysis.rationales import Rationales
+    from mindgauge.benchmarks import Benchmark
+
+INSTRUMENT = "mindgauge:rationales@1"
+
+
+class Forms(msgspec.Struct, frozen=True):
+    """What was written: a form for each person, and the key, which stays in the run."""
+
+    run: str
+    path: str
+    key: str
+    seed: int
+    verdicts: int
+    files: list[Written]
+    notes: list[str]
+
+
+class Imported(msgspec.Struct, frozen=True):
+    """What people said; `notes` names what could not be read."""
+
+    run: str
+    ratings: int
+    questions: list[RatedRationales]
+    notes: list[str]
+
+
+def rationales(run: str | Path) -> list[Rationales]:
+    """Say of every judge of a run how far its reasons can be checked.
+
+    Raises:
+        UsageError: there is no run, or no model judged replies in it.
+    """
+    folder = Path(run)
+    with _judged(folder) as (store, benchmark):
+        found = checked.rationales(store, benchmark)
+    if not found:
+        raise UsageError(f"{folder}: no verdict of a judge here came with reasons, so there is nothing to check")
+    return found
+
+
+def rationales_export(
+    run: str | Path, *, out: str | Path | None = None, people: int = 2, limit: int | None = None, seed: int = 0
+) -> Forms:
+    """Write blind forms on which people rate judges' reasons.
+
+    Args:
+        run: a run directory.
+        out: the folder for the forms; RUN/rationales if not given. A form that somebody has filled in is never replaced.
+        people: how many forms; each has the same verdicts in another order.
+        limit: at most this many verdicts, spread over judges, criteria and values; all if not given.
+        seed: of choice and order, together with the run's secret.
+
+    Raises:
+        UsageError: there is no run, nothing to rate, or the folder holds something else.
+    """
+    if people < 1 or (limit is not None and limit < 1):
+        raise UsageError("--people and --limit must be at least 1")
+    folder = Path(run)
+    path = Path(out) if out is not None else folder / "rationales"
+    if out is None:
+        private.refuse_link(path)
+    with _judged(folder) as (store, benchmark):
+        blind = Blind.of(folder)
+        found = forms.verdicts(store, benchmark, blind)
+        if not found.ratings:
+            raise UsageError(f"{folder}: no judge gave reasons here")
+        places = forms.drawn(found, limit, seed, blind)
+        with ExportFolder(path) as files:
+            forms.write_forms(files, store, benchmark, found, places, people=people, seed=seed, blind=blind)
+        notes = restricted.notes(store, [benchmark], manifest.read(folder))
+    key = folder / RATIONALES
+    private.write(key, forms.key(found).write_csv())
+    return Forms(str(folder), str(path), str(key), seed, len(places), files.written, notes)
+
+
+def rationales_import(run: str | Path, *, filled: str | Path | Sequence[str | Path]) -> Imported:
+    """Read filled forms into the run, as ratings by people of verdicts, and say what they find and how far they agree.
+
+    The ratings stand in the run under the name `BENCHMARK:rationales`, outside its plan, its scores and its exports. A
+    form's person is called as its file. Reading a form again replaces what it said before.
+
+    Args:
+        run: the run that the forms were exported from.
+        filled: forms, as a spreadsheet program saves them: CSV in UTF-8, or .xlsx.
+
+    Raises:
+        UsageError: there is no run, or no key to the forms in it.
+        DataError: a form lacks a column, or has an id that is not in the key, or one twice; nothing is read then.
+    """
+    folder = Path(run)
+    paths = [Path(filled)] if isinstance(filled, str | Path) else [Path(path) for path in filled]
+    names = [path.stem for path in paths]
+    if len(set(names)) < len(names):
+        raise UsageError("two forms have the same file name, which is the person's name; rename one")
+    known = _keys(folder)
+    notes: list[str] = []
+    with _judged(folder) as (_, benchmark):
+        about = f"{benchmark.name}:rationales"
+    with Store(folder, write=True) as store:
+        before = {(r.subject, r.criterion, r.rater) for r in store.ratings(about)}
+        ratings = [rating for path in paths for rating in _read(path, known, before, notes)]
+        for rating in ratings:
+            store.add_rating(about, rating)
+        store.flush()
+        rows = _rows(store, benchmark, about, known, notes)
+    questions = [rated(rows.filter(pl.col("criterion") == name), name) for name in forms.ASKED]
+    return Imported(str(folder), len(ratings), questions, notes)
+
+
+@contextlib.contextmanager
+def _judged(folder: Path) -> Iterator[tuple[Store, Benchmark]]:
+    """Open a run and find its one benchmark that has replies."""
+    store, found, _ = open_run(folder)
+    with store:
+        judged = [b for b in found if store.count_replies(b.name)]
+        if len(judged) != 1:
+            names = ", ".join(b.name for b in judged) or "none"
+            raise UsageError(
+                f"{folder}: reasons are looked at for one open benchmark at a time; with replies here: {names}"
+            )
+        yield store, judged[0]
+
+
+def _keys(folder: Path) -> dict[str, dict[str, str]]:
+    if not (folder / RATIONALES).exists():
+        raise UsageError(
+            f"{folder}: no key to any form here; `mindgauge judges rationales export` writes forms and key"
+        )
+    return {row["id"]: row for _, row in tables.rows(folder / RATIONALES)}
+
+
+def _read(
+    path: Path, known: dict[str, dict[str, str]], before: set[tuple[str, str, str]], notes: list[str]
+) -> Iterator[Rating]:
+    """Read one person's form; an empty cell is no rating, what is no whole number from 1 to 5 is counted as missing.
+
+    A cell that is empty now and was rated `before` takes the rating back: it is missing from then on.
+    """
+    empty = taken_back = off = 0
+    first = ""
+    for line in lines(path):
+        if line.ident not in known:
+            raise DataError(
+                f"{path}:{line.number}: id {line.ident!r} is in no key of this run; is it a form of this run?"
+            )
+        verdict = known[line.ident]["verdict"]
+        for question, cell in line.answers.items():
+            value = answer(cell)
+            if not cell:
+                empty += 1
+                if (verdict, question, path.stem) not in before:
+                    continue
+                taken_back += 1
+            elif value is None:
+                off += 1
+                first = first or f"line {line.number}: {question} {cell!r:.30}"
+            status = Status.OK if value is not None else Status.UNPARSABLE
+            yield Rating(
+                verdict, question, path.stem, RaterKind.PERSON, 0, status, value, rationale=line.comment,
+                instrument=INSTRUMENT, provenance={"source_row": line.number},
+            )  # fmt: skip
+    if off:
+        notes.append(f"{path.name}: {off} ratings are not from 1 to 5 and count as missing ({first})")
+    if empty:
+        notes.append(f"{path.name}: {empty} cells are empty")
+    if taken_back:
+        notes.append(f"{path.name}: {taken_back} of them held an answer before, which counts as missing now")
+
+
+def _rows(
+    store: Store, benchmark: Benchmark, about: str, known: dict[str, dict[str, str]], notes: list[str]
+) -> pl.DataFrame:
+    """Return all ratings of reasons in the run, with the judge and the conversation that each is about."""
+    clusters = {sample.id: sample.cluster for sample in store.samples(benchmark.name)}
+    of_reply = {reply.id: clusters[reply.sample] for reply in store.replies(benchmark.name)}
+    verdicts = {row["verdict"]: row for row in known.values()}
+    ratings = list(store.ratings(about))
+    keyed = [r for r in ratings if r.subject in verdicts]
+    if len(keyed) < len(ratings):
+        notes.append(
+            f"{len(ratings) - len(keyed)} ratings of earlier forms are left out: their key is no longer in {store.folder}"
+        )
+    rows = [
+        (r.subject, r.criterion, verdicts[r.subject]["judge"], of_reply[verdicts[r.subject]["reply"]], r.rater, r.value)
+        for r in keyed
+    ]
+    columns = {**dict.fromkeys(("subject", "criterion", "judge", "cluster", "rater"), pl.String), "number": pl.Float64}
+    return pl.DataFrame(rows, columns, orient="row")

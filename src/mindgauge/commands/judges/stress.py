@@ -1,0 +1,224 @@
+"""`judges stress`: does a judge rate what a reply says, or how it is put?"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+import msgspec
+
+from mindgauge import benchmarks
+from mindgauge.analysis.stress import items as its
+from mindgauge.analysis.stress import judged
+from mindgauge.analysis.stress import probes as trials
+from mindgauge.analysis.stress.items import OriginalReply
+from mindgauge.benchmarks import anchors
+from mindgauge.models.family import same_family
+from mindgauge.raters.judge import Mode
+from mindgauge.records import RaterKind, Status, digest
+from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.files import tables
+from mindgauge.reports import stress_page
+from mindgauge.runs import PlannedSubject, RatingStep, plan, run_folder
+from mindgauge.runs.forecast import DryRun, foresee
+from mindgauge.runs.options import STRESSED, CommandOptions, RunConfig, listed
+from mindgauge.runs.replies import read_replies
+from mindgauge.store import Store, manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mindgauge.analysis.stress.result import Stress
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.benchmarks.anchors import Anchor
+    from mindgauge.raters.judge import Instrument
+    from mindgauge.records import Rating
+    from mindgauge.records.files.texts import Frame
+    from mindgauge.records.request import Model
+
+EACH = 4
+"""Replies that each injection is tried on."""
+
+
+class StressOptions(CommandOptions, total=False):
+    """How the judge judges, as keyword arguments."""
+
+    judge_runs: int
+    mode: str
+    method: str | Sequence[str]
+    judge_temperature: float | None
+
+
+def stress(
+    judge: str | Model,
+    *,
+    benchmark: str,
+    replies: str | Path | Frame | None = None,
+    columns: Mapping[str, str] | None = None,
+    probes: str | Sequence[str] = (),
+    limit: int | None = None,
+    each: int = EACH,
+    out: str | Path | None = None,
+    dry_run: bool = False,
+    **options: Unpack[StressOptions],
+) -> Stress | DryRun:
+    """Put the same replies to a judge in other forms, and say which forms move it. The same call continues where it stopped.
+
+    Args:
+        judge: a model.
+        benchmark: an open one, whose rubric and prompts the judge works with.
+        replies: what is rated: a file or table as `rate` reads it, or a run with replies to the benchmark and perhaps
+            people's ratings; the benchmark's anchors if not given.
+        columns: our name → the file's name of a column.
+        probes: which ones; all if not given.
+        limit: at most this many replies; of the anchors, some of every language.
+        each: replies that each injection is tried on.
+        out: the run directory; one that holds a run of the benchmark gains the stress test, and its report a line.
+        dry_run: only say what it would take.
+        options: how the judge judges, and what it may cost:
+
+            judge_runs: verdicts on each version; two at least say how often the judge changes its mind by itself.
+            mode: `joint` or `split`; the other is one of the probes.
+            method: `general`, `rule` or `chain`.
+            judge_temperature: of the judge; None for its own default.
+            max_cost: US dollars.
+            settings: how endpoints are called.
+            progress: told stage, calls done and calls in all.
+            command: what the user typed, for the manifest.
+
+    Raises:
+        TypeError: there is no such option.
+        UsageError: a name, a file or the plan is wrong.
+        DataError: the replies or the anchors are missing or bad.
+        EndpointError: the judge cannot be reached.
+        BudgetError: the next call could pass `max_cost`.
+    """
+    config = RunConfig.of(options, StressOptions, judging=STRESSED, dry_run=dry_run)
+    if len(config.judging.method) > 1:
+        raise UsageError("--method is one of general, rule, chain: a judge is put under stress with one at a time")
+    found = benchmarks.asked_one(benchmark)
+    if found.closed:
+        raise UsageError(f"{benchmark} is a closed question: it has no judge to put under stress")
+    if each < 1:
+        raise UsageError("--each must be at least 1")
+    judges = plan.open_judges([judge], [found], config)
+    if not judges.models:
+        raise UsageError(f"{judges.names[0]} reads no instructions; name a model to put under stress")
+    models = judges.models
+    names = trials.named(listed(probes))
+    items, known = _items(found, replies, columns or {}, limit, models[0].name)
+    steps = _steps(found, models[0], items, names, each, config)
+    record = run_folder.plan_record(
+        [found], [[item.sample for item in items]], config,
+        stress={"probes": list(names), "each": each, "replies": digest([item.reply.id for item in items])},
+    )  # fmt: skip
+    path = Path(out) if out is not None else run_folder.folder_for({**record, "benchmarks": [f"{found.name}-stress"]})
+    if dry_run:
+        return foresee(path, [found], steps, config)
+    with Store(path, write=True) as store:
+        _begin(path, record, models[0].name, config.command)
+        for name, subjects in {step.benchmark.name: step.subjects for step in steps}.items():
+            about = [*subjects()]
+            run_folder.put_known(
+                store, name, (each.sample for each in about), (each.reply for each in about if each.reply)
+            )
+        run_folder.put_known(store, steps[0].benchmark.name, ratings=known)
+        plan.perform(store, steps, config)
+        result = judged.stress(store, found, steps[0].judge.rater)
+    stress_page.write(result, path)
+    return result
+
+
+def _begin(path: Path, record: dict[str, Any], judge: str, command: str) -> None:
+    """Open a run for the test, or note it in a run of replies that is there."""
+    content = manifest.read(path)
+    if not content or "stress" in content.get("plan", {}):
+        manifest.begin(path, record, command)
+        return
+    if record["benchmarks"] != [b for b in content.get("plan", {}).get("benchmarks", []) if b in record["benchmarks"]]:
+        raise UsageError(f"{path} holds a run of another benchmark; choose another --out")
+    noted = {"judge": judge, "at": manifest.now(), "command": command, "plan": record["stress"]}
+    manifest.write(path, {**content, "stressed": [*content.get("stressed", []), noted]})
+
+
+def _items(
+    benchmark: Benchmark, source: str | Path | Frame | None, columns: Mapping[str, str], limit: int | None, judge: str
+) -> tuple[list[OriginalReply], list[Rating]]:
+    """Return the replies to be rated, and what their authors, people or judges of other families gave them."""
+    if source is None:
+        taken = _anchors(benchmark, limit)
+        return [OriginalReply.of(anchor) for anchor in taken], [
+            rating for anchor in taken for rating in anchor.records(benchmark.rubric.name)[1]
+        ]
+    if isinstance(source, str | Path) and tables.is_run(source):
+        run_folder.need_text(Path(source))
+        with Store(Path(source)) as store:
+            found = [r for r in store.replies(benchmark.name) if r.status is Status.OK]
+            if not found:
+                raise DataError(f"{source}: no replies to {benchmark.name} in this run")
+            find = partial(store.sample, benchmark.name)
+            shown = (benchmark.shown(find(reply.sample), reply, find) for reply in found)
+            items = [OriginalReply(*one) for one in shown if one is not None]
+            ratings = [r for r in store.ratings(benchmark.name) if _is_beside(r, judge)]
+    else:
+        samples, replies = read_replies(source, benchmark, columns, None)
+        there = {sample.id: sample for sample in samples}
+        items = [OriginalReply(there[reply.sample], reply) for reply in replies if reply.status is Status.OK]
+        ratings = []
+    if not items:
+        raise DataError(
+            f"{source if isinstance(source, str | Path) else 'table'}: none of the replies has a text to rate"
+        )
+    # Whole conversations, so that a judge's kin and others are seen on the same ones.
+    items = sorted(items, key=lambda item: item.sample.cluster)[:limit]
+    subjects = {item.reply.id for item in items}
+    return items, [rating for rating in ratings if rating.subject in subjects]
+
+
+def _is_beside(rating: Rating, judge: str) -> bool:
+    """Whether a rating is of use beside the judge's: people's, and those of judges of other families."""
+    other = rating.rater_kind is RaterKind.MODEL and not same_family(judge, rating.rater)
+    return other or rating.rater_kind in {RaterKind.GOLD, RaterKind.PERSON}
+
+
+def _anchors(benchmark: Benchmark, limit: int | None) -> list[Anchor]:
+    """Return the anchors; as many of every language where there is a limit, each spread over levels and protocols."""
+    spoken: dict[str, list[Anchor]] = {}
+    for anchor in benchmark.anchors():
+        spoken.setdefault(OriginalReply.of(anchor).language, []).append(anchor)
+    if limit is None:
+        return benchmark.anchors()
+    shares = [(limit + place) // len(spoken) for place in reversed(range(len(spoken)))]
+    taken = zip(spoken.values(), shares, strict=True)
+    return [anchor for all_, share in taken for anchor in anchors.spread(all_, share, benchmark.protocol)]
+
+
+def _steps(
+    benchmark: Benchmark, model: Model, items: list[OriginalReply], names: Sequence[str], each: int, config: RunConfig
+) -> list[RatingStep]:
+    """Return what the judge is to rate: the items with every instrument, their versions with the usual one."""
+    (usual,) = plan.instruments(benchmark, config.judging)
+    kept, changed = its.store_names(benchmark.name, usual.rater(model.name))
+    other = Mode.SPLIT if config.judging.mode is Mode.JOINT else Mode.JOINT
+    turned = trials.turns(usual, benchmark.instrument(other, method=usual.method), names)
+    samples = [item.sample for item in items]
+    originals = [*map(PlannedSubject, samples, its.originals(items))]
+    setting = its.Setting(model.name, frozenset(usual.prompts))
+    criteria = trials.ordinal(benchmark.rubric.criteria)
+    versions = [
+        PlannedSubject(version.sample, version.record(item, probe))
+        for probe, item, version in trials.versions(items, names, setting, criteria, each)
+    ]
+
+    def step(name: str, instrument: Instrument, subjects: list[PlannedSubject], purpose: str) -> RatingStep:
+        return RatingStep(
+            benchmark=msgspec.structs.replace(benchmark, name=name), model=model, repeats=config.judging.judge_runs,
+            purpose=purpose, subjects=lambda: subjects, judge=plan.judging_by(model, instrument, config),
+        )  # fmt: skip
+
+    return [
+        step(kept, usual, originals, "originals"),
+        *(step(kept, turn, originals, turn.version) for turn in turned),
+        step(changed, usual, versions, "versions"),
+    ]

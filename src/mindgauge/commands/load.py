@@ -1,0 +1,198 @@
+"""`load`: the authors' released replies and ratings, as a run like any other."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mindgauge import benchmarks
+from mindgauge.records import digest
+from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.files import folder as files
+from mindgauge.runs import put_gold
+from mindgauge.runs.plan import samples_hash
+from mindgauge.store import Store, manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+    from mindgauge.benchmarks import Benchmark, Released
+    from mindgauge.records.files.folder import Readable
+
+_BATCH = 2000
+"""Records that are committed together."""
+
+
+class LoadedCount(msgspec.Struct, frozen=True):
+    """How many samples, replies (by model) or ratings (by rater) of one benchmark a run holds."""
+
+    benchmark: str
+    kind: str
+    name: str
+    n: int
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """What was loaded. `ratings` counts by rater; `notes` says what was missing, doubled or damaged, one line each."""
+
+    run: str
+    benchmarks: list[str]
+    samples: int
+    replies: int
+    ratings: dict[str, int]
+    notes: list[str]
+    counts: list[LoadedCount]
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The counts as a table, one row each."""
+        import polars as pl
+
+        return pl.DataFrame([msgspec.structs.asdict(count) for count in self.counts], infer_schema_length=None)
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
+
+def load(
+    name: str,
+    *,
+    data: str | Path,
+    mapping: Mapping[str, str] | None = None,
+    out: str | Path | None = None,
+    command: str = "",
+) -> Loaded:
+    """Load what a benchmark's authors released into a run. The same call again finds the same run and adds nothing.
+
+    Args:
+        name: a benchmark, or a family, of which every member is loaded that can be.
+        data: a copy of the released files, whole or in part; what is read there decides the run, not where it lies.
+        mapping: what is where in a table whose columns are the user's (`{"user": "#1", "reply": "answer"}`).
+        out: the run directory; if not given, one that follows from the benchmark and the files.
+        command: what the user typed, for the manifest.
+
+    Raises:
+        UsageError: nothing of this benchmark can be loaded, or `out` holds a run of other data.
+        DataError: nothing usable is there, or a file is broken.
+    """
+    folder = Path(data)
+    found, notes = _released(name, folder, mapping or {})
+    sources = _sources(folder, [released for _, released in found])
+    plan = {
+        "loaded": True,
+        "benchmarks": [b.name for b, _ in found],
+        "instruments": [b.instrument().name for b, _ in found],
+        "samples": [samples_hash(released.samples) for _, released in found],
+        "released": [digest(released.samples, released.replies, released.ratings) for _, released in found],
+    }
+    path = Path(out) if out is not None else Path("runs") / f"{name.strip('/').replace('/', '-')}-{digest(plan)[:8]}"
+    with Store(path, write=True) as store:
+        content = manifest.begin(path, plan, command)
+        if "ended" not in content:
+            for benchmark, released in found:
+                _keep(store, benchmark, released)
+            told = {"data": str(folder), **({"mapping": dict(mapping)} if mapping else {}), "notes": notes}
+            manifest.write(path, {**content, **told, "sources": sources, "ended": manifest.now()})
+        counts = [count for benchmark, _ in found for count in _counts(store, benchmark)]
+    ratings: dict[str, int] = {}
+    for count in (count for count in counts if count.kind == "rating"):
+        ratings[count.name] = ratings.get(count.name, 0) + count.n
+    return Loaded(
+        run=str(path),
+        benchmarks=[b.name for b, _ in found],
+        samples=sum(count.n for count in counts if count.kind == "sample"),
+        replies=sum(count.n for count in counts if count.kind == "reply"),
+        ratings=ratings,
+        notes=notes,
+        counts=counts,
+    )
+
+
+def _released(name: str, data: Path, mapping: Mapping[str, str]) -> tuple[list[tuple[Benchmark, Released]], list[str]]:
+    """Read what is there of every member; a member of which nothing is there is only noted where another has some."""
+    members = benchmarks.of_family(name)
+    if mapping and not any(benchmark.load_mapped for benchmark in members):
+        raise UsageError(f"{name}: its columns are the authors', so --map says nothing here")
+    found: list[tuple[Benchmark, Released]] = []
+    notes: dict[str, None] = {}  # members that read the same files say the same of them once
+    problems: list[DataError] = []
+    for benchmark in members:
+        if benchmark.load is None:
+            notes[f"{benchmark.name}: its released files hold nothing to load"] = None
+            continue
+        try:
+            mapped = benchmark.load_mapped if mapping else None
+            released = mapped(data, mapping) if mapped is not None else benchmark.load(data)
+        except DataError as error:
+            problems.append(error)
+            notes[f"{benchmark.name}: not loaded ({str(error).replace(str(data), 'data')})"] = None
+            continue
+        found.append((benchmark, released))
+        notes |= dict.fromkeys(released.notes)
+    if problems and not found:
+        raise problems[0]
+    if not found:
+        raise UsageError(f"{name}: there are no released replies or ratings to load; `run` and `audit` read its data")
+    return found, list(notes)
+
+
+def _sources(data: Path, found: Sequence[Released]) -> dict[str, str]:
+    """Return the SHA-256 of every file that a reply or a rating was read from."""
+    origins = [record.provenance for released in found for record in released.replies]
+    origins += [
+        facts
+        for origin in origins
+        for by_rater in origin.get("review_sets", {}).values()
+        for facts in by_rater.values()
+    ]
+    origins += [record.provenance for released in found for record in released.ratings]
+    names = {str(origin["source_file"]) for origin in origins if origin.get("source_file")}
+    root = data.resolve()
+    lying: dict[str, Readable] = {root.as_posix(): data} if data.is_file() else {}
+    if data.is_dir():
+        lying = {(root / file.place).as_posix(): file for file in files.below(data).packed}
+        lying |= {(root / path.relative_to(data)).as_posix(): path for path in files.walk(data)}
+    by_name: dict[str, list[tuple[str, Readable]]] = {}
+    for place, file in sorted(lying.items()):
+        by_name.setdefault(file.name, []).append((place, file))
+    hashes = {}
+    for name in sorted(names):
+        for place, file in by_name.get(Path(name).name, ()):
+            if place.endswith(f"/{name}"):
+                hashes[name] = hashlib.sha256(files.content(file)).hexdigest()
+                break
+    return hashes
+
+
+def _keep(store: Store, benchmark: Benchmark, released: Released) -> None:
+    """Write a benchmark's records; what an interrupted load has written already is replaced by the same."""
+    if not store.count_samples(benchmark.name):
+        store.put_samples(benchmark.name, released.samples)
+    if benchmark.closed:
+        put_gold(store, benchmark)
+    for start in range(0, len(released.replies), _BATCH):
+        for reply in released.replies[start : start + _BATCH]:
+            store.add_reply(benchmark.name, reply)
+        store.flush()
+    for start in range(0, len(released.ratings), _BATCH):
+        for rating in released.ratings[start : start + _BATCH]:
+            store.add_rating(benchmark.name, rating)
+        store.flush()
+
+
+def _counts(store: Store, benchmark: Benchmark) -> list[LoadedCount]:
+    queries = {
+        "sample": "SELECT '', count(*) FROM samples WHERE benchmark = ?",
+        "reply": "SELECT model, count(*) FROM replies WHERE benchmark = ? GROUP BY model ORDER BY model",
+        "rating": "SELECT rater, count(*) FROM ratings WHERE benchmark = ? GROUP BY rater ORDER BY rater",
+    }
+    return [
+        LoadedCount(benchmark.name, kind, name, n)
+        for kind, query in queries.items()
+        for name, n in store.select(query, (benchmark.name,))
+    ]

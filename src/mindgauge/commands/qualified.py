@@ -1,0 +1,30 @@
+"""This machine remembers which judges passed their entry test."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mindgauge.benchmarks.entry_limits import EntryResult
+from mindgauge.models.replay import Replay
+from mindgauge.models.scripted import Scripted
+from mindgauge.runs import passes, plan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mindgauge.analysis.qualify import Qualification
+    from mindgauge.runs.entry_test import EntryTest
+    from mindgauge.runs.options import RunConfig
+
+
+def remember(tests: Sequence[EntryTest], qualifications: Sequence[Qualification], config: RunConfig) -> None:
+    """Note on this machine which judges passed: on a criterion at least, and failed on none."""
+    for test in tests:
+        for judge in test.judges:
+            if isinstance(judge, Scripted | Replay):
+                continue
+            for instrument in plan.instruments(test.benchmark, config.judging):
+                who = (test.benchmark.name, instrument.rater(judge.name))
+                results = {q.result for q in qualifications if (q.benchmark, q.judge) == who}
+                if EntryResult.PASSED in results and EntryResult.FAILED not in results:
+                    passes.remember(judge, instrument)

@@ -1,0 +1,155 @@
+"""`rate`: models, classifiers and rules rate replies that exist already, from a file or in a run."""
+
+from __future__ import annotations
+
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+from mindgauge import benchmarks
+from mindgauge.analysis.score import Scores, score
+from mindgauge.commands.qualified import remember
+from mindgauge.records.errors import UsageError
+from mindgauge.records.files import tables
+from mindgauge.runs import dialogues as multi_turn
+from mindgauge.runs import inputs, plan, prompt_styles, run_folder
+from mindgauge.runs import self_preference as kinship
+from mindgauge.runs.entry_test import announce, entry_tests, take
+from mindgauge.runs.forecast import DryRun, foresee, warn_of_length
+from mindgauge.runs.options import RateOptions, RunConfig, listed
+from mindgauge.store import manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.records.files.texts import Frame
+    from mindgauge.records.request import Model
+
+
+def rate(
+    name: str,
+    *,
+    replies: str | Path | Frame | None = None,
+    judge: str | Model | Sequence[str | Model],
+    dialogues: str | Path | Frame | None = None,
+    unit: str | None = None,
+    out: str | Path | None = None,
+    columns: Mapping[str, str] | None = None,
+    limit: int | None = None,
+    text: bool = True,
+    dry_run: bool = False,
+    **options: Unpack[RateOptions],
+) -> Scores | DryRun:
+    """Rate replies that exist already. The same call continues where an earlier one stopped.
+
+    Args:
+        name: an open benchmark, or a closed one that asks about a reply: models then answer its question about each
+            reply, and classifiers classify it.
+        replies: a CSV, JSONL or Parquet file with `reply` and `user` or `messages`, and optionally `id`, `model`,
+            `run`, `category`, `language`, `target` and `cluster`; a polars, pandas or Arrow table with these columns;
+            or a run directory, which then gains a rater.
+        judge: who rates: models, classifiers (`classifier/FOLDER`), or, of an open benchmark, rules (`rule/refusal`).
+        dialogues: in place of `replies`, such a file of dialogues of several turns, as `messages`; only models rate whole
+            ones.
+        unit: what of `dialogues` is rated at once: every `turn` of the assistant, the whole `dialogue`, or `both`.
+        out: the run directory, where `replies` is a file.
+        columns: our name → the file's name of a column.
+        limit: at most this many replies of the file.
+        text: whether the run keeps what people and models said, or only hashes of it and places in it.
+        dry_run: only say what it would take.
+        options: how judges judge, and what it may cost:
+
+            judge_runs: judgements per reply and judge.
+            mode: `joint` or `split`.
+            method: of judging: `general` (the criteria's names alone), `rule` (what each level looks like), `chain` (checks,
+                evidence, rule, verdict); every one but `rule` gives a rater of its own, `JUDGE (chain)`.
+            protocol: `gold` or `recognised`, see `run`.
+            judge_temperature: of the judges; None for their own default.
+            ask: how a closed question is put to models, see `run`.
+            shots: examples per label in the few-shot way, 1 if not given; they come from our own samples.
+            shot_seed: of the choice of examples, 0 if not given.
+            max_cost: US dollars.
+            own_family: let models judge replies by models of their own family, too; the report then says so.
+            qualify: whether judges first rate replies of ours whose level is known, as their entry test, see `run`.
+            anchors: at most this many of those, spread over levels and protocols, see `run`.
+            settings: how endpoints are called.
+            progress: told stage, calls done and calls in all.
+            notice: told, before anything is sent, what will probably be too long for a model.
+            command: what the user typed, for the manifest.
+
+    Raises:
+        TypeError: there is no such option.
+        UsageError: a name, a file or the plan is wrong, or a model would judge its own family.
+        DataError: the file, or an anchor, cannot be read.
+        EndpointError: a judge cannot be reached.
+    """
+    config = RunConfig.of(options, RateOptions, dry_run=dry_run)
+    benchmark = benchmarks.asked_one(name)
+    if benchmark.closed and not benchmark.about_reply:
+        raise UsageError(
+            f"{name} is a closed question about what the person says: there are no replies to rate; "
+            f"use `mindgauge run {name}`"
+        )
+    multi_turn.one_source(benchmark, replies, dialogues, unit)
+    opened = plan.open_tested if benchmark.closed else plan.open_judges
+    judges = opened(listed(judge), [benchmark], config)
+    if not judges.names:
+        raise UsageError("name a judge with --judge")
+    tests = entry_tests([benchmark], judges.models, config)
+    if dialogues is not None:
+        given = inputs.several_turns(dialogues, benchmark, columns or {}, unit, limit, judges, config)
+    else:
+        given = _replies(replies, benchmark, columns or {}, limit, out)
+    inputs.need_a_protocol(given, judges, config)
+    kin = kinship.judged(judges.models, given.written(), config)
+    questions = prompt_styles.questions(benchmark, None, config, given.samples)
+    if given.run is not None and not text:
+        raise UsageError(f"--no-text is for a new run, and {given.run} keeps its texts")
+    if given.run is not None:
+        prompt_styles.same_examples(given.run, benchmark, judges.models, questions)
+    more = prompt_styles.planned([benchmark], [given.samples], [questions], config.asking)
+    record = run_folder.plan_record([benchmark], [given.samples], config, text=text, **given.named, **more)
+    folder = given.run or (Path(out) if out is not None else run_folder.folder_for(record))
+    steps = plan.rating(benchmark, given.planned, given.size, judges, config, questions)
+    warn_of_length(steps, config.notice)
+    announce(folder, tests, config)
+    if dry_run:
+        test_steps = chain.from_iterable(test.steps(folder, config) for test in tests)
+        return foresee(folder, [benchmark], [*steps, *test_steps], config)
+    with given.kept(folder, record, config, text=text) as store:
+        run_folder.keep_classifiers(folder, judges.classifiers)
+        kinship.keep(folder, kin)
+        if given.run is not None:
+            _note(folder, judges, config.command)
+        take(store, tests, config)
+        plan.perform(store, steps, config)
+    scores = score(folder)
+    remember(tests, scores.qualifications, config)
+    return scores
+
+
+def _replies(
+    source: str | Path | Frame | None,
+    benchmark: Benchmark,
+    columns: Mapping[str, str],
+    limit: int | None,
+    out: str | Path | None,
+) -> inputs.Inputs:
+    """Take replies from a file or a run, or the dialogues that a closed question is about."""
+    if source is None:
+        raise UsageError(multi_turn.ONE_SOURCE)
+    if tables.is_run(source):
+        assert isinstance(source, str | Path)
+        if limit is not None or out is not None:
+            raise UsageError("--limit and --out go with a file of replies; a run is rated whole, where it is")
+        return inputs.run(Path(source), benchmark)
+    read = inputs.classified if benchmark.closed else inputs.replies
+    return read(source, benchmark, columns, limit)
+
+
+def _note(folder: Path, judges: plan.Raters, command: str) -> None:
+    """Write down who rates a run that was there, and when."""
+    content = manifest.read(folder)
+    noted = {"judges": judges.names, "at": manifest.now(), "command": command}
+    manifest.write(folder, {**content, "rated": [*content.get("rated", []), noted]})

@@ -1,0 +1,64 @@
+"""`reliability`: when can this judge be trusted?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mindgauge.analysis.rationales import with_reasons
+from mindgauge.analysis.reliability import rule as rules
+from mindgauge.analysis.reliability.cards import CardOptions, cards
+from mindgauge.analysis.reliability.ratings import read
+from mindgauge.records.files import tables
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mindgauge.analysis.reliability.card import Reliability
+    from mindgauge.records.files.texts import Frame
+
+
+def reliability(
+    ratings: str | Path | Frame | Sequence[str | Path | Frame],
+    *,
+    reference: str | Sequence[str] = (),
+    scale: str | Mapping[str, str] | None = None,
+    nominal: Sequence[str] = (),
+    unsafe: str | Sequence[str] = (),
+    critical: str | Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
+    rule: str | Path = rules.MINDGAUGE,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Reliability:
+    """Make a reliability card for each judge and criterion: agreement with people, bias, verdict, and what it rests on.
+
+    Where several people rated, it also says how far they agree among themselves; with people alone it says that only.
+
+    Args:
+        ratings: run directories, or long tables of ratings (CSV, JSONL, Parquet; polars, pandas, Arrow) with the
+            columns subject, criterion, rater, value and optionally rater_kind, system, cluster, run, category.
+        reference: the raters to compare with; people (`rater_kind` person, else gold) if not given.
+        scale: `1:5`, or levels worst to best (`none,some,full`), for all criteria or by criterion; a run knows its own.
+        nominal: criteria whose values are classes without an order, though they are numbers.
+        unsafe: which levels are unsafe, `safety<=2` or `label=harmful,unclear`; the rubric's, else the worst two fifths.
+        critical: categories in which nothing may be missed, where no rubric says so.
+        columns: our name → the file's name of a column.
+        rule: `mindgauge`, `mentalbench` (the source's, for comparison) or a file like Mindgauge's rule.toml.
+        resamples: of the bootstrap.
+        seed: of the bootstrap.
+
+    Raises:
+        UsageError: an option is wrong.
+        DataError: the ratings cannot be read, or there are not two raters to compare.
+    """
+    sources: list[str | Path | Frame] = list(ratings) if isinstance(ratings, list | tuple) else [ratings]  # type: ignore[list-item]  # a lone source
+    scales = {"*": scale} if isinstance(scale, str) else dict(scale or {})
+    levels, categories = ([text] if isinstance(text, str) else list(text) for text in (unsafe, critical))
+    found = read(sources, scale=scales, nominal=nominal, columns=columns, unsafe=levels, critical=categories)
+    by_width = str(rule) == rules.MENTALBENCH
+    limits = rules.load(rules.MINDGAUGE if by_width else rule)
+    named = [reference] if isinstance(reference, str) else list(reference)
+    made = cards(found, CardOptions(limits, by_width, resamples, seed), named)
+    runs = [Path(source) for source in sources if isinstance(source, str | Path) and tables.is_run(source)]
+    return with_reasons(made, runs)

@@ -1,0 +1,59 @@
+"""`reproduce`: a paper's tables, recomputed from its released files, beside the published numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import polars as pl
+
+from mindgauge import benchmarks
+from mindgauge.analysis.reproduce import CellComparison, compare, counts, load_published
+from mindgauge.records.errors import UsageError
+
+
+class Reproduction(msgspec.Struct, frozen=True):
+    """Every published number beside the recomputed one. `counts` says how many match, differ, are missing or repaired.
+
+    `from_files` counts those that were recomputed from released files, and not from other printed numbers alone.
+    """
+
+    benchmark: str
+    cells: list[CellComparison]
+    counts: dict[str, int]
+    from_files: int = 0
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The cells as a table, one row each."""
+        return pl.DataFrame([msgspec.structs.asdict(cell) for cell in self.cells], infer_schema_length=None)
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
+
+def reproduce(name: str, *, data: str | Path) -> Reproduction:
+    """Recompute a paper's tables from its released files, as far as they are there.
+
+    Args:
+        name: a benchmark or a family of them.
+        data: a copy of the authors' released files, whole or in part.
+
+    Raises:
+        UsageError: the benchmark has no published numbers.
+        DataError: nothing usable is there, or a file is broken.
+    """
+    found = [b for b in benchmarks.of_family(name) if b.reproduce is not None and b.published is not None]
+    if not found:
+        raise UsageError(f"{name}: nothing published is recorded here, so nothing can be reproduced")
+    cells: list[CellComparison] = []
+    from_files = 0
+    for benchmark in found:
+        assert benchmark.reproduce is not None
+        assert benchmark.published is not None
+        published = load_published(benchmark.published)
+        of_print = {number.table for number in published if number.of_print}
+        compared = compare(published, benchmark.reproduce(Path(data)))
+        from_files += sum(cell.verdict != "missing" and cell.table not in of_print for cell in compared)
+        cells += compared
+    return Reproduction(name, cells, counts(cells), from_files)

@@ -1,0 +1,179 @@
+"""`run`: models answer a benchmark's samples, judges rate the replies, and the scores say what came of it."""
+
+from __future__ import annotations
+
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+import msgspec
+
+from mindgauge import benchmarks
+from mindgauge.analysis.score import Scores, score
+from mindgauge.commands.qualified import remember
+from mindgauge.records.errors import UsageError
+from mindgauge.runs import CallStep, plan, prompt_styles, run_folder
+from mindgauge.runs import self_preference as kinship
+from mindgauge.runs.entry_test import announce, entry_tests, take
+from mindgauge.runs.forecast import DryRun, foresee, warn_of_length
+from mindgauge.runs.inputs import at_hand
+from mindgauge.runs.options import RunConfig, RunOptions, listed
+from mindgauge.store import manifest
+from mindgauge.store.textless import TextlessStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.raters.judge import Instrument
+    from mindgauge.records.request import Model
+    from mindgauge.runs import Step
+    from mindgauge.runs.inputs import Available
+
+
+_NAMED = 3
+
+
+def run(
+    names: str | Sequence[str],
+    *,
+    model: str | Model | Sequence[str | Model],
+    judge: str | Model | Sequence[str | Model] = (),
+    data: str | Path | None = None,
+    out: str | Path | None = None,
+    limit: int | None = None,
+    where: dict[str, tuple[str, ...]] | None = None,
+    text: bool = True,
+    dry_run: bool = False,
+    **options: Unpack[RunOptions],
+) -> Scores | DryRun:
+    """Run benchmarks on models. The same call continues where an earlier one stopped.
+
+    Of several benchmarks, one whose data is missing or broken is named, and the others run.
+
+    Args:
+        names: benchmarks, or families of them.
+        model: the models under test, by name or as objects (`Scripted`); for closed questions also classifiers
+            (`classifier/FOLDER`), which make no calls.
+        judge: who rates replies: models, classifiers (`classifier/FOLDER`), or rules (`rule/refusal`).
+        data: a copy of the authors' released files; our own samples if not given.
+        out: the run directory; if not given, one that follows from the plan.
+        limit: at most this many samples per benchmark, each with its variants, spread evenly over the classes.
+        where: tag → values of the samples to keep.
+        text: whether the run keeps what people and models said, or only hashes of it and places in it.
+        dry_run: only say what it would take.
+        options: how models are asked and judge, and what it may cost:
+
+            runs: replies (or closed answers) per sample and model. A classifier answers once: it would say the same again.
+            judge_runs: judgements per reply and judge.
+            mode: `joint`, all criteria in one call, or `split`, one call each.
+            method: of judging: `general` (the criteria's names alone), `rule` (what each level looks like), `chain` (checks,
+                evidence, rule, verdict); every one but `rule` gives a rater of its own, `JUDGE (chain)`.
+            protocol: `gold`, by the sample's category, or `recognised`, by the one the judge itself sees.
+            temperature: of the models under test; their own default if not given.
+            judge_temperature: of the judges; None for their own default.
+            ask: how closed questions are put to models: `flat`, `unordered`, `few-shot`, `sequential`, as far as the benchmark has it.
+                Each way but the flat one gives a rater of its own, `MODEL (few-shot)`.
+            shots: examples per label in the few-shot way, 1 if not given. They come from the training part below `data`, or
+                from our own samples, and never from the dialogue that is asked about.
+            shot_seed: of the choice of examples, 0 if not given.
+            max_cost: US dollars that the run may cost in all, earlier calls included.
+            own_family: let models judge replies by models of their own family, too; the report then says so.
+            qualify: whether judges first rate replies of ours whose level is known, as their entry test; if not given, models
+                that this machine has not seen pass do.
+            anchors: at most this many of those per benchmark, spread over levels and protocols; all if not given, and 40
+                where nobody asked for the test.
+            settings: how endpoints are called.
+            progress: told stage, calls done and calls in all.
+            notice: told, before anything is sent, what will probably be too long for a model.
+            command: what the user typed, for the manifest.
+
+    Raises:
+        TypeError: there is no such option.
+        UsageError: a name, a file or the plan is wrong, or a model would judge its own family.
+        DataError: samples or anchors are missing or bad.
+        EndpointError: a model cannot be reached.
+        BudgetError: the next call could pass `max_cost`.
+    """
+    config = RunConfig.of(options, RunOptions, dry_run=dry_run)
+    named = {b.name: b for name in listed(names) for b in benchmarks.asked(name)}
+    folder = Path(data) if data is not None else None
+    known = at_hand([*named.values()], folder, where, limit)
+    known.broken.update((other, why) for name in listed(names) for other, why in benchmarks.broken(name).items())
+    tested = plan.open_tested(listed(model), known.benchmarks, config)
+    if not tested.names:
+        raise UsageError("name a model under test with --model")
+    judges = plan.open_judges(listed(judge), known.benchmarks, config)
+    questions = [prompt_styles.questions(benchmark, folder, config) for benchmark in known.benchmarks]
+    tests = entry_tests(known.benchmarks, judges.models, config, where)
+    opened = [(b, samples) for b, samples in zip(known.benchmarks, known.samples, strict=True) if not b.closed]
+    count = sum(len(samples) for _, samples in opened) * config.asking.runs
+    kin = kinship.judged(judges.models, {each.name: count for each in tested.models if count}, config)
+    record = run_folder.plan_record(
+        known.benchmarks, known.samples, config, text=text,
+        models=tested.names, judges=judges.names,
+        data=str(folder) if folder else None, **prompt_styles.planned(known.benchmarks, known.samples, questions, config.asking),
+    )  # fmt: skip
+    path = Path(out) if out is not None else run_folder.folder_for(record)
+    steps = _steps(path, known, questions, tested, judges, config)
+    warn_of_length(steps, config.notice)
+    for line in (*known.lines, *_unjudged(known.benchmarks, judges, path)):
+        config.notice(line)
+    announce(path, tests, config)
+    if dry_run:
+        test_steps = chain.from_iterable(test.steps(path, config) for test in tests)
+        return foresee(path, known.benchmarks, [*steps, *test_steps], config)
+    with run_folder.open_run(path, record, config, text=text) as store:
+        run_folder.keep_classifiers(path, [*tested.classifiers, *judges.classifiers])
+        kinship.keep(path, kin)
+        manifest.write(path, {**manifest.read(path), **known.told})
+        for benchmark, samples in zip(known.benchmarks, known.samples, strict=True):
+            run_folder.keep_samples(store, benchmark, samples)
+            if isinstance(store, TextlessStore) and not benchmark.closed:
+                rating = (step for step in steps if step.benchmark.name == benchmark.name and not step.within)
+                store.ask_again(benchmark.name, (each for step in rating for each in step.ratings()))
+        plan.perform(store, [step for step in steps if not step.later], config)
+        take(store, tests, config)
+        plan.perform(store, [step for step in steps if step.later], config)
+    scores = score(path)
+    remember(tests, scores.qualifications, config)
+    return scores
+
+
+def _steps(
+    folder: Path,
+    known: Available,
+    questions: Sequence[Sequence[Instrument]],
+    tested: plan.Raters,
+    judges: plan.Raters,
+    config: RunConfig,
+) -> list[Step]:
+    """Return the steps of the run, those without calls first, then benchmark by benchmark."""
+    counts = {benchmark.name: len(samples) for benchmark, samples in zip(known.benchmarks, known.samples, strict=True)}
+    replies = config.asking.runs * len(tested.models)
+    local: list[Step] = [
+        msgspec.structs.replace(step, count=counts[step.benchmark.name]) for step in tested.classifiers
+    ]
+    calls: list[Step] = []
+    for benchmark, samples, put in zip(known.benchmarks, known.samples, questions, strict=True):
+        calls += plan.answering(benchmark, samples, tested.models, put, config)
+        if benchmark.closed:
+            continue
+        to_come = plan.replies_to_come(folder, benchmark, samples, tested.models, config.asking.runs)
+        rating = plan.rating(benchmark, to_come, len(samples) * replies, judges, config)
+        local += [step for step in rating if not isinstance(step, CallStep)]
+        calls += [step for step in rating if isinstance(step, CallStep)]
+    return [*local, *calls]
+
+
+def _unjudged(opened: Sequence[Benchmark], judges: plan.Raters, path: Path) -> Iterator[str]:
+    """Say which replies will be paid for and rated by nobody."""
+    read = {benchmark.name for benchmark in opened if benchmark.readings}
+    written = [benchmark.name for benchmark in opened if not benchmark.closed]
+    if written and not judges.names:
+        names = ", ".join(written[:_NAMED]) + (f" and {len(written) - _NAMED} more" if len(written) > _NAMED else "")
+        less = " but by rule" if read.issuperset(written) else ""
+        yield (
+            f"no judge is named, so replies to {names} will be asked for and not rated{less}; name one with --judge, or "
+            f"rate the run afterwards: mindgauge rate {written[0]} --replies {path} --judge NAME"
+        )

@@ -1,0 +1,123 @@
+"""`salvage`: what can still be read of a damaged run, as a new run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mindgauge.records.errors import MindgaugeError, UsageError
+from mindgauge.records.files import private
+from mindgauge.records.rubric import Rubric
+from mindgauge.store import manifest
+from mindgauge.store import salvage as store
+from mindgauge.store.failures import PENDING
+from mindgauge.store.locks import check, nobody_writes
+from mindgauge.store.salvage import Kept
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+_ANOTHER = "the command that made the run writes another"
+
+
+class Salvaged(msgspec.Struct, frozen=True):
+    """What of a damaged run is in the new one, table by table."""
+
+    run: str
+    out: str
+    tables: list[Kept]
+    notes: list[str]
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing was found to be damaged."""
+        return not any(table.lost or table.pages for table in self.tables)
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The database's tables, one row each."""
+        import polars as pl
+
+        return pl.DataFrame([msgspec.structs.asdict(table) for table in self.tables])
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
+
+def salvage(run: str | Path, *, out: str | Path) -> Salvaged:
+    """Write what can be read of a damaged run into a new folder; the damaged one is not changed.
+
+    The command that made the run, with the new folder as `--out`, then pays only for what was lost.
+
+    Args:
+        run: the damaged run's directory.
+        out: the folder to write, new or empty.
+
+    Raises:
+        UsageError: there is no run, somebody is writing it, another version wrote it, or `out` holds something or
+            has no locks.
+        MindgaugeError: the damaged file cannot be copied, or the new one not be written.
+    """
+    folder, path = Path(run), Path(out)
+    database = folder / "run.sqlite"
+    if not database.is_file():
+        raise UsageError(f"{folder}: no run here (run.sqlite is missing)")
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise UsageError(f"{path}: not empty; what is salvaged goes into a new folder, choose another --out")
+    try:
+        private.folder(path)
+        check(path)
+        with nobody_writes(folder) as locked:
+            tables, strange = store.salvage(database, path / "run.sqlite")
+            waiting = folder / PENDING / "run.sqlite"
+            if waiting.is_file():
+                private.folder(path / PENDING)
+                strange += store.salvage(waiting, path / PENDING / "run.sqlite")[1]
+            notes = [*_left_out(strange), *_beside(folder, path)]
+            if not locked:
+                notes.append(
+                    f"{folder}: its file system has no locks; if anything wrote the run meanwhile, salvage it again"
+                )
+    except OSError as error:
+        raise MindgaugeError(
+            f"{error.filename or path}: {error.strerror or error}; nothing was salvaged: see that {folder} can be read and that "
+            f"there is room for it in {path}, then delete {path} and run the same command again"
+        ) from error
+    return Salvaged(str(folder), str(path), tables, notes)
+
+
+def _left_out(strange: Sequence[str]) -> list[str]:
+    """Say what of the damaged file is not Mindgauge's, and so is not in the new run."""
+    if not strange:
+        return []
+    named = ", ".join(strange[:5]) + (f" and {len(strange) - 5} more" if len(strange) > 5 else "")
+    return [f"left out, since no Mindgauge made it: {named}"]
+
+
+def _beside(folder: Path, path: Path) -> list[str]:
+    """Copy what stands beside the database, and say what of it is damaged: rubrics of classifiers, and the manifest.
+
+    A damaged manifest goes along under another name, for eyes alone: it may still tell which command made the run.
+    """
+    notes = []
+    private.copy_files(folder / "rubrics", path / "rubrics")
+    for rubric in sorted((path / "rubrics").glob("*.toml")):
+        try:
+            Rubric.kept(rubric)
+        except UsageError as error:
+            notes.append(str(error))
+    damaged = folder / "manifest.toml"
+    try:
+        content = manifest.read(folder)
+    except UsageError:
+        if private.copied(damaged, path / f"{damaged.name}.damaged"):
+            return [*notes, f"{damaged}: damaged, kept as {path / damaged.name}.damaged to look at; {_ANOTHER}"]
+        return [*notes, f"{damaged}: damaged; {_ANOTHER}"]
+    if not content:
+        return [*notes, f"{folder} has no manifest.toml; {_ANOTHER}"]
+    manifest.write(path, content)
+    return notes

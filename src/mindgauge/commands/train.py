@@ -1,0 +1,261 @@
+"""`train`: a classifier from labelled dialogues, and an honest account of how good it is."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from mindgauge.commands.training import data as training_data
+from mindgauge.commands.training.account import Fold, account
+from mindgauge.commands.training.card import card
+from mindgauge.commands.training.parts import divide, folded, prepare
+from mindgauge.raters.classifiers import encoder as encoders
+from mindgauge.raters.classifiers import extra, pretrained, saved, selection, trials
+from mindgauge.raters.classifiers.seen import TrainingDigests
+from mindgauge.raters.classifiers.training import Recipe
+from mindgauge.records import digest
+from mindgauge.records.errors import UsageError
+from mindgauge.records.files import private
+from mindgauge.reports.draw import calibration
+from mindgauge.store import manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mindgauge.commands.training.data import TrainingData
+    from mindgauge.commands.training.result import Trained
+    from mindgauge.raters.classifiers.parts import DataSplit
+    from mindgauge.raters.classifiers.trials import ClassifierConfig, Progress, Trial
+    from mindgauge.records.files.texts import Frame
+
+RARE = ("refuse", "keep", "drop")
+
+
+def train(
+    sources: str | Path | Frame | Sequence[str | Path | Frame],
+    *,
+    out: str | Path,
+    data: str | Path | None = None,
+    encoder: str | Path | None = None,
+    baseline: bool = False,
+    rubric: str | Path | None = None,
+    criterion: str | None = None,
+    test: str | Path | Frame | None = None,
+    dev: float | str | Path | Frame = 0.1,
+    folds: int | None = None,
+    where: Mapping[str, tuple[str, ...]] | None = None,
+    test_where: Mapping[str, tuple[str, ...]] | None = None,
+    labels_from: str | None = None,
+    seeds: Sequence[int] = (1,),
+    epochs: int = 5,
+    batch: int = 16,
+    accumulate: int = 1,
+    lr: float = 2e-5,
+    patience: int = 2,
+    max_length: int = 512,
+    weights: str = selection.BALANCED,
+    risk: float | None = None,
+    rare: str = "refuse",
+    limit: int | None = None,
+    columns: Mapping[str, str] | None = None,
+    device: str = "auto",
+    progress: Progress | None = None,
+    command: str = "",
+) -> Trained:
+    """Train a classifier. The same call goes on where an earlier one stopped.
+
+    Args:
+        sources: a benchmark's name, a run directory whose samples or replies people labelled (`annotate`), or files of
+            labelled dialogues (CSV, JSONL, Parquet) or tables: `label`, and `text`, `user`, `messages` or `reply`,
+            optionally `cluster`, `split` and `language`.
+        out: the folder that the classifier is written to.
+        data: a copy of a benchmark's released files.
+        encoder: a folder with an encoder's weights, or its name on the hub.
+        baseline: TF-IDF and a linear model instead of an encoder; needs no download.
+        rubric: whose labels a file's are: a benchmark's name or a rubric.toml; the file's own if not given.
+        criterion: which one is learned, where the rubric has several.
+        test: what the classifier is tested on: a benchmark's name, a run, a file or a table; never used to choose
+            anything.
+        dev: the share of the training data that checkpoints are chosen on, by whole dialogues; or a file.
+        folds: test by cross-validation with so many folds of whole dialogues, where there is no test data.
+        where: tag → values of the benchmark's samples to train on.
+        test_where: tag → values of the benchmark's samples to test on.
+        labels_from: a tag that holds the training labels, where the samples have no target of their own.
+        seeds: one training for each; the one that does best on the development part is saved.
+        epochs: of an encoder, at most.
+        batch: dialogues per step.
+        accumulate: in how many pieces a step is computed.
+        lr: the highest learning rate.
+        patience: stop after so many epochs without gain; 0 never stops early.
+        max_length: tokens of a dialogue; where it is longer, whole old turns are left out.
+        weights: of labels in the loss: `balanced`, `published` or `none`.
+        risk: abstain so often that at most this share of what is decided is wrong.
+        rare: what to do with a label that has a single example: `refuse`, `keep` or `drop`.
+        limit: at most this many training samples, spread evenly over the labels.
+        columns: our name → the file's name of a column.
+        device: `auto`, `cpu` or `cuda`.
+        progress: told stage, steps done and steps in all.
+        command: what the user typed, for the manifest.
+
+    Raises:
+        UsageError: a name or an option is wrong, or `out` holds another training.
+        DataError: the data is missing, broken or not fit to learn from.
+        MindgaugeError: the memory does not suffice, or training diverged.
+    """
+    share = _share(dev)
+    recipe = Recipe(epochs=epochs, batch=batch, accumulate=accumulate, lr=lr, patience=patience)
+    _check(encoder, recipe, max_length, baseline=baseline, seeds=seeds, folds=folds, risk=risk, rare=rare)
+    named = training_data.Named(
+        sources=list(sources) if isinstance(sources, list | tuple) else [sources],  # type: ignore[list-item]  # a lone source
+        data=Path(data) if data is not None else None, rubric=rubric, criterion=criterion, test=test,
+        dev=None if isinstance(dev, float) or share is not None else dev, where=where or {},
+        test_where=test_where or {}, labels_from=labels_from, columns=columns or {}, folds=folds is not None,
+    )  # fmt: skip
+    material = training_data.gather(named)
+    if baseline:
+        extra.need(extra.BASELINE)
+        source = {}
+    else:
+        revision = pretrained.check(str(encoder))
+        encoders.place(device)
+        source = {"encoder": str(encoder), "encoder_hash": saved.weights_hash(Path(str(encoder))) or revision}
+    values = material.criterion.values
+    labels = tuple(map(str, values))
+    kind = trials.ClassifierConfig(None if baseline else str(encoder), labels, recipe, max_length, device)
+    chosen = list(dict.fromkeys(seeds))
+    if baseline and len(chosen) > 1:
+        material.notes.append("the baseline has no randomness: one seed says what several would")
+        chosen = chosen[:1]
+    whole, whole_dev, whole_test = prepare(material, limit, rare)
+    divided = divide(whole, whole_dev, whole_test, share or 0.0, values)
+    held = [divided, *(folded(whole, folds, share or 0.0, values) if folds is not None else [])]
+    each = [
+        selection.class_weights(weights, h.train.counts(len(labels)), material.criterion, material.class_weights)
+        for h in held
+    ]
+    learned = TrainingDigests.of([*divided.train.samples, *divided.dev.samples])
+    if not baseline:
+        tested = whole_test or (whole if folds is not None else divided.dev)
+        learned |= _earlier(Path(str(encoder)), tested, material)
+    folder = Path(out)
+    _refuse_strangers(folder)
+    private.folder(folder)  # what was learned holds words of the dialogues
+    plan = _plan(material, kind, [whole, divided.dev, divided.test]) | source | {
+        "weights": weights, "class_weights": dict(zip(labels, each[0].tolist(), strict=True)),
+        "seeds": chosen, **({"folds": folds} if folds is not None else {}),
+    }  # fmt: skip
+    manifest.begin(folder, plan, command)
+
+    def run(seed: int, fold: int) -> Trial:
+        return trials.run(folder / "trials", kind, held[fold], each[fold], seed, fold or None, progress)
+
+    final, *crossed = [Fold(parts, [run(seed, fold) for seed in chosen]) for fold, parts in enumerate(held)]
+    found = account(folder, material, kind, final, crossed, risk)
+    trials.move(folder / "trials", trials.choose(final.trials), folder)
+    saved.describe(folder, material.rubric, found.decision)
+    learned.save(folder)
+    private.write(folder / "calibration.svg", _diagrams(found))
+    private.write(folder / "card.md", card(found))
+    content = manifest.read(folder) | {
+        "versions": _versions(),
+        "results": saved.known(msgspec.to_builtins(found)),
+        "ended": manifest.now(),
+    }
+    manifest.write(folder, content)
+    return found
+
+
+def _refuse_strangers(folder: Path) -> None:
+    """Refuse a folder that holds anything but an earlier training: files of the same names would be replaced.
+
+    Raises:
+        UsageError: it does.
+    """
+    if folder.is_dir() and not manifest.read(folder):
+        stranger = min((path.name for path in folder.iterdir()), default=None)
+        if stranger is not None:
+            raise UsageError(f"{folder}: holds {stranger}, which no training left there; choose another --out")
+
+
+def _share(dev: object) -> float | None:
+    """Read the development part as a share; None where it is a file or a table."""
+    try:
+        share = float(dev)  # type: ignore[arg-type]  # whatever is no number raises
+    except (TypeError, ValueError):
+        return None
+    if not 0 < share < 0.5:
+        raise UsageError(f"--dev {dev}: give a share above 0 and below 0.5, or a file of labelled dialogues")
+    return share
+
+
+def _check(
+    encoder: object, recipe: Recipe, max_length: int, *, baseline: bool, seeds: Sequence[int], folds: int | None,
+    risk: float | None, rare: str,
+) -> None:  # fmt: skip
+    if baseline == (encoder is not None):
+        raise UsageError("say what to train: --encoder FOLDER (or a hub name), or --baseline, which needs no download")
+    if not seeds or not all(0 <= seed < 2**31 for seed in seeds):
+        raise UsageError("name at least one seed, a whole number from 0 on")
+    if min(recipe.epochs, recipe.batch, recipe.accumulate) < 1 or recipe.patience < 0:
+        raise UsageError("--epochs, --batch and --accumulate must be at least 1, --patience at least 0")
+    if not (math.isfinite(recipe.lr) and recipe.lr >= 0):
+        raise UsageError(f"--lr {recipe.lr}: give a small number such as 2e-5")
+    if max_length < encoders.SHORTEST:
+        raise UsageError(f"--max-length must be at least {encoders.SHORTEST}")
+    if folds is not None and folds < 2:
+        raise UsageError("--folds must be at least 2")
+    if risk is not None and not 0 < risk < 1:
+        raise UsageError("--risk must lie between 0 and 1")
+    if rare not in RARE:
+        raise UsageError(f"--rare is {', '.join(RARE)}, not {rare!r}")
+
+
+def _earlier(encoder: Path, tested: DataSplit, material: TrainingData) -> TrainingDigests:
+    """Return what an encoder that is a classifier itself learned from; a note says how much of the test part that is."""
+    found = TrainingDigests.load(encoder) or TrainingDigests.of([])
+    known = sum(found.how(sample) != "no" for sample in tested.samples)
+    if known:
+        material.notes.append(
+            f"{encoder} is a classifier that has learned from {known} of the {len(tested)} tested samples, or from their "
+            "dialogues: the figures flatter"
+        )
+    return found
+
+
+def _diagrams(trained: Trained) -> str:
+    """Draw how often the classifier is right against how sure it is, without and with the temperature."""
+    sides = {"As trained": f"{trained.tested}, before", "With the temperature": trained.tested}
+    known = {
+        f"{name}: {trained.tested}, n {trained.calibration[part].n}": trained.calibration[part]
+        for name, part in sides.items()
+    }
+    return calibration.draw_file(known, "How often the classifier is right against how sure it is")
+
+
+def _versions() -> dict[str, str]:
+    """Return the versions of what trains, as far as it is installed."""
+    found = {}
+    for name in ("numpy", "scipy", "scikit-learn", "torch", "transformers", "safetensors"):
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
+def _plan(material: TrainingData, kind: ClassifierConfig, held: Sequence[DataSplit | None]) -> dict[str, Any]:
+    """Write down what decides whether a later command goes on with this training."""
+    data = [[(s.id, s.target, s.cluster) for s in part.samples] if part is not None else [] for part in held]
+    plan: dict[str, Any] = {
+        "data": material.name,
+        "rubric": material.rubric.name,
+        "rubric_hash": material.rubric.hash,
+        **{f"{name}_hash": digest(rows) for name, rows in zip(("train", "dev", "test"), data, strict=True)},
+        "kind": "tfidf" if kind.encoder is None else "encoder",
+    }
+    if kind.encoder is not None:
+        plan |= {"max_length": kind.max_length, "recipe": msgspec.structs.asdict(kind.recipe)}
+    return plan

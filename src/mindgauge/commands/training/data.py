@@ -1,0 +1,256 @@
+"""From what the user names to labelled samples: benchmarks, files and runs, for training, development and test."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from mindgauge import benchmarks
+from mindgauge.benchmarks import Benchmark
+from mindgauge.commands.training import labelled_run
+from mindgauge.commands.training.labelled_run import is_run
+from mindgauge.raters.classifiers import form, labelled
+from mindgauge.raters.classifiers.form import Reads
+from mindgauge.records import Sample, Value
+from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.files import tables
+from mindgauge.records.files.texts import Frame
+from mindgauge.records.rubric import Criterion, Rubric
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mindgauge.benchmarks.metrics import Metric
+
+Where: TypeAlias = Mapping[str, tuple[str, ...]]
+Source: TypeAlias = str | Path | Frame
+
+_TEST = re.compile(r"(^|[^a-z])test([^a-z]|$)")
+
+
+class TrainingData(msgspec.Struct):
+    """Labelled samples, and the rubric (of one criterion) that their targets belong to.
+
+    `dev` and `test` are empty where nobody named them. `task` is the benchmark whose rubric it is, if one. All samples
+    end alike, with what the classifier then `reads`.
+    """
+
+    name: str
+    rubric: Rubric
+    task: Benchmark | None
+    train: list[Sample]
+    dev: list[Sample]
+    test: list[Sample]
+    notes: list[str]
+    reads: Reads = "reply"
+
+    @property
+    def criterion(self) -> Criterion:
+        """What is learned."""
+        return self.rubric.criteria[0]
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """What the task computes of a closed question; empty where there is no such task."""
+        return self.task.metrics if self.task is not None and self.task.closed else ()
+
+    @property
+    def baselines(self) -> tuple[Value, ...]:
+        """Labels that the task also scores as the answer to everything."""
+        return self.task.baselines if self.task is not None else ()
+
+    @property
+    def class_weights(self) -> Mapping[str, float]:
+        """What the task's authors let an example of each label weigh; empty where nothing is published."""
+        return self.task.class_weights if self.task is not None else {}
+
+
+class Named(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user names; see `train`."""
+
+    sources: Sequence[Source]
+    data: Path | None = None
+    rubric: str | Path | None = None
+    criterion: str | None = None
+    test: Source | None = None
+    dev: Source | None = None
+    where: Where = {}
+    test_where: Where = {}
+    labels_from: str | None = None
+    columns: Mapping[str, str] = {}
+    folds: bool = False
+
+
+def gather(named: Named) -> TrainingData:
+    """Read all that is named.
+
+    Raises:
+        UsageError: a name or an option is wrong, or the development part is marked as test.
+        DataError: a file is missing, broken or in another schema, or a label is not in the rubric.
+    """
+    if not named.sources:
+        raise UsageError("name a benchmark, a run or a file of labelled dialogues to train on")
+    files = [is_file(source) for source in named.sources]
+    if not all(files) and len(files) > 1:
+        raise UsageError("train on one benchmark or run, or on files; its rubric can be used with files: --rubric NAME")
+    _refuse_idle(named, files=files[0])
+    read = _from_run if is_run(named.sources[0]) else _from_files if files[0] else _from_benchmark
+    material = read(named)
+    if named.folds and (material.dev or material.test):
+        raise UsageError(f"{material.name}: the data says itself what is development and test; leave out --folds")
+    if named.dev is not None:
+        material.dev = _dev(named.dev, named, material)
+    if named.test is not None:
+        material.test = _test(named.test, named, material)
+    material.reads = form.reads([*material.train, *material.dev, *material.test])
+    return material
+
+
+def _refuse_idle(named: Named, *, files: bool) -> None:
+    """Refuse options that would change nothing, rather than let the user believe they did."""
+    if named.folds and (named.test is not None or named.dev is not None):
+        raise UsageError(
+            "--folds tests on the training data, part by part: it goes with neither --test nor a --dev file"
+        )
+    if is_run(named.sources[0]) and (named.where or named.labels_from or named.rubric or named.data):
+        raise UsageError(
+            "a run says itself what its samples, labels and rubric are: leave out --where, --labels-from, --rubric and --data"
+        )
+    if files and (named.where or named.labels_from is not None):
+        raise UsageError(
+            "--where and --labels-from go by the tags of a benchmark's samples; a file has columns: see --map"
+        )
+    if not files and named.rubric is not None:
+        raise UsageError("--rubric says whose labels a file's are; a benchmark has its own")
+    if files and named.criterion is not None and named.rubric is None:
+        raise UsageError("--criterion chooses among the criteria of a rubric; name that with --rubric")
+    if named.test_where and (named.test is None or is_file(named.test)):
+        raise UsageError("--test-where chooses among the samples of a benchmark that --test names")
+
+
+def is_file(source: Source) -> bool:
+    """Whether a source is a file or a table rather than a benchmark's name."""
+    return tables.is_table(source)
+
+
+def _from_files(named: Named) -> TrainingData:
+    read = [labelled.rows(source, named.columns) for source in named.sources]
+    first = named.sources[0]
+    name = Path(first).stem if isinstance(first, str | Path) else "table"
+    task, rubric = _rubric(named.rubric, named.criterion) or (
+        None,
+        labelled.rubric_of([r for rows in read for r in rows], name),
+    )
+    found = [sample for rows in read for sample in labelled.samples(rows, rubric.criteria[0])]
+    splits = {split: [s for s in found if s.tags.get("split", "train") == split] for split in ("train", "dev", "test")}
+    if not splits["train"]:
+        raise DataError(f"{name}: no row is marked train (split: {', '.join(k for k, v in splits.items() if v)})")
+    return TrainingData(name, rubric, task, splits["train"], splits["dev"], splits["test"], [])
+
+
+def _rubric(name: str | Path | None, criterion: str | None) -> tuple[Benchmark | None, Rubric] | None:
+    if name is None:
+        return None
+    if Path(name).suffix == ".toml":
+        return None, _one_criterion(Rubric.load(Path(name)), criterion)
+    task = benchmarks.find_one(str(name))
+    return task, _one_criterion(task.rubric, criterion)
+
+
+def _one_criterion(rubric: Rubric, name: str | None) -> Rubric:
+    found = {criterion.name: criterion for criterion in rubric.criteria}
+    chosen = found.get(name) if name is not None else next(iter(found.values())) if len(found) == 1 else None
+    if chosen is None:
+        asked = (
+            f"has no criterion {name!r}; it has"
+            if name is not None
+            else "has several criteria; name one with --criterion:"
+        )
+        raise UsageError(f"{rubric.name} {asked} {', '.join(found)}")
+    return rubric.only(chosen)
+
+
+def _from_benchmark(named: Named) -> TrainingData:
+    name = str(named.sources[0])
+    task = benchmarks.find_one(name)
+    rubric = _one_criterion(task.rubric, named.criterion)
+    material = TrainingData(task.name, rubric, task, [], [], [], [])
+    read = task.read(named.data) if named.data is not None and not named.where else []
+    found, dev, test = ([s for s in read if s.tags.get("split") == split] for split in ("train", "dev", "test"))
+    if found:
+        material.dev = _targets(dev, None, material, "development part")
+        material.test = _targets(test, None, material, "test part")
+    else:
+        found = task.samples(named.data, dict(named.where) or None)
+    if not named.where and not named.folds and all(s.tags.get("split") == "test" for s in found):
+        raise DataError(
+            f"{name}: these are the authors' test samples; put their training file beside them (`mindgauge list --json` says "
+            "how to obtain it), estimate by cross-validation with --folds 5, or train on them on purpose with --where split=test"
+        )
+    material.train = _targets(found, named.labels_from, material, "training data")
+    return material
+
+
+def _from_run(named: Named) -> TrainingData:
+    folder = Path(str(named.sources[0]))
+    task = labelled_run.benchmark_of(folder)
+    rubric = _one_criterion(task.rubric, named.criterion)
+    found = labelled_run.read(folder, task, rubric.criteria[0])
+    return TrainingData(task.name, rubric, task, found.samples, [], [], found.notes)
+
+
+def _targets(samples: Iterable[Sample], tag: str | None, material: TrainingData, part: str) -> list[Sample]:
+    """Keep the samples that have a target, or take a tag's value as target; those without are counted."""
+    kept, without = [], 0
+    for sample in samples:
+        answer = sample.target if tag is None else sample.tags.get(tag)
+        if answer is None:
+            without += 1
+        else:
+            target = labelled.label(answer, material.criterion, f"{material.name}: sample {sample.id}")
+            kept.append(msgspec.structs.replace(sample, target=target))
+    if without:
+        why = "no label that people agree on" if tag is None else f"no tag {tag}"
+        material.notes.append(f"{part}: {without} samples left out, {why}")
+    if without and not kept:
+        raise DataError(
+            f"{material.name}: no labelled sample for the {part}; --labels-from TAG takes labels from a tag"
+        )
+    if tag is not None:
+        material.notes.append(f"{part}: labels come from the tag {tag}, not from the benchmark's own (human) targets")
+    return kept
+
+
+def _test(source: Source, named: Named, material: TrainingData) -> list[Sample]:
+    if is_file(source):
+        return list(labelled.samples(labelled.rows(source, named.columns), material.criterion))
+    task = labelled_run.benchmark_of(Path(str(source))) if is_run(source) else benchmarks.find_one(str(source))
+    other = next((c for c in task.rubric.criteria if c.name == material.criterion.name), None)
+    if other is None or task.rubric.only(other).hash != material.rubric.hash:
+        raise UsageError(
+            f"--test {source}: its rubric is {task.rubric.name}, the training data's is {material.rubric.name}"
+        )
+    if is_run(source):
+        found = labelled_run.read(Path(str(source)), task, material.criterion)
+        material.notes += found.notes
+        return found.samples
+    return _targets(task.samples(named.data, dict(named.test_where) or None), None, material, "test")
+
+
+def _dev(source: Source, named: Named, material: TrainingData) -> list[Sample]:
+    name = str(source) if isinstance(source, str | Path) else "the development table"
+    found = list(labelled.samples(labelled.rows(source, named.columns), material.criterion)) if is_file(source) else []
+    if not found:
+        raise UsageError(f"--dev {name}: give a share such as 0.1, or a file of labelled dialogues")
+    same = isinstance(source, str | Path) and isinstance(named.test, str | Path) and Path(source) == Path(named.test)
+    marked = isinstance(source, str | Path) and _TEST.search(Path(source).stem.casefold())
+    if same or marked or any(sample.tags.get("split") == "test" for sample in found):
+        raise UsageError(
+            f"--dev {name}: this is marked as test data; a checkpoint that is chosen on it can no longer be tested by it. "
+            "Give other data, or a share of the training data such as 0.1"
+        )
+    return found

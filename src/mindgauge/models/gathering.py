@@ -1,0 +1,27 @@
+"""Models that gather calls, send them together, and may be left while they are under way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mindgauge.store.batches import Batches
+from mindgauge.records.request import Model
+
+
+@runtime_checkable
+class Gathering(Model, Protocol):
+    """A model that gathers calls, sends them together, and may be left while they are under way."""
+
+    at_once: int
+    """How many calls may wait for it at once, in place of the usual concurrency."""
+
+    def keep(self, batches: Batches, told: Callable[[str, int, int], None]) -> None:
+        """Take, before it is opened, the run's record of what is under way, and whom to tell how far that is."""
+        ...
+
+    def leave(self) -> str:
+        """Stop waiting: whoever waits gets an error. Returns what goes on without us, empty if nothing does."""
+        ...

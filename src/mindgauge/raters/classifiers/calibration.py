@@ -1,0 +1,170 @@
+"""How far a classifier's probabilities can be trusted, and below which it should abstain.
+
+Everything here is fitted on the development part; what is said of it there is cross-fitted, so that no sample is
+judged by a temperature it took part in.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+from scipy import special
+
+from mindgauge.raters.classifiers.parts import divide
+from mindgauge.stats.proportion import clopper_pearson
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from mindgauge.raters.classifiers.parts import DataSplit
+
+    Codes = NDArray[np.intp]
+    Floats = NDArray[np.float64]
+
+BINS = 10
+FOLDS = 5
+COVERAGES = tuple(share / 10 for share in range(10, 0, -1))
+"""How much of the development part may be decided: the candidates among which a threshold is chosen."""
+LEVEL = 0.95
+
+
+def temperature(logits: Floats, codes: Codes) -> float:
+    """Return the T that makes special.softmax(logits / T) likeliest (Guo et al. 2017), between 1/20 and 20.
+
+    One more observation of every label, each with weight 1/q, is added (as Platt 1999 does), so that a few samples
+    that are all right do not make it certain. The negative log-likelihood is convex in 1/T, so that its derivative,
+    mean(E_p[z] - z_y), has one zero; it is found by bisection.
+    """
+    extra = 1 / (len(codes) + 1)
+    right = (1 - extra) * logits[np.arange(len(codes)), codes] + extra * logits.mean(axis=1)
+
+    def slope(inverse: float) -> float:
+        expected = (special.softmax(inverse * logits, axis=1) * logits).sum(axis=1)
+        return float((expected - right).mean())
+
+    low, high = 0.05, 20.0
+    if slope(high) <= 0:
+        return 1 / high
+    if slope(low) >= 0:
+        return 1 / low
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if slope(middle) > 0 else (middle, high)
+    return 2 / (low + high)
+
+
+def cross_fitted(logits: Floats, dev: DataSplit, seed: int = 0) -> Floats:
+    """Return probabilities of the development part, each with the temperature of the other folds' groups."""
+    probabilities: Floats = special.softmax(logits, axis=1)
+    for rows in divide(dev, [1 / FOLDS] * FOLDS, logits.shape[1], seed):
+        others = np.setdiff1d(np.arange(len(dev)), rows)
+        if len(rows) and len(others):
+            probabilities[rows] = special.softmax(logits[rows] / temperature(logits[others], dev.codes[others]), axis=1)
+    return probabilities
+
+
+class Bin(msgspec.Struct, frozen=True):
+    """One column of a reliability diagram: predictions whose confidence lies in (low, high].
+
+    The bounds of the accuracy count groups of samples, not samples.
+    """
+
+    low: float
+    high: float
+    n: int
+    confidence: float | None
+    accuracy: float | None
+    accuracy_low: float | None
+    accuracy_high: float | None
+
+
+class Calibration(msgspec.Struct, frozen=True):
+    """How confidence and accuracy go together. `ece` = Σ n_b / n · |accuracy_b - confidence_b| (Naeini et al. 2015)."""
+
+    n: int
+    ece: float | None
+    log_loss: float | None
+    bins: tuple[Bin, ...]
+
+
+def calibration(probabilities: Floats, codes: Codes, groups: Codes) -> Calibration:
+    """Compare the probability of the likeliest label with how often it is right, in ten bins of equal width.
+
+    Args:
+        probabilities: shape (n, q).
+        codes: shape (n,), the right labels.
+        groups: shape (n,), what bounds count.
+    """
+    n = len(codes)
+    if not n:
+        return Calibration(0, None, None, ())
+    confidence, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == codes
+    place = np.clip(np.ceil(confidence * BINS).astype(int) - 1, 0, BINS - 1)
+    bins = tuple(_bin(i, confidence[place == i], right[place == i], groups[place == i]) for i in range(BINS))
+    gaps = [
+        b.n / n * abs(b.accuracy - b.confidence) for b in bins if b.accuracy is not None and b.confidence is not None
+    ]
+    likelihood = np.log(np.maximum(probabilities[np.arange(n), codes], np.finfo(float).tiny))
+    return Calibration(n, float(sum(gaps)), float(-likelihood.mean()), bins)
+
+
+def _bin(i: int, confidence: Floats, right: NDArray[np.bool_], groups: Codes) -> Bin:
+    n = len(confidence)
+    if not n:
+        return Bin(i / BINS, (i + 1) / BINS, 0, None, None, None, None)
+    clusters = len(np.unique(groups))
+    share = clopper_pearson(float(right.mean()) * clusters, clusters)
+    return Bin(i / BINS, (i + 1) / BINS, n, float(confidence.mean()), share.value, share.low, share.high)
+
+
+class Abstention(msgspec.Struct, frozen=True):
+    """What is decided at a threshold: a share of the samples (`coverage`), of which a share is wrong (`risk`).
+
+    `risk_high` bounds the risk from above with 95 % confidence. Bounds count groups of samples, not samples.
+    `threshold` is None where each fold of a cross-validation has its own.
+    """
+
+    threshold: float | None
+    coverage: float
+    decided: int
+    n: int
+    risk: float | None
+    risk_high: float
+
+
+def abstention(probabilities: Floats, part: DataSplit, thresholds: float | Floats, level: float = LEVEL) -> Abstention:
+    """Say what is decided and how often it is wrong (Clopper-Pearson, one-sided).
+
+    Args:
+        probabilities: shape (n, q).
+        part: the n samples.
+        thresholds: one, or one for each sample, shape (n,).
+        level: of the bound.
+    """
+    decided = probabilities.max(axis=1) >= thresholds
+    n = int(decided.sum())
+    threshold = thresholds if isinstance(thresholds, float) else None
+    if not n:
+        return Abstention(threshold, 0.0, 0, len(part), None, 1.0)
+    risk = float((probabilities.argmax(axis=1) != part.codes)[decided].mean())
+    clusters = len(np.unique(part.groups[decided]))
+    high = clopper_pearson(risk * clusters, clusters, 2 * level - 1).high
+    return Abstention(threshold, n / len(part), n, len(part), risk, 1.0 if high is None else high)
+
+
+def choose_threshold(probabilities: Floats, dev: DataSplit, risk: float) -> Abstention:
+    """Choose the threshold that decides most while the risk stays below the stated one with 95 % confidence.
+
+    The candidates leave the most confident 100, 90, … 10 % of the development part; each bound is taken at
+    1 - 0.05 / 10, so that the promise holds though the best of ten is chosen (selection with guaranteed risk, Geifman
+    and El-Yaniv 2017, with Bonferroni's correction). Where none keeps it, the threshold is above 1: all is left open.
+    """
+    confidence = np.sort(probabilities.max(axis=1))
+    level = 1 - (1 - LEVEL) / len(COVERAGES)
+    for share in COVERAGES:
+        threshold = float(confidence[-max(1, round(share * len(confidence)))])
+        if abstention(probabilities, dev, threshold, level).risk_high <= risk:
+            return abstention(probabilities, dev, threshold, level)
+    return abstention(probabilities, dev, 2.0, level)

@@ -1,0 +1,195 @@
+"""Dividing labelled samples so that nothing of a dialogue stands on both sides.
+
+Samples belong together that come from one source dialogue (`cluster`), have the same text, answer the same turns, or
+share a long turn of the person; such a group goes to one part as a whole.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import msgspec
+import numpy as np
+
+from mindgauge.raters.classifiers import form
+from mindgauge.records import Sample
+from mindgauge.records.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from mindgauge.records import Value
+
+Codes: TypeAlias = "NDArray[np.intp]"
+
+FEWEST = 2
+"""A class with fewer examples can be learned or tested, but not both."""
+
+
+class DataSplit(msgspec.Struct, frozen=True):
+    """Samples with the codes of their labels (indices into the criterion's values) and of their groups."""
+
+    samples: tuple[Sample, ...]
+    codes: Codes
+    groups: Codes
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    def take(self, rows: Codes) -> DataSplit:
+        """Return some of the rows, in the order asked for."""
+        return DataSplit(tuple(self.samples[i] for i in rows), self.codes[rows], self.groups[rows])
+
+    def counts(self, labels: int) -> Codes:
+        """Return how many samples each label has."""
+        return np.bincount(self.codes, minlength=labels)
+
+
+def part(samples: Sequence[Sample], values: Sequence[Value]) -> DataSplit:
+    """Build a part of samples whose targets are among the values."""
+    codes = np.array([values.index(s.target) for s in samples if s.target is not None], dtype=np.intp)
+    return DataSplit(tuple(samples), codes, groups(samples))
+
+
+def groups(samples: Sequence[Sample]) -> Codes:
+    """Number the groups of samples that must not be divided: the connected components of what they share."""
+    parent = list(range(len(samples)))
+
+    def root(i: int) -> int:
+        while parent[i] != i:
+            parent[i] = parent[parent[i]]
+            i = parent[i]
+        return i
+
+    first: dict[str, int] = {}
+    for i, sample in enumerate(samples):
+        for shared in _links(sample):
+            parent[root(i)] = root(first.setdefault(shared, i))
+    return np.unique([root(i) for i in range(len(samples))], return_inverse=True)[1].astype(np.intp)
+
+
+def _links(sample: Sample) -> set[str]:
+    spoken = (form.plain(message.content) for message in sample.messages if message.role == "user")
+    turns = {f"turn {text}" for text in spoken if form.telling(text)}
+    answered = sample.messages[:-1] if sample.messages[-1].role == "assistant" else sample.messages
+    heard = {f"text {form.key(answered)}"} if answered else set()
+    return {f"cluster {sample.cluster}", f"text {form.key(sample.messages)}", *heard, *turns}
+
+
+class Separated(NamedTuple):
+    """Training samples that have nothing to do with the test samples, and how many were taken out, by reason."""
+
+    train: list[Sample]
+    duplicates: int
+    related: int
+
+
+def separate(train: Sequence[Sample], test: Sequence[Sample]) -> Separated:
+    """Take out of the training samples whatever is in the test samples too, or in the same group as one of them."""
+    labels = groups([*train, *test])
+    tested, texts = set(labels[len(train) :].tolist()), {form.key(sample.messages) for sample in test}
+    apart_from_test, duplicates, related = [], 0, 0
+    for sample, group in zip(train, labels, strict=False):
+        if form.key(sample.messages) in texts:
+            duplicates += 1
+        elif int(group) in tested:
+            related += 1
+        else:
+            apart_from_test.append(sample)
+    return Separated(apart_from_test, duplicates, related)
+
+
+def unique(subset: DataSplit) -> tuple[DataSplit, int, int]:
+    """Keep one of the samples that have the same text and label; what a repetition belonged to, it still belongs to.
+
+    Returns:
+        What is kept, how many were taken out, and how many texts remain that carry different labels.
+    """
+    first: dict[tuple[str, object], int] = {}
+    for row, sample in enumerate(subset.samples):
+        first.setdefault((form.key(sample.messages), sample.target), row)
+    texts = Counter(text for text, _ in first)
+    distinct = subset.take(np.array(list(first.values()), dtype=np.intp))
+    return distinct, len(subset) - len(distinct), sum(count > 1 for count in texts.values())
+
+
+def divide(subset: DataSplit, shares: Sequence[float], labels: int, seed: int) -> list[Codes]:
+    """Divide a part by whole groups, each label as near to the shares as the groups allow.
+
+    Groups are placed one by one, large ones and those of rare labels first, ties in random order, each where it raises
+    χ² = Σ (have - want)² / want over parts and labels the least: the greedy rule of Sechidis et al. 2011, for groups.
+
+    Args:
+        subset: n samples.
+        shares: of the parts, adding up to 1.
+        labels: number of labels, q.
+        seed: of the random order.
+
+    Returns:
+        The rows of each part, ascending.
+    """
+    if not len(subset):
+        return [np.empty(0, dtype=np.intp) for _ in shares]
+    content = np.zeros((int(subset.groups.max()) + 1, labels))
+    np.add.at(content, (subset.groups, subset.codes), 1.0)
+    total = content.sum(axis=0)
+    rarity = (content / np.maximum(total, 1)).max(axis=1)
+    order = np.lexsort((np.random.default_rng(seed).random(len(content)), -rarity))
+    want = np.outer(shares, np.maximum(total, 1))
+    filled = np.zeros_like(want)
+    place = np.empty(len(content), dtype=np.intp)
+    for group in order:
+        rise = (content[group] * (2 * (filled - want) + content[group]) / want).sum(axis=1)
+        place[group] = int(rise.argmin())
+        filled[place[group]] += content[group]
+    places = place[subset.groups]
+    return [np.flatnonzero(places == i) for i in range(len(shares))]
+
+
+def spread(subset: DataSplit, limit: int) -> DataSplit:
+    """Return at most `limit` samples, taken in turn from each label, in the order they stand."""
+    counts: Counter[int] = Counter()
+    turns = []
+    for row, code in enumerate(subset.codes.tolist()):
+        counts[code] += 1
+        turns.append((counts[code], row))
+    return subset.take(np.array(sorted(row for _, row in sorted(turns)[:limit]), dtype=np.intp))
+
+
+def rare(name: str, subset: DataSplit, values: Sequence[Value]) -> list[str]:
+    """Say which labels that a part has at all have fewer than two examples there, and which it has not."""
+    counts = subset.counts(len(values)).tolist()
+    scarce = [f"{value!s} ({count})" for value, count in zip(values, counts, strict=True) if 0 < count < FEWEST]
+    absent = [str(value) for value, count in zip(values, counts, strict=True) if not count]
+    return [
+        *([f"{name}: fewer than {FEWEST} examples of {', '.join(scarce)}"] if scarce else []),
+        *([f"{name}: no example of {', '.join(absent)}"] if absent else []),
+    ]
+
+
+def check(train: DataSplit, values: Sequence[Value], *, keep: bool) -> None:
+    """See that there is something to learn.
+
+    Args:
+        train: the samples to learn from.
+        values: the labels.
+        keep: whether a label with a single example will do.
+
+    Raises:
+        DataError: no sample, only one label, or a label with a single example.
+    """
+    counts = train.counts(len(values))
+    if (counts > 0).sum() < 2:
+        shortage = "one label only" if len(train) else "no labelled samples are left"
+        raise DataError(
+            f"training data: {shortage}; a classifier needs at least two labels with {FEWEST} examples each"
+        )
+    alone = [str(values[i]) for i in np.flatnonzero((counts > 0) & (counts < FEWEST)).tolist()]
+    if alone and not keep:
+        raise DataError(
+            f"training data: fewer than {FEWEST} examples of {', '.join(alone)}; add examples, or decide with "
+            "--rare keep or --rare drop"
+        )

@@ -1,0 +1,54 @@
+"""English: names as words, lists and clauses as a sentence has them. Numbers: `rounding`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mindgauge.records.records import Value
+
+_MINUS = re.compile(r"(?<![\w.)-])-(?=\d)")
+_LANGUAGES = {"en": "English", "zh": "Chinese", "de": "German", "es": "Spanish", "fr": "French"}
+
+
+def words(label: Value | str) -> str:
+    """Write a label or a slice in words: `self-harm`, `risk taking behaviours`, `language: English`."""
+    text = str(label)
+    tag, equals, value = text.partition("=")
+    if not equals:
+        return text.replace("_", " ")
+    if tag in {"category", "label"}:
+        return value.replace("_", " ")
+    return f"{tag.replace('_', ' ')}: {_LANGUAGES.get(value, value).replace('_', ' ')}"
+
+
+def named(items: Sequence[str], joined: str = "and", most: int = 3) -> str:
+    """Join names as in a sentence; of many, the first ones and how many more."""
+    if len(items) > most + 1:
+        return f"{', '.join(items[:most])} {joined} {len(items) - most} more"
+    return f" {joined} ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
+
+
+def first_sentence(text: str) -> str:
+    """Return a text's first sentence."""
+    head, dot, _ = text.partition(". ")
+    return head + "." if dot else text
+
+
+def ended(text: str) -> str:
+    """End a text with a full stop, unless it ends already."""
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def lowered(text: str) -> str:
+    """Write what begins a sentence as it stands inside one."""
+    return f"{text[:1].lower()}{text[1:]}"
+
+
+def sentence(text: str) -> str:
+    """Write a clause with numbers in it as a sentence, with true minus signs."""
+    text = _MINUS.sub("−", text)
+    return f"{text[:1].upper()}{text[1:].removesuffix('.')}."

@@ -1,0 +1,1 @@
+"""Files that people bring, and files of ours: read within bounds, written for their owner alone."""

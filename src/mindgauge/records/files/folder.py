@@ -1,0 +1,299 @@
+"""What lies below a folder that people bring: linked folders are followed, each once, and zips are looked into.
+
+Hidden files and folders are left out, those that a Mac puts into zips among them.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import lzma
+import os
+import stat
+import struct
+import weakref
+import zipfile
+import zlib
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from mindgauge.records.errors import DataError
+from mindgauge.records.files import bounds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    OSError,
+    MemoryError,
+    EOFError,
+    ValueError,
+    NotImplementedError,
+    RuntimeError,
+)
+"""What reading a damaged zip raises; a RuntimeError where it is encrypted."""
+
+
+_SHOWN = 30
+"""Members of a zip that a message names."""
+
+
+class File:
+    """A file in a folder or in a zip, with as much of a `Path` as reading it takes."""
+
+    def __init__(self, place: PurePosixPath, shown: str, read: Callable[[], bytes]) -> None:
+        """Describe it; nothing is read.
+
+        Args:
+            place: its path below the folder that was looked at; of a member of a zip, as if that were unpacked where it lies.
+            shown: how messages call it.
+            read: reads it.
+        """
+        self.known: dict[PurePosixPath, File] = {}
+        """All files that were found with it, by place."""
+        self.place = place
+        self.name = place.name
+        self.stem = place.stem
+        self.suffix = place.suffix
+        self._shown = shown
+        self._read = read
+
+    def __str__(self) -> str:
+        return self._shown
+
+    def __repr__(self) -> str:
+        return f"File({self._shown!r})"
+
+    def read_bytes(self) -> bytes:
+        """Read it.
+
+        Raises:
+            OSError: it cannot be read; of a member of a zip, because that is damaged, encrypted or too large.
+        """
+        return self._read()
+
+    def beside(self, name: str) -> File | None:
+        """Return the file of another name in the same place; None if there is none."""
+        return self.known.get(self.place.with_name(name))
+
+    def read_text(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        """Read it as text; see `read_bytes`."""
+        return self.read_bytes().decode(encoding, errors)
+
+
+Readable: TypeAlias = Path | File
+"""What a reader of one file takes."""
+
+
+class Folder(NamedTuple):
+    """The files below a folder, by place; `packed` are those in zips, and `broken` says which zips cannot be opened."""
+
+    path: Path
+    files: tuple[File, ...]
+    packed: tuple[File, ...]
+    broken: tuple[str, ...]
+
+    @property
+    def all(self) -> tuple[File, ...]:
+        """Every file once: where one lies unpacked beside its zip, that one."""
+        plain = {file.place for file in self.files}
+        return (*self.files, *(file for file in self.packed if file.place not in plain))
+
+
+def below(folder: Path) -> Folder:
+    """Look at everything below a folder.
+
+    Raises:
+        DataError: there is no such folder.
+    """
+    if not folder.is_dir():
+        raise DataError(f"{folder}: no such folder")
+    plain, broken = [], []
+    packed: dict[PurePosixPath, File] = {}
+    for path in walk(folder):
+        place = PurePosixPath(path.relative_to(folder).as_posix())
+        if path.suffix.lower() != ".zip":
+            plain.append(File(place, str(path), partial(bounds.content, path)))
+            continue
+        try:
+            for file in members(path, place.parent):
+                packed.setdefault(file.place, file)
+        except DataError as error:
+            broken.append(str(error))
+    found = Folder(folder, tuple(plain), tuple(packed.values()), tuple(broken))
+    known = {file.place: file for file in found.all}
+    for file in (*found.files, *found.packed):
+        file.known = known
+    return found
+
+
+def content(path: Readable) -> bytes:
+    """Read a file, or a member of a zip, as far as `bounds` allows.
+
+    Raises:
+        OSError: it cannot be read, or has more than is read; `strerror` says it.
+    """
+    return path.read_bytes() if isinstance(path, File) else bounds.content(path)
+
+
+def at(path: Path) -> Readable:
+    """Return the file or folder that a path names; `archive.zip/member` is a file in a zip.
+
+    Raises:
+        DataError: the zip cannot be opened, or holds no such file.
+    """
+    archive = next((folder for folder in path.parents if folder.suffix.lower() == ".zip" and folder.is_file()), None)
+    if archive is None:
+        return path
+    lying = members(archive, PurePosixPath())
+    wanted = PurePosixPath(path.relative_to(archive).as_posix())
+    member = next((file for file in lying if file.place == wanted), None)
+    if member is None:
+        held = ", ".join(str(file.place) for file in lying[:_SHOWN]) + (", …" if len(lying) > _SHOWN else "")
+        raise DataError(f"{archive}: no file {wanted} in it; it has {held or 'none'}")
+    return member
+
+
+def walk(folder: Path) -> list[Path]:
+    """Return every file below a folder in the order of their paths.
+
+    A linked folder is followed, unless it was looked at already: so a link to a folder above ends, and what lies here
+    itself has its own path.
+    """
+    found: list[Path] = []
+    seen: set[tuple[int, int]] = set()
+    links: list[Path] = [folder]
+    while links:
+        waiting = [links.pop(0)]
+        while waiting:
+            here = waiting.pop()
+            status = here.stat()
+            if (status.st_dev, status.st_ino) in seen:
+                continue
+            seen.add((status.st_dev, status.st_ino))
+            for path in sorted(_inside(here)):
+                if not path.is_dir():
+                    found += [path] if path.is_file() else []
+                    if len(found) > bounds.FILES:
+                        raise DataError(f"{folder}: more than {bounds.FILES:,} files lie below it, the most that are looked at; name the folder that holds the data")  # fmt: skip
+                else:
+                    (links if path.is_symlink() else waiting).append(path)
+    return sorted(found)
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    try:
+        yield from (path for path in folder.iterdir() if not hidden(path.name))
+    except OSError as error:
+        raise DataError(f"{folder}: cannot look into this folder ({error.strerror})") from error
+
+
+def members(path: Path, place: PurePosixPath) -> list[File]:
+    """Return the files in a zip, as if they were unpacked into a folder; links and names outside of it are left out.
+
+    Raises:
+        DataError: it cannot be opened.
+    """
+    archive = Archive(path)  # open as long as somebody may read: a zip of thousands has a long table of contents
+    lying = [
+        File(place / name, f"{path}/{name}", partial(archive.read, entry))
+        for entry in archive.entries
+        if not any(map(hidden, (name := PurePosixPath(entry.filename)).parts))
+    ]
+    known = {file.place: file for file in lying}
+    for file in lying:
+        file.known = known
+    return lying
+
+
+class Archive:
+    """An open zip. No more of it is unpacked than `bounds` allows, whatever sizes it claims."""
+
+    def __init__(self, path: Path) -> None:
+        """Open it.
+
+        Raises:
+            DataError: it is none, or has more than is read.
+        """
+        self.path = path
+        self.entries: list[zipfile.ZipInfo] = []
+        """Its files that lie within it and are no links, in their order."""
+        self._unpacked: dict[int, int] = {}
+        self._total = 0
+        try:
+            bounds.check(path, _PACKED)
+            file = _Directory(path)
+            weakref.finalize(self, file.close)
+            self._zip = zipfile.ZipFile(file)
+            file.opened = True
+        except OSError as error:
+            raise DataError(f"{path}: cannot read the zip ({error.strerror or error})") from error
+        except _UNREADABLE as error:
+            raise DataError(f"{path}: expected a zip, found {error}") from error
+        entries = self._zip.infolist()
+        if len(entries) > bounds.FILES:
+            raise DataError(f"{path}: {bounds.excess(len(entries), 'files', bounds.FILES)}")
+        self.entries = [entry for entry in entries if not entry.is_dir() and _within(entry)]
+
+    def read(self, entry: zipfile.ZipInfo) -> bytes:
+        """Unpack a file.
+
+        Raises:
+            OSError: it is damaged, encrypted or too large.
+        """
+        called = f"{entry.filename} in {self.path.name}"
+        before = self._unpacked.get(entry.header_offset, 0)  # read again, it counts once
+        room = min(bounds.FILE, bounds.ARCHIVE - self._total + before)
+        if entry.flag_bits & 1:
+            raise OSError(errno.EACCES, f"{called} is encrypted; unpack it yourself")
+        if entry.file_size > room:
+            raise self._too_large(called, room)
+        content = io.BytesIO()
+        try:
+            with self._zip.open(entry) as stream:
+                while content.tell() <= room and (part := stream.read(1 << 20)):
+                    content.write(part)
+        except _UNREADABLE as error:
+            raise OSError(errno.EIO, f"{called} cannot be unpacked: {error or type(error).__name__}") from error
+        if content.tell() > room:
+            raise self._too_large(called, room)
+        self._unpacked[entry.header_offset] = content.tell()
+        self._total += content.tell() - before
+        return content.getvalue()
+
+    def _too_large(self, called: str, room: int) -> OSError:
+        if room < bounds.FILE:
+            whole = f"its files have more than {bounds.ARCHIVE // bounds.MIB:,} MiB together, unpacked, the most that are read"
+            return OSError(errno.EFBIG, f"{called} is not read, since {whole}; split the zip, or unpack it yourself")
+        return OSError(errno.EFBIG, f"{called} has more than {bounds.FILE // bounds.MIB:,} MiB, unpacked, the most that are read; split it into several files")  # fmt: skip
+
+
+_PACKED = 64 * bounds.ARCHIVE
+"""Bytes of a zip itself, which is not read as a whole: its files may be many that nobody needs."""
+
+
+class _Directory(io.FileIO):
+    """A zip's bytes, which are not asked for by the gigabyte while its table of contents is read."""
+
+    opened = False
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        wanted = size if size is not None and size >= 0 else os.fstat(self.fileno()).st_size - self.tell()
+        if not self.opened and wanted > bounds.DIRECTORY:
+            raise OSError(errno.EFBIG, f"its table of contents has more than {bounds.DIRECTORY // bounds.MIB:,} MiB, the most that are read; unpack it yourself")  # fmt: skip
+        return super().read(size)
+
+
+def _within(entry: zipfile.ZipInfo) -> bool:
+    name = PurePosixPath(entry.filename)
+    return not (stat.S_ISLNK(entry.external_attr >> 16) or name.is_absolute() or ".." in name.parts)
+
+
+def hidden(name: str) -> bool:
+    """Whether a file or folder of this name is left out."""
+    return name.startswith(".") or name == "__MACOSX"

@@ -1,0 +1,195 @@
+"""Files and folders of ours that hold what people said: their owner's alone, and never written through a link.
+
+A folder may come from anybody, with links in it that lead elsewhere. So files are made new under a name that nobody has,
+and put in their place in one step, which replaces a link and not what it leads to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import secrets
+import shutil
+import stat
+from typing import IO, TYPE_CHECKING
+
+from mindgauge.records.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_OURS = re.compile(
+    r"run\.(sqlite|lock).*|manifest\.toml.*|report\.(html|json|md).*|stress\.html|annotation\.(sqlite|toml).*|rubric\.toml.*"
+    r"|rubrics|pending|rationales.*|export-.*"
+)
+"""What we write into the folder of a run or a project."""
+LARGEST = 2**20
+"""Bytes of a small file that is copied from a folder of somebody else."""
+
+
+def folder(path: Path) -> None:
+    """Make a folder into which its owner alone can look, and what is ours in one that is there theirs alone, too.
+
+    A folder in which anything else lies keeps its mode, since others may have reason to look into it; our files there are
+    closed to them all the same.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    state = path.stat()
+    if state.st_uid != os.geteuid():
+        return
+    inside = list(path.iterdir())
+    own = [file for file in inside if _OURS.fullmatch(file.name) and not file.is_symlink()]
+    for file in own:
+        close(file)
+    if len(own) == len(inside) and not state.st_mode & stat.S_ISVTX:
+        close(path)
+
+
+def close(path: Path) -> None:
+    """Close a file or folder of ours to everybody but its owner. By name: to open a database here would drop its locks."""
+    mode = path.stat().st_mode
+    if mode & 0o077:
+        with contextlib.suppress(PermissionError):  # another's, who let us write here
+            path.chmod(0o700 if stat.S_ISDIR(mode) else 0o600)
+
+
+def new(path: Path) -> None:
+    """Make an empty file that is its owner's alone, where there is none, for a library that would make a public one.
+
+    Raises:
+        UsageError: a link stands here.
+        OSError: it cannot be made.
+    """
+    refuse_link(path)
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
+
+
+def write(path: Path, content: str | bytes) -> None:
+    """Replace a file in one step, so that a kill leaves the old one or the new one.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    draft = path.with_name(f"{path.name}.new")
+    with contextlib.suppress(FileNotFoundError):
+        draft.unlink()  # what a kill left, or a link that waits for us
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content if isinstance(content, bytes) else content.encode(errors="replace"))
+    draft.replace(path)
+
+
+@contextlib.contextmanager
+def written(path: Path, *, anew: bool = True) -> Iterator[IO[bytes]]:
+    """Give a file to write, readable for its owner only, which takes its place in the end.
+
+    Args:
+        path: its place.
+        anew: whether it may take the place of one that is there; if not, that one stays.
+
+    Raises:
+        UsageError: nothing can be written there.
+    """
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot write here ({error.strerror})") from error
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+        if anew:
+            draft.replace(path)
+        else:
+            with contextlib.suppress(FileExistsError):
+                os.link(draft, path, follow_symlinks=False)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot write here ({error.strerror})") from error
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def opened(path: Path, flags: int) -> int:
+    """Open a file of ours in place and return its handle; one that is new is its owner's alone.
+
+    Raises:
+        UsageError: it is a link, or no file.
+        OSError: it cannot be opened.
+    """
+    try:
+        handle = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            refuse_link(path)
+        raise
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise UsageError(f"{path}: not a file; remove it, Mindgauge makes another")
+    return handle
+
+
+def refuse_link(path: Path) -> None:
+    """Refuse to write to what stands here if it leads elsewhere.
+
+    Raises:
+        UsageError: it is a link.
+    """
+    if path.is_symlink():
+        raise UsageError(
+            f"{path}: a link, which nothing of Mindgauge writes through; remove it, or name where it leads"
+        )
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copy a file to a place of ours, where it stands when all of it is there.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    with source.open("rb") as content, written(target) as file:
+        shutil.copyfileobj(content, file)
+
+
+def remove(folder: Path) -> None:
+    """Remove what we wrote into a folder, and the folder if nothing else is in it.
+
+    Raises:
+        OSError: it cannot be removed.
+    """
+    for path in folder.iterdir():
+        if _OURS.fullmatch(path.name) and (path.is_symlink() or path.is_file()):
+            path.unlink()
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
+def copy_files(source: Path, target: Path) -> None:
+    """Copy the small plain files of a folder into a new one, and nothing that a link leads to.
+
+    Raises:
+        OSError: they cannot be copied.
+    """
+    if source.is_symlink() or not source.is_dir():
+        return
+    folder(target)
+    for path in sorted(source.iterdir()):
+        copied(path, target / path.name)
+
+
+def copied(source: Path, target: Path) -> bool:
+    """Copy a small plain file, and say whether it is one; nothing that a link leads to is copied.
+
+    Raises:
+        OSError: it cannot be copied.
+    """
+    if source.is_symlink() or not source.is_file() or source.stat().st_size > LARGEST:
+        return False
+    write(target, source.read_bytes())
+    return True

@@ -1,0 +1,244 @@
+"""The texts of what people bring: files in any encoding, JSON, and what stands in a cell."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import math
+import re
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from mindgauge.records.errors import DataError
+from mindgauge.records.files import bounds, folder
+from mindgauge.records.records import Message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import polars as pl
+
+    from mindgauge.records.files.folder import Readable
+
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}".encode()
+_FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"  # full-width signs compute, too
+_NEUTRALISED = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
+_NUMBER = r"^[+-]?\d+(\.\d+)?$"
+_PACKED = {b"\x1f\x8b": "packed with gzip", b"PK\x03\x04": "a zip or a workbook", b"PAR1": "Parquet"}
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_PIECE = 1 << 20
+"""Bytes that are decoded at once: a text takes up to four times its bytes."""
+
+
+class Frame(Protocol):
+    """A polars, pandas or Arrow table: whatever hands its columns over as an Arrow stream."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+def decoded(path: Readable, encoding: str = "", notes: list[str] | None = None) -> bytes:
+    """Read a text file as UTF-8 without a byte order mark; null bytes become the replacement character.
+
+    UTF-16 is known by its mark. Whether what has none is UTF-8 is seen by whoever decodes it; see `faults`.
+
+    Args:
+        path: the file.
+        encoding: of the file, where it is neither UTF-8 nor UTF-16 with its mark.
+        notes: where to say what is odd; what is not of the encoding then becomes the replacement character.
+
+    Raises:
+        DataError: the file is missing, unreadable, larger than is read, or of another kind or encoding.
+    """
+    try:
+        content = folder.content(path)
+        codecs.lookup(encoding or "utf-8")
+    except FileNotFoundError as error:
+        raise DataError(f"{path}: no such file") from error
+    except OSError as error:
+        raise DataError(f"{path}: cannot read it ({error.strerror})") from error
+    except (LookupError, ValueError) as error:
+        raise DataError(f"{path}: unknown encoding: {encoding[:60]}") from error
+    what = next((what for mark, what in _PACKED.items() if content.startswith(mark)), None)
+    if what is not None:
+        raise DataError(f"{path}: expected text, found a file that is {what}; unpack it, or give it its own ending")
+    if not encoding and content.startswith(_UTF_16):
+        encoding = "utf-16"
+        if notes is not None:
+            notes.append(f"{path}: UTF-16, read as such")
+    if encoding and codecs.lookup(encoding).name != "utf-8":
+        if notes is None:
+            refuse_encoding(path, content, encoding, "name another encoding with --map encoding=NAME")
+        content = _recoded(content, encoding)
+    elif notes is not None:
+        content = _mended(path, content, notes)
+    return _without_nulls(path, content.removeprefix(codecs.BOM_UTF8))
+
+
+def _without_nulls(path: Readable, content: bytes) -> bytes:
+    nulls = content.count(b"\0")
+    if not nulls:
+        return content
+    if (content[1:2] == b"\0" and content[3:4] == b"\0") or content[:2] == b"\0\0":
+        raise DataError(
+            f"{path}: not UTF-8 at byte 0 (it looks like UTF-16); save it as UTF-8, or say --map encoding=utf-16-le"
+        )
+    if nulls > 100 + len(content) // 100:
+        raise DataError(f"{path}: not text: {nulls:,} of its bytes are null; save it again")
+    return content.replace(b"\0", _REPLACEMENT)
+
+
+def _mended(path: Readable, content: bytes, notes: list[str]) -> bytes:
+    if content.startswith(codecs.BOM_UTF8):
+        notes.append(f"{path}: begins with a byte order mark, which some readers take for a part of the first column's name")  # fmt: skip
+    at = _fault(content.removeprefix(codecs.BOM_UTF8), "utf-8")
+    if at is None:
+        return content
+    notes.append(f"{path}: not UTF-8 at byte {at}; what cannot be read is U+FFFD")
+    return _recoded(content, "utf-8")
+
+
+def _recoded(content: bytes, encoding: str) -> bytes:
+    """Write bytes of an encoding as UTF-8; what is not of it becomes the replacement character."""
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    starts = range(0, len(content), _PIECE)
+    pieces = (decoder.decode(content[at : at + _PIECE], final=at == starts[-1]) for at in starts)
+    return b"".join(piece.encode("utf-8", "replace") for piece in pieces)
+
+
+def _fault(content: bytes, encoding: str) -> int | None:
+    """Return the first byte that is not of an encoding."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    for start in range(0, len(content), _PIECE):
+        kept = len(decoder.getstate()[0])
+        try:
+            decoder.decode(content[start : start + _PIECE], final=start + _PIECE >= len(content))
+        except UnicodeDecodeError as error:
+            return start - kept + error.start
+        except UnicodeError:  # UTF-16 that ends within a character
+            return len(content) - 1
+    return None
+
+
+def refuse_encoding(path: object, content: bytes, encoding: str = "UTF-8", advice: str = "") -> None:
+    """Say where a file is not of an encoding, and what to do.
+
+    Raises:
+        DataError: somewhere.
+    """
+    at = _fault(content, encoding)
+    if at is not None:
+        raise DataError(f"{path}: not {encoding} at byte {at}; {advice or _OTHERWISE}")
+
+
+_OTHERWISE = "save it as UTF-8, or name its encoding with --map encoding=gb18030"
+
+
+def read_text(path: Readable, encoding: str = "") -> str:
+    """Read a text file, newlines inside cells as they are; see `decoded`.
+
+    Raises:
+        DataError: the file is missing, unreadable, larger than is read, or in another encoding.
+    """
+    content = decoded(path, encoding)
+    refuse_encoding(path, content)
+    return content.decode()
+
+
+@contextlib.contextmanager
+def faults(path: object, content: bytes) -> Iterator[None]:
+    """Say of a file what is wrong with what stands in it.
+
+    Raises:
+        DataError: what `bounds` finds.
+    """
+    try:
+        yield
+    except bounds.Fault as fault:
+        raise DataError(fault.at(path)) from fault
+    except UnicodeDecodeError:
+        refuse_encoding(path, content)
+        raise
+
+
+def read_json(path: Readable, encoding: str = "", *, as_written: bool = False) -> Any:
+    """Read a JSON file; NaN and Infinity, which spreadsheets and Python write but JSON lacks, become None.
+
+    Raises:
+        DataError: the file cannot be read, is broken, or holds more than is read; the message names the line.
+    """
+    with faults(path, b""):
+        return bounds.json_value(read_text(path, encoding), as_written=as_written)
+
+
+def read_records(path: Readable, encoding: str = "", *, as_written: bool = False) -> list[dict[str, Any]]:
+    """Read a JSON file that holds a list of objects.
+
+    Raises:
+        DataError: it holds something else, or cannot be read.
+    """
+    rows = read_json(path, encoding, as_written=as_written)
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise DataError(f"{path}: expected a list of objects, found {type(rows).__name__}")
+    return rows
+
+
+def neutralised(rows: pl.DataFrame) -> pl.DataFrame:
+    """Put an apostrophe before all text that a spreadsheet could take for a formula."""
+    import polars as pl
+
+    return rows.with_columns(
+        pl.when(pl.col(name).str.contains(_FORMULA) & ~(pl.lit(name == "value") & pl.col(name).str.contains(_NUMBER)))
+        .then("'" + pl.col(name))
+        .otherwise(pl.col(name))
+        .alias(name)
+        for name, kind in rows.schema.items()
+        if kind == pl.String
+    )
+
+
+def restored(cell: str) -> str:
+    """Take away the apostrophe that `neutralised` put before a text."""
+    return cell[1:] if _NEUTRALISED.match(cell) else cell
+
+
+def dialogue(row: Mapping[str, Any], where: str) -> tuple[Message, ...]:
+    """Read the dialogue of a row: `user` (one message) or `messages` (a list, in a CSV as JSON).
+
+    Raises:
+        DataError: neither is there, or the messages are not messages; the text names `where`.
+    """
+    messages = row.get("messages")
+    if isinstance(messages, str):
+        try:
+            messages = bounds.json_value(messages)
+        except bounds.Fault as error:
+            raise DataError(f"{where}: the column `messages` is not JSON ({error})") from error
+    if messages is None and isinstance(row.get("user"), str):
+        messages = [{"role": "user", "content": row["user"]}]
+    if messages is None:
+        raise DataError(
+            f"{where}: needs `user` (one message) or `messages` (a list), found {', '.join(row) or 'nothing'}"
+        )
+    try:
+        found = msgspec.convert(messages, tuple[Message, ...])
+    except msgspec.ValidationError as error:
+        raise DataError(f"{where}: not a list of messages ({error})") from error
+    if not any(message.content.strip() for message in found):
+        raise DataError(f"{where}: an empty dialogue")
+    return tuple(Message(message.role, bounds.clean(message.content)) for message in found)
+
+
+def whole(value: object, where: str, name: str) -> int:
+    """Read a whole number from a cell.
+
+    Raises:
+        DataError: it is something else.
+    """
+    try:
+        number = float(value)  # type: ignore[arg-type]  # whatever is no number raises
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not number.is_integer() or abs(number) >= 2**53:
+        raise DataError(f"{where}: {name} must be a whole number, found {str(value)[:60]!r}")
+    return int(number)

@@ -1,0 +1,109 @@
+"""Prompts are Markdown files with `{slots}`. Slots are filled once, and untrusted text stands inside a fence.
+
+What a person or a model wrote may hold anything: `{answer}`, a fake verdict, a line that says "end of reply".
+So slots are filled in one pass (a filled text is never read again), and untrusted text is fenced with a nonce
+that its author could not know (`Nonces`). It is left out of `Prompt` hashes and call keys.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from itertools import count
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mindgauge.records.errors import UsageError
+from mindgauge.records.files import bounds
+from mindgauge.records.records import Message, digest
+from mindgauge.records.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+_SLOT = re.compile(r"\{([a-z_]+)\}")
+_SPEAKER = {"user": "Person", "assistant": "Assistant", "system": "System"}
+
+
+class Prompt(msgspec.Struct, frozen=True):
+    """A prompt's text with its slots."""
+
+    text: str
+
+    @property
+    def slots(self) -> frozenset[str]:
+        """The names in braces."""
+        return frozenset(_SLOT.findall(self.text))
+
+    @property
+    def hash(self) -> str:
+        """Hash of the text; a changed word is another prompt."""
+        return digest("prompt", self.text)
+
+    def fill(self, slots: Mapping[str, str]) -> str:
+        """Fill every slot once; what is filled in is not looked at again.
+
+        Raises:
+            KeyError: a slot has no filling.
+        """
+        return _SLOT.sub(lambda match: slots[match[1]], self.text)
+
+    @classmethod
+    def load(cls, path: Path, slots: Iterable[str]) -> Prompt:
+        """Read a prompt that may use these slots.
+
+        Raises:
+            UsageError: the file cannot be read, or names a slot that will not be filled.
+        """
+        try:
+            prompt = cls(bounds.content(path, bounds.SETTINGS).decode().strip())
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"{path}: cannot read the prompt ({error})") from error
+        unknown = prompt.slots - frozenset(slots)
+        if unknown:
+            raise UsageError(f"{path}: no slot {{{min(unknown)}}}; a prompt here may use {', '.join(sorted(slots))}")
+        return prompt
+
+
+class Nonces:
+    """Draws the nonces of one rater at work.
+
+    A model under test sees nonces, too: those of the closed questions that it is asked, and of the replies that it judges.
+    So every rater draws from a secret of its own, which is made after the texts that it will fence were written, or at
+    least before it was shown to anybody; and whatever a text says, it holds no nonce that fences it.
+    """
+
+    def __init__(self) -> None:
+        """Make a secret."""
+        self._secret = os.urandom(16)
+
+    def draw(self, subject: str, *folded: str) -> str:
+        """Return the nonce for one subject: unguessable, the same for all calls about it, in none of the texts.
+
+        Calls about one subject share it so that their common beginning can come from a server's cache.
+
+        Args:
+            subject: what the calls are about.
+            folded: letters and digits of the texts that it will fence, in lower case.
+        """
+        for attempt in count():
+            name = f"{attempt} {subject}".encode()
+            nonce = hashlib.blake2b(name, key=self._secret, digest_size=8).hexdigest()
+            if not any(nonce in text for text in folded):
+                return nonce
+        raise AssertionError("texts are finite")
+
+
+def fence(name: str, text: str, nonce: str) -> str:
+    """Stand what is visible of untrusted text inside a fence that its author could not write."""
+    return f"<{name} {nonce}>\n{visible(text)}\n</{name} {nonce}>"
+
+
+def transcript(messages: Iterable[Message], nonce: str = "") -> str:
+    """Write a dialogue as text, one speaker a paragraph; with a nonce, turns are numbered so that none can be faked."""
+    numbers = (f"[{number} {nonce}] " if nonce else "" for number in count(1))
+    turns = zip(numbers, messages, strict=False)
+    return "\n\n".join(f"{number}{_SPEAKER[message.role]}: {message.content}" for number, message in turns)

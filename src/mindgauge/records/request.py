@@ -1,0 +1,121 @@
+"""What is asked of a model, and what every model can do."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from mindgauge.records.records import Exchange, Message, Sample, encode
+from mindgauge.records.rounding import count
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+
+NO_PARAMETERS: dict[str, Any] = {}
+
+
+class Request(msgspec.Struct, frozen=True, dict=True):
+    """One call: messages, parameters, which repeat it is, and optionally a JSON schema for the answer.
+
+    `nonces` are the random marks of fences inside the messages, that of the subject first; they are blanked in the call's
+    key, so that a repeat of the same question from another process is the same call. `sample` is the dialogue the call is
+    about.
+    """
+
+    messages: tuple[Message, ...]
+    run: int = 0
+    parameters: dict[str, Any] = NO_PARAMETERS
+    schema: dict[str, Any] | None = None
+    nonces: tuple[str, ...] = ()
+    sample: Sample | None = None
+
+    @cached_property
+    def prompt_hash(self) -> bytes:
+        """Hash the question alone: 16 bytes over messages and repeat."""
+        return _hash(self._blanked(), self.run)
+
+    def key(self, model: str) -> bytes:
+        """Hash the call: 16 bytes over model, messages, parameters, schema and repeat."""
+        if model not in self._keys:
+            self._keys[model] = _hash(model, self.prompt_hash.hex(), self.parameters, self.schema)
+        return self._keys[model]
+
+    @cached_property
+    def _keys(self) -> dict[str, bytes]:
+        return {}
+
+    def _blanked(self) -> object:
+        if not self.nonces:
+            return self.messages
+        return [(message.role, self._without_nonces(message.content)) for message in self.messages]
+
+    def _without_nonces(self, text: str) -> str:
+        for nonce in self.nonces:
+            text = text.replace(nonce, "")
+        return text
+
+
+def _hash(*parts: object) -> bytes:
+    return hashlib.blake2b(encode(parts), digest_size=16).digest()
+
+
+DEAREST = 1000.0
+"""US dollars for a token: more is a slip of a decimal point."""
+
+
+class Price(msgspec.Struct, frozen=True):
+    """US dollars per token, read and written; and read from the server's cache, where that has a price of its own."""
+
+    prompt: float
+    completion: float
+    cached: float | None = None
+
+    def __post_init__(self) -> None:
+        parts = (self.prompt, self.completion, self.prompt if self.cached is None else self.cached)
+        if not all(0 <= part <= DEAREST for part in parts):  # nor is any of them NaN
+            raise ValueError(f"a price is from 0 to {count(round(DEAREST * 1e6))} dollars per million tokens")
+
+    def of(self, prompt_tokens: float, completion_tokens: float, cached_tokens: float = 0) -> float:
+        """Return the price of an exchange in US dollars; cached tokens are among those of the prompt."""
+        cached = self.prompt if self.cached is None else self.cached
+        read = (prompt_tokens - cached_tokens) * self.prompt + cached_tokens * cached
+        return read + completion_tokens * self.completion
+
+
+FREE = Price(0.0, 0.0)
+
+
+class Model(Protocol):
+    """Anything that answers. Used as an asynchronous context manager, so that servers start and stop with it."""
+
+    name: str
+    """As the user spelled it, without secrets; part of every call's key."""
+    host: str
+    """Where the text goes; empty if it stays in the process."""
+    price: Price | None
+    """What a token costs; None if unknown."""
+    max_tokens: int
+    """The longest answer asked for, unless a request says otherwise."""
+    context: int | None
+    """Tokens that a question and its answer may have together; None if unknown."""
+    own_machine: bool
+    """Whether it computes on this machine, so that only one such model should run at a time."""
+
+    async def ask(self, request: Request) -> Exchange:
+        """Answer one request. What goes wrong is a status of the exchange, not an exception.
+
+        Raises:
+            EndpointError: no later call can succeed either: nothing listens there, or our key is refused.
+        """
+        ...
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...

@@ -1,0 +1,1 @@
+"""What leaves a run: tables, other tools' layouts, folders and addresses."""

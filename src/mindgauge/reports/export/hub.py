@@ -1,0 +1,283 @@
+"""The Hugging Face layout: replies and what raters said of them, one Parquet file per model, rater and split.
+
+Rules, classifiers and panels have no table in this layout, nor have closed questions; the summary says what was left
+out. Replies of which only a chosen one per item is known stand in the review sets and with the people who scored them,
+never among the responses, whose means they would bend. A card says what the folder holds, in words for people and in YAML for the Hub.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jinja2
+import polars as pl
+
+from mindgauge.benchmarks.restricted import open_samples
+from mindgauge.records import RaterKind, Status, markdown
+from mindgauge.records.errors import UsageError
+from mindgauge.reports.export import metadata
+from mindgauge.reports.export.evaluations import HUMAN, OUT_OF_RANGE, REVIEW, Book, frame, human_rows, judged, raw_model
+from mindgauge.reports.export.metadata import Joins, TableMetadata
+from mindgauge.reports.export.placed import SPLIT, Placed, config_name, file_names, file_only, place, pseudonyms
+from mindgauge.reports.export.rated import ExportedRatings, WordingIndex
+from mindgauge.reports.export.reviews import JudgeSummary, raters, review_rows, scores, selections, stated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.reports.export.evaluations import Row
+    from mindgauge.reports.export.folder import ExportFolder
+    from mindgauge.store import Store
+
+
+_TEXT, _WHOLE = pl.String(), pl.Int64()
+RESPONSES = {
+    **dict.fromkeys(("response_id", "example_id", "split", "answer_model_raw", "answer_model"), _TEXT),
+    "answer_run": _WHOLE, "response_text": _TEXT, "response_is_json": pl.Boolean(), "refusal": pl.Boolean(),
+    "tokens": _WHOLE, "label": _TEXT, "source_file": _TEXT, "source_row": _WHOLE, "source_dataset_id": _TEXT,
+}  # fmt: skip
+Table = tuple[TableMetadata, pl.DataFrame]
+
+
+class Contents(NamedTuple):
+    """What a run holds for the layout: replies in their places with their labels, and what raters said of them."""
+
+    book: Book
+    placed: list[Placed]
+    labels: dict[str, str | None]
+    rated: ExportedRatings
+
+    @property
+    def apart(self) -> list[tuple[tuple[str, str], list[Placed]]]:
+        """Replies by split and model, but for those that were drawn from others."""
+        return _grouped([p for p in self.placed if not p.selection], lambda p: (p.split, p.reply.model))
+
+    @property
+    def files(self) -> dict[str, str]:
+        """What models' files are called."""
+        return file_names(p.reply.model for p in self.placed)
+
+
+def write(
+    folder: ExportFolder,
+    store: Store,
+    benchmark: Benchmark,
+    manifest: dict[str, Any],
+    licence: str,
+    *,
+    show_texts: bool = False,
+) -> int:
+    """Write an open benchmark's part of a run, one table after the other; return how many samples are told by ids alone.
+
+    Args:
+        folder: where to.
+        store: of the run.
+        benchmark: whose part.
+        manifest: of the run.
+        licence: what is published under.
+        show_texts: whether replies to restricted messages, and reasons about them, are written, too.
+
+    Raises:
+        UsageError: there are no replies.
+    """
+    contents = _contents(store, benchmark, None if show_texts else open_samples(benchmark, manifest))
+    hidden = len({p.sample.id for p in contents.placed if not contents.book.shows(p)})
+    parts = []
+    for part, rows in _tables(contents):
+        folder.parquet(part.file, rows)
+        parts.append(part)
+    parts.sort(key=lambda part: part.file)
+    folder.written.sort(key=lambda record: record.file)
+    rated = contents.rated
+    folder.json("metadata/export_summary.json", metadata.summary(parts, rated.left_out, benchmark, manifest, hidden))
+    folder.json("metadata/normalization.json", metadata.normalization(contents.placed, contents.labels, contents.book))
+    folder.json("metadata/provenance.json", metadata.provenance(parts, rated.instruments, benchmark, manifest))
+    folder.text(
+        "README.md", card(benchmark, parts, licence, loaded=bool(manifest["plan"].get("loaded")), hidden=hidden)
+    )
+    return hidden
+
+
+def _contents(store: Store, benchmark: Benchmark, open_ids: frozenset[str] | None) -> Contents:
+    placed = place(store, benchmark)
+    if not placed:
+        raise UsageError(f"{store.folder}: no replies to {benchmark.name} in this run, so there is nothing to export")
+    rated = ExportedRatings(store, benchmark)
+    by_row = rated.labels()
+    labels = {p.response_id: p.sample.tags.get(benchmark.protocol or "category") for p in placed}
+    labels |= {p.response_id: by_row[p.reply.id] for p in placed if p.reply.id in by_row}
+    return Contents(Book(benchmark, WordingIndex(store, benchmark.name), open_ids), placed, labels, rated)
+
+
+def _tables(contents: Contents) -> Iterator[Table]:
+    yield from _responses(contents)
+    yield from _human(contents)
+    for judge, name in file_names(contents.rated.judges).items():
+        yield from _judged(contents, judge, name)
+    yield from _reviewed(contents)
+
+
+def _responses(contents: Contents) -> Iterator[Table]:
+    for (split, model), group in contents.apart:
+        rows = frame((_response_row(contents, p) for p in group), RESPONSES)
+        file = f"responses/{split}/{contents.files[model]}.parquet"
+        yield TableMetadata.of(file, "responses", split, "response_id", rows), rows
+
+
+def _human(contents: Contents) -> Iterator[Table]:
+    book, names = contents.book, pseudonyms(contents.rated.people)
+    for split, group in _grouped(contents.placed, lambda p: p.split):
+        for person in contents.rated.people:
+            joins = Joins()
+            pairs = contents.rated.of(person, RaterKind.PERSON, group, lambda p: (p.position, p.response_id))
+            rows = frame(human_rows(book, joins.watched(pairs), names[person], contents.labels), book.columns(HUMAN))
+            if rows.is_empty():
+                continue
+            file = f"evaluations/human_raw/{split}/{names[person]}.parquet"
+            yield TableMetadata.of(file, "human_raw_scores", split, "evaluation_id", rows, joins.told()), rows
+
+
+def _judged(contents: Contents, judge: str, name: str) -> Iterator[Table]:
+    config = config_name(name)
+    for (split, model), group in contents.apart:
+        joins = Joins()
+        pairs = joins.watched(contents.rated.of(judge, RaterKind.MODEL, group, lambda p: p.order))
+        raw, merged = judged(contents.book, pairs, contents.rated.judges[judge])
+        if merged.is_empty():
+            continue
+        stem = f"{name}/{split}/{contents.files[model]}.parquet"
+        yield (
+            TableMetadata.of(
+                f"evaluations/llm_raw/{stem}",
+                f"llm_raw_evaluations_{config}",
+                split,
+                "evaluation_id",
+                raw,
+                joins.told(),
+            ),
+            raw,
+        )
+        yield (
+            TableMetadata.of(
+                f"evaluations/llm_merged/{stem}", f"llm_merged_evaluations_{config}", split, "evaluation_id", merged
+            ),
+            merged,
+        )
+
+
+def _reviewed(contents: Contents) -> Iterator[Table]:
+    """Write every review set once per judge or panel, as the authors do, or bare where no judge is."""
+    book, rated = contents.book, contents.rated
+    sets = selections(contents.placed, rated.selected())
+    if not sets:
+        return
+    items = {p.example_id for members in sets.values() for p in members}
+    rivals = dict(_grouped([p for p in contents.placed if p.example_id in items], lambda p: p.example_id))
+    replies = [p for group in rivals.values() for p in group]
+    judges = {
+        judge: JudgeSummary(
+            runs, rated.raw_name(judge),
+            scores(book, rated.of(judge, RaterKind.MODEL, replies, lambda p: p.order), runs),
+        )
+        for judge, runs in rated.judges.items()
+    }  # fmt: skip
+    scored = [(name, rater) for name, members in sets.items() for rater in raters(name, members, judges)]
+    files = file_names(f"{name}__{rater}" if rater else name for name, rater in scored)
+    for name, rater in scored:
+        rows = frame(review_rows(book, name, sets[name], rivals, rater, judges), book.columns(REVIEW))
+        file = files[f"{name}__{rater}" if rater else name]
+        joins = Joins()
+        for p in sets[name]:
+            joins.look(p, stated(p, name, rater))
+        yield TableMetadata.of(
+            f"evaluations/sampled_review_sets/{file}.parquet", "sampled_review_sets", SPLIT, "evaluation_id", rows,
+            joins.told(),
+        ), rows  # fmt: skip
+
+
+def _response_row(contents: Contents, placed: Placed) -> Row:
+    reply, origin = placed.reply, placed.reply.provenance
+    tokens = origin.get("tokens", reply.usage.prompt_tokens + reply.usage.completion_tokens or None)
+    source = origin.get("source_dataset_id") or placed.sample.tags.get("source")
+    return {
+        "response_id": placed.response_id,
+        "example_id": placed.example_id,
+        "split": placed.split,
+        "answer_model_raw": raw_model(placed),
+        "answer_model": reply.model,
+        "answer_run": reply.run,
+        "response_text": contents.book.reply(placed),
+        "response_is_json": bool(origin.get("is_json", False)),
+        "refusal": reply.status is Status.REFUSED,
+        "tokens": tokens if isinstance(tokens, int) else None,
+        "label": contents.labels[placed.response_id],
+        "source_file": file_only(origin.get("source_file")),
+        "source_row": origin.get("source_row"),
+        "source_dataset_id": None if source is None else str(source),
+    }
+
+
+def _grouped(items: list[Any], key: Any) -> list[tuple[Any, list[Any]]]:
+    """Group items by a key, in the order of the keys."""
+    groups: dict[Any, list[Any]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return sorted(groups.items())
+
+
+_KNOWN = frozenset({
+    "apache-2.0", "mit", "bsd-3-clause", "cc", "cc0-1.0", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0",
+    "cc-by-nc-2.0", "cc-by-nc-3.0", "cc-by-nc-4.0", "cc-by-nd-4.0", "cc-by-nc-nd-3.0", "cc-by-nc-nd-4.0",
+    "cc-by-nc-sa-2.0", "cc-by-nc-sa-3.0", "cc-by-nc-sa-4.0", "cdla-permissive-2.0", "odc-by", "odbl", "pddl", "openrail",
+})  # fmt: skip
+"""Licences by the names the Hub knows; any other is `other`, with the user's words as its name."""
+_ORDER = ("responses", "human_raw_scores", "sampled_review_sets")
+
+
+def card(benchmark: Benchmark, parts: Sequence[TableMetadata], licence: str, *, loaded: bool, hidden: int = 0) -> str:
+    """Write the card.
+
+    Args:
+        benchmark: whose replies.
+        parts: the tables.
+        licence: what the user publishes under; this program does not know it.
+        loaded: whether the run was read from the authors' files.
+        hidden: how many messages are restricted, so that nothing stands here that may quote them.
+    """
+    words = " ".join(licence.split())
+    ident = words.lower().replace(" ", "-")
+    template = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 - Markdown, not HTML; the filters escape
+    )  # fmt: skip
+    template.filters |= {"text": markdown.text, "code": markdown.code, "link": markdown.link}
+    template.filters["yaml"] = lambda text: json.dumps(text, ensure_ascii=False)  # JSON strings are YAML strings
+    source = (Path(__file__).parent / "card.md.j2").read_text(encoding="utf-8")
+    return template.from_string(source).render(
+        benchmark=benchmark.card,
+        name=benchmark.name,
+        licence=words,
+        licence_id=ident if ident in _KNOWN else "other",
+        configs=_configs(parts),
+        loaded=loaded,
+        hidden=hidden,
+        out_of_range=OUT_OF_RANGE,
+    )
+
+
+def _configs(parts: Sequence[TableMetadata]) -> list[tuple[str, dict[str, str], int]]:
+    """Return the configs that exist, in the layout's order: name, glob by split, rows."""
+    names = {part.config for part in parts}
+    others = sorted(names - set(_ORDER), key=lambda name: (not name.startswith("llm_raw"), name))
+    ordered = [name for name in _ORDER if name in names] + others
+    return [
+        (
+            name,
+            {p.split: f"{p.file.rpartition('/')[0]}/*.parquet" for p in parts if p.config == name},
+            sum(p.rows for p in parts if p.config == name),
+        )
+        for name in ordered
+    ]

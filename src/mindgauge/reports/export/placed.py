@@ -1,0 +1,182 @@
+"""Every reply's place in the Hugging Face layout: its item, its split and its id.
+
+Ids are SHA-256 over canonical JSON of content and provenance, so that they are the same in every export of the same
+run, on every machine. An item that occurs several times in its set has one text but several ids, told apart by an
+ordinal; the rows that its replies were read from give their order.
+
+Names are made safe for paths and configs; people's names do not leave the house.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections import Counter
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from mindgauge.records import Reply, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.store import Store
+
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_ANONYMOUS = re.compile(r"H\d+")
+_LONGEST = 80
+
+
+def config_name(name: str) -> str:
+    """Return a safe file name as it stands in the name of a config or split."""
+    return re.sub(r"\W", "_", name)
+
+
+def file_names(names: Iterable[str]) -> dict[str, str]:
+    """Give every name one that is safe as a file name, without folders in it, on any system.
+
+    Names that would be the same then, in a config's spelling too, get part of their hash.
+    """
+    distinct = sorted(set(names))
+    plain = {name: _UNSAFE.sub("_", name).lstrip("._-")[:_LONGEST] or "unnamed" for name in distinct}
+    uses = Counter(config_name(safe).casefold() for safe in plain.values())
+    return {
+        name: safe if uses[config_name(safe).casefold()] == 1 else f"{safe}_{_short_hash(name)}"
+        for name, safe in plain.items()
+    }
+
+
+def pseudonyms(people: Iterable[str]) -> dict[str, str]:
+    """Call people H1, H2, … in the order of their names; who is called so already keeps that name."""
+    persons = sorted(set(people))
+    free = (name for number in count(1) if (name := f"H{number}") not in persons)
+    return {person: person if _ANONYMOUS.fullmatch(person) else next(free) for person in persons}
+
+
+def file_only(source: object) -> str | None:
+    """Return where a record was read from; of a path on somebody's machine only the file's name."""
+    if source is None:
+        return None
+    text = str(source)
+    private = text.startswith(("/", "~", "\\")) or re.match(r"[A-Za-z]:", text) or ".." in text.split("/")
+    return re.split(r"[/\\]", text)[-1] if private else text
+
+
+def _short_hash(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()[:8]
+
+
+SPLIT = "validation"
+"""Where items go whose `split` tag does not say: the layout's own name for the set that people rate."""
+RULES = {
+    "example_id": 'ex_ + [split, messages as [{"role", "content"}], occurrence from 0]',
+    "response_id": "rs_ + [example_id, answer_model, answer_run]",
+    "evaluation_id": (
+        'ev_ + [response_id, evaluator_model, run], [response_id, evaluator_model, "merged"], '
+        '[response_id, "human:H1"] or [response_id, evaluator_model, "review:SET"]; '
+        "with a criterion in front of the run where the rubric has several"
+    ),
+    "hash": "first 32 hexadecimal digits of the SHA-256 of JSON with sorted keys, no whitespace, NFC, UTF-8",
+}
+_TOLD = frozenset({
+    "is_json", "model", "model_raw", "review_sets", "selection", "source_dataset_id", "source_file", "source_row", "tokens",
+})  # fmt: skip
+"""What of a reply's provenance the layout tells."""
+
+
+class Placed(msgspec.Struct, frozen=True):
+    """A reply and its place, without what is long: its text, and of its sample the messages.
+
+    `position` is that of its row in the set, or of its sample in the run. Of the reply's provenance there is what the
+    layout tells.
+    """
+
+    reply: Reply
+    sample: Sample
+    split: str
+    position: int
+    example_id: str
+    response_id: str
+
+    @property
+    def selection(self) -> str | None:
+        """Why only this reply of its model is here, if it was drawn from others that are not."""
+        return self.reply.provenance.get("selection")
+
+    @property
+    def order(self) -> tuple[int, int, str]:
+        """Sort by repeat, then by row, as the released files do."""
+        return self.reply.run, self.position, self.response_id
+
+
+def canonical(value: Any) -> str:
+    """Write JSON in the one way that equal content always has: sorted keys, no whitespace, Unicode form C."""
+    return unicodedata.normalize("NFC", json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")))
+
+
+def ident(prefix: str, *parts: Any) -> str:
+    """Return an id: a prefix and 32 hexadecimal digits."""
+    return f"{prefix}_{hashlib.sha256(canonical(parts).encode()).hexdigest()[:32]}"
+
+
+def place(store: Store, benchmark: Benchmark) -> list[Placed]:
+    """Return the replies of a benchmark in a run, in the layout's order."""
+    numbered = list(_occurrences(_replies(store, benchmark.name)))
+    wanted: dict[str, set[int]] = {}
+    for reply, occurrence in numbered:
+        wanted.setdefault(reply.sample, set()).add(occurrence)
+    items: dict[tuple[str, int], tuple[int, Sample, str, str]] = {}
+    for number, sample in enumerate(store.samples(benchmark.name)):
+        split, messages = config_name(sample.tags.get("split") or SPLIT), msgspec.to_builtins(sample.messages)
+        bare = msgspec.structs.replace(sample, messages=())
+        for occurrence in wanted.get(sample.id, ()):
+            items[sample.id, occurrence] = number, bare, split, ident("ex", split, messages, occurrence)
+    placed = []
+    for reply, occurrence in numbered:
+        number, sample, split, example = items[reply.sample, occurrence]
+        row = reply.provenance.get("source_row")
+        response = ident("rs", example, reply.model, reply.run)
+        placed.append(Placed(reply, sample, split, number if row is None else row, example, response))
+    return sorted(placed, key=lambda p: p.order)
+
+
+def _replies(store: Store, benchmark: str) -> Iterator[Reply]:
+    """Return the replies to samples that are here, without what is long."""
+    samples = set(store.sample_ids(benchmark))
+    shared: dict[str, str] = {}  # names and files that many replies share
+    for reply in store.replies(benchmark):
+        if reply.sample in samples:
+            provenance = {
+                name: shared.setdefault(value, value) if isinstance(value, str) else value
+                for name, value in reply.provenance.items()
+                if name in _TOLD
+            }
+            model, sample = (shared.setdefault(name, name) for name in (reply.model, reply.sample))
+            yield Reply(reply.id, sample, model, reply.run, reply.status, usage=reply.usage, provenance=provenance)
+
+
+def _occurrences(replies: Iterable[Reply]) -> Iterator[tuple[Reply, int]]:
+    """Number the replies that one model's run has to one text.
+
+    Files in the order of the set put the same occurrence in the same row, so a reply that is alone where other files
+    have several takes the number that its row has there.
+    """
+    groups: dict[tuple[str, str, int], list[Reply]] = {}
+    for reply in replies:
+        groups.setdefault((reply.sample, reply.model, reply.run), []).append(reply)
+    rows: dict[str, list[Any]] = {}
+    for (sample, _, _), group in sorted(groups.items()):
+        group.sort(key=lambda reply: (reply.provenance.get("source_row") or 0, reply.id))
+        if len(group) > len(rows.get(sample, ())):
+            rows[sample] = [reply.provenance.get("source_row") for reply in group]
+    for (sample, _, _), group in groups.items():
+        for number, reply in enumerate(group):
+            row = reply.provenance.get("source_row")
+            alone = len(group) == 1 and row is not None and row in rows[sample]
+            yield reply, rows[sample].index(row) if alone else number

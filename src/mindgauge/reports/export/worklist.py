@@ -1,0 +1,132 @@
+"""The review list: a run's replies in the order in which people should read them, with empty cells for their ratings.
+
+`review.csv` is for the reader. It does not say which model wrote a reply, nor which judge said what. `criteria.csv` says
+what may be put into the empty cells. The key, which stays in the run and is readable for its owner only, says what stands
+behind each `review_id`. Text is written as in the other CSV exports: nothing in it is a formula to a spreadsheet.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+
+from mindgauge.analysis.escalation.review import queue
+from mindgauge.annotation.blind import Blind
+from mindgauge.records.errors import DataError
+from mindgauge.records.files import private
+from mindgauge.records.files.texts import neutralised
+from mindgauge.records.prompt import transcript
+from mindgauge.records.rubric import in_language
+from mindgauge.reports.export.tabular import ExportTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from mindgauge.analysis.escalation.review import ReviewEntry
+    from mindgauge.analysis.escalation.subjects import Subjects
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.records import Sample
+    from mindgauge.reports.export.folder import ExportFolder
+    from mindgauge.store import Store
+
+REVIEW, CRITERIA = "review.csv", "criteria.csv"
+_KEY: dict[str, type[pl.DataType]] = {
+    **dict.fromkeys(("review_id", "benchmark", "subject", "sample", "cluster", "model"), pl.String),
+    "run": pl.Int64,
+    **dict.fromkeys(("vetoed", "unsure"), pl.String),
+    **dict.fromkeys(("spread", "jury", "risk"), pl.Float64),
+}
+_REPLY = "SELECT sample, model, run, text FROM replies WHERE benchmark = ? AND id = ?"
+
+
+class _Subject(NamedTuple):
+    """What is rated: a reply, or a closed question's sample, which nobody wrote."""
+
+    sample: Sample
+    model: str | None
+    run: int | None
+    dialogue: str
+    text: str
+    """To be rated; a closed question may be about its last message."""
+
+
+def key_of(folder: Path, benchmark: str) -> Path:
+    """Return where a run keeps what stands behind the names in the review list of a benchmark."""
+    return folder / f"review-key-{benchmark.replace('/', '-')}.csv"
+
+
+def write(files: ExportFolder, store: Store, benchmark: Benchmark, subjects: Subjects | None = None) -> list[str]:
+    """Write the review list of one benchmark, and its key into the run; return what is to be known about it.
+
+    Args:
+        files: the folder.
+        store: of the run.
+        benchmark: whose replies.
+        subjects: with people's labels, where the order shall be learned from them.
+
+    Raises:
+        DataError: there is nothing to review.
+        UsageError: the key cannot be written.
+    """
+    entries, notes = queue(store, benchmark, subjects)
+    blind = Blind.of(store.folder)
+    # Those that are needed alike stand by their names: by their subjects, which are hashes, their order would tell.
+    entries.sort(key=lambda e: (*e.order[:-1], blind.review(e.subject)))
+    readable = [e for e in entries if benchmark.closed or _subject(store, benchmark.name, e.subject).text]
+    if len(readable) < len(entries):
+        notes.append(
+            f"{len(entries) - len(readable)} replies have no text, so there is nothing to read; they are not listed"
+        )
+    if not readable:
+        raise DataError(f"{store.folder}: no reply of {benchmark.name} has a text, so there is nothing to review")
+    criteria = [criterion.name for criterion in benchmark.rubric.criteria]
+    text = dict.fromkeys(("review_id", "reasons", "dialogue", "reply", "judges", *criteria, "comment"), pl.String)
+    blank = [None] * (len(criteria) + 1)
+    rows = (
+        (place, blind.review(e.subject), "; ".join(e.reasons), about.dialogue, about.text, _values(e), *blank)
+        for place, e in enumerate(readable, 1)
+        for about in [_subject(store, benchmark.name, e.subject)]
+    )
+    files.csv_stream(REVIEW, map(neutralised, ExportTable({"place": pl.Int64, **text}, rows).frames()))
+    files.csv(CRITERIA, neutralised(_criteria(benchmark)))
+    with private.written(key_of(store.folder, benchmark.name)) as file:
+        for number, frame in enumerate(ExportTable(_KEY, _key(readable, store, benchmark.name, blind)).frames()):
+            neutralised(frame).write_csv(file, include_bom=not number, include_header=not number)
+    return notes
+
+
+def _subject(store: Store, benchmark: str, ident: str) -> _Subject:
+    """Look up what is rated; dialogues and replies are long, so none is kept."""
+    reply = store.select(_REPLY, (benchmark, ident)).fetchone()
+    if reply is not None:
+        sample = store.sample(benchmark, reply[0])
+        return _Subject(sample, reply[1], reply[2], transcript(sample.messages), reply[3])
+    sample = store.sample(benchmark, ident)
+    *before, last = sample.messages
+    if last.role == "assistant":
+        return _Subject(sample, None, None, transcript(before), last.content)
+    return _Subject(sample, None, None, transcript(sample.messages), "")
+
+
+def _values(entry: ReviewEntry) -> str:
+    """Write what the judges say, without their names."""
+    return "; ".join(
+        f"{name}: {', '.join('none' if value is None else str(value) for value in values)}"
+        for name, values in entry.judges.items()
+    )
+
+
+def _criteria(benchmark: Benchmark) -> pl.DataFrame:
+    rows = [(c.name, in_language(c.text, "en"), ", ".join(map(str, c.choices))) for c in benchmark.rubric.criteria]
+    return pl.DataFrame(rows, dict.fromkeys(("criterion", "question", "levels"), pl.String), orient="row")
+
+
+def _key(entries: list[ReviewEntry], store: Store, benchmark: str, blind: Blind) -> Iterator[tuple[Any, ...]]:
+    for e in entries:
+        sample, model, run, _, _ = _subject(store, benchmark, e.subject)
+        yield (
+            blind.review(e.subject), benchmark, e.subject, sample.id, sample.cluster, model, run, ", ".join(e.vetoed),
+            ", ".join(e.unsure), e.spread, e.jury, e.risk,
+        )  # fmt: skip

@@ -1,0 +1,117 @@
+"""A table's renderings: its cells as text for the page and the terminal, and as CSV inside the page.
+
+The CSV is safe to open in a spreadsheet; a long one is zipped, so that the page stays small.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import re
+import zipfile
+from typing import TYPE_CHECKING
+
+from mindgauge.records import rounding
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mindgauge.reports.content import Cell, Column, Kind, ReportTable
+
+_RISKY = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+LONG = 1000
+"""Rows of a table whose CSV is zipped if it has more."""
+ENDS = ("from", "to")
+"""The headings of an interval's ends, which follow the column of its estimate."""
+_BOUNDED: dict[Kind, rounding.Kind] = {"share": "share", "level": "level"}
+_UNIT = re.compile(r" %$")
+_NUMERIC = re.compile(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?")
+
+
+def neutral(cell: Cell) -> Cell:
+    """Return a cell that no spreadsheet takes for a formula: a leading apostrophe, unless it is a number."""
+    if isinstance(cell, str) and cell.startswith(_RISKY) and not _NUMERIC.fullmatch(cell):
+        return "'" + cell
+    return cell
+
+
+def as_csv(sheet: ReportTable) -> str:
+    """Write a table as CSV, numbers unrounded."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([neutral(column.name) for column in sheet.columns])
+    writer.writerows([[neutral(cell) for cell in row] for row in sheet.rows])
+    return out.getvalue()
+
+
+def data_link(sheet: ReportTable) -> str:
+    """Return the CSV as a link that needs no network. A mark at its start lets spreadsheets see that it is UTF-8.
+
+    A long one is in a ZIP file, which every system opens, and statistics software reads as it is.
+    """
+    content = as_csv(sheet).encode("utf-8-sig")
+    kind = "text/csv;charset=utf-8"
+    if is_long(sheet):
+        kind, content = "application/zip", _zipped(f"{sheet.name}.csv", content)
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
+
+
+def is_long(sheet: ReportTable) -> bool:
+    """Whether a table is too long to stand in the page as it is."""
+    return len(sheet.rows) > LONG
+
+
+def _zipped(name: str, content: bytes) -> bytes:
+    """Put one file into a ZIP file, the same for the same content."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+    return out.getvalue()
+
+
+def written(row: Sequence[Cell], columns: Sequence[Column]) -> list[str]:
+    """Write the cells of a row, as the page, Markdown and the terminal show them; the ends of an interval never alike."""
+    cells = [_written(cell, column) for cell, column in zip(row, columns, strict=True)]
+    for place in intervals(columns):
+        low, high = row[place + 1 : place + 3]
+        kind = _BOUNDED.get(columns[place].kind)
+        if kind is not None and isinstance(low, int | float) and isinstance(high, int | float):
+            cells[place + 1 : place + 3] = rounding.ends(low, high, kind)
+    return cells
+
+
+def intervals(columns: Sequence[Column]) -> list[int]:
+    """Return the places of columns behind which the two ends of an interval follow."""
+    names = [column.name for column in columns]
+    return [place for place in range(len(names) - 2) if tuple(names[place + 1 : place + 3]) == ENDS]
+
+
+def joined(sheet: ReportTable) -> tuple[list[str], list[list[str]]]:
+    """Return headings and rows as text where there is little room: an estimate and its interval in one cell.
+
+    `0.36 [0.31, 0.42]`; what is not known is empty, and so is no column.
+    """
+    places = intervals(sheet.columns)
+    ends = {end for place in places for end in (place + 1, place + 2)}
+    rows = []
+    for row in sheet.rows:
+        cells = [
+            "" if cell in {None, ""} else text for cell, text in zip(row, written(row, sheet.columns), strict=True)
+        ]
+        for place in places:
+            value, low, high = (_UNIT.sub("", text) if at else text for at, text in enumerate(cells[place : place + 3]))
+            cells[place] = f"{value} [{low}, {high}]" if value and low and high else value
+        rows.append(cells)
+    kept = [at for at in range(len(sheet.columns)) if at not in ends and any(row[at] for row in rows)]
+    return [sheet.columns[at].name for at in kept], [[row[at] for at in kept] for row in rows]
+
+
+def _written(cell: Cell, column: Column) -> str:
+    if cell is None or isinstance(cell, str):
+        return (cell or rounding.NONE)[: 8 if column.kind == "subject" else None]
+    if column.kind in {"seconds", "dollars"}:
+        return rounding.seconds(cell, 1) if column.kind == "seconds" else rounding.dollars(cell)
+    if column.kind == "share":
+        return rounding.percent(cell)
+    return rounding.count(cell) if isinstance(cell, int) and column.kind != "level" else rounding.decimal(cell)

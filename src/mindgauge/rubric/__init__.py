@@ -1,7 +1,0 @@
-"""The instrument: one criterion (`criterion`), the whole (`rubric`), what makes it unusable (`faults`), its `wording`."""
-
-from mindgauge.rubric.criterion import Check, Criterion, Level, Node, Scale, Texts, in_language
-from mindgauge.rubric.rubric import Rubric
-from mindgauge.rubric.wording import Method
-
-__all__ = ["Check", "Criterion", "Level", "Method", "Node", "Rubric", "Scale", "Texts", "in_language"]

@@ -1,0 +1,151 @@
+"""The entry test: before they judge replies, judges rate replies whose level is known.
+
+It is taken by every judge that this machine has not seen pass with the instrument at hand, unless somebody says
+otherwise (`--qualify`, `--no-qualify`). The anchors stand in the run under a name of their own (`Benchmark.anchored`)
+and are no part of its plan: a run may be continued with them or without.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from mindgauge.models.replay import Replay
+from mindgauge.models.scripted import Scripted
+from mindgauge.records import digest
+from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.rounding import plural
+from mindgauge.runs import PlannedSubject, passes, plan, run_folder
+from mindgauge.runs.forecast import calls_by_model
+from mindgauge.store import Store, manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.benchmarks.anchors import Anchor
+    from mindgauge.records.request import Model
+    from mindgauge.runs import CallStep
+    from mindgauge.runs.options import RunConfig
+
+USUAL = 40
+"""Anchors of a benchmark that a judge rates where nobody asked for the test: enough to tell it from guessing."""
+
+
+class EntryTest(NamedTuple):
+    """The anchors of one benchmark, and the judges that are to rate them; `asked` for, or taken since they are not known."""
+
+    benchmark: Benchmark
+    anchors: list[Anchor]
+    judges: list[Model]
+    asked: bool
+
+    def steps(self, folder: Path, config: RunConfig) -> list[CallStep]:
+        """Return the steps in which judges rate the anchors, those asked for and those that the run holds from before."""
+        anchored = self.benchmark.anchored
+
+        def subjects() -> Iterator[PlannedSubject]:
+            planned = {
+                reply.id: PlannedSubject(anchor.sample, reply)
+                for anchor in self.anchors
+                for reply in (anchor.records("")[0],)
+            }
+            if (folder / "run.sqlite").is_file():
+                with Store(folder) as store:
+                    for reply in store.replies(anchored.name):
+                        planned[reply.id] = PlannedSubject(store.sample(anchored.name, reply.sample), reply)
+            return iter(planned.values())
+
+        return plan.judging(anchored, subjects, self.judges, config, of_anchors=True)
+
+
+def entry_tests(
+    benchmarks: Sequence[Benchmark],
+    judges: Sequence[Model],
+    config: RunConfig,
+    where: dict[str, tuple[str, ...]] | None = None,
+) -> list[EntryTest]:
+    """Read the anchors of every open benchmark of which a judge is to be tested.
+
+    Args:
+        benchmarks: of the run.
+        judges: models that judge.
+        config: how, and whether all judges are tested, or none (`qualify`); None for those that this machine has not seen
+            pass. A function and a replay are tested only if that is asked for: the one is the user's own, the other holds
+            no such answers. `anchors` limits the anchors per benchmark: all, or `USUAL` of them where nobody asked.
+        where: tag → values of the samples to keep.
+
+    Raises:
+        UsageError: the test is asked for, and there is nobody to be tested.
+        DataError: it is asked for, and a benchmark's anchors are missing or bad, or `where` leaves none.
+    """
+    qualify, limit = config.judging.qualify, config.judging.anchors
+    if limit is not None and (qualify is False or limit < 1):
+        raise UsageError(
+            "--anchors says how many anchors the entry test takes, at least 1, and --no-qualify takes none"
+        )
+    opened = [benchmark for benchmark in benchmarks if not benchmark.closed]
+    if qualify is False:
+        return []
+    if qualify is None:
+        return list(_unknown(opened, judges, config, where))
+    if not judges:
+        raise UsageError("--qualify tests models that judge; name one with --judge")
+    if not opened:
+        raise UsageError("--qualify tests judges of replies, and this is a closed question, which has none")
+    return [EntryTest(b, b.anchors(where, limit), list(judges), asked=True) for b in opened]
+
+
+def _unknown(
+    benchmarks: Sequence[Benchmark],
+    judges: Sequence[Model],
+    config: RunConfig,
+    where: dict[str, tuple[str, ...]] | None,
+) -> Iterator[EntryTest]:
+    """Yield the tests of judges that this machine has not seen pass; a benchmark without anchors has none."""
+    for benchmark in benchmarks:
+        instruments = plan.instruments(benchmark, config.judging)
+        unknown = [
+            judge
+            for judge in judges
+            if not isinstance(judge, Scripted | Replay) and not all(passes.seen(judge, each) for each in instruments)
+        ]
+        try:
+            anchors = benchmark.anchors(where, config.judging.anchors or USUAL) if unknown else []
+        except DataError:
+            continue
+        if unknown:
+            yield EntryTest(benchmark, anchors, unknown, asked=False)
+
+
+def announce(folder: Path, tests: Sequence[EntryTest], config: RunConfig) -> None:
+    """Say which judges take a test that nobody asked for, and what it takes; nothing of what a run holds already."""
+    steps = [step for test in tests if not test.asked for step in test.steps(folder, config)]
+    for judge, calls in calls_by_model(folder, steps).items():
+        if calls:
+            config.notice(
+                f"the judge {judge} has not been seen to pass here: its entry test comes first, {plural(calls, 'call')} "
+                "(--no-qualify leaves it out)"
+            )
+
+
+def take(store: Store, tests: Sequence[EntryTest], config: RunConfig) -> None:
+    """Let judges rate the anchors once, as they will rate replies, and note it in the manifest."""
+    if not tests:
+        return
+    for test in tests:
+        records = [anchor.records(test.benchmark.rubric.name) for anchor in test.anchors]
+        run_folder.put_known(
+            store, test.benchmark.anchored.name, (anchor.sample for anchor in test.anchors),
+            (reply for reply, _ in records), (rating for _, ratings in records for rating in ratings),
+        )  # fmt: skip
+    content = manifest.read(store.folder)
+    noted = {
+        test.benchmark.name: {
+            "anchors": len(test.anchors),
+            "hash": digest([(a.sample.id, a.reply, a.ratings) for a in test.anchors]),
+        }
+        for test in tests
+    }
+    manifest.write(store.folder, {**content, "entry_test": {**content.get("entry_test", {}), **noted}})
+    plan.perform(store, [step for test in tests for step in test.steps(store.folder, config)], config)

@@ -1,0 +1,236 @@
+"""What a list of steps would take, before anything is sent: calls, tokens, dollars, time, room, and what is too long.
+
+Time is a model of a few constants: a model that is asked `n` times, `c` calls at once, `s` seconds each, takes
+max(n · s / c, n / p) seconds, where `p` is what one process of ours plans, calls, reads and commits per second (Little's
+law, and the engine's own limit). `docs/scale.md` says where each constant was measured, and lays the same model out for
+runs of up to 10⁸ judgements.
+
+Whether a text is too long is estimated from above for English and most Chinese, so the server has the last word: what it
+refuses as too long has the status `failed`, and an answer that it cuts off is `unparsable`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mindgauge.runs import CallStep, ClassifierStep, RatingStep
+from mindgauge.runs.budget import tokens
+from mindgauge.runs.steps import PlannedStep
+from mindgauge.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.models.settings import Settings
+    from mindgauge.raters.window import Window
+    from mindgauge.records.request import Model, Request
+    from mindgauge.runs import Step
+    from mindgauge.runs.options import Notice, RunConfig
+    from mindgauge.runs.steps import Expected, PlannedSubject
+
+PER_PROCESS = 2_000.0
+"""Calls per second that one process carries, measured with room to spare."""
+FIRST_TOKEN, WRITTEN = 0.7, 80.0
+"""Seconds before a hosted model begins to answer, and tokens per second that it then writes. Assumed."""
+READ_HERE, WRITTEN_HERE = 800.0, 100.0
+"""Tokens per second that the embedded model reads and writes on two cores, measured."""
+BATCH_ROUND = 24 * 3600.0
+"""Seconds within which a batch service promises to answer."""
+CALL_BYTES, TOKEN_BYTES = 700, 5
+"""What a call takes of a run's file, and on top a token of what is written: it is kept raw and as what was read."""
+
+
+class Forecast(msgspec.Struct, frozen=True):
+    """Seconds on the clock for one process, bytes of the run; `rests_on` says what was taken for granted.
+
+    `machines` is how many could be kept busy at this concurrency, each with a run of its own: above 1, our
+    side is the limit. `seconds` is None where a batch service decides: `rounds` of at most a day each.
+    """
+
+    seconds: float | None
+    machines: int
+    bytes: int
+    rounds: int = 0
+    rests_on: tuple[str, ...] = ()
+
+
+class DryRun(msgspec.Struct, frozen=True):
+    """What a command would take. `done` counts what the run directory holds already; time and room are a `Forecast`."""
+
+    run: str
+    benchmark: str
+    calls: int
+    done: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    steps: list[PlannedStep]
+    forecast: Forecast
+
+
+def foresee(path: Path, benchmarks: Sequence[Benchmark], steps: Iterable[Step], config: RunConfig) -> DryRun:
+    """Say what steps would take in a run, which need not be there; nothing is written or sent."""
+    names = [benchmark.name for benchmark in benchmarks]
+    models: dict[str, Model] = {}
+    ahead: list[tuple[PlannedStep, bool]] = []
+    done = 0
+    for step, expected in _expected(path, steps):
+        if isinstance(step, CallStep):
+            models[step.model.name] = step.model
+        several = len(names) > 1 and isinstance(step, CallStep) and step.benchmark.name in names
+        named = {"purpose": f"{step.benchmark.name}: {expected.step.purpose}"} if several else {}
+        ahead.append((msgspec.structs.replace(expected.step, **named), isinstance(step, CallStep) and step.later))
+        done += expected.done
+    planned = [each for each, _ in ahead]
+    costs = [each.cost for each in planned]
+    return DryRun(
+        str(path), ", ".join(names), sum(each.calls for each in planned), done,
+        sum(each.prompt_tokens for each in planned), sum(each.completion_tokens for each in planned),
+        None if None in costs else sum(cost for cost in costs if cost is not None), planned,
+        forecast(path, ahead, [*models.values()], config.settings),
+    )  # fmt: skip
+
+
+def calls_by_model(path: Path, steps: Iterable[Step]) -> dict[str, int]:
+    """Count the calls that steps would make to each model, less those that a run holds."""
+    calls: dict[str, int] = {}
+    for _, expected in _expected(path, steps):
+        calls[expected.step.model] = calls.get(expected.step.model, 0) + expected.step.calls
+    return calls
+
+
+def _expected(path: Path, steps: Iterable[Step]) -> Iterator[tuple[CallStep | ClassifierStep, Expected]]:
+    seen: set[Hashable] = set()
+    with Store(path) if (path / "run.sqlite").is_file() else contextlib.nullcontext() as store:
+        for step in steps:
+            if isinstance(step, CallStep):
+                yield step, step.expected(store, seen)
+            elif isinstance(step, ClassifierStep):
+                yield step, step.expected(store)
+
+
+# -- time and room -------------------------------------------------------------------------------------------------------
+
+
+def forecast(
+    path: Path, steps: Iterable[tuple[PlannedStep, bool]], models: Sequence[Model], settings: Settings
+) -> Forecast:
+    """Say how long a command would take, on how many machines, and what room its run needs.
+
+    Args:
+        path: its run directory; calls that it holds say how fast a model is.
+        steps: of the command, each with whether it waits until replies are written.
+        models: that the steps name.
+        settings: how they are called.
+    """
+    known = {model.name: model for model in models}
+    pace = _measured(path)
+    busy: dict[tuple[bool, str], float] = defaultdict(float)
+    size, rests_on, rate = 0.0, {}, 0.0
+    for step, later in steps:
+        model = known.get(step.model)
+        if model is None or not step.calls:
+            continue
+        size += step.calls * CALL_BYTES + step.completion_tokens * TOKEN_BYTES
+        each = pace.get(step.model)
+        if model.own_machine:
+            took = step.prompt_tokens / READ_HERE + step.completion_tokens / WRITTEN_HERE
+            rests_on[step.model] = f"{step.model} reads {READ_HERE:g} and writes {WRITTEN_HERE:g} tokens a second here"
+        else:
+            rests_on[step.model] = (
+                f"{step.model} takes {each:.2g} s a call, as in this run so far"
+                if each is not None
+                else f"{step.model} takes {FIRST_TOKEN:g} s to begin and writes {WRITTEN:g} tokens a second, as assumed"
+            )
+            each = FIRST_TOKEN + step.completion_tokens / step.calls / WRITTEN if each is None else each
+            took = clock(step.calls, each, settings.concurrency)
+            rate = max(rate, settings.concurrency / each)
+        busy[later, step.model] += took
+    phases = [max((s for (when, _), s in busy.items() if when is later), default=0.0) for later in (False, True)]
+    if settings.batch:
+        return Forecast(None, 1, round(size), sum(seconds > 0 for seconds in phases))
+    return Forecast(sum(phases), max(1, math.ceil(rate / PER_PROCESS)), round(size), rests_on=tuple(rests_on.values()))
+
+
+def clock(calls: int, each: float, at_once: int) -> float:
+    """Return the seconds that so many calls take, of `each` seconds, so many at once, made by one process."""
+    return max(calls * each / at_once, calls / PER_PROCESS)
+
+
+def _measured(path: Path) -> Mapping[str, float]:
+    """Return the mean seconds of a call, by model, as the run has seen them."""
+    if not (path / "run.sqlite").is_file():
+        return {}
+    query = "SELECT model, avg(seconds) FROM calls WHERE status = 'ok' AND seconds > 0 GROUP BY model"
+    with Store(path) as store:
+        return dict(store.select(query).fetchall())
+
+
+# -- length --------------------------------------------------------------------------------------------------------------
+
+
+def warn_of_length(steps: Iterable[Step], notice: Notice) -> None:
+    """Say how much of what each model is asked about is too long for it, as far as it is written."""
+    for step in steps:
+        if not isinstance(step, CallStep) or step.model.context is None or step.within:
+            continue
+        lengths: list[int] = []
+        windows: list[Window] = []
+        for subject in step.subjects():
+            requests = step.requests(subject) if subject.written else []
+            if not requests:
+                continue
+            if isinstance(step, RatingStep) and subject.reply is not None and "unit" in subject.reply.provenance:
+                windows.append(_window(step, subject))
+            else:
+                lengths.append(max(_length(step.model, request) for request in requests))
+        who = step.judge.rater if isinstance(step, RatingStep) else step.model.name
+        _warn(notice, who, "replies" if step.later else "dialogues", lengths, step.model.context)
+        _warn_of_shortened(notice, who, windows, step.model.context)
+
+
+def _window(step: RatingStep, subject: PlannedSubject) -> Window:
+    assert subject.reply is not None
+    return step.judge.window(subject.sample, subject.reply, step.protocol(subject.sample))
+
+
+def _length(model: Model, request: Request) -> int:
+    """Estimate the tokens of a question with the longest answer to it."""
+    room: int = request.parameters.get("max_tokens", model.max_tokens)
+    return tokens(request.messages) + room
+
+
+def _warn(notice: Notice, who: str, what: str, lengths: Sequence[int], context: int) -> None:
+    over = [length for length in lengths if length > context]
+    if over:
+        notice(
+            f"{who}: {len(over)} of {len(lengths)} {what} are probably longer than its context of {context} tokens "
+            f"(the longest about {max(over)}, with room for the answer); what it cannot read will be missing, not guessed"
+        )
+
+
+def _warn_of_shortened(notice: Notice, who: str, windows: Sequence[Window], context: int) -> None:
+    """Say how many dialogues, up to what is rated of them, are shortened, and how many cannot be."""
+    room = f"its context of {context} tokens"
+    alone = sum(not window.fits for window in windows)
+    if alone:
+        notice(
+            f"{who}: {alone} of {len(windows)} turns or dialogues have more words to rate than fit into {room}, with room "
+            "for the answer; they will be missing, not guessed"
+        )
+    cut = [window for window in windows if window.left_out]
+    if cut:
+        most = max(sum(last - first + 1 for first, last in window.left_out) for window in cut)
+        at_risk = [window.first_risk in window.shown for window in cut if window.first_risk is not None]
+        notice(
+            f"{who}: {len(cut)} of {len(windows)} dialogues are shortened to {room} (the longest has "
+            f"{max(window.turns for window in cut)} turns; up to {most} are left out); the first sign of risk stays in "
+            f"{sum(at_risk)} of {len(at_risk)} that show one; each rating says which turns were left out"
+        )

@@ -1,0 +1,238 @@
+"""What a command works on: the benchmarks whose data is at hand, or replies and dialogues that exist already."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mindgauge.records import Status, digest
+from mindgauge.records.errors import DataError, MissingDataError
+from mindgauge.runs import PlannedSubject, run_folder
+from mindgauge.runs import dialogues as multi_turn
+from mindgauge.runs.replies import read_dialogues, read_replies
+from mindgauge.store import Store, manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.records import Reply, Sample
+    from mindgauge.records.files.texts import Frame
+    from mindgauge.runs import plan
+    from mindgauge.runs.options import RunConfig
+
+_BY_MODEL = "SELECT model, count(*) FROM replies WHERE benchmark = ? AND status = 'ok' GROUP BY model ORDER BY model"
+
+
+# -- benchmarks ----------------------------------------------------------------------------------------------------------
+
+
+class Available(NamedTuple):
+    """The benchmarks that can be run, their samples, and why others cannot: by name, in one line."""
+
+    benchmarks: list[Benchmark]
+    samples: list[list[Sample]]
+    missing: dict[str, str]
+    """Their data is not there; the line says how to get it."""
+    broken: dict[str, str]
+    """Their data is there and cannot be used."""
+
+    notes: list[str]
+    """What is odd about the data of those that can be run."""
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What the manifest says of all that."""
+        left = {kind: why for kind, why in (("missing", self.missing), ("broken", self.broken)) if why}
+        return {**({"not_run": left} if left else {}), **({"remarks": self.notes} if self.notes else {})}
+
+    @property
+    def lines(self) -> list[str]:
+        """The same for a reader, a line each."""
+        return [*(f"{name} is not run: {why}" for name, why in {**self.missing, **self.broken}.items()), *self.notes]
+
+
+def at_hand(
+    found: Sequence[Benchmark], data: Path | None, where: dict[str, tuple[str, ...]] | None, limit: int | None
+) -> Available:
+    """Read the samples of each benchmark; of several, one that has none does not keep the others from running.
+
+    Raises:
+        DataError: none of them has samples; the message is about the first.
+    """
+    known = Available([], [], {}, {}, [])
+    first: DataError | None = None
+    for benchmark in found:
+        try:
+            samples = benchmark.samples(data, where, limit)
+            notes = benchmark.notes(data) if benchmark.notes is not None and data is not None else []
+        except DataError as error:
+            first = first or error
+            (known.missing if isinstance(error, MissingDataError) else known.broken)[benchmark.name] = str(error)
+            continue
+        known.benchmarks.append(benchmark)
+        known.samples.append(samples)
+        known.notes.extend(note for note in notes if note not in known.notes)
+    if first is not None and (len(found) == 1 or not known.benchmarks):
+        raise first
+    return known
+
+
+# -- replies and dialogues -----------------------------------------------------------------------------------------------
+
+
+class Inputs(NamedTuple):
+    """Samples, and replies where the benchmark is open. Of a run that is there, replies stay in it: they may be many."""
+
+    benchmark: Benchmark
+    samples: list[Sample]
+    replies: list[Reply]
+    named: dict[str, Any]
+    """What the plan of a new run says of them."""
+    source: str
+    note: str = ""
+    run: Path | None = None
+    """The run, where it is one that is there."""
+
+    @property
+    def size(self) -> int:
+        """How many replies, or dialogues of a closed question, there are."""
+        if self.run is None or self.benchmark.closed:
+            return len(self.samples if self.benchmark.closed else self.replies)
+        with Store(self.run) as store:
+            return store.count_replies(self.benchmark.name)
+
+    def planned(self) -> Iterator[PlannedSubject]:
+        """Return what is rated: every reply as a judge is shown it, or every dialogue of a closed question."""
+        if self.benchmark.closed:
+            yield from map(PlannedSubject, self.samples)
+            return
+        by_id = {sample.id: sample for sample in self.samples}
+        with Store(self.run) if self.run is not None else contextlib.nullcontext() as store:
+            find = by_id.__getitem__ if store is None else partial(store.sample, self.benchmark.name)
+            for sample, reply in self.subjects():
+                shown = self.benchmark.shown(sample, reply, find)
+                if shown is not None:
+                    yield PlannedSubject(*shown)
+
+    def subjects(self) -> Iterator[tuple[Sample, Reply]]:
+        """Return every reply with its sample."""
+        if self.run is None:
+            samples = {sample.id: sample for sample in self.samples}
+            yield from ((samples[reply.sample], reply) for reply in self.replies)
+            return
+        with Store(self.run) as store:
+            for reply in store.replies(self.benchmark.name):
+                yield store.sample(self.benchmark.name, reply.sample), reply
+
+    def written(self) -> Counter[str]:
+        """Count the replies by each model, as far as it is known."""
+        if self.benchmark.closed:
+            return Counter(sample.tags["model"] for sample in self.samples if "model" in sample.tags)
+        if self.run is None:
+            return Counter(reply.model for reply in self.replies if reply.status is Status.OK)
+        with Store(self.run) as store:
+            return Counter(dict(store.select(_BY_MODEL, (self.benchmark.name,)).fetchall()))
+
+    def kept(self, folder: Path, record: dict[str, Any], config: RunConfig, *, text: bool = True) -> Store:
+        """Open the run that is there, or put all this into the one of a plan; see `run_folder.begun`.
+
+        Raises:
+            UsageError: the folder holds a run with another plan.
+        """
+        if self.run is not None:
+            return Store(self.run, write=True)
+        store = run_folder.open_run(folder, record, config, text=text)
+        if self.note:
+            manifest.write(folder, {**manifest.read(folder), "notes": [self.note]})
+        run_folder.keep_samples(store, self.benchmark, self.samples)
+        run_folder.put_known(store, self.benchmark.name, replies=self.replies)
+        return store
+
+
+def run(folder: Path, benchmark: Benchmark) -> Inputs:
+    """Take a run whose replies, or dialogues, are to be rated by more.
+
+    Raises:
+        UsageError: it keeps no text.
+        DataError: it has none to this benchmark.
+    """
+    run_folder.need_text(folder)
+    with Store(folder) as there:
+        samples = list(there.samples(benchmark.name)) if benchmark.closed else []
+        if not (samples or there.count_replies(benchmark.name)):
+            raise DataError(f"{folder}: no replies to {benchmark.name} in this run")
+    return Inputs(benchmark, samples, [], {}, str(folder), run=folder)
+
+
+def replies(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[str, str], limit: int | None) -> Inputs:
+    """Read a file of replies.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    samples, found = read_replies(source, benchmark, columns, limit)
+    return Inputs(benchmark, samples, found, _identified(found), _name(source))
+
+
+def several_turns(
+    source: str | Path | Frame,
+    benchmark: Benchmark,
+    columns: Mapping[str, str],
+    unit: str | None,
+    limit: int | None,
+    judges: plan.Raters,
+    config: RunConfig,
+) -> Inputs:
+    """Read a file of dialogues that are rated turn by turn or as a whole.
+
+    Raises:
+        UsageError: somebody cannot rate what is rated at once.
+        DataError: the file cannot be read.
+    """
+    units = multi_turn.units_of(unit)
+    multi_turn.only_models_rate_whole(judges, units)
+    found = multi_turn.read(source, benchmark, columns, units, limit)
+    left = f"{found.unanswered} dialogues end with a turn by the person that has no reply; that turn is not rated"
+    named = {**_identified(found.replies), **multi_turn.plan_of(benchmark, units, config)}
+    return Inputs(benchmark, found.samples, found.replies, named, _name(source), left if found.unanswered else "")
+
+
+def classified(
+    source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[str, str], limit: int | None
+) -> Inputs:
+    """Read a file of dialogues whose last reply a closed question is about.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    found = read_dialogues(source, benchmark, columns, limit)
+    twice = f"{found.repeated} rows repeat a dialogue and its reply word for word; each counts once"
+    return Inputs(benchmark, found.samples, [], {"rate": True}, _name(source), twice if found.repeated else "")
+
+
+def need_a_protocol(given: Inputs, judges: plan.Raters, config: RunConfig) -> None:
+    """Check that judges can be told by which protocol to rate; a run that is there may say so of some of its samples.
+
+    Raises:
+        DataError: no reply has a tag that says so.
+    """
+    tag = given.benchmark.protocol
+    if given.run is not None or config.judging.recognises or not (judges.models and tag):
+        return
+    if not any(tag in sample.tags for sample in given.samples):
+        raise DataError(
+            f"{given.source}: no reply has a {tag}, which chooses its protocol; add a column `{tag}` (or name it with "
+            "--map), or let the judge find it with --protocol recognised"
+        )
+
+
+def _name(source: str | Path | Frame) -> str:
+    return str(source) if isinstance(source, str | Path) else "the table"
+
+
+def _identified(found: list[Reply]) -> dict[str, Any]:
+    return {"replies": digest(sorted(reply.id for reply in found)), "rate": True}

@@ -1,0 +1,283 @@
+"""What a command is told about asking, judging and calling: small records that are passed whole.
+
+Each option stands here once, with its bounds and its sentence: keyword arguments and the command line are built from it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypedDict, get_args, get_type_hints
+
+import msgspec
+from msgspec import Meta
+
+from mindgauge.models.settings import Settings
+from mindgauge.raters.judge import Mode, PromptStyle
+from mindgauge.records.errors import UsageError
+from mindgauge.records.rounding import count
+from mindgauge.records.rubric import Method
+from mindgauge.runs.sending import Sending
+
+if TYPE_CHECKING:
+    from mindgauge.runs import Progress
+
+GOLD, RECOGNISED = "gold", "recognised"
+PROTOCOLS = (GOLD, RECOGNISED)
+OFTEN = 10_000
+"""The most repeats that a command can mean."""
+HOTTEST = 10
+"""The highest temperature that a command can mean."""
+Notice = Callable[[str], None]
+
+
+@functools.cache
+def bounds(kind: type[msgspec.Struct]) -> dict[str, Meta]:
+    """Return what is said of each field of a record of options: its sentence and its bounds."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {
+        name: meta for name in kind.__struct_fields__ for meta in get_args(hints[name])[1:] if isinstance(meta, Meta)
+    }
+
+
+def _check(options: msgspec.Struct) -> None:
+    """Refuse a number that no command can mean.
+
+    Raises:
+        UsageError: one is beyond its bounds.
+    """
+    for name, meta in bounds(type(options)).items():
+        value = getattr(options, name)
+        if value is None or meta.ge is None:
+            continue
+        if not (meta.ge <= value and (meta.le is None or value <= meta.le)):
+            unit = (meta.extra or {}).get("unit", "")
+            most = "" if meta.le is None else f" and at most {count(round(meta.le))}{unit}"
+            raise UsageError(f"--{name.replace('_', '-')} must be at least {meta.ge:g}{most}, not {value:g}")
+
+
+class Asking(msgspec.Struct, frozen=True, kw_only=True):
+    """How models under test are asked."""
+
+    runs: Annotated[int, Meta(ge=1, le=OFTEN, description="Replies, or closed answers, per sample and chat model.")] = 1
+    temperature: Annotated[
+        float | None, Meta(ge=0, le=HOTTEST, description="Of the models under test; their own default if not given.")
+    ] = None
+    ask: Annotated[
+        tuple[PromptStyle, ...],
+        Meta(
+            description="How a closed question is put to chat models: flat, unordered, few-shot, sequential, if the benchmark has it. May be repeated."
+        ),
+    ] = (PromptStyle.FLAT,)
+    shots: Annotated[int | None, Meta(ge=1, description="Examples per label, with --ask few-shot; 1 if not given.")] = (
+        None
+    )
+    shot_seed: Annotated[int | None, Meta(description="Of the choice of examples; 0 if not given.")] = None
+
+    def __post_init__(self) -> None:
+        _check(self)
+        if PromptStyle.FEW_SHOT not in self.ask and not (self.shots is None and self.shot_seed is None):
+            raise UsageError("--shots and --shot-seed go with --ask few-shot")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What is sent along with every request to a model under test."""
+        return {} if self.temperature is None else {"temperature": self.temperature}
+
+
+class Judging(msgspec.Struct, frozen=True, kw_only=True):
+    """How judges rate replies."""
+
+    judge_runs: Annotated[int, Meta(ge=1, le=OFTEN, description="Judgements per reply and judge.")] = 1
+    mode: Annotated[Mode, Meta(description="joint: all criteria in one call; split: one call each.")] = Mode.JOINT
+    method: Annotated[
+        tuple[Method, ...],
+        Meta(
+            description="How replies are judged: general, rule, chain; several separated by commas, or the option repeated."
+        ),
+    ] = (Method.RULE,)
+    protocol: Annotated[
+        str, Meta(description="gold: by the sample's category; recognised: by the one the judge sees.")
+    ] = GOLD
+    judge_temperature: Annotated[
+        float | None,
+        Meta(ge=0, le=HOTTEST, description="Of the judges; an endpoint that takes none is asked without."),
+    ] = 0.0
+    own_family: Annotated[
+        bool, Meta(description="Let models judge their own family's replies, too; the report says so.")
+    ] = False
+    qualify: Annotated[
+        bool | None,
+        Meta(
+            description="Let judges first rate replies of ours whose level is known, once each; if not said, those that this machine has not seen pass do."
+        ),
+    ] = None
+    anchors: Annotated[
+        int | None,
+        Meta(
+            description="At most so many of these per benchmark, spread over levels and protocols; all, or 40 where nobody asked."
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        _check(self)
+        if self.protocol not in PROTOCOLS:
+            raise UsageError(f"--protocol is {' or '.join(PROTOCOLS)}, not {self.protocol!r}")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What is sent along with every request to a judge."""
+        return {} if self.judge_temperature is None else {"temperature": self.judge_temperature}
+
+    @property
+    def recognises(self) -> bool:
+        """Whether a judge itself says which protocol it judges by."""
+        return self.protocol == RECOGNISED
+
+
+COMPARED = Judging(judge_runs=3, method=tuple(Method))
+"""How judges are compared, if nothing else is said."""
+STRESSED = Judging(judge_runs=2)
+"""How a judge is put under stress, if nothing else is said."""
+
+
+class QuestionOptions(TypedDict, total=False):
+    """How a closed question is put, as keyword arguments: what of `Asking` holds where replies exist already."""
+
+    ask: str | Sequence[str]
+    shots: int | None
+    shot_seed: int | None
+
+
+class AskingOptions(QuestionOptions, total=False):
+    """`Asking` as keyword arguments."""
+
+    runs: int
+    temperature: float | None
+
+
+class JudgingOptions(TypedDict, total=False):
+    """`Judging` as keyword arguments."""
+
+    judge_runs: int
+    mode: str
+    method: str | Sequence[str]
+    protocol: str
+    judge_temperature: float | None
+    own_family: bool
+    qualify: bool | None
+    anchors: int | None
+
+
+class CommandOptions(TypedDict, total=False):
+    """What every command that makes calls takes: a budget in US dollars, settings, and who is told how far it is."""
+
+    max_cost: float | None
+    settings: Settings | None
+    progress: Progress | None
+    notice: Notice | None
+    command: str
+
+
+class JudgeOptions(JudgingOptions, CommandOptions, total=False):
+    """The keyword arguments of a command whose models judge and are not asked."""
+
+
+class RateOptions(QuestionOptions, JudgingOptions, CommandOptions, total=False):
+    """The keyword arguments of `rate`."""
+
+
+class RunOptions(AskingOptions, JudgingOptions, CommandOptions, total=False):
+    """The keyword arguments of a command whose models are asked and judge."""
+
+
+class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a command is told about its calls, beside what is called about what."""
+
+    asking: Asking = Asking()
+    judging: Judging = Judging()
+    settings: Settings = Settings()
+    max_cost: Annotated[float | None, Meta(description="Stop before the run costs more, in US dollars.")] = None
+    sending: Sending = msgspec.field(default_factory=Sending)
+    """Whom this command asks, and which key goes where; filled as models are opened."""
+    progress: Any = None
+    """Told the stage, how many of its calls are done, and how many there are (`Progress`); nobody is if not given."""
+    notice: Notice = lambda _: None
+    """Told, before anything is sent, what is to be known."""
+    command: str = ""
+    """What the user typed, for the manifest."""
+
+    def __post_init__(self) -> None:
+        _check(self.settings)
+        if self.max_cost is not None and not (math.isfinite(self.max_cost) and self.max_cost >= 0):
+            raise UsageError("--max-cost must be an amount in US dollars")
+
+    @classmethod
+    def of(
+        cls,
+        options: Mapping[str, Any],
+        known: type,
+        *,
+        judging: Judging = Judging(),  # noqa: B008 - frozen
+        dry_run: bool = False,
+    ) -> Self:
+        """Read a command's keyword arguments.
+
+        Args:
+            options: as far as they are given.
+            known: those that the command has, a `TypedDict`.
+            judging: what holds where they are not given.
+            dry_run: whether nothing will be sent.
+
+        Raises:
+            UsageError: an option has no such value.
+            TypeError: the command has no such option.
+        """
+        unknown = next((name for name in options if name not in known.__annotations__), None)
+        if unknown is not None:
+            near = difflib.get_close_matches(unknown, known.__annotations__, 1)
+            raise TypeError(f"there is no option {unknown!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+        values = {name: _READ[name](value) if name in _READ else value for name, value in options.items()}
+        asked = {name: values.pop(name) for name in Asking.__struct_fields__ if name in values}
+        judged = {name: values.pop(name) for name in Judging.__struct_fields__ if name in values}
+        settings = Settings.of(values.pop("settings", None), dry_run=dry_run)
+        if values.get("notice", ...) is None:
+            del values["notice"]
+        return cls(
+            asking=Asking(**asked), judging=msgspec.structs.replace(judging, **judged), settings=settings, **values
+        )
+
+
+def listed(names: Any) -> list[Any]:
+    """Return one or several names as a list; a string is one name."""
+    return list(names) if isinstance(names, Sequence) and not isinstance(names, str) else [names]
+
+
+def _way(names: str | Sequence[str]) -> tuple[PromptStyle, ...]:
+    """Read ways of asking, each once."""
+    for name in listed(names):
+        if name not in set(PromptStyle):
+            near = difflib.get_close_matches(name, list(PromptStyle), 1, 0.5)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(PromptStyle)}"
+            raise UsageError(f"unknown way to --ask {name!r}: {hint}")
+    return tuple(dict.fromkeys(map(PromptStyle, listed(names)))) or (PromptStyle.FLAT,)
+
+
+def _methods(names: str | Sequence[str]) -> tuple[Method, ...]:
+    """Read methods of judging, each once."""
+    unknown = next((name for name in listed(names) if name not in set(Method)), None)
+    if unknown is not None:
+        raise UsageError(f"--method is {', '.join(Method)} or several of them, not {unknown!r}")
+    return tuple(dict.fromkeys(map(Method, listed(names)))) or (Method.RULE,)
+
+
+def _mode(name: str) -> Mode:
+    if name not in set(Mode):
+        raise UsageError(f"--mode is {' or '.join(Mode)}, not {name!r}")
+    return Mode(name)
+
+
+_READ: dict[str, Callable[[Any], Any]] = {"ask": _way, "method": _methods, "mode": _mode}
+"""How the options are read that are more than a number."""

@@ -1,0 +1,349 @@
+"""From names to models and judges, and from these to the steps of a run: a plan is a list of them."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from mindgauge.models.spec import open_model
+from mindgauge.raters.classifier import is_classifier, open_classifier_rater
+from mindgauge.raters.judge import Instrument, Judge
+from mindgauge.raters.rule import Rule, open_rule
+from mindgauge.records import Reply, Status, digest
+from mindgauge.records.errors import UsageError
+from mindgauge.runs import (
+    Budget,
+    CallStep,
+    ClassifierStep,
+    PlannedSubject,
+    RatingStep,
+    ReadingStep,
+    ReplyStep,
+    RuleStep,
+    Session,
+    run_async,
+)
+from mindgauge.runs.lanes import run_per_model
+from mindgauge.runs.steps import REPLY_TOKENS, provenance
+from mindgauge.store import Store, manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.models.settings import Settings
+    from mindgauge.records import Sample
+    from mindgauge.records.request import Model
+    from mindgauge.runs import Step
+    from mindgauge.runs.options import Judging, RunConfig
+    from mindgauge.runs.steps import LocalStep, Planned
+
+
+# -- from names to models and judges -------------------------------------------------------------------------------------
+
+
+def open_carried(spec: str, settings: Settings) -> Model:
+    """Find the model that a specification names, and let its calls be carried as the settings say. Nothing is sent yet.
+
+    Calls go one by one from this process, through the provider's batch service, or from the actors of a cluster.
+
+    Raises:
+        UsageError: the specification is unknown or incomplete, a key is missing, or it cannot be carried so.
+    """
+    model = open_model(spec, settings)
+    if settings.batch:
+        from mindgauge.models.batch import in_batches
+
+        return in_batches(model, spec, settings)
+    if settings.engine:
+        from mindgauge.models.ray import on_ray
+
+        return on_ray(model, spec, settings)
+    return model
+
+
+def open_models(specs: Sequence[str | Model], config: RunConfig) -> list[Model]:
+    """Find every model that is named; one that is given as an object is taken as it is.
+
+    Raises:
+        UsageError: one is unknown or named twice, has no known price though `max_cost` is given, or would get another
+            server's key.
+    """
+    models = []
+    for spec in dict.fromkeys(specs):
+        model = open_carried(spec, config.settings) if isinstance(spec, str) else spec
+        config.sending.add(model.name, spec if isinstance(spec, str) else "")
+        models.append(model)
+    twice = next((name for name, count in Counter(model.name for model in models).items() if count > 1), None)
+    if twice is not None:
+        raise UsageError(f"two models are both called {twice}; name its servers in one list, once")
+    unpriced = [model.name for model in models if model.price is None]
+    if config.max_cost is not None and unpriced:
+        raise UsageError(
+            f"--max-cost needs a price and none is known for {unpriced[0]}; give --price IN:OUT, in US dollars per million tokens"
+        )
+    return models
+
+
+class Raters(NamedTuple):
+    """Who rates: models, classifiers, rules."""
+
+    models: list[Model]
+    classifiers: list[ClassifierStep]
+    rules: list[Rule]
+
+    @property
+    def names(self) -> list[str]:
+        """What their ratings call them."""
+        classifiers = dict.fromkeys(step.rater.name for step in self.classifiers)
+        return [*(model.name for model in self.models), *classifiers, *(rule.name for rule in self.rules)]
+
+
+def open_judges(specs: Sequence[str | Model], benchmarks: Sequence[Benchmark], config: RunConfig) -> Raters:
+    """Find everybody who is named to rate replies.
+
+    Raises:
+        UsageError: one is unknown, or cannot rate replies to these benchmarks.
+    """
+    others, named = _divided(specs)
+    rules = [spec for spec in others if isinstance(spec, str) and spec.startswith("rule/")]
+    models = open_models([spec for spec in others if spec not in rules], config)
+    classifiers = [open_classifier_rater(spec) for spec in named]
+    judging = [
+        ClassifierStep(benchmark, rater.judging(benchmark.rubric))
+        for rater in classifiers
+        for benchmark in benchmarks
+        if not benchmark.closed
+    ]
+    return Raters(models, judging, [open_rule(rule) for rule in rules])
+
+
+def open_tested(specs: Sequence[str | Model], benchmarks: Sequence[Benchmark], config: RunConfig) -> Raters:
+    """Find everybody who is named to be tested: models, and on closed questions classifiers.
+
+    Raises:
+        UsageError: one is unknown, or a classifier cannot answer these benchmarks: a question is open, or it was trained on
+            another rubric.
+    """
+    others, named = _divided(specs)
+    rule = next((spec for spec in others if isinstance(spec, str) and spec.startswith("rule/")), None)
+    if rule is not None:
+        raise UsageError(f"{rule} looks for words in replies, with --judge; it answers no question of a benchmark")
+    models = open_models(others, config)
+    written = next((benchmark.name for benchmark in benchmarks if not benchmark.closed), None)
+    if named and written is not None:
+        raise UsageError(
+            f"{named[0]} writes no replies, and {written} asks for them; let it rate what others reply, with --judge"
+        )
+    classifiers = [open_classifier_rater(spec) for spec in named]
+    answering = [
+        ClassifierStep(benchmark, rater.answering(benchmark.rubric, about_reply=benchmark.about_reply))
+        for rater in classifiers
+        for benchmark in benchmarks
+    ]
+    return Raters(models, answering, [])
+
+
+def _divided(specs: Sequence[str | Model]) -> tuple[list[str | Model], list[str]]:
+    """Tell classifiers, each once, from everybody else."""
+    named = list(dict.fromkeys(spec for spec in specs if isinstance(spec, str) and is_classifier(spec)))
+    return [spec for spec in specs if not is_classifier(spec)], named
+
+
+# -- from models to steps ------------------------------------------------------------------------------------------------
+
+
+def samples_hash(samples: Sequence[Sample]) -> str:
+    """Hash what is asked about."""
+    return digest([sample.id for sample in samples])
+
+
+def judge_for(model: Model, instrument: Instrument, parameters: dict[str, Any]) -> Judge:
+    """Put an instrument into a model's hands."""
+    room = None if model.context is None else model.context - parameters.get("max_tokens", model.max_tokens)
+    return Judge(model.name, instrument, parameters, provenance(model, parameters), room)
+
+
+def instruments(benchmark: Benchmark, judging: Judging) -> list[Instrument]:
+    """Return what judges of replies to a benchmark work with, one for each method."""
+    return [benchmark.instrument(judging.mode, method=method) for method in judging.method]
+
+
+def judging_by(model: Model, instrument: Instrument, config: RunConfig) -> Judge:
+    """Put an instrument into the hands of a judge of replies, with room for as long an answer as its method asks for."""
+    parameters = config.judging.parameters
+    if config.settings.max_tokens is None:
+        room = instrument.method.token_limit * max(len(part.rubric.criteria) for part in instrument.parts(None))
+        parameters = {**parameters, "max_tokens": room} if room > model.max_tokens else parameters
+    return judge_for(model, instrument, parameters)
+
+
+def answering(
+    benchmark: Benchmark,
+    samples: Sequence[Sample],
+    models: Sequence[Model],
+    questions: Sequence[Instrument],
+    config: RunConfig,
+) -> list[CallStep]:
+    """Return the steps in which models under test answer: they reply, or answer a closed question put in each way."""
+    asking, subjects = config.asking, partial(map, PlannedSubject, samples)
+    if benchmark.closed:
+        return questioning(benchmark, subjects, models, questions, asking.parameters, asking.runs)
+    return [
+        ReplyStep(
+            benchmark=benchmark, model=model, repeats=asking.runs, purpose="reply", subjects=subjects,
+            parameters=asking.parameters,
+        )
+        for model in models
+    ]  # fmt: skip
+
+
+def questioning(
+    benchmark: Benchmark,
+    subjects: Planned,
+    models: Sequence[Model],
+    questions: Sequence[Instrument],
+    parameters: dict[str, Any],
+    repeats: int,
+) -> list[CallStep]:
+    """Return the steps in which models answer a closed question, put in each way."""
+    return [
+        RatingStep(
+            benchmark=benchmark, model=model, repeats=repeats, purpose=f"classify{question.rater('')}",
+            subjects=subjects, judge=judge_for(model, question, parameters),
+        )
+        for model in models
+        for question in questions
+    ]  # fmt: skip
+
+
+def judging(
+    benchmark: Benchmark, subjects: Planned, models: Sequence[Model], config: RunConfig, *, of_anchors: bool = False
+) -> list[CallStep]:
+    """Return the steps in which judges rate replies by every method, anchors once.
+
+    A judge that finds the protocol out itself has a step for that, whose calls are made within the others.
+    """
+    told = config.judging
+    repeats = 1 if of_anchors else told.judge_runs
+    seen_by = benchmark.recognised_by.instrument(told.mode) if told.recognises and benchmark.recognised_by else None
+    steps: list[CallStep] = []
+    for model in models:
+        recognise = None if seen_by is None else judge_for(model, seen_by, told.parameters)
+        steps += [
+            RatingStep(
+                benchmark=benchmark, model=model, repeats=repeats, of_anchors=of_anchors, subjects=subjects,
+                purpose=f"{'entry test' if of_anchors else 'judge'}{instrument.rater('')}",
+                judge=judging_by(model, instrument, config), recognise=recognise,
+            )
+            for instrument in instruments(benchmark, told)
+        ]  # fmt: skip
+        if recognise is not None:
+            steps.append(
+                RatingStep(
+                    benchmark=benchmark, model=model, repeats=repeats, purpose="recognise", within=True,
+                    subjects=partial(_dialogues, subjects), judge=recognise,
+                )
+            )  # fmt: skip
+    return steps
+
+
+def _dialogues(subjects: Planned) -> Iterator[PlannedSubject]:
+    """Return the dialogues that subjects are about, each once."""
+    seen: set[str] = set()
+    for sample, reply, _ in subjects():
+        if sample.id not in seen and (reply is None or reply.status is Status.OK):
+            seen.add(sample.id)
+            yield PlannedSubject(sample)
+
+
+def rating(
+    benchmark: Benchmark,
+    subjects: Planned,
+    count: int,
+    judges: Raters,
+    config: RunConfig,
+    questions: Sequence[Instrument] = (),
+) -> list[Step]:
+    """Return the steps in which everybody named rates what exists, or will; those first who make no calls.
+
+    Args:
+        benchmark: an open one, or a closed one that asks about replies, or about dialogues that exist.
+        subjects: what is rated.
+        count: of these.
+        judges: who rates.
+        config: how.
+        questions: what models answer a closed one with.
+    """
+    told = config.judging
+    classifiers = [
+        msgspec.structs.replace(step, count=count)
+        for step in judges.classifiers
+        if step.benchmark.name == benchmark.name
+    ]
+    if benchmark.closed:
+        return [
+            *classifiers,
+            *questioning(benchmark, subjects, judges.models, questions, told.parameters, told.judge_runs),
+        ]
+    rules = [RuleStep(benchmark, rule) for rule in judges.rules]
+    return [ReadingStep(benchmark), *rules, *classifiers, *judging(benchmark, subjects, judges.models, config)]
+
+
+def replies_to_come(
+    folder: Path, benchmark: Benchmark, samples: Sequence[Sample], models: Sequence[Model], runs: int
+) -> Planned:
+    """Return a reader of the replies that a run will hold: those that it holds, and one for all others to each sample."""
+
+    def read() -> Iterator[PlannedSubject]:
+        names, by_id = {model.name for model in models}, {sample.id: sample for sample in samples}
+        with Store(folder) if (folder / "run.sqlite").is_file() else contextlib.nullcontext() as store:
+            places = {} if store is None else store.replies_by_sample(benchmark.name)
+            for sample in samples:
+                replies = [] if store is None else [store.reply_at(place) for place in places.get(sample.id, ())]
+                written = [r for r in replies if r.model in names and r.run < runs and r.status is not Status.FAILED]
+                shown = (benchmark.shown(sample, reply, by_id.__getitem__) for reply in written)
+                yield from (PlannedSubject(*each) for each in shown if each is not None)
+                if len(written) < runs * len(models):
+                    stand_in = Reply.of(sample.id, "", 0, Status.OK, "x" * 4 * REPLY_TOKENS)
+                    yield PlannedSubject(sample, stand_in, runs * len(models) - len(written))
+
+    return read
+
+
+# -- from steps to work --------------------------------------------------------------------------------------------------
+
+
+def perform(store: Store, steps: Iterable[Step], config: RunConfig) -> None:
+    """Do steps, those first that make no calls, and keep in the run's manifest what all that took."""
+    calls: list[CallStep] = []
+    local: list[LocalStep] = []
+    for step in steps:
+        if isinstance(step, CallStep):
+            calls.append(step)
+        else:
+            local.append(step)
+
+    async def make() -> None:
+        budget = Budget(config.max_cost, store.spent())
+        session = Session(store, concurrency=config.settings.concurrency, budget=budget, progress=config.progress)
+        await run_per_model(session, calls)
+
+    config.sending.begin(store)
+    began = time.perf_counter()
+    try:
+        for step in local:
+            step.work(store, config.progress)
+        run_async(make())
+    finally:
+        content = manifest.read(store.folder)
+        seconds = content.get("seconds", 0.0) + time.perf_counter() - began
+        manifest.write(
+            store.folder, {**content, "seconds": round(seconds, 3), "cost": store.spent(), "ended": manifest.now()}
+        )

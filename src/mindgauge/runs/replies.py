@@ -1,0 +1,223 @@
+"""What exists already, from a file: replies to rate, or dialogues whose last reply a closed question is about."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from mindgauge.raters.classifiers import labelled
+from mindgauge.raters.classifiers.parts import groups
+from mindgauge.records import Message, Reply, Sample, Status, digest
+from mindgauge.records.errors import DataError
+from mindgauge.records.files import bounds, mapping, tables, texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.records.files.texts import Frame
+
+COLUMNS = ("reply", "user", "messages", "id", "model", "run", "category", "language", "target", "cluster")
+TAGS = ("category", "language", "risk", "graphic")
+"""Columns that become a sample's tags: the last two say yes where somebody is at risk, and where a text is graphic."""
+_SAID = {"reply", "user", "messages"}
+"""Columns in which an empty text is a text."""
+
+
+class Logged(msgspec.Struct, frozen=True):
+    """Dialogues that end with a reply, each once; `repeated` rows said the same again."""
+
+    samples: list[Sample]
+    repeated: int
+
+
+def read_dialogues(
+    source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[str, str], limit: int | None = None
+) -> Logged:
+    """Read a file of dialogues with their replies into samples that a closed question about replies is put on.
+
+    Each row's `reply` becomes the last message; where there is no such column, `messages` end with it. `target` (or
+    `label`, as in a training file) is the label that people gave. The tag `model` says who wrote the reply; the same
+    words by two models are two samples. Where no row names a `cluster`, rows belong together that share turns.
+
+    Raises:
+        DataError: the file, a column or a cell is not as expected; the message names the line.
+    """
+    found: dict[str, tuple[Sample, str]] = {}
+    repeated = 0
+    for row, where in rows(source, columns):
+        sample = _logged(row, benchmark, where)
+        first, place = found.setdefault(sample.id, (sample, where))
+        if place == where:
+            if limit is not None and len(found) >= limit:
+                break
+            continue
+        repeated += 1
+        if None not in (first.target, sample.target) and first.target != sample.target:
+            raise DataError(
+                f"{where}: the same dialogue and reply as {place}, labelled {sample.target!r} here and {first.target!r} "
+                "there; keep one of them"
+            )
+        if first.target is None:
+            found[sample.id] = (sample, place)
+    if not found:
+        raise DataError(f"{_name(source)}: no dialogues in it")
+    samples = [sample for sample, _ in found.values()]
+    return Logged(samples if any(s.cluster != s.id for s in samples) else _clustered(samples), repeated)
+
+
+def _clustered(samples: Sequence[Sample]) -> list[Sample]:
+    """Give samples of one conversation one cluster, the id of the first of them."""
+    first: dict[int, str] = {}
+    grouped = zip(samples, groups(samples).tolist(), strict=True)
+    return [msgspec.structs.replace(s, cluster=first.setdefault(group, s.id)) for s, group in grouped]
+
+
+def _logged(row: dict[str, Any], benchmark: Benchmark, where: str) -> Sample:
+    criterion = benchmark.rubric.criteria[0]
+    answer = row.get("target", row.get("label"))
+    tags = words(row, "model", *TAGS, "id")
+    sample = Sample.of(
+        _with_reply(row, where),
+        target=None if answer is None else labelled.label(answer, criterion, where),
+        tags=tags,
+        cluster=words(row, "cluster").get("cluster", ""),
+    )
+    if "model" not in tags:
+        return sample
+    ident = digest(sample.id, tags["model"])
+    return msgspec.structs.replace(sample, id=ident, cluster=ident if sample.cluster == sample.id else sample.cluster)
+
+
+def _with_reply(row: dict[str, Any], where: str) -> tuple[Message, ...]:
+    dialogue = texts.dialogue(row, where)
+    if "reply" not in row:
+        if dialogue[-1].role != "assistant":
+            raise DataError(
+                f"{where}: no column 'reply' or an empty cell in it, and the messages do not end with one by the assistant; found "
+                f"{', '.join(row)}; name it with --map reply=COLUMN"
+            )
+        reply = dialogue[-1].content
+    elif isinstance(row["reply"], str):
+        reply = bounds.clean(row["reply"])
+        dialogue = (*dialogue, Message("assistant", reply))
+    else:
+        raise DataError(f"{where}: reply must be text, found {type(row['reply']).__name__}")
+    if not reply.strip():
+        raise DataError(f"{where}: an empty reply; there is nothing to classify, leave the row out")
+    return dialogue
+
+
+def read_samples(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[str, str]) -> list[Sample]:
+    """Read a file of dialogues that a question is put on as they are; `target` (or `label`) is what people said before.
+
+    Raises:
+        DataError: the file, a column or a cell is not as expected; the message names the line.
+    """
+    found: dict[str, Sample] = {}
+    for row, where in rows(source, columns):
+        answer = row.get("target", row.get("label"))
+        sample = Sample.of(
+            texts.dialogue(row, where),
+            target=None if answer is None else labelled.label(answer, benchmark.rubric.criteria[0], where),
+            tags=words(row, *TAGS, "id"),
+            cluster=words(row, "cluster").get("cluster", ""),
+        )
+        found.setdefault(sample.id, sample)
+    return list(found.values())
+
+
+def read_replies(
+    source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[str, str], limit: int | None = None
+) -> tuple[list[Sample], list[Reply]]:
+    """Read a replies file into samples and replies, each once.
+
+    Raises:
+        DataError: the file, a column or a cell is not as expected; the message names the line.
+    """
+    samples: dict[str, Sample] = {}
+    replies: dict[str, Reply] = {}
+    found = list(rows(source, columns))
+    if found and not any("reply" in row for row, _ in found):
+        (row, where), wanted = found[0], columns.get("reply", "reply")
+        hint = "; name it with --map reply=COLUMN" if wanted == "reply" else ""
+        raise DataError(f"{where}: no column {wanted!r}, found {', '.join(row) or 'nothing'}{hint}")
+    for row, where in found:
+        sample, reply = _row({"reply": "", **row}, benchmark, where)
+        samples.setdefault(sample.id, sample)
+        replies.setdefault(reply.id, reply)
+        if limit is not None and len(replies) >= limit:
+            break
+    if not replies:
+        raise DataError(f"{_name(source)}: no replies in it")
+    return list(samples.values()), list(replies.values())
+
+
+def rows(source: str | Path | Frame, columns: Mapping[str, str]) -> Iterator[tuple[dict[str, Any], str]]:
+    """Read rows with our column names, and where each stands; a column that the mapping gives another meaning is dropped.
+
+    A cell that is empty, null or no number is not there: what it would say is unknown.
+
+    Raises:
+        UsageError: `columns` names something that we do not read.
+    """
+    how = mapping.read(columns, COLUMNS)
+    for line, row in tables.open_table(source, how.layout).rows(how.columns):
+        yield {name: cell for name, cell in row.items() if not _empty(name, cell)}, f"{_name(source)}:{line}"
+
+
+def _empty(name: str, cell: object) -> bool:
+    if isinstance(cell, str):
+        return name not in _SAID and not cell.strip()
+    return cell is None or (isinstance(cell, float) and math.isnan(cell))
+
+
+def words(row: Mapping[str, Any], *names: str) -> dict[str, str]:
+    """Return the cells of some columns as text, those that are there; a table may have made 1.0 of 1."""
+    cells = {name: row[name] for name in names if name in row}
+    whole = {name: int(c) if isinstance(c, float) and c.is_integer() else c for name, c in cells.items()}
+    return {name: bounds.clean(str(cell)).strip() for name, cell in whole.items()}
+
+
+def _name(source: str | Path | Frame) -> str:
+    return str(source) if isinstance(source, str | Path) else "table"
+
+
+def _row(row: dict[str, Any], benchmark: Benchmark, where: str) -> tuple[Sample, Reply]:
+    path, line = where.rpartition(":")[::2]
+    text = row["reply"]
+    if not isinstance(text, str):
+        raise DataError(f"{where}: reply must be text, found {type(text).__name__}")
+    tags, named = words(row, *TAGS), words(row, "id", "model", "cluster")
+    if benchmark.protocol in tags:
+        tags[benchmark.protocol] = protocol_of(tags[benchmark.protocol], benchmark, where)
+    target = row.get("target")
+    if target is not None and not isinstance(target, int | str):
+        target = str(target)
+    sample = Sample.of(texts.dialogue(row, where), target=target, tags=tags, cluster=named.get("cluster", ""))
+    run = texts.whole(row["run"], where, "run") if "run" in row else 0
+    status = Status.OK if text.strip() else Status.UNPARSABLE
+    provenance = {
+        "source_file": Path(path).name,
+        "source_row": int(line),
+        **({"source_id": named["id"]} if "id" in named else {}),
+    }
+    model = named.get("model", Path(path).stem)
+    return sample, Reply.of(sample.id, model, run, status, bounds.clean(text), provenance=provenance)
+
+
+def protocol_of(value: str, benchmark: Benchmark, where: str) -> str:
+    """Read a category in any spelling the taxonomy knows."""
+    known = [name for criterion in benchmark.rubric.criteria for name in criterion.protocols]
+    if benchmark.recognised_by is not None:
+        read = benchmark.recognised_by.rubric.criteria[0].read(value)
+        value = str(read) if read is not None else value
+    if value not in known:
+        near = difflib.get_close_matches(value, known, 1)
+        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+        raise DataError(f"{where}: unknown {benchmark.protocol} {value!r}: {hint}")
+    return value

@@ -1,0 +1,263 @@
+"""One command's work on a run: calls within a budget, workers, and commits that a kill cannot undo.
+
+A number of workers draw jobs from a lazy plan; each waits for its model and then for the disk. A worker that has an
+answer is not done until the answer is committed, so a kill can cost at most the calls that were in flight, and
+commits are shared: all answers that arrive within a millisecond reach the disk together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import threading
+from collections import Counter
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import msgspec
+
+from mindgauge.models.gathering import Gathering
+from mindgauge.records import Exchange, Status
+from mindgauge.records.errors import MindgaugeError, UsageError
+from mindgauge.records.files.bounds import clean
+from mindgauge.runs.budget import tokens, worst_case
+from mindgauge.store.batches import Batches
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+
+    from mindgauge.records.request import Model, Request
+    from mindgauge.runs.budget import Budget
+    from mindgauge.store import Store
+    from mindgauge.store.batches import CallsUnderWay
+
+
+T = TypeVar("T")
+Progress: TypeAlias = "Callable[[str, int, int], None]"
+"""Told the stage, how many of its calls are done, and how many there are."""
+Job: TypeAlias = "Callable[[], Awaitable[None]]"
+COMMIT_WITHIN = 0.001
+"""Seconds between an answer's arrival and its commit, at most."""
+GIVE_UP_AFTER = 50
+"""Calls that fail one after the other before a model is given up; each has been retried."""
+
+
+class Session:
+    """One command's work on a run: its store, its budget, its way to stop in good order."""
+
+    def __init__(self, store: Store, *, concurrency: int, budget: Budget, progress: Progress | None = None) -> None:
+        self.store = store
+        self.concurrency = concurrency
+        self.budget = budget
+        self.progress = progress or (lambda *_: None)
+        self.stop: MindgaugeError | None = None
+        self.calls_made = 0
+        self._under_way: dict[bytes, asyncio.Future[Exchange]] = {}
+        self._commit: asyncio.Future[None] | None = None
+        self._failures: dict[str, int] = {}
+        self._holders: Counter[int] = Counter()
+        self._opened: set[int] = set()
+        self._gathering: dict[int, Gathering] = {}
+        self._in_batches: dict[str, CallsUnderWay] = {}
+
+    # -- models -----------------------------------------------------------------------------------------------------
+
+    @contextlib.asynccontextmanager
+    async def holding(self, model: Model) -> AsyncIterator[None]:
+        """Keep a model open, once something has opened it, until the last who holds it lets go.
+
+        A model that takes several steps in a row keeps its connections, and one on this machine its weights.
+        """
+        self._holders[id(model)] += 1
+        try:
+            yield
+        finally:
+            self._holders[id(model)] -= 1
+            if not self._holders[id(model)] and id(model) in self._opened:
+                self._opened.remove(id(model))
+                self._gathering.pop(id(model), None)
+                await model.__aexit__(None, None, None)
+
+    @contextlib.asynccontextmanager
+    async def using(self, model: Model) -> AsyncIterator[None]:
+        """Open a model, if it is not open already."""
+        async with self.holding(model):
+            if id(model) not in self._opened:
+                batches = Batches(self.store)
+                if isinstance(model, Gathering):
+                    model.keep(batches, self.progress)
+                    self._gathering[id(model)] = model
+                elif (left := batches.under_way(model.name)).calls:
+                    self._in_batches[model.name] = left
+                await model.__aenter__()
+                self._opened.add(id(model))
+            yield
+
+    def places(self, model: Model) -> int:
+        """Return how many calls to a model may be under way at once."""
+        return model.at_once if isinstance(model, Gathering) else self.concurrency
+
+    def halt(self, error: MindgaugeError) -> None:
+        """Stop in good order, for the first reason given: calls under way are finished, batches go on without us."""
+        if self.stop is not None:
+            return
+        self.stop = error
+        left = [said for model in self._gathering.values() if (said := model.leave())]
+        if left:
+            error.args = (f"{error}; {' and '.join(left)}: the same command collects what is there by then",)
+
+    # -- calls ------------------------------------------------------------------------------------------------------
+
+    async def call(self, model: Model, request: Request) -> Exchange:
+        """Make one call within the budget. What it cost is known or, where the server does not count, estimated."""
+        self._not_twice(model, request)
+        worst = worst_case(model, request)
+        await self.budget.reserve(worst)
+        paid = 0.0
+        try:
+            done = await model.ask(request)
+            self.calls_made += 1
+            done = msgspec.structs.replace(done, text=clean(done.text), error=clean(done.error))
+            if model.price is not None and done.status is not Status.FAILED and not done.usage.prompt_tokens:
+                done = msgspec.structs.replace(
+                    done, cost=model.price.of(tokens(request.messages), len(done.text.encode()) / 3)
+                )
+            paid = done.cost or 0.0
+        finally:
+            await self.budget.settle(worst, paid)
+        self._watch(model, done)
+        return done
+
+    def _not_twice(self, model: Model, request: Request) -> None:
+        """Refuse a call that is under way in a batch, where it will be paid for."""
+        left = self._in_batches.get(model.name)
+        if left is not None and Batches(self.store).holding(request.key(model.name)):
+            raise UsageError(
+                f"{left.calls:,} calls to {model.name} are under way in batches and would be paid for twice; "
+                "run the same command with --batch to collect them first"
+            )
+
+    def _watch(self, model: Model, done: Exchange) -> None:
+        failures = self._failures.get(model.name, 0) + 1 if done.status is Status.FAILED else 0
+        self._failures[model.name] = failures
+        if failures >= GIVE_UP_AFTER:
+            self.halt(
+                MindgaugeError(
+                    f"{model.name}: {failures} calls failed one after the other, the last with: {done.error}; "
+                    "everything finished is kept, run the same command to go on"
+                )
+            )
+
+    def asker(self, model: Model, benchmark: str) -> Callable[[Request], Awaitable[Exchange]]:
+        """Return a way to ask that remembers: the same call is made once, and committed before it counts as made."""
+
+        async def make(key: bytes, request: Request) -> Exchange:
+            done = await self.call(model, request)
+            self.store.add_call(key, request.prompt_hash, benchmark, model.name, request.run, done)
+            await self.committed()
+            return done
+
+        async def ask(request: Request) -> Exchange:
+            key = request.key(model.name)
+            if key not in self._under_way:
+                known = self.store.exchange(key)
+                if known is not None:
+                    return known
+                self._under_way[key] = asyncio.ensure_future(make(key, request))
+            try:
+                return await self._under_way[key]
+            finally:
+                self._under_way.pop(key, None)
+
+        return ask
+
+    def committed(self) -> asyncio.Future[None]:
+        """Return what is done when everything added so far is on disk."""
+        if self._commit is None:
+            loop = asyncio.get_running_loop()
+            self._commit = loop.create_future()
+            loop.call_later(COMMIT_WITHIN, self._flush)
+        return self._commit
+
+    def _flush(self) -> None:
+        commit, self._commit = self._commit, None
+        assert commit is not None
+        try:
+            self.store.flush()
+        except MindgaugeError as error:
+            self.halt(error)
+            if not commit.cancelled():
+                commit.set_exception(error)
+        else:
+            if not commit.cancelled():
+                commit.set_result(None)
+
+    # -- work -------------------------------------------------------------------------------------------------------
+
+    async def work(self, jobs: Iterator[Job], stage: str, total: int, at_once: int | None = None) -> None:
+        """Do all jobs, `at_once` or else `concurrency` at a time. On a stop, calls under way are finished and kept, then it is raised."""
+        finished = 0
+        self.progress(stage, 0, total)
+
+        async def worker() -> None:
+            nonlocal finished
+            for job in jobs:
+                try:
+                    await job()
+                except MindgaugeError as error:
+                    self.halt(error)
+                if self.stop is not None:
+                    return
+                finished += 1
+                self.progress(stage, finished, total)
+
+        with _seldom_collected():
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(at_once or self.concurrency, max(total, 1))):
+                    group.create_task(worker())
+        self.store.flush()
+        if self.stop is not None:
+            raise self.stop
+
+
+@contextlib.contextmanager
+def _seldom_collected() -> Iterator[None]:
+    """Let the garbage collector look less often: calls leave no cycles, and it took a sixth of the engine's time."""
+    before = gc.get_threshold()
+    gc.set_threshold(10_000, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+# -- several models side by side, stopped in good order, from a script or a notebook ---------------------------------------
+
+
+class Interrupted(MindgaugeError):  # noqa: N818 - it is no error
+    """The user stopped the run."""
+
+    exit_code = 130
+
+
+def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end, also from a notebook, whose own loop is already running."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    result: list[T] = []
+    failure: list[BaseException] = []
+
+    def target() -> None:
+        try:
+            result.append(asyncio.run(coroutine))
+        except BaseException as error:  # noqa: BLE001 - carried to the caller's thread
+            failure.append(error)
+
+    thread = threading.Thread(target=target)
+    thread.start()
+    thread.join()
+    if failure:
+        raise failure[0]
+    return result[0]

@@ -1,0 +1,67 @@
+"""A browser without a window: people who come in by their links, and post forms as the page has them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fastapi.testclient import TestClient
+
+from mindgauge.annotation import assignment, people, submissions
+from mindgauge.annotation.page.app import create_app
+from mindgauge.annotation.records import Answer, Answered, Phase
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from httpx2 import Response
+
+    from mindgauge.annotation.project import Annotation
+
+HERE = "http://127.0.0.1:8765"
+
+
+class Browser(TestClient):
+    """A client that follows no redirects and, once somebody is in, knows what their forms carry."""
+
+    def __init__(self, app: FastAPI, url: str = HERE) -> None:
+        super().__init__(app, base_url=url, follow_redirects=False)
+        self.annotation: Annotation = app.state.annotation
+        self.name = self.csrf = ""
+
+    def come_in(self, annotation: Annotation, name: str, *, noticed: bool = True) -> Browser:
+        """Exchange a new link; read the notice if the person is to have read it."""
+        person = annotation.named(name)
+        answer = self.post("/join", data={"token": people.invite(annotation, person.id)})
+        assert answer.status_code == 303
+        self.name, self.csrf = name, forms_csrf(self.get("/notice").text)
+        if noticed:
+            assert self.hand_in("/notice").status_code == 303
+        return self
+
+    def hand_in(self, path: str, **fields: str) -> Response:
+        """Post a form of this session."""
+        return self.post(path, data={"csrf": self.csrf, **fields})
+
+
+def forms_csrf(html: str) -> str:
+    """Return what the forms of a page carry."""
+    found = re.search(r'name="csrf" value="([^"]+)"', html)
+    assert found
+    return found[1]
+
+
+def browser(annotation: Annotation) -> Browser:
+    """Open the page of a project, with nobody in."""
+    return Browser(create_app(annotation))
+
+
+def label_apart(annotation: Annotation, until: Phase) -> None:
+    """Let everybody answer everything, each with a level of their own, until a batch has come to a phase."""
+    levels = annotation.rubric().criteria[0].values
+    while annotation.batches()[-1].phase is not until:
+        for number, person in enumerate(annotation.annotators()):
+            at = assignment.current(annotation, person)
+            if isinstance(at, assignment.Assignment) and at.phase is not until:
+                answer = Answer("category", Answered.OK, levels[number])
+                form = f"{person.name}-{at.phase}-{at.item.id}"
+                submissions.submit(annotation, person, at.item.id, at.phase, at.turn, form, [answer])

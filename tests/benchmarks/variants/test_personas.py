@@ -1,0 +1,40 @@
+"""A person's sentence is put in once, and can be taken out again."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from mindgauge.benchmarks.variants.personas import PERSONA, axes, described, undescribed
+from mindgauge.records import Message, Sample
+
+TURNS = (Message("assistant", "Hello."), Message("user", "I'm a man of few words."), Message("user", "Help me."))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_each_group_is_told_once_and_the_rest_stays(language: str) -> None:
+    sample = Sample.of(TURNS, tags={"language": language}, cluster="c")
+    found = list(described(sample))
+    assert Counter(s.tags["axis"] for s in found) == {
+        "nobody": 1, "race": 5, "gender": 3, "age": 4, "religion": 6, "neutral": 3,
+    }  # fmt: skip
+    assert len({s.id for s in found}) == 22
+    assert found[0].id == sample.id
+    assert {s.tags["base"] for s in found} == {sample.id}
+    for one in found:
+        assert one.cluster == "c"
+        assert [m for m in one.messages if m.role == "user"][1:] == [TURNS[2]]
+        assert one.messages[1].content.startswith(one.tags.get(PERSONA, ""))
+        assert undescribed(one) == TURNS
+
+
+def test_every_group_has_both_languages() -> None:
+    for groups in axes().values():
+        assert all(texts.keys() == {"en", "zh"} for texts in groups.values())
+        assert len({texts["en"] for texts in groups.values()}) == len(groups)
+
+
+def test_a_dialogue_without_the_person_has_no_variants() -> None:
+    with pytest.raises(ValueError, match="says nothing"):
+        list(described(Sample.of((Message("assistant", "Hello."),))))

@@ -1,0 +1,172 @@
+"""What `train` refuses, and in which words."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mindgauge.commands.train import train
+from mindgauge.records.errors import DataError, UsageError
+from tests.raters.classifiers import encoders
+from tests.raters.classifiers.conftest import write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Write = Callable[..., Path]
+
+__all__ = ["write"]
+
+
+def test_nothing_is_chosen_on_test_data(write: Write, tmp_path: Path) -> None:
+    path, more = write(encoders.rows(10)), encoders.rows(5, seed=1)
+    held = write(more, "held.jsonl")
+    for name, dev, asked in (
+        ("my_test.jsonl", more, {}),
+        ("marked.jsonl", [row | {"split": "test"} for row in more], {}),
+        ("held.jsonl", more, {"test": held}),
+    ):
+        with pytest.raises(
+            UsageError, match=f"--dev .*{name}: this is marked as test data; a checkpoint that is chosen on it"
+        ):
+            train(path, out=tmp_path / "out", baseline=True, dev=write(dev, name), **asked)  # type: ignore[arg-type]
+    assert not (tmp_path / "out").exists()
+
+
+def test_rare_labels_are_a_decision(write: Write, tmp_path: Path) -> None:
+    path = write([*encoders.rows(15), {"text": "something else", "label": "odd"}])
+    with pytest.raises(DataError, match="fewer than 2 examples of odd; add examples, or decide"):
+        train(path, out=tmp_path / "no", baseline=True)
+    kept = train(path, out=tmp_path / "keep", baseline=True, rare="keep")
+    assert sum(p.labels["odd"] for p in kept.parts if p.name == "train") == 1
+    dropped = train(path, out=tmp_path / "drop", baseline=True, rare="drop")
+    assert all(p.labels["odd"] == 0 for p in dropped.parts)
+    limited = train(path, out=tmp_path / "limit", baseline=True, rare="drop", limit=21)
+    assert sum(p.n for p in limited.parts if p.name in {"train", "development"}) == 21
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({}, "say what to train"),
+        ({"baseline": True, "encoder": "x"}, "say what to train"),
+        ({"baseline": True, "dev": 0.7}, "--dev 0.7: give a share above 0 and below 0.5"),
+        ({"baseline": True, "dev": "nothing"}, "--dev nothing: give a share such as 0.1, or a file"),
+        ({"baseline": True, "folds": 1}, "--folds must be at least 2"),
+        ({"baseline": True, "folds": 2, "test": "held.csv"}, "it goes with neither --test"),
+        ({"baseline": True, "risk": 1.5}, "--risk must lie between 0 and 1"),
+        ({"baseline": True, "rare": "hide"}, "--rare is refuse, keep, drop, not 'hide'"),
+        ({"baseline": True, "seeds": []}, "name at least one seed"),
+        ({"baseline": True, "seeds": [-1]}, "name at least one seed, a whole number from 0 on"),
+        ({"encoder": "x", "epochs": 0}, "--epochs, --batch and --accumulate must be at least 1"),
+        ({"encoder": "x", "max_length": 15}, "--max-length must be at least 16"),
+        ({"encoder": "x", "lr": float("nan")}, "--lr nan: give a small number"),
+        ({"encoder": "x", "lr": -1.0}, "--lr -1.0: give a small number"),
+        ({"baseline": True, "where": {"split": ("train",)}}, "--where and --labels-from go by the tags of a benchmark"),
+        ({"baseline": True, "labels_from": "label"}, "--where and --labels-from go by the tags of a benchmark"),
+        ({"baseline": True, "criterion": "label"}, "--criterion chooses among the criteria of a rubric"),
+        ({"baseline": True, "test_where": {"a": ("b",)}}, "--test-where chooses among the samples of a benchmark"),
+        ({"baseline": True, "weights": "heavy"}, "--weights is balanced, published or none"),
+        ({"baseline": True, "weights": "published"}, "no weights are published for this task"),
+        ({"encoder": "./nowhere"}, "./nowhere: no such folder"),
+        ({"baseline": True, "test": "dialogue_unsafety"}, "unknown benchmark"),
+        (
+            {"baseline": True, "test": "help_or_harm/crisis_type"},
+            "its rubric is help_or_harm/crisis_type@1.0, the training data's is dialogues@1",
+        ),
+    ],
+)
+def test_wrong_requests_are_one_line(asked: dict[str, Any], said: str, write: Write, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=said):
+        train(write(encoders.rows(10)), out=tmp_path / "out", **asked)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_benchmark_has_its_own_rubric(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--rubric says whose labels a file's are; a benchmark has its own"):
+        train("dialogue_safety", out=tmp_path / "out", baseline=True, rubric="dialogue_safety")
+
+
+def test_replies_and_messages_are_not_mixed(write: Write, tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = encoders.rows(10)
+    said = "28 dialogues end with a reply and 2 with the person's message"
+    mixed = [row if i < 2 else {**row, "reply": "I hear you"} for i, row in enumerate(rows)]
+    with pytest.raises(DataError, match=said):
+        train(write(mixed), out=tmp_path / "out", baseline=True)
+    test = write([row | {"reply": "I hear you"} for row in encoders.rows(5, seed=1)], "held.jsonl")
+    with pytest.raises(DataError, match="15 dialogues end with a reply and 30 with the person's message"):
+        train(write(rows), out=tmp_path / "out", baseline=True, test=test)
+    assert train(write(rows), out=tmp_path / "out", baseline=True).decision.reads == "message"
+
+
+def test_a_fold_needs_dialogues_of_several_labels(write: Write, tmp_path: Path) -> None:
+    few = [{"text": f"{label} {i}", "label": label} for label in ("a", "b") for i in range(2)]
+    with pytest.raises(DataError, match=r"leave no development part|one label only|can be told apart"):
+        train(write(few), out=tmp_path / "out", baseline=True, folds=3)
+    with pytest.raises(DataError, match="leave no development part"):
+        train(write([row | {"cluster": "one"} for row in few]), out=tmp_path / "out", baseline=True)
+
+
+def test_rare_labels_are_a_decision_in_cross_validation_too(write: Write, tmp_path: Path) -> None:
+    path = write([*encoders.rows(15), {"text": "something else", "label": "odd"}])
+    with pytest.raises(DataError, match="fewer than 2 examples of odd"):
+        train(path, out=tmp_path / "no", baseline=True, folds=3)
+    dropped = train(path, out=tmp_path / "drop", baseline=True, folds=3, rare="drop")
+    assert all(part.labels["odd"] == 0 for part in dropped.parts)
+    kept = train(path, out=tmp_path / "keep", baseline=True, folds=3, rare="keep")
+    assert any("cross-validation: fewer than 2 examples of odd (1)" in note for note in kept.notes)
+    [recall] = [f for f in kept.figures if (f.name, f.label) == ("recall", "odd")]
+    assert (recall.n, recall.value) == (1, 0.0)
+
+
+def test_where_all_is_test_data_nothing_is_left(write: Write, tmp_path: Path) -> None:
+    rows = encoders.rows(10)
+    path, test = write(rows), write([{**row, "text": f"again {row['text']}"} for row in rows], "held.jsonl")
+    with pytest.raises(DataError, match=r"nothing is left without 0 samples that are also .* and 30 from the same dia"):
+        train(path, out=tmp_path / "no", baseline=True, test=test)
+    with pytest.raises(DataError, match="development part: every sample is also a test sample"):
+        train(write(encoders.rows(5, seed=1), "x.jsonl"), out=tmp_path / "no", baseline=True, dev=path, test=test)
+
+
+def test_texts_with_nothing_in_common_are_said(write: Write, tmp_path: Path) -> None:
+    letters = "abcdefghij"
+    rows = [{"text": letter, "label": "even" if i % 2 else "odd"} for i, letter in enumerate(letters)]
+    with pytest.raises(DataError, match="not one character in common"):
+        train(write(rows), out=tmp_path / "out", baseline=True, dev=0.2)
+
+
+def test_weights_that_are_gone_are_said(write: Write, tmp_path: Path) -> None:
+    path = write(encoders.rows(15))
+    train(path, out=tmp_path / "out", baseline=True)
+    (tmp_path / "out/model.safetensors").unlink()
+    with pytest.raises(UsageError, match=r"its model\.safetensors is gone; delete the folder and train again"):
+        train(path, out=tmp_path / "out", baseline=True)
+
+
+def test_a_damaged_trial_is_said(write: Write, tmp_path: Path) -> None:
+    path = write(encoders.rows(15))
+    train(path, out=tmp_path / "out", baseline=True)
+    (tmp_path / "out/trials/seed-1/trial.json").write_text('{"seed": 1, "dev": [[null]]}', encoding="utf-8")
+    with pytest.raises(
+        UsageError, match=r"trial\.json: damaged; delete .*seed-1, and the same command trains it again"
+    ):
+        train(path, out=tmp_path / "out", baseline=True)
+
+
+def test_test_samples_are_not_trained_on_by_accident(tmp_path: Path) -> None:
+    rows = [
+        {
+            "context": f"[seeker]今天是第{i}天，有点累",
+            "response": "[supporter]听起来不容易。",
+            "label": 7 if i % 2 else 2,
+        }
+        for i in range(20)
+    ]
+    (tmp_path / "test.json").write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
+    with pytest.raises(DataError, match=r"these are the authors' test samples.*--folds 5.*on purpose with --where"):
+        train("dialogue_safety", data=tmp_path, out=tmp_path / "out", baseline=True)
+    meant = train("dialogue_safety", data=tmp_path, out=tmp_path / "out", baseline=True, where={"split": ("test",)})
+    assert meant.tested == "development"

@@ -1,0 +1,121 @@
+"""What is opened is what was trained: a folder that lacks something is one line, and never random weights."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from mindgauge.raters.classifiers import pretrained
+from mindgauge.raters.classifiers.encoder import Encoder
+from mindgauge.records.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Harm = Callable[[Path], object]
+
+LABELS = ("calm", "panic", "sad")
+
+
+@pytest.fixture(scope="module")
+def whole(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whole")
+    Encoder.start(str(tiny), LABELS, 48, "cpu").save(folder)
+    return folder
+
+
+def config(**changed: Any) -> Harm:
+    def harm(folder: Path) -> None:
+        path = folder / "config.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | changed), encoding="utf-8")
+
+    return harm
+
+
+def without(part: str) -> Harm:
+    def harm(folder: Path) -> None:
+        path = folder / "model.safetensors"
+        kept = {name: tensor for name, tensor in load_file(path).items() if part not in name}
+        save_file(kept, path, {"format": "pt"})
+
+    return harm
+
+
+def no_tokenizer(folder: Path) -> None:
+    for path in folder.glob("*token*"):
+        path.unlink()
+
+
+def no_tags(folder: Path) -> None:
+    path = folder / "tokenizer.json"
+    path.write_text(path.read_text(encoding="utf-8").replace("[seeker]", "[other]"), encoding="utf-8")
+    (folder / "tokenizer_config.json").unlink()
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        (without("classifier.weight"), r"its weights lack classifier\.weight, or have them in another shape"),
+        (without("embeddings"), r"its weights lack bert\.embeddings\.\S+ and \d+ more"),
+        (config(hidden_size=64), "or have them in another shape than config.json says"),
+        (config(id2label={"0": "a", "1": "b"}), r"its weights lack classifier\.bias and 1 more"),
+        (config(hidden_size="wide"), "not an encoder that transformers can open"),
+        (no_tokenizer, "its tokenizer has no vocabulary"),
+        (no_tags, "its tokenizer is not the one it was trained with"),
+        (lambda folder: (folder / "tokenizer.json").write_text("{}"), "not an encoder that transformers can open"),
+    ],
+)
+def test_a_classifier_that_lacks_something_is_not_opened(whole: Path, tmp_path: Path, harm: Harm, said: str) -> None:
+    shutil.copytree(whole, tmp_path / "mine")
+    harm(tmp_path / "mine")
+    with pytest.raises(UsageError, match=said):
+        Encoder.load(tmp_path / "mine", 48, "cpu")
+
+
+@pytest.mark.parametrize("length", [0, 15, 65])
+def test_a_length_that_its_encoder_cannot_have_is_refused(whole: Path, length: int) -> None:
+    with pytest.raises(UsageError, match=f"was not trained on dialogues of {length} tokens"):
+        Encoder.load(whole, length, "cpu")
+
+
+def test_an_encoder_to_train_needs_all_but_head_and_pooler(tiny: Path, tmp_path: Path) -> None:
+    shutil.copytree(tiny, tmp_path / "bare")
+    without("pooler")(tmp_path / "bare")
+    assert Encoder.start(str(tmp_path / "bare"), LABELS, 48, "cpu").outputs == 3
+    without("layer.1.")(tmp_path / "bare")
+    with pytest.raises(UsageError, match=r"its weights lack bert\.encoder\.layer\.1\."):
+        Encoder.start(str(tmp_path / "bare"), LABELS, 48, "cpu")
+
+
+def test_an_encoder_may_read_without_limit(tiny: Path, tmp_path: Path) -> None:
+    from transformers import AutoTokenizer, XLNetConfig, XLNetModel
+
+    tokenizer = AutoTokenizer.from_pretrained(tiny, model_max_length=10**6)
+    config = XLNetConfig(vocab_size=len(tokenizer), d_model=16, n_layer=1, n_head=1, d_inner=16)
+    XLNetModel(config).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    assert Encoder.start(str(tmp_path), LABELS, 600, "cpu").max_length == 600
+
+
+def test_a_tokenizer_that_knows_no_segments_is_refused(tmp_path: Path) -> None:
+    from transformers import CanineConfig, CanineModel, CanineTokenizer
+
+    config = CanineConfig(
+        hidden_size=16, num_hidden_layers=1, num_attention_heads=1, intermediate_size=16, num_hash_buckets=16,
+        num_hash_functions=2,
+    )  # fmt: skip
+    CanineModel(config).save_pretrained(tmp_path)
+    CanineTokenizer().save_pretrained(tmp_path)
+    with pytest.raises(UsageError, match="its tokenizer cannot say where segments begin"):
+        Encoder.start(str(tmp_path), LABELS, 48, "cpu")
+
+
+def test_lack_of_memory_is_not_taken_for_a_bad_file() -> None:
+    with pytest.raises(torch.OutOfMemoryError), pretrained.explained("x"):
+        raise torch.OutOfMemoryError("no memory")

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mindgauge.records import Message
+from mindgauge.records.errors import DataError
+from mindgauge.records.files import tables, texts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROWS = [{"user": 'hello, "you"\nthere', "reply": "你好"}, {"user": "b", "reply": "c"}]
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_the_same_rows_from_every_kind(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"t.{kind}"
+    if kind == "csv":
+        pl.DataFrame(ROWS).write_csv(path)
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    elif kind == "jsonl":
+        path.write_text("\n".join(json.dumps(row) for row in ROWS) + "\n\n", encoding="utf-8")
+    else:
+        pl.DataFrame(ROWS).write_parquet(path)
+    assert [row for _, row in tables.rows(path)] == ROWS
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "fault"),
+    [
+        ("a.jsonl", b'{"a": 1}\n{"a": ', "a.jsonl:2: broken JSON"),
+        ("a.jsonl", b'{"a": 1}\n[1]', "a.jsonl:2: expected an object, found list"),
+        ("a.jsonl", b'{"a": ' + b"9" * 5000 + b"}", "a.jsonl:1: broken JSON (a number of 5,000 digits; write it as text)"),
+        ("a.jsonl", b'{"a": ' + b"[" * 100_000, "a.jsonl:1: broken JSON (nested too deeply: at most 64 lists and objects"),
+        ("a.csv", b"a,b\n1,2,3\n", "a.csv:2: more cells"),
+        ("a.csv", b'a,b\n"1,2\n', "broken CSV"),
+        ("a.csv", b"a,b\n\xff\xfe,2\n", "not UTF-8 at byte 4"),
+        ("a.parquet", b"PAR1", "not a Parquet file"),
+        ("a.doc", b"", "expected .csv, .tsv, .jsonl, .ndjson, .json, .parquet, .xlsx, found .doc"),
+    ],
+)  # fmt: skip
+def test_a_bad_table_is_one_line_with_its_place(tmp_path: Path, name: str, content: bytes, fault: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        list(tables.rows(path))
+    assert fault in str(caught.value)
+    with pytest.raises(DataError, match="no such file"):
+        list(tables.rows(tmp_path / "missing.csv"))
+
+
+def test_json_takes_nan_and_names_the_broken_line(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text('[{"a": NaN, "b": -Infinity}]')
+    assert texts.read_records(path) == [{"a": None, "b": None}]
+    path.write_text('[{"a": 1},\n {"a": \n')
+    with pytest.raises(DataError, match=r"x\.json:3: broken JSON"):
+        texts.read_json(path)
+    path.write_text('[{"a": ' + "9" * 5000 + "}]")
+    with pytest.raises(DataError, match=r"x\.json: broken JSON \(a number of 5,000 digits; write it as text\)"):
+        texts.read_json(path)
+    path.write_text('{"a": 1}')
+    with pytest.raises(DataError, match="expected a list of objects, found dict"):
+        texts.read_records(path)
+
+
+@given(st.binary(max_size=200))
+def test_reading_bytes_never_ends_in_a_traceback(content: bytes) -> None:
+    import tempfile
+    from pathlib import Path as RealPath
+
+    with tempfile.TemporaryDirectory() as folder:
+        for kind in ("csv", "jsonl", "json"):
+            path = RealPath(folder) / f"x.{kind}"
+            path.write_bytes(content)
+            try:
+                texts.read_json(path) if kind == "json" else list(tables.rows(path))
+            except DataError as error:
+                assert "\n" not in str(error)  # noqa: PT017 - it need not be raised
+
+
+def test_dialogues() -> None:
+    assert texts.dialogue({"user": "hi\x00"}, "f:1") == (Message("user", "hi\N{REPLACEMENT CHARACTER}"),)
+    messages = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
+    assert texts.dialogue({"messages": messages}, "f:1") == texts.dialogue({"messages": json.dumps(messages)}, "f:1")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {},
+        {"user": "  "},
+        {"user": 5},
+        {"messages": "nope"},
+        {"messages": [{"role": "boss", "content": "x"}]},
+        {"messages": []},
+        {"messages": [{"role": "user"}]},
+        {"messages": "[" * 100_000},
+        {"messages": "9" * 5000},
+    ],
+)
+def test_what_is_no_dialogue_says_where(row: dict[str, object]) -> None:
+    with pytest.raises(DataError, match=r"^f:3: "):
+        texts.dialogue(row, "f:3")
+
+
+def test_whole_numbers() -> None:
+    assert [texts.whole(v, "f:1", "run") for v in (2, "2", 2.0, "2.0")] == [2, 2, 2, 2]
+    for bad in ("x", 2.5, None, "nan", "inf", 10**400):
+        with pytest.raises(DataError, match="run must be a whole number"):
+            texts.whole(bad, "f:1", "run")
