@@ -47,8 +47,9 @@ from mindgauge.records import Message, Reply, Sample, Status
 from mindgauge.records.prompt import Prompt
 from mindgauge.records.request import Request
 from mindgauge.records.rubric import Criterion, Level, Rubric, Scale
-from mindgauge.runs import Budget, ReplyStep, Session
-from mindgauge.runs.steps import SHARING
+from mindgauge.runs.budget import Budget
+from mindgauge.runs.session import Session
+from mindgauge.runs.steps import SHARING, ReplyStep
 from mindgauge.store import Store
 from stub import Stub
 

@@ -41,7 +41,9 @@ from mindgauge.raters.verdict import CHECKS, NO, QUOTES, RATIONALE, UNCERTAIN, V
 from mindgauge.records import Exchange, Message, Reply, Sample, Status
 from mindgauge.records.prompt import Nonces, fence, transcript
 from mindgauge.records.rubric import Method
-from mindgauge.runs import Budget, RatingStep, Session
+from mindgauge.runs.budget import Budget
+from mindgauge.runs.session import Session
+from mindgauge.runs.steps import RatingStep
 from mindgauge.store import Store
 
 if TYPE_CHECKING:

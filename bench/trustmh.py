@@ -54,8 +54,10 @@ from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 from mindgauge.benchmarks.variants.jailbreak import JailbreakKind, transform
 from mindgauge.models.settings import Settings
 from mindgauge.models.spec import open_model
-from mindgauge.runs import Budget, RatingStep, ReadingStep, ReplyStep, Session, plan
-from mindgauge.runs.steps import reply_request
+from mindgauge.runs import plan
+from mindgauge.runs.budget import Budget
+from mindgauge.runs.session import Session
+from mindgauge.runs.steps import RatingStep, ReadingStep, ReplyStep, reply_request
 from mindgauge.store import Store
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ def test_all_is_sorted_and_importable() -> None:
 
 
 def test_help_needs_no_heavy_import() -> None:
-    code = "import sys; sys.argv = ['mindgauge', '--help']\nfrom mindgauge.cli import main\ntry: main()\nexcept SystemExit: pass\nprint([m for m in ('polars', 'numpy', 'scipy', 'aiohttp', 'rich', 'jinja2') if m in sys.modules])"
+    code = "import sys; sys.argv = ['mindgauge', '--help']\nfrom mindgauge.cli import main\ntry: main()\nexcept SystemExit: pass\nprint([m for m in ('polars.dataframe', 'numpy._core', 'scipy.special._ufuncs', 'aiohttp', 'rich', 'jinja2') if m in sys.modules])"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert said.strip().endswith("[]")
     assert "run" in said

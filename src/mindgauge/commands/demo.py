@@ -12,7 +12,7 @@ from mindgauge.commands.report import report
 from mindgauge.commands.run import run
 
 if TYPE_CHECKING:
-    from mindgauge.runs import Progress
+    from mindgauge.runs.session import Progress
 
 MODEL = "local/smollm2-135m"
 LIMIT = 14

@@ -12,8 +12,8 @@ from mindgauge import benchmarks
 from mindgauge.records import digest
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import folder as files
-from mindgauge.runs import put_gold
 from mindgauge.runs.plan import samples_hash
+from mindgauge.runs.steps import put_gold
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:

@@ -12,12 +12,13 @@ from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores, score
 from mindgauge.commands.qualified import remember
 from mindgauge.records.errors import UsageError
-from mindgauge.runs import CallStep, plan, prompt_styles, run_folder
+from mindgauge.runs import plan, prompt_styles, run_folder
 from mindgauge.runs import self_preference as kinship
 from mindgauge.runs.entry_test import announce, entry_tests, take
 from mindgauge.runs.forecast import DryRun, foresee, warn_of_length
 from mindgauge.runs.inputs import at_hand
 from mindgauge.runs.options import RunConfig, RunOptions, listed
+from mindgauge.runs.steps import CallStep
 from mindgauge.store import manifest
 from mindgauge.store.textless import TextlessStore
 
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks import Benchmark
     from mindgauge.raters.judge import Instrument
     from mindgauge.records.request import Model
-    from mindgauge.runs import Step
     from mindgauge.runs.inputs import Available
+    from mindgauge.runs.steps import Step
 
 
 _NAMED = 3

@@ -55,7 +55,7 @@ class Settings(msgspec.Struct, frozen=True):
         Meta(ge=0.001, le=86_400, description="Seconds for one attempt of a call.", extra={"unit": " seconds, a day"}),
     ] = 120.0
     tries: Annotated[int, Meta(ge=1, description="Attempts per call.")] = 5
-    max_tokens: Annotated[int | None, Meta(ge=1, le=2**24, description="The longest answer asked for.")] = None
+    max_tokens: Annotated[int, Meta(ge=1, le=2**24, description="The longest answer asked for.")] | None = None
     price: Annotated[
         Price | None,
         Meta(
@@ -63,13 +63,16 @@ class Settings(msgspec.Struct, frozen=True):
         ),
     ] = None
     local_only: Annotated[bool, Meta(description="Refuse every address but loopback.")] = False
-    context: Annotated[
-        int | None,
-        Meta(
-            ge=1,
-            description="Tokens that question and answer may have together, so that longer ones are named first.",
-        ),
-    ] = None
+    context: (
+        Annotated[
+            int,
+            Meta(
+                ge=1,
+                description="Tokens that question and answer may have together, so that longer ones are named first.",
+            ),
+        ]
+        | None
+    ) = None
     sends: bool = True
     """Whether anything will be sent; a dry run needs no key."""
     engine: Annotated[
@@ -78,26 +81,32 @@ class Settings(msgspec.Struct, frozen=True):
             description="Where calls are made from: plain (this process), ray (actors on this machine, or on the cluster that RAY_ADDRESS names), or ray://HOST:PORT."
         ),
     ] = ""
-    actors: Annotated[
-        int | None,
-        Meta(
-            ge=1,
-            description="With --engine ray, how many actors share a model's calls; one a node if not given, at least two.",
-        ),
-    ] = None
+    actors: (
+        Annotated[
+            int,
+            Meta(
+                ge=1,
+                description="With --engine ray, how many actors share a model's calls; one a node if not given, at least two.",
+            ),
+        ]
+        | None
+    ) = None
     batch: Annotated[
         bool,
         Meta(
             description="Use the provider's batch service: cheaper, within a day. Stop and run the same command again at will."
         ),
     ] = False
-    wait: Annotated[
-        float | None,
-        Meta(
-            ge=0,
-            description="Minutes to wait for batches, then stop and leave them under way; until they are done if not given.",
-        ),
-    ] = None
+    wait: (
+        Annotated[
+            float,
+            Meta(
+                ge=0,
+                description="Minutes to wait for batches, then stop and leave them under way; until they are done if not given.",
+            ),
+        ]
+        | None
+    ) = None
 
     @classmethod
     def of(cls, settings: Settings | None, *, dry_run: bool) -> Settings:

@@ -14,8 +14,9 @@ from mindgauge.models.scripted import Scripted
 from mindgauge.records import digest
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rounding import plural
-from mindgauge.runs import PlannedSubject, passes, plan, run_folder
+from mindgauge.runs import passes, plan, run_folder
 from mindgauge.runs.forecast import calls_by_model
+from mindgauge.runs.steps import PlannedSubject
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks import Benchmark
     from mindgauge.benchmarks.anchors import Anchor
     from mindgauge.records.request import Model
-    from mindgauge.runs import CallStep
     from mindgauge.runs.options import RunConfig
+    from mindgauge.runs.steps import CallStep
 
 USUAL = 40
 """Anchors of a benchmark that a judge rates where nobody asked for the test: enough to tell it from guessing."""

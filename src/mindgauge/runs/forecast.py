@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.runs import CallStep, ClassifierStep, RatingStep
 from mindgauge.runs.budget import tokens
-from mindgauge.runs.steps import PlannedStep
+from mindgauge.runs.steps import CallStep, ClassifierStep, PlannedStep, RatingStep
 from mindgauge.store import Store
 
 if TYPE_CHECKING:
@@ -31,9 +30,8 @@ if TYPE_CHECKING:
     from mindgauge.models.settings import Settings
     from mindgauge.raters.window import Window
     from mindgauge.records.request import Model, Request
-    from mindgauge.runs import Step
     from mindgauge.runs.options import Notice, RunConfig
-    from mindgauge.runs.steps import Expected, PlannedSubject
+    from mindgauge.runs.steps import Expected, PlannedSubject, Step
 
 PER_PROCESS = 2_000.0
 """Calls per second that one process carries, measured with room to spare."""

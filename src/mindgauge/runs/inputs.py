@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.records import Status, digest
 from mindgauge.records.errors import DataError, MissingDataError
-from mindgauge.runs import PlannedSubject, run_folder
 from mindgauge.runs import dialogues as multi_turn
+from mindgauge.runs import run_folder
 from mindgauge.runs.replies import read_dialogues, read_replies
+from mindgauge.runs.steps import PlannedSubject
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from mindgauge.records.rubric import Method
 from mindgauge.runs.sending import Sending
 
 if TYPE_CHECKING:
-    from mindgauge.runs import Progress
+    from mindgauge.runs.session import Progress
 
 GOLD, RECOGNISED = "gold", "recognised"
 PROTOCOLS = (GOLD, RECOGNISED)
@@ -38,7 +38,11 @@ def bounds(kind: type[msgspec.Struct]) -> dict[str, Meta]:
     """Return what is said of each field of a record of options: its sentence and its bounds."""
     hints = get_type_hints(kind, include_extras=True)
     return {
-        name: meta for name in kind.__struct_fields__ for meta in get_args(hints[name])[1:] if isinstance(meta, Meta)
+        name: meta
+        for name in kind.__struct_fields__
+        for part in (hints[name], *get_args(hints[name]))
+        for meta in get_args(part)
+        if isinstance(meta, Meta)
     }
 
 
@@ -62,16 +66,19 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
     """How models under test are asked."""
 
     runs: Annotated[int, Meta(ge=1, le=OFTEN, description="Replies, or closed answers, per sample and chat model.")] = 1
-    temperature: Annotated[
-        float | None, Meta(ge=0, le=HOTTEST, description="Of the models under test; their own default if not given.")
-    ] = None
+    temperature: (
+        Annotated[
+            float, Meta(ge=0, le=HOTTEST, description="Of the models under test; their own default if not given.")
+        ]
+        | None
+    ) = None
     ask: Annotated[
         tuple[PromptStyle, ...],
         Meta(
             description="How a closed question is put to chat models: flat, unordered, few-shot, sequential, if the benchmark has it. May be repeated."
         ),
     ] = (PromptStyle.FLAT,)
-    shots: Annotated[int | None, Meta(ge=1, description="Examples per label, with --ask few-shot; 1 if not given.")] = (
+    shots: Annotated[int, Meta(ge=1, description="Examples per label, with --ask few-shot; 1 if not given.")] | None = (
         None
     )
     shot_seed: Annotated[int | None, Meta(description="Of the choice of examples; 0 if not given.")] = None
@@ -101,10 +108,13 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
     protocol: Annotated[
         str, Meta(description="gold: by the sample's category; recognised: by the one the judge sees.")
     ] = GOLD
-    judge_temperature: Annotated[
-        float | None,
-        Meta(ge=0, le=HOTTEST, description="Of the judges; an endpoint that takes none is asked without."),
-    ] = 0.0
+    judge_temperature: (
+        Annotated[
+            float,
+            Meta(ge=0, le=HOTTEST, description="Of the judges; an endpoint that takes none is asked without."),
+        ]
+        | None
+    ) = 0.0
     own_family: Annotated[
         bool, Meta(description="Let models judge their own family's replies, too; the report says so.")
     ] = False

@@ -16,8 +16,11 @@ from mindgauge.raters.judge import Instrument, Judge
 from mindgauge.raters.rule import Rule, open_rule
 from mindgauge.records import Reply, Status, digest
 from mindgauge.records.errors import UsageError
-from mindgauge.runs import (
-    Budget,
+from mindgauge.runs.budget import Budget
+from mindgauge.runs.lanes import run_per_model
+from mindgauge.runs.session import Session, run_async
+from mindgauge.runs.steps import (
+    REPLY_TOKENS,
     CallStep,
     ClassifierStep,
     PlannedSubject,
@@ -25,11 +28,8 @@ from mindgauge.runs import (
     ReadingStep,
     ReplyStep,
     RuleStep,
-    Session,
-    run_async,
+    provenance,
 )
-from mindgauge.runs.lanes import run_per_model
-from mindgauge.runs.steps import REPLY_TOKENS, provenance
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
@@ -40,9 +40,8 @@ if TYPE_CHECKING:
     from mindgauge.models.settings import Settings
     from mindgauge.records import Sample
     from mindgauge.records.request import Model
-    from mindgauge.runs import Step
     from mindgauge.runs.options import Judging, RunConfig
-    from mindgauge.runs.steps import LocalStep, Planned
+    from mindgauge.runs.steps import LocalStep, Planned, Step
 
 
 # -- from names to models and judges -------------------------------------------------------------------------------------

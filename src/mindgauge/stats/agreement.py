@@ -28,6 +28,7 @@ Shapes: n subjects, k raters, q values of the scale, B resamples.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypedDict, Unpack
 
 import numpy as np
@@ -357,7 +358,7 @@ def _inner(table: Floats, matrix: Floats) -> Floats:
     return np.asarray(np.tensordot(table, matrix, axes=2))
 
 
-def _ratio(part: Floats, total: Floats, otherwise: float = np.nan) -> Floats:
+def _ratio(part: Floats, total: Floats, otherwise: float = math.nan) -> Floats:
     return np.asarray(np.divide(part, total, out=np.full(np.shape(total), otherwise), where=total > 0))
 
 

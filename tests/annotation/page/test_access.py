@@ -279,7 +279,7 @@ def test_coming_in_as_somebody_else_ends_the_session_before(project: Annotation)
     shared = browser(project).come_in(project, "ana")
     before = next(iter(shared.cookies.values()))
     token = people.invite(project, project.named("ben").id)
-    assert "In this browser ana is in" in shared.get(f"/join/{token}").text
+    assert "ana is signed in with this browser" in shared.get(f"/join/{token}").text
     shared.come_in(project, "ben")
     assert people.find_session(project, before) is None
     assert forms_csrf(shared.get("/standing").text) == shared.csrf

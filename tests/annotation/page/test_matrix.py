@@ -154,7 +154,7 @@ def test_what_is_the_same_for_all_may_be_kept_for_a_while(served: FastAPI) -> No
 def test_a_script_gets_json(served: FastAPI) -> None:
     answer = Browser(served).post("/draft", json={})
     assert answer.status_code == 401
-    assert answer.json()["error"].startswith("You are not in")
+    assert answer.json()["error"].startswith("You are not signed in")
 
 
 def test_a_fault_of_ours_is_one_sentence_and_shows_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -8,7 +8,6 @@ import typer
 from mindgauge.cli import options, render
 from mindgauge.cli.judges.measures import bound
 from mindgauge.records.rounding import percent
-from mindgauge.reports import juries
 
 if TYPE_CHECKING:
     from mindgauge.analysis.jury.card import JuryCard
@@ -51,6 +50,8 @@ def panel(
 
 
 def _show(panel: "JuryCard") -> None:
+    from mindgauge.reports import juries
+
     print(f"{panel.criterion}: {', '.join(panel.members)}")
     print(f"all have a verdict on {panel.complete} subjects, not all on {panel.incomplete}")
     if panel.cards:

@@ -15,11 +15,12 @@ from mindgauge.analysis.judging.compare import IntervalOptions
 from mindgauge.commands.qualified import remember
 from mindgauge.records import Status, digest
 from mindgauge.records.errors import UsageError
-from mindgauge.runs import PlannedSubject, labelled, plan, run_folder
+from mindgauge.runs import labelled, plan, run_folder
 from mindgauge.runs import self_preference as kinship
 from mindgauge.runs.entry_test import announce, entry_tests, take
 from mindgauge.runs.forecast import DryRun, foresee, warn_of_length
 from mindgauge.runs.options import COMPARED, JudgeOptions, RunConfig, listed
+from mindgauge.runs.steps import PlannedSubject
 from mindgauge.store import continued, manifest
 
 if TYPE_CHECKING:

@@ -20,10 +20,11 @@ from mindgauge.records import RaterKind, Status, digest
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import tables
 from mindgauge.reports import stress_page
-from mindgauge.runs import PlannedSubject, RatingStep, plan, run_folder
+from mindgauge.runs import plan, run_folder
 from mindgauge.runs.forecast import DryRun, foresee
 from mindgauge.runs.options import STRESSED, CommandOptions, RunConfig, listed
 from mindgauge.runs.replies import read_replies
+from mindgauge.runs.steps import PlannedSubject, RatingStep
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
