@@ -96,3 +96,11 @@ def test_names_that_no_store_can_hold_are_cleaned(tmp_path: Path) -> None:
     path.write_text('{"user": "a", "reply": "b\\ud800", "id": "\\ud800", "model": "m\\u0000", "cluster": "c\\udfff"}\n')
     samples, replies = read_replies(path, PSYCRISIS, {})
     assert (samples[0].cluster, replies[0].model, replies[0].text) == ("c�", "m�", "b�")
+
+
+def test_whatever_becomes_a_tag_can_be_mapped(tmp_path: Path) -> None:
+    row = {"text": SAID[0][0], "reply": SAID[0][1], "Risiko": "yes", "Sprache": "de", "Bild": "no"}
+    (tmp_path / "logs.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    columns = {"user": "text", "risk": "Risiko", "language": "Sprache", "graphic": "Bild"}
+    (sample,) = read_dialogues(tmp_path / "logs.jsonl", SAFETY, columns).samples
+    assert {"risk": "yes", "language": "de", "graphic": "no"}.items() <= sample.tags.items()

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records.files.texts import Frame
 
-COLUMNS = ("reply", "user", "messages", "id", "model", "run", "category", "language", "target", "cluster")
 TAGS = ("category", "language", "risk", "graphic")
 """Columns that become a sample's tags: the last two say yes where somebody is at risk, and where a text is graphic."""
+COLUMNS = ("reply", "user", "messages", "id", "model", "run", "target", "cluster", *TAGS)
+"""Columns that a file of replies or dialogues may have, and that `--map` may name."""
 _SAID = {"reply", "user", "messages"}
 """Columns in which an empty text is a text."""
 
