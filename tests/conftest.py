@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -42,14 +43,21 @@ def obliging(body: dict[str, Any], count: int) -> web.StreamResponse:
     return says(json.dumps(verdict))
 
 
+@pytest.fixture(scope="session")
+def states(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Name a state folder for each test, which is made when something is noted: nine thousand are dear to make."""
+    base = tmp_path_factory.mktemp("states")
+    return (base / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def known_judges(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+def known_judges(monkeypatch: pytest.MonkeyPatch, states: Iterator[Path]) -> None:
     """Let tests run on a machine that has seen every judge pass; what they note there is nobody's home.
 
     Else each test with a judge would begin with an entry test of 40 calls. Tests of that take `fresh_machine`; commands
     in processes of their own say --no-qualify.
     """
-    monkeypatch.setenv(state.FOLDER, str(tmp_path_factory.mktemp("state")))
+    monkeypatch.setenv(state.FOLDER, str(next(states)))
     monkeypatch.setattr(passes, "seen", lambda judge, instrument: True)
 
 

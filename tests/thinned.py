@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+import random
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from _pytest.mark import ParameterSet
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 WHOLE = 100
 """Examples of a property in the long form, where it names no number of its own."""
@@ -16,6 +21,19 @@ THIRD = 30
 def examples(count: int) -> settings:
     """Draw so many examples in the long form, and a third of them by default."""
     return settings(max_examples=count if settings().max_examples >= WHOLE else max(5, count // 3))
+
+
+def sampled(values: Iterable[Any], share: int) -> list[Any]:
+    """Leave all but one of `share` parameters, drawn with a fixed seed, to the long form."""
+    rows = list(values)
+    kept = set(random.Random(0).sample(range(len(rows)), -(-len(rows) // share)))
+    return [row if number in kept else _late(row) for number, row in enumerate(rows)]
+
+
+def _late(row: Any) -> Any:
+    if isinstance(row, ParameterSet):
+        return pytest.param(*row.values, marks=[*row.marks, pytest.mark.long], id=row.id)
+    return pytest.param(*(row if isinstance(row, tuple) else (row,)), marks=pytest.mark.long)
 
 
 def later(*values: Any) -> Any:

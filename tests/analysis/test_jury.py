@@ -246,7 +246,7 @@ def test_copies_of_a_judge_err_like_one_and_gain_nothing() -> None:
     assert "0 % smaller" not in " ".join(juries.together(found))
 
 
-@pytest.mark.parametrize("people", [1, 2, 3])
+@pytest.mark.parametrize("people", [later(1), 2, later(3)])
 def test_people_s_own_error_is_taken_off_where_it_is_known(people: int) -> None:
     """Three judges whose errors correlate .5, against people who err as much as they and of whom one is milder."""
     generator = np.random.default_rng(2)

@@ -17,6 +17,7 @@ from mindgauge.raters.judge import Mode
 from mindgauge.records.prompt import fence
 from tests.conftest import obliging
 from tests.stub import Stub
+from tests.thinned import later, sampled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -125,8 +126,8 @@ def test_published_numbers_can_be_read(benchmark: Benchmark) -> None:
         assert len({(p.table, p.row, p.column) for p in published}) == len(published)
 
 
-@each
-@pytest.mark.parametrize("mode", ["joint", "split"])
+@pytest.mark.parametrize("benchmark", sampled(ALL, 2), ids=lambda b: b.name)
+@pytest.mark.parametrize("mode", ["joint", later("split")])
 def test_it_runs_from_end_to_end(benchmark: Benchmark, mode: str, tmp_path: Path) -> None:
     with Stub(obliging) as stub:
         found = mindgauge.run(benchmark.name, model=stub.model, judge=stub.judge, out=tmp_path, limit=12, mode=mode)

@@ -16,6 +16,7 @@ from mindgauge.cli import app
 from mindgauge.models.scripted import Scripted
 from mindgauge.records.rounding import decimal, percent
 from tests.reports import suite_run
+from tests.thinned import sampled
 
 if TYPE_CHECKING:
     from mindgauge.analysis.score import Score
@@ -32,7 +33,7 @@ class Ran(NamedTuple):
     files: ReportFiles
 
 
-@pytest.fixture(scope="module", params=NAMES)
+@pytest.fixture(scope="module", params=sampled(NAMES, 4))
 def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     """Two models of known skill answer our own samples, and a judge rates their replies where there are any."""
     task = benchmarks.find_one(request.param)

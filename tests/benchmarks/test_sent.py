@@ -13,6 +13,7 @@ from mindgauge import benchmarks
 from mindgauge.store import Store
 from tests.conftest import obliging
 from tests.stub import Stub, says
+from tests.thinned import sampled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 ALL = [benchmarks.find_one(name) for name in benchmarks.names()]
 each = pytest.mark.parametrize("benchmark", ALL, ids=lambda b: b.name)
+some = pytest.mark.parametrize("benchmark", sampled(ALL, 3), ids=lambda b: b.name)
 REPEATS = 2
 _FENCE = re.compile(r"<(dialogue|message|reply|story|posts|question|item)[^<>]* ([0-9a-f]{16})>")
 
@@ -92,7 +94,7 @@ def test_an_open_question_is_the_bare_dialogue(benchmark: Benchmark, tmp_path: P
             assert messages[bool(benchmark.prompts.get("reply")) :] in dialogues
 
 
-@each
+@some
 def test_an_unreadable_answer_is_asked_again_as_often_as_the_card_says(benchmark: Benchmark, tmp_path: Path) -> None:
     def mute(body: dict[str, Any], n: int) -> Any:
         return says("…") if "response_format" in body else answering(body, n)

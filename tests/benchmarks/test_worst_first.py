@@ -23,6 +23,7 @@ from mindgauge.reports.content import System
 from mindgauge.reports.profile import examples
 from mindgauge.reports.runs import Section
 from mindgauge.store import Store, manifest
+from tests.thinned import sampled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +36,7 @@ ALL = [benchmarks.find_one(name) for name in benchmarks.names()]
 CRITERIA = [(b, c) for b in ALL for c in criteria_of(b).values() if c.scale is Scale.ORDINAL or c.unsafe]
 RATED = [(b, c) for b, c in CRITERIA if c in b.rubric.criteria]
 OPEN = [(b, c) for b, c in RATED if not b.closed]
+FEW = 12
 MODEL, JUDGE = "acme/model", "other/judge"
 
 
@@ -43,7 +45,10 @@ def ids(value: object) -> str:
 
 
 def each(pairs: list[tuple[Benchmark, Criterion]]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize(("benchmark", "criterion"), pairs, ids=ids)
+    """Test some criteria, and all in the long form; where few are concerned, all."""
+    return pytest.mark.parametrize(
+        ("benchmark", "criterion"), pairs if len(pairs) < FEW else sampled(pairs, 3), ids=ids
+    )
 
 
 def ends(criterion: Criterion) -> tuple[Any, Any]:

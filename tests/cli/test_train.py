@@ -18,7 +18,7 @@ from mindgauge.cli.train import numbers
 from mindgauge.records.errors import UsageError
 from tests import in_process
 from tests.raters.classifiers import encoders
-from tests.raters.classifiers.conftest import tiny, write
+from tests.raters.classifiers.conftest import one_thread, tiny, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Write = Callable[..., Path]
 
-__all__ = ["tiny", "write"]
+__all__ = ["one_thread", "tiny", "write"]
 COMMAND = [sys.executable, "-c", "from mindgauge.cli import main; main()", "train"]
 ALONE = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
 SLOW = ["--epochs", "12", "--patience", "0", "--batch", "4", "--lr", "5e-3", "--dev", "0.2", "--device", "cpu"]
@@ -47,6 +47,7 @@ def complains(*arguments: object, code: int = 2) -> str:
     return said
 
 
+@pytest.mark.usefixtures("one_thread")
 def test_a_killed_process_goes_on_to_the_same_weights(tiny: Path, write: Write, tmp_path: Path) -> None:
     path = write(encoders.rows(40))
     killed, whole = tmp_path / "killed", tmp_path / "whole"
@@ -61,8 +62,9 @@ def test_a_killed_process_goes_on_to_the_same_weights(tiny: Path, write: Write, 
     process.communicate()
     assert checkpoint.is_file() and not (killed / "trials/seed-1/trial.json").exists()
     assert not (killed / "model.safetensors").exists()
-    mindgauge(*asked, "--out", killed)
-    mindgauge(*asked, "--out", whole)
+    for out in (killed, whole):
+        done = in_process.mindgauge("train", *asked, "--out", out)
+        assert done.returncode == 0, done.stderr
     one, other = (load_file(folder / "model.safetensors") for folder in (killed, whole))
     assert one.keys() == other.keys() and all((one[name] == other[name]).all() for name in one)
     assert (killed / "predictions.jsonl").read_bytes() == (whole / "predictions.jsonl").read_bytes()
@@ -79,7 +81,10 @@ def test_a_csv_from_a_spreadsheet_is_trained_on_in_chinese(tmp_path: Path) -> No
         rows = csv.writer(file)
         rows.writerow(["文本", "标签"])
         rows.writerows((f"{text}，第{i}天", label) for label, texts in said.items() for text in texts for i in range(8))
-    done = mindgauge(path, "--baseline", "--map", "text=文本", "--map", "label=标签", "--folds", 3, "--out", out)
+    done = in_process.mindgauge(
+        "train", path, "--baseline", "--map", "text=文本", "--map", "label=标签", "--folds", 3, "--out", out
+    )
+    assert done.returncode == 0, done.stderr
     assert "recall (焦虑)" in done.stdout and f"Use it as a rater: --judge classifier/{out}" in done.stdout
     assert "平静" in (out / "card.md").read_text(encoding="utf-8")
 

@@ -24,6 +24,7 @@ from mindgauge.store import Store, manifest
 from tests.analysis.stress import planted
 from tests.analysis.stress.conftest import CONVERSATIONS, warmth
 from tests.analysis.stress.planted import Planted
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,11 +72,11 @@ def test_an_unbiased_judge_comes_out_clean(warmth: Benchmark, tmp_path: Path) ->
         (planted.english_only_severe(0.9), "warmth", "language: counterpart in the other language"),
         (planted.english_only_severe(0.9), "warmth", "language: instructions in Chinese"),
         (planted.english_only_severe(0.9), "warmth", "language: Chinese replies"),
-        (planted.verbose(0.5), "help_or_harm/response", "verbosity: said twice"),
+        later(planted.verbose(0.5), "help_or_harm/response", "verbosity: said twice"),
         (planted.first_listed(0.5), "help_or_harm/response", "order: best level first"),
-        (planted.own_family(0.5), "help_or_harm/response", "named model: own family"),
-        (planted.english_only_severe(0.5), "help_or_harm/response", "language: instructions in Chinese"),
-        (planted.english_only_severe(0.5), "help_or_harm/response", "language: Chinese replies"),
+        later(planted.own_family(0.5), "help_or_harm/response", "named model: own family"),
+        later(planted.english_only_severe(0.5), "help_or_harm/response", "language: instructions in Chinese"),
+        later(planted.english_only_severe(0.5), "help_or_harm/response", "language: Chinese replies"),
     ],
 )
 def test_a_planted_bias_is_found(

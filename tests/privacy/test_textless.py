@@ -18,6 +18,7 @@ from mindgauge.store import Store, manifest
 from mindgauge.store.redact_records import characters
 from tests.privacy.said import REPLY, SPOKEN, found, speaking
 from tests.stub import Stub
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,10 +60,10 @@ def numbers(rating: Rating) -> tuple[Any, ...]:
     ("name", "how"),
     [
         (RESPONSE, {"mode": "split", "protocol": "recognised", "runs": 2}),
-        ("psycrisis", {"method": "chain", "qualify": True, "anchors": 4}),
-        ("mentalbench", {"mode": "split", "judge_runs": 2}),
+        later("psycrisis", {"method": "chain", "qualify": True, "anchors": 4}),
+        later("mentalbench", {"mode": "split", "judge_runs": 2}),
         (CRISIS, {"runs": 2}),
-        ("dialogue_safety", {"ask": ["few-shot", "sequential"]}),
+        later("dialogue_safety", {"ask": ["few-shot", "sequential"]}),
         ("trustmh/privacy_leakage", {}),
     ],
     ids=["recognised", "chain", "split", "closed", "sequential", "readings"],

@@ -8,10 +8,15 @@ import pytest
 from msgspec import structs
 
 from mindgauge import benchmarks
+from mindgauge.commands.load import load
 from mindgauge.records import Evidence, Message, RaterKind, Rating, Reply, Sample, Status, Value
 from mindgauge.reports.page import ReportFiles, write
 from mindgauge.store import Store, manifest
+from tests.benchmarks.help_or_harm.conftest import real
+from tests.made_once import made_once
 from tests.reports import asked, crisis, suite_run
+
+__all__ = ["real"]
 
 CLOSED, OPEN = "help_or_harm/crisis_type", "help_or_harm/response"
 JUDGE = "acme/judge-1"
@@ -97,12 +102,12 @@ def _open(store: Store, sample: Sample, model: str, judge: str, i: int, m: int) 
 
 @pytest.fixture(scope="session")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return plant(tmp_path_factory.mktemp("planted") / "run")
+    return made_once(tmp_path_factory, "planted", lambda folder: plant(folder / "run"))
 
 
 @pytest.fixture(scope="session")
-def files(run: Path) -> ReportFiles:
-    return write([run])
+def files(run: Path, tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
+    return made_once(tmp_path_factory, "planted-report", lambda _: write([run]))
 
 
 @pytest.fixture(scope="session")
@@ -207,36 +212,50 @@ def plant_anchors(folder: Path, judges: dict[str, tuple[float, float]], benchmar
                     )
 
 
-@pytest.fixture(scope="session")
-def rated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = plant_rated(tmp_path_factory.mktemp("rated") / "run")
-    plant_anchors(folder, JUDGES)
+def _rated(folder: Path) -> Path:
+    plant_anchors(plant_rated(folder), JUDGES)
     return folder
 
 
 @pytest.fixture(scope="session")
-def rated_files(rated: Path) -> ReportFiles:
-    return write([rated])
+def rated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_once(tmp_path_factory, "rated", lambda folder: _rated(folder / "run"))
+
+
+@pytest.fixture(scope="session")
+def rated_files(rated: Path, tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
+    return made_once(tmp_path_factory, "rated-report", lambda _: write([rated]))
 
 
 @pytest.fixture(scope="session")
 def asked_files(tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
     """Of a run of a question that is decided in order."""
-    return write([asked.run(tmp_path_factory.mktemp("asked") / "run")])
+    return made_once(tmp_path_factory, "asked", lambda folder: write([asked.run(folder / "run")]))
 
 
 @pytest.fixture(scope="session")
 def crisis_files(tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
     """Of a run whose criteria are yes or no, with people and judges."""
-    return write([crisis.run(tmp_path_factory.mktemp("crisis") / "run")])
+    return made_once(tmp_path_factory, "crisis", lambda folder: write([crisis.run(folder / "run")]))
 
 
 @pytest.fixture(scope="session")
 def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of tasks of every dimension of a suite."""
-    return suite_run.run(tmp_path_factory.mktemp("suite") / "run")
+    return made_once(tmp_path_factory, "suite", lambda folder: suite_run.run(folder / "run"))
 
 
 @pytest.fixture(scope="session")
-def suite_files(suite: Path) -> ReportFiles:
-    return write([suite])
+def suite_files(suite: Path, tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
+    return made_once(tmp_path_factory, "suite-report", lambda _: write([suite]))
+
+
+@pytest.fixture(scope="session")
+def help_or_harm_files(real: Path, tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
+    """Of the replies and ratings that the authors of help_or_harm released."""
+
+    def make(folder: Path) -> ReportFiles:
+        load("help_or_harm/response", data=real, out=folder / "run")
+        return write([folder / "run"])
+
+    return made_once(tmp_path_factory, "help_or_harm-report", make)

@@ -10,6 +10,7 @@ from mindgauge.analysis.stress.result import BIASED
 from mindgauge.reports import stress_page
 from mindgauge.reports.page import ReportFiles
 from tests.reports.test_draw import effect, stressed
+from tests.thinned import later
 
 CHROMIUM = Path("/usr/bin/chromium")
 pytestmark = [
@@ -45,9 +46,10 @@ OUTSIDE = """() => {
     .map(([b, text]) => [text, b.left, b.right]).slice(0, 5)]; }"""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1280])
-@pytest.mark.parametrize("which", ["files", "rated_files", "asked_files", "crisis_files"])
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(360, "light"), later(360, "dark"), later(1280, "light"), (1280, "dark")]
+)
+@pytest.mark.parametrize("which", ["files", later("rated_files"), "asked_files", later("crisis_files")])
 def test_it_fits_keeps_quiet_and_stays_readable(
     browser: Any, request: pytest.FixtureRequest, which: str, width: int, scheme: str
 ) -> None:
@@ -80,7 +82,7 @@ WORDS = """() => [...document.querySelectorAll('.picture svg')].filter(e => e.ge
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-@pytest.mark.parametrize("which", ["files", "rated_files", "asked_files", "crisis_files"])
+@pytest.mark.parametrize("which", [later("files"), "rated_files", later("asked_files"), "crisis_files"])
 def test_words_in_a_picture_stay_in_it_and_do_not_cover_each_other(
     browser: Any, request: pytest.FixtureRequest, which: str, width: int
 ) -> None:

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import sqlite3
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mindgauge.commands.load import load
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.reports.called import Called, UnsafeRecall, found, of_all, of_system
 from mindgauge.reports.page import ReportFiles, write
 from mindgauge.stats.proportion import clopper_pearson
 from mindgauge.store import Store
-from tests.benchmarks.help_or_harm.conftest import real
+from tests.reports import suite_run
 from tests.reports.conftest import JUDGES, OPEN, changed, plant_rated
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["real"]
 TEN = Called(["H1", "H2"], 270, 59, 50, 59, 31, selected=True)
 
 
@@ -99,8 +97,15 @@ def first_sentence(files: ReportFiles) -> tuple[str, str, str]:
     )
 
 
-@pytest.mark.parametrize("selection", ["", "lowest by a judge"])
-@pytest.mark.parametrize("models", [("acme/alpha-2",), ("acme/alpha-2", "beta/b-1")])
+@pytest.mark.parametrize(
+    ("selection", "models"),
+    [
+        ("", ("acme/alpha-2",)),
+        later("", ("acme/alpha-2", "beta/b-1")),
+        later("lowest by a judge", ("acme/alpha-2",)),
+        ("lowest by a judge", ("acme/alpha-2", "beta/b-1")),
+    ],
+)
 def test_the_first_sentence_is_people_s(tmp_path: Path, selection: str, models: tuple[str, ...]) -> None:
     folder = plant_rated(tmp_path / "run", JUDGES, models=models, by_people=30, selection=selection)
     files = write([folder])
@@ -132,11 +137,10 @@ def test_the_first_sentence_is_people_s(tmp_path: Path, selection: str, models: 
         )
 
 
-def test_one_denominator_also_where_only_means_of_a_judge_were_released(real: Path, tmp_path: Path) -> None:
+def test_one_denominator_also_where_only_means_of_a_judge_were_released(help_or_harm_files: ReportFiles) -> None:
     """Of the 40 replies that clinicians call unsafe, the release has single verdicts of 23 and means of all."""
-    folder = tmp_path / "run"
-    load("help_or_harm/response", data=real, out=folder)
-    content = json.loads(write([folder]).json.read_text(encoding="utf-8"))
+    folder = help_or_harm_files.path.parent
+    content = json.loads(help_or_harm_files.json.read_text(encoding="utf-8"))
     assert sum(by_people(folder).values()) == 40
     said = [text for text in content["people"] if text.startswith("Of the ")]
     assert len(said) == 3
@@ -161,8 +165,8 @@ def test_nobody_read_is_no_person_s_word(tmp_path: Path) -> None:
     )
 
 
-def test_people_first_where_the_page_starts_with_a_suite(suite: Path, tmp_path: Path) -> None:
-    folder = shutil.copytree(suite, tmp_path / "run")
+def test_people_first_where_the_page_starts_with_a_suite(tmp_path: Path) -> None:
+    folder = suite_run.run(tmp_path / "run", ("knowledge", "severity", "emotional_support", "ethics"))
     with Store(folder, write=True) as store:
         replies = list(store.replies("trustmh/emotional_support"))[:9]
         for number, reply in enumerate(replies):

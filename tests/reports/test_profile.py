@@ -374,8 +374,9 @@ def test_rates_stand_beside_the_labels_of_peoples_own_replies(measured: OpenRun)
         assert panel.marks[0].beside == pytest.approx((rows["target"] == "yes").mean())
 
 
-def test_several_runs_make_one_profile(suite: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_several_runs_make_one_profile(tmp_path_factory: pytest.TempPathFactory) -> None:
     out = tmp_path_factory.mktemp("both")
+    suite = suite_run.run(out / "suite", ("knowledge", "severity", "emotional_support"))
     other = suite_run.run(out / "ethics", ("ethics", "knowledge"))
     report = report_page.read([suite, other])
     assert report.profile is not None

@@ -10,12 +10,10 @@ import pytest
 
 from mindgauge.commands.load import load
 from mindgauge.reports.page import ReportFiles, write
-from tests.benchmarks.help_or_harm.conftest import real
 from tests.reports import suite_run
 from tests.reports.conftest import JUDGES, plant_rated
 from tests.reports.recomputed import Page
-
-__all__ = ["real"]
+from tests.thinned import later
 
 
 def faults(files: ReportFiles) -> list[str]:
@@ -24,11 +22,11 @@ def faults(files: ReportFiles) -> list[str]:
     return page.faults()
 
 
-def test_help_or_harm_from_the_released_files(real: Path, tmp_path: Path) -> None:
-    load("help_or_harm/response", data=real, out=tmp_path / "run")
-    assert faults(write([tmp_path / "run"])) == []
+def test_help_or_harm_from_the_released_files(help_or_harm_files: ReportFiles) -> None:
+    assert faults(help_or_harm_files) == []
 
 
+@pytest.mark.long
 def test_mentalbench_from_the_released_files(tmp_path: Path) -> None:
     data = Path(os.environ.get("MINDGAUGE_DATA", "/nowhere")) / "mentalbench"
     if not data.is_dir():
@@ -46,7 +44,7 @@ def test_psycrisis(crisis_files: ReportFiles) -> None:
     assert faults(crisis_files) == []
 
 
-@pytest.mark.parametrize("selection", ["", "lowest by a judge"])
+@pytest.mark.parametrize("selection", [later(""), "lowest by a judge"])
 def test_replies_that_people_read_in_part(tmp_path: Path, selection: str) -> None:
     assert faults(write([plant_rated(tmp_path / "run", JUDGES, by_people=25, selection=selection)])) == []
 

@@ -19,6 +19,7 @@ from mindgauge.reports.page import ReportFiles, write
 from mindgauge.reports.trust_section import AgreementPanel, Axis, JudgeRow
 from mindgauge.store import Store
 from tests.reports.conftest import GOOD, JUDGES, KIND, NOISY, OPEN, changed, plant, plant_anchors, plant_rated
+from tests.thinned import later
 
 VALUED = {"mean", "share_at_most_2", "share_at_most_1"}
 
@@ -422,7 +423,8 @@ def test_marks_stand_where_their_values_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gift", "said"), [(1, "favours its family, beyond what people's"), (0, "shows no sign of favouring its family")]
+    ("gift", "said"),
+    [(1, "favours its family, beyond what people's"), later(0, "shows no sign of favouring its family")],
 )
 def test_the_answer_says_whether_a_judge_favours_its_family(gift: int, said: str, tmp_path: Path) -> None:
     models = ("openai/gpt-4o", "beta/b-1", "gamma/c")

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from mindgauge import benchmarks
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status
@@ -12,6 +13,7 @@ from mindgauge.store import Store, manifest
 from tests.reports.conftest import JUDGE, OPEN, plant_rated
 
 
+@pytest.mark.long
 def test_nine_models_four_judges_and_nine_criteria_stay_below_three_megabytes(tmp_path: Path) -> None:
     judges = {f"lab-{i}/judge": (0.2 * i, 0.4 * i) for i in range(4)}
     models = tuple(f"lab-{i}/model" for i in range(9))

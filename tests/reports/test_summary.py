@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mindgauge.commands.load import load
 from mindgauge.reports.page import write
-from tests.benchmarks.help_or_harm.conftest import real
 from tests.reports.conftest import JUDGES, plant_rated
 
 if TYPE_CHECKING:
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
 
     from mindgauge.reports.page import ReportFiles
 
-__all__ = ["real"]
 REPORTS = ("rated_files", "crisis_files", "suite_files", "asked_files", "files")
 
 
@@ -84,20 +81,19 @@ def test_also_where_people_rated_a_selection(tmp_path: Path) -> None:
     assert lacks(write([plant_rated(tmp_path / "run", JUDGES, selection="lowest by a judge")])) == ([], [])
 
 
-def test_how_much_people_must_read_is_said_with_what_it_holds_for(real: Path, tmp_path: Path) -> None:
+def test_how_much_people_must_read_is_said_with_what_it_holds_for(help_or_harm_files: ReportFiles) -> None:
     """The share holds for replies that were chosen, of models that the fit has seen; of another model it is another one."""
-    load("help_or_harm/response", data=real, out=tmp_path / "run")
-    files = write([tmp_path / "run"])
-    line = next(line for line in files.markdown.read_text().splitlines() if line.startswith("- To find 95 %"))
+    line = next(
+        line for line in help_or_harm_files.markdown.read_text().splitlines() if line.startswith("- To find 95 %")
+    )
     assert "28.9 % of all" in line
     assert "For a model of which people have rated nothing, 42.1 % would be read" in line
     assert "These replies were chosen for people (lowest\\_scores\\_n200)" in line
-    assert lacks(files) == ([], [])
+    assert lacks(help_or_harm_files) == ([], [])
 
 
-def test_a_comparison_by_a_judge_that_may_not_be_trusted_says_so(real: Path, tmp_path: Path) -> None:
-    load("help_or_harm/response", data=real, out=tmp_path / "run")
-    content = json.loads(write([tmp_path / "run"]).json.read_text())
+def test_a_comparison_by_a_judge_that_may_not_be_trusted_says_so(help_or_harm_files: ReportFiles) -> None:
+    content = json.loads(help_or_harm_files.json.read_text())
     doubt = "how far this judge can be trusted is not estimable"
     assert all(doubt in contrast["finding"] for contrast in content["paired"]["contrasts"])
     assert all(figure["finding"].endswith(f"; {doubt}") for figure in content["weak"]["figures"])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from mindgauge.stats.favour import FavourEstimate, FavourRatings, favour
+from tests.thinned import later
 
 SYSTEMS = 3
 
@@ -52,7 +53,7 @@ def accused(found: FavourEstimate) -> bool:
     return found.p is not None and found.p <= 0.05
 
 
-@pytest.mark.parametrize("persons", [1, 2, 3])
+@pytest.mark.parametrize("persons", [later(1), 2, later(3)])
 def test_an_unbiased_judge_is_not_accused_whatever_its_severity_and_its_kin_s_quality(persons: int) -> None:
     """Over the whole grid at most 5 %, and nowhere more than chance makes of 5 %."""
     shares = []

@@ -20,10 +20,6 @@ from tests.analysis.reliability.conftest import World, made
 if TYPE_CHECKING:
     from mindgauge.analysis.reliability.card import ReliabilityCard
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    import pingouin
-
 
 def value(card: ReliabilityCard, name: str) -> float:
     found = card.estimates[name].value
@@ -69,6 +65,9 @@ def _pingouin(x: np.ndarray, y: np.ndarray) -> dict[str, float]:
     long = pl.DataFrame(
         {"s": [*range(len(x))] * 2, "r": ["x"] * len(x) + ["y"] * len(x), "v": [*map(float, x), *map(float, y)]}
     )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pingouin  # takes seconds to import
     found = pingouin.intraclass_corr(long.to_pandas(), targets="s", raters="r", ratings="v")
     names = {"ICC(A,1)": "ICC2", "ICC(C,1)": "ICC3"}
     return {names.get(str(t), str(t)): float(v) for t, v in zip(found["Type"], found["ICC"], strict=True)}

@@ -12,6 +12,7 @@ from mindgauge.analysis.stress.result import BIASED, HALO, Stress
 from mindgauge.commands.judges.stress import stress as judges_stress
 from tests.analysis.stress import planted
 from tests.analysis.stress.planted import OneMind, Persuadable, Planted
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,7 +64,7 @@ def test_halo_is_found_though_no_criterion_shifts_by_much(tmp_path: Path) -> Non
     assert "halo" not in biased(fair)
 
 
-@pytest.mark.parametrize("kinds", [("instruction",), ("fake_verdict", "hidden_unicode")])
+@pytest.mark.parametrize("kinds", [("instruction",), later(("fake_verdict", "hidden_unicode"))])
 def test_a_judge_that_some_kinds_of_attempt_persuade(kinds: tuple[str, ...], warmth: Benchmark, tmp_path: Path) -> None:
     found = stress(Persuadable(warmth, *kinds, noise=0.05), tmp_path / "r", probes="injection")
     assert biased(found) == {f"kind={kind}" for kind in kinds}

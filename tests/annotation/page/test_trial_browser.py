@@ -26,6 +26,7 @@ from tests.annotation.page.trial import (
     command,
     talked,
 )
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,10 +49,10 @@ def browser() -> Iterator[Any]:
         launched.close()
 
 
-@pytest.fixture(scope="module")
-def trial(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
-    """Everything that people do, from start to end."""
-    held = Trial(browser, tmp_path_factory.mktemp("trial"))
+@pytest.fixture(scope="module", params=["a view a page", later("every view")])
+def trial(browser: Any, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
+    """Everything that people do, from start to end; each page is looked at in one of the views in turn, or in all."""
+    held = Trial(browser, tmp_path_factory.mktemp("trial"), every_view=request.param == "every view")
     try:
         held.come_in()
         held.label(alone, Phase.LABELLING)

@@ -174,7 +174,7 @@ class Visit:
         pytest.param(Phase.TRAINING, "ana", marks=pytest.mark.long),
         (Phase.LABELLING, "ana"),
         pytest.param(Phase.LABELLING, "dana", marks=pytest.mark.long),
-        (Phase.REVIEW, "ana"),
+        pytest.param(Phase.REVIEW, "ana", marks=pytest.mark.long),
     ],
 )
 @pytest.mark.usefixtures("lots")

@@ -1,4 +1,4 @@
-"""Three people, each with a browser of their own, label 15 dialogues at the same time; a fourth decides what is left.
+"""Three people, each with a browser of their own, label 8 dialogues at the same time; a fourth decides what is left.
 
 What everybody answers is written down here, so that the gate fails when they label alone and when they look again, and is
 reached when they have talked. On the way every page is looked at: two widths, light and dark, English and Chinese.
@@ -7,6 +7,7 @@ reached when they have talked. On the way every page is looked at: two widths, l
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import signal
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 NAME = "dialogue_safety"
 JUDGE = "acme/judge-1"
-ITEMS, GATE = 15, 0.8
+ITEMS, GATE = 8, 0.8
 ANNOTATORS, ADJUDICATOR = ("ana", "ben", "chi"), "dana"
 RUBRIC = benchmarks.find_one(NAME).rubric
 [CATEGORY] = RUBRIC.criteria
@@ -39,6 +40,7 @@ VIEWS = {
     "zh": ((360, "light"),),
 }
 """Language → widths in pixels and colour schemes in which a page is looked at."""
+ALL = tuple((language, view) for language in LANGUAGES for view in VIEWS[language])
 REMARK = "I read it once more. The reply passes over what was asked; do you see it, too?"
 
 
@@ -86,8 +88,8 @@ def again(name: str, item: str) -> str:
 
 
 def talked(name: str, item: str) -> str:
-    """What is answered after a talk: on one item of four all stay with what they said."""
-    return TRUE[item] if PLACES[item] % 4 else again(name, item)
+    """What is answered after a talk: on one item of six all stay with what they said."""
+    return TRUE[item] if PLACES[item] % 6 else again(name, item)
 
 
 # -- a server and its browsers ----------------------------------------------------------------------------------------
@@ -192,6 +194,10 @@ def _path(url: str) -> str:
 # -- looking at a page ------------------------------------------------------------------------------------------------
 
 
+View = tuple[str, tuple[int, str]]
+"""Language, width in pixels and colour scheme."""
+
+
 class Fault(NamedTuple):
     """Something that axe-core, or a look at the widths, found on a page."""
 
@@ -200,28 +206,27 @@ class Fault(NamedTuple):
     what: str
 
 
-def look(desk: Desk, name: str, pictures: Path, languages: Iterable[str] = LANGUAGES) -> list[Fault]:
-    """Look at the page that is open, in all views, and leave it as it was."""
+def look(desk: Desk, name: str, views: Iterable[View], pictures: Path | None) -> list[Fault]:
+    """Look at the page that is open in some views, and leave it as it was."""
     from axe_playwright_python.sync_playwright import Axe
 
     found = []
     before = desk.page.locator("html").get_attribute("lang")
-    for language in languages:
+    for language, (width, scheme) in views:
         speak(desk, language)
-        for width, scheme in VIEWS[language]:
-            desk.page.set_viewport_size({"width": width, "height": 800})
-            desk.page.emulate_media(color_scheme=scheme)
-            view = f"{language} {width} {scheme}"
-            found += [
-                Fault(name, view, f"{fault['id']}: {node['html'][:120]}")
-                for fault in Axe().run(desk.page).response["violations"]
-                if fault["impact"] in {"serious", "critical"}
-                for node in fault["nodes"]
-            ]
-            wide = desk.page.evaluate("document.documentElement.scrollWidth")
-            found += [Fault(name, view, f"{wide} pixels wide")] if wide > width else []
-            if (width, scheme) in VIEWS["zh"]:
-                desk.page.screenshot(path=pictures / f"{name}.{language}.{width}.png", full_page=True)
+        desk.page.set_viewport_size({"width": width, "height": 800})
+        desk.page.emulate_media(color_scheme=scheme)
+        view = f"{language} {width} {scheme}"
+        found += [
+            Fault(name, view, f"{fault['id']}: {node['html'][:120]}")
+            for fault in Axe().run(desk.page).response["violations"]
+            if fault["impact"] in {"serious", "critical"}
+            for node in fault["nodes"]
+        ]
+        wide = desk.page.evaluate("document.documentElement.scrollWidth")
+        found += [Fault(name, view, f"{wide} pixels wide")] if wide > width else []
+        if pictures and (width, scheme) in VIEWS["zh"]:
+            desk.page.screenshot(path=pictures / f"{name}.{language}.{width}.png", full_page=True)
     speak(desk, str(before))
     desk.page.set_viewport_size({"width": desk.width, "height": 800})
     desk.page.emulate_media(color_scheme="light")
@@ -242,9 +247,11 @@ def speak(desk: Desk, language: str) -> None:
 class Trial:
     """All of it, from the first link to the reliability card."""
 
-    def __init__(self, browser: Any, folder: Path) -> None:
-        self.pictures = folder / "pictures"
-        self.pictures.mkdir()
+    def __init__(self, browser: Any, folder: Path, *, every_view: bool) -> None:
+        self.pictures = folder / "pictures" if every_view else None
+        if self.pictures:
+            self.pictures.mkdir()
+        self._turn = itertools.count()
         self.faults: list[Fault] = []
         self.alone: list[tuple[str, str]] = []
         """Who, and the page that they saw, while everybody labelled alone."""
@@ -268,7 +275,10 @@ class Trial:
         }
 
     def look(self, who: str, name: str, languages: Iterable[str] = LANGUAGES) -> None:
-        self.faults += look(self.desks[who], name, self.pictures, languages)
+        views = [view for view in ALL if view[0] in languages]
+        if not self.pictures:
+            views = [views[next(self._turn) % len(views)]]
+        self.faults += look(self.desks[who], name, views, self.pictures)
 
     def come_in(self) -> None:
         for name, desk in self.desks.items():

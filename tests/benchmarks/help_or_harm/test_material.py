@@ -144,6 +144,7 @@ def test_the_released_labels(real: Path) -> None:
     assert sorted(counts["missing_verdicts"]) == [1, 16, 23]
 
 
+@pytest.mark.long
 def test_the_released_responses(real: Path) -> None:
     findings = responses(real)
     (over,) = found("records_overwritten", findings)

@@ -9,16 +9,20 @@ from typing import TYPE_CHECKING, Any
 import huggingface_hub.constants
 import numpy as np
 import pytest
-import torch
 
 from mindgauge.raters.classifiers import encoder, memory, pretrained, tokens
 from mindgauge.raters.classifiers.encoder import Encoder
 from mindgauge.records import Message
 from mindgauge.records.errors import MindgaugeError, UsageError
+from tests.on_use import OnUse
 from tests.raters.classifiers import encoders
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import torch
+else:
+    torch = OnUse("torch")
 
 LABELS = ("calm", "panic", "sad")
 DIALOGUES = [

@@ -7,18 +7,22 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import torch
-from safetensors.torch import load_file, save_file
 
 from mindgauge.raters.classifiers import pretrained
 from mindgauge.raters.classifiers.encoder import Encoder
 from mindgauge.records.errors import UsageError
+from tests.on_use import OnUse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    import torch
+    from safetensors import torch as tensors
+
     Harm = Callable[[Path], object]
+else:
+    torch, tensors = OnUse("torch"), OnUse("safetensors.torch")
 
 LABELS = ("calm", "panic", "sad")
 
@@ -41,8 +45,8 @@ def config(**changed: Any) -> Harm:
 def without(part: str) -> Harm:
     def harm(folder: Path) -> None:
         path = folder / "model.safetensors"
-        kept = {name: tensor for name, tensor in load_file(path).items() if part not in name}
-        save_file(kept, path, {"format": "pt"})
+        kept = {name: tensor for name, tensor in tensors.load_file(path).items() if part not in name}
+        tensors.save_file(kept, path, {"format": "pt"})
 
     return harm
 

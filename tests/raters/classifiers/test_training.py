@@ -6,19 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-import torch
 
 from mindgauge.raters.classifiers import selection, training
 from mindgauge.raters.classifiers.encoder import Encoder
 from mindgauge.raters.classifiers.training import Recipe, Training
 from mindgauge.records import Message
 from mindgauge.records.errors import MindgaugeError, UsageError
+from tests.on_use import OnUse
 from tests.raters.classifiers import encoders
 from tests.raters.classifiers.test_encoder import exhausted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    import torch
+else:
+    torch = OnUse("torch")
 
 LABELS = tuple(encoders.SAID)
 QUICK = Recipe(epochs=4, batch=8, lr=5e-3)
