@@ -153,7 +153,11 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         return next((path for path in paths if path.is_file()), None)
 
     def samples(
-        self, data: Path | None, where: dict[str, tuple[str, ...]] | None = None, limit: int | None = None
+        self,
+        data: Path | None,
+        where: dict[str, tuple[str, ...]] | None = None,
+        limit: int | None = None,
+        columns: Mapping[str, str] | None = None,
     ) -> list[Sample]:
         """Return the authors' samples below `data`, or else our own.
 
@@ -161,12 +165,19 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
             data: a copy of the released files.
             where: tag → values to keep; a tag named here replaces the benchmark's own choice.
             limit: at most this many, each with its variants, spread evenly over the classes in the order of the file.
+            columns: our name → the column of `data`, and how that is read, as far as the benchmark reads a table by a mapping.
 
         Raises:
             DataError: nothing usable is there, or nothing is left.
+            UsageError: the mapping names something that is not read.
         """
         keep = {**(self.keep if data is not None else {}), **(where or {})}
-        candidates = self.read(data) if data is not None else self.own_samples()
+        if data is None:
+            candidates = self.own_samples()
+        elif columns and self.load_mapped is not None:
+            candidates = self.load_mapped(data, columns).samples
+        else:
+            candidates = self.read(data)
         selected = selection.chosen(candidates, keep, limit, self._kind, self.variants)
         if not selected:
             chosen = ", ".join(f"{tag}={'|'.join(values)}" for tag, values in keep.items())

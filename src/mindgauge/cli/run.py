@@ -22,6 +22,7 @@ def run(
     ],
     judge: options.Judges = [],  # noqa: B006 - how typer spells an empty list
     data: options.Data = None,
+    map_: options.Map = [],  # noqa: B006
     limit: options.Limit = None,
     where: Annotated[
         list[str],
@@ -42,8 +43,8 @@ def run(
 
     with render.progress() as progress:
         result = verb(
-            names, model=model, judge=judge, data=data, out=out, limit=limit, where=options.where(where), text=not no_text,
-            dry_run=dry_run, progress=progress, notice=render.notice, command=render.command(), **chosen,
+            names, model=model, judge=judge, data=data, columns=options.mapping(map_), out=out, limit=limit,
+            where=options.where(where), text=not no_text, dry_run=dry_run, progress=progress, notice=render.notice, command=render.command(), **chosen,
         )  # fmt: skip
     if json:
         render.as_json(result)

@@ -23,7 +23,7 @@ from mindgauge.store import manifest
 from mindgauge.store.textless import TextlessStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from mindgauge.benchmarks import Benchmark
     from mindgauge.raters.judge import Instrument
@@ -41,6 +41,7 @@ def run(
     model: str | Model | Sequence[str | Model],
     judge: str | Model | Sequence[str | Model] = (),
     data: str | Path | None = None,
+    columns: Mapping[str, str] | None = None,
     out: str | Path | None = None,
     limit: int | None = None,
     where: dict[str, tuple[str, ...]] | None = None,
@@ -58,6 +59,8 @@ def run(
             (`classifier/FOLDER`), which make no calls.
         judge: who rates replies: models, classifiers (`classifier/FOLDER`), or rules (`rule/refusal`).
         data: a copy of the authors' released files; our own samples if not given.
+        columns: our name → the column of `data`, where that is one table, and how it is read, see `rate`; it takes the place of
+            the `columns.toml` beside the table.
         out: the run directory; if not given, one that follows from the plan.
         limit: at most this many samples per benchmark, each with its variants, spread evenly over the classes.
         where: tag → values of the samples to keep.
@@ -99,7 +102,7 @@ def run(
     config = RunConfig.of(options, RunOptions, dry_run=dry_run)
     named = {b.name: b for name in listed(names) for b in benchmarks.asked(name)}
     folder = Path(data) if data is not None else None
-    known = at_hand([*named.values()], folder, where, limit)
+    known = at_hand([*named.values()], folder, where, limit, columns)
     known.broken.update((other, why) for name in listed(names) for other, why in benchmarks.broken(name).items())
     tested = plan.open_tested(listed(model), known.benchmarks, config)
     if not tested.names:

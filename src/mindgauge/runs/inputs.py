@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.records import Status, digest
-from mindgauge.records.errors import DataError, MissingDataError
+from mindgauge.records.errors import DataError, MissingDataError, UsageError
 from mindgauge.runs import dialogues as multi_turn
 from mindgauge.runs import run_folder
 from mindgauge.runs.replies import read_dialogues, read_replies
@@ -57,18 +57,27 @@ class Available(NamedTuple):
 
 
 def at_hand(
-    found: Sequence[Benchmark], data: Path | None, where: dict[str, tuple[str, ...]] | None, limit: int | None
+    found: Sequence[Benchmark],
+    data: Path | None,
+    where: dict[str, tuple[str, ...]] | None,
+    limit: int | None,
+    columns: Mapping[str, str] | None = None,
 ) -> Available:
     """Read the samples of each benchmark; of several, one that has none does not keep the others from running.
 
     Raises:
         DataError: none of them has samples; the message is about the first.
+        UsageError: columns are mapped, and there is no table, or none of the benchmarks reads one by a mapping.
     """
+    if columns and data is None:
+        raise UsageError("--map says how a table is read; name the table with --data")
+    if columns and found and not any(benchmark.load_mapped for benchmark in found):
+        raise UsageError(f"{found[0].name}: its columns are the authors', so --map says nothing here")
     known = Available([], [], {}, {}, [])
     first: DataError | None = None
     for benchmark in found:
         try:
-            samples = benchmark.samples(data, where, limit)
+            samples = benchmark.samples(data, where, limit, columns)
             notes = benchmark.notes(data) if benchmark.notes is not None and data is not None else []
         except DataError as error:
             first = first or error

@@ -178,6 +178,13 @@ def _run_replay(path: Path, said: dict[str, str]) -> object:
 
 
 def _run_data(path: Path, said: dict[str, str]) -> object:
+    from mindgauge.runs.inputs import at_hand
+
+    (samples,) = at_hand([PSYCRISIS], path, None, None, {"user": "user", "reply": "reply", **said}).samples
+    return [(sample.id, sample.messages, sample.tags) for sample in samples]
+
+
+def _run_beside(path: Path, said: dict[str, str]) -> object:
     assert said is not None
     return [(sample.id, sample.messages, sample.tags) for sample in PSYCRISIS.samples(path)]
 
@@ -264,11 +271,11 @@ def _form(path: Path, said: dict[str, str]) -> object:
 
 
 VERBS: dict[str, Callable[[Path, dict[str, str]], Any]] = {
-    "rate": _rate, "rate --dialogues": _rate_dialogues, "run, replay": _run_replay, "run --data": _run_data, "reliability": _reliability,
+    "rate": _rate, "rate --dialogues": _rate_dialogues, "run, replay": _run_replay, "run --data": _run_data, "run": _run_beside, "reliability": _reliability,
     "judges panel": _panel, "audit": _audit, "load": _load, "train": _train, "annotate": _annotate, "annotate import": _import,
     "annotate queue": _queue, "judges compare": _judges, "judges rationales": _form,
 }  # fmt: skip
-BESIDE = {"run, replay", "run --data", "annotate queue", "judges rationales"}
+BESIDE = {"run, replay", "run", "annotate queue", "judges rationales"}
 """Verbs that no command line tells how to read a file; `columns.toml` beside it does."""
 
 
@@ -276,7 +283,7 @@ def _read(verb: str, form: str, folder: Path, place: str = "plain") -> object:
     name, write, said = FORMS[form]
     folder.mkdir(exist_ok=True)
     if verb in BESIDE:
-        beside = {"user": "user", "reply": "reply", **said} if verb == "run --data" else said
+        beside = {"user": "user", "reply": "reply", **said} if verb == "run" else said
         if beside:
             (folder / mapping.FILE).write_text("".join(f'{key} = "{value}"\n' for key, value in beside.items()))
     return VERBS[verb](PLACES[place](folder, name, write), {} if verb in BESIDE else said)

@@ -121,7 +121,7 @@ def read(rows: Sequence[tuple[int, dict[str, Any]]], path: Readable, project: Kn
     """Read a table of ratings: the rows of people, with the columns subject, criterion, rater and value.
 
     Args:
-        rows: line and cells under our names, as `reader.InputTable.rows` has them.
+        rows: line and cells under our names, as `InputTable.rows` has them.
         path: of the file.
         project: the project.
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from mindgauge.benchmarks.mentalbench.cells import CellScores
     from mindgauge.records.files.folder import File
-    from mindgauge.records.files.tables import InputTable
+    from mindgauge.records.files.input_table import InputTable
 
     Column = list[str | None]
 

@@ -16,7 +16,7 @@ from mindgauge.records.files.mapping import FILE, LAYOUT, place
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mindgauge.records.files.tables import InputTable
+    from mindgauge.records.files.input_table import InputTable
     from mindgauge.records.rubric import Rubric
 
 FIELDS = ("user", "reply", "category", "model", "rater", "id", "source", "language")

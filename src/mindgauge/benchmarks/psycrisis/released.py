@@ -17,7 +17,7 @@ from mindgauge.benchmarks.psycrisis.labels import RUBRIC, answer, level
 from mindgauge.benchmarks.psycrisis.labels import category as named_category
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status
 from mindgauge.records.errors import DataError
-from mindgauge.records.files import mapping, tables
+from mindgauge.records.files import headed, mapping, tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from mindgauge.benchmarks.psycrisis.columns import Columns
     from mindgauge.records.files.folder import Readable
-    from mindgauge.records.files.tables import InputTable
+    from mindgauge.records.files.input_table import InputTable
 
     Cells = list[tuple[int, list[str | None]]]
     """Rows of texts, with their lines."""
@@ -87,7 +87,7 @@ def _doubtful(found: InputTable, read_from: Columns, said: Mapping[str, str]) ->
     bare = [str(place + 1) for place in sorted(places) if not found.headers[place]]
     labels = [(one.column, c) for one in read_from.labels for c in RUBRIC.criteria if c.name == one.criterion]
     like_data = [str(place + 1) for place, criterion in labels if level(criterion, found.headers[place])[0] is not None]
-    if mapping.HEADER in said or PurePath(found.name).suffix.lower() not in tables.HEADED:
+    if mapping.HEADER in said or PurePath(found.name).suffix.lower() not in headed.HEADED:
         return
     if bare:
         yield f"no header above column {', '.join(bare)}; if they stand further down, say --map header=ROW, 0 for none"

@@ -17,6 +17,7 @@ from mindgauge.benchmarks.psycrisis import columns, labels, released
 from mindgauge.records import RaterKind
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import mapping, tables
+from mindgauge.stats import rank
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -128,7 +129,6 @@ def _correlated(method: str, measure: str, x: list[float], y: list[float], note:
         return RecomputedCell(
             "agreement", method, measure, None, f"not defined: {note}, or all totals of one side are equal"
         )
-    from scipy import stats  # takes a second, which only this table is worth
-
-    coefficient = {"Spearman": stats.spearmanr, "Kendall": stats.kendalltau}.get(measure, stats.pearsonr)
-    return RecomputedCell("agreement", method, measure, float(coefficient(x, y).statistic), note)
+    of_ranks = {"Spearman": rank.spearman_of_columns, "Kendall": rank.kendall_of_columns}
+    coefficient = of_ranks.get(measure, rank.pearson_of_columns)(np.array([x]), np.array([y]))
+    return RecomputedCell("agreement", method, measure, float(coefficient[0]), note)

@@ -45,14 +45,12 @@ def reproduce(data: Path) -> Iterator[RecomputedCell]:
 
 
 def _ranks(published: dict[str, Any]) -> Iterator[RecomputedCell]:
-    from scipy import stats  # takes a second, which only this table is worth
-
     ranks = published["ranks"]
     models: list[str] = ranks["columns"]
     for task in ranks["rows"]:
         yield from (RecomputedCell("ranks", task, model, None, NO_SCORES) for model in models)
     for dimension, means in _means(ranks).items():
-        radar = stats.rankdata(means, method="min")
+        radar = 1 + (means[:, None] > means).sum(axis=1)  # models of one mean share the best of their ranks
         for model, mean, rank in zip(models, means, radar, strict=True):
             yield RecomputedCell("derived.mean_ranks", model, dimension, float(mean))
             table = "radar" if model in published["radar"]["rows"] else "derived.radar"

@@ -57,7 +57,7 @@ SECONDS = 120.0
 csv.field_size_limit(CELL)  # of the process: nothing else of ours reads CSV
 _DIGITS = 18
 """Digits of a whole number that every store and table can hold."""
-_HALF = re.compile(r"\\u[dD][89a-fA-F]|\\u0000")
+_HALF = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
 _ODD = re.compile(r"[\x00\ud800-\udfff]")
 """What no store or protocol can carry: null characters and halves of characters."""
 _LONG_NAME = re.compile(rf"""(?:(?:"[^"\n]*"|'[^'\n]*'|[\w-]+)[ \t]*\.[ \t]*){{{DEPTH}}}""")
@@ -143,19 +143,12 @@ def refuse_lines(written: bytes, *, quotes: bool) -> None:
         raise Fault(excess(lines, "lines", ROWS))
 
 
-def rows(
-    written: bytes,
-    delimiter: str,
-    *,
-    errors: str = "strict",
-    strict: bool = True,
-) -> Iterator[tuple[int, list[str]]]:
+def rows(written: bytes, delimiter: str, *, strict: bool = True) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of a CSV file, empty ones aside: the line on which each begins, and its cells.
 
     Args:
         written: the file, in UTF-8 without a byte order mark.
         delimiter: between cells.
-        errors: what becomes of bytes that are not UTF-8.
         strict: whether quotes that are out of place are a fault.
 
     Raises:
@@ -163,7 +156,7 @@ def rows(
         UnicodeDecodeError: it is in another encoding.
     """
     refuse_lines(written, quotes=True)
-    lines = _Lines(io.TextIOWrapper(io.BytesIO(written), "utf-8", errors, newline=""))
+    lines = _Lines(io.TextIOWrapper(io.BytesIO(written), "utf-8", newline=""))
     reader = csv.reader(lines, delimiter=delimiter, strict=strict)
     count = cells = last = 0
     try:

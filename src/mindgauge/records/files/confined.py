@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mindgauge.records.files.folder import Readable
 
 _PROGRAM = Path(__file__).with_name("confined_reader.py")
-_KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
+_KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH")
 """Of the environment, what starting Python may take; the rest, keys among it, is nothing for a reader of files."""
 _MOST = 3 * bounds.TABLE
 """Bytes of an answer: texts, and what tables have beside them."""
@@ -66,8 +66,6 @@ def workbook(source: Readable | bytes, name: str = "", sheet: str = "") -> dict[
 
 
 def _tables(kind: str, source: Readable | bytes, name: str, sheet: str = "") -> dict[str, pl.DataFrame]:
-    import polars as pl
-
     where = name or str(source)
     try:
         if isinstance(source, Path):
@@ -77,19 +75,27 @@ def _tables(kind: str, source: Readable | bytes, name: str, sheet: str = "") -> 
         raise DataError(f"{where}: cannot read it ({error.strerror})") from error
     asked = {"kind": kind, "path": str(source.absolute()) if isinstance(source, Path) else "", "sheet": sheet}
     with _lock:
-        answer, tables = _ask(asked, content)
+        reader = _begun()
+        import polars as pl  # loads here while the other process loads it, too
+
+        answer, tables = _ask(reader, asked, content)
     if "fault" in answer:
         raise DataError(f"{where}: {answer['fault']}")
     return {name: pl.read_ipc_stream(io.BytesIO(table)) for name, table in zip(answer["names"], tables, strict=True)}
 
 
-def _ask(asked: dict[str, str], content: bytes) -> tuple[dict[str, Any], list[bytearray]]:
+def _begun() -> _ReaderProcess:
+    """Return the other process; it is begun where there is none."""
     global _reader  # noqa: PLW0603 - one process for all files
     if _reader is None or not _reader.alive():
         _end()
         _reader = _ReaderProcess()
+    return _reader
+
+
+def _ask(reader: _ReaderProcess, asked: dict[str, str], content: bytes) -> tuple[dict[str, Any], list[bytearray]]:
     try:
-        return _reader.ask(asked, content)
+        return reader.ask(asked, content)
     except TimeoutError:
         _end()
         return {"fault": f"unpacking it takes more than {bounds.SECONDS:g} seconds; split it, or save it as CSV"}, []
@@ -115,9 +121,9 @@ class _ReaderProcess:
 
     def __init__(self) -> None:
         self._owner = os.getpid()
-        # -P: what lies beside the program is our package's, not Python's
+        # Neither the environment, nor what lies beside the program, nor what packages do at each start (-I, -S) is for it.
         self._process = subprocess.Popen(  # noqa: S603 - our own program
-            [sys.executable, "-P", str(_PROGRAM)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            [sys.executable, "-I", "-S", str(_PROGRAM)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, bufsize=0, close_fds=True,
             env={**{name: os.environ[name] for name in _KEPT if name in os.environ}, "POLARS_MAX_THREADS": "2"},
         )  # fmt: skip
@@ -127,7 +133,7 @@ class _ReaderProcess:
             name.lower(): getattr(bounds, name)
             for name in ("ROWS", "COLUMNS", "CELLS", "CELL", "DEPTH", "TABLE", "FILE", "MEMORY", "MIB")
         }
-        self._send(json.dumps(figures).encode())
+        self._send(json.dumps({"figures": figures, "path": [entry for entry in sys.path if entry]}).encode())
 
     def alive(self) -> bool:
         """Whether it runs, and is ours: not the one of the process that this one was forked from."""

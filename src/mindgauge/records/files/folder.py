@@ -290,8 +290,8 @@ class _Directory(io.FileIO):
 
 
 def _within(entry: zipfile.ZipInfo) -> bool:
-    name = PurePosixPath(entry.filename)
-    return not (stat.S_ISLNK(entry.external_attr >> 16) or name.is_absolute() or ".." in name.parts)
+    name = entry.filename
+    return not (stat.S_ISLNK(entry.external_attr >> 16) or name.startswith("/") or ".." in name.split("/"))
 
 
 def hidden(name: str) -> bool:

@@ -13,11 +13,13 @@ from mindgauge.benchmarks.material import RATINGS, TEXTS, Material, frame
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import bounds
 from mindgauge.records.files import tables as reader
+from mindgauge.records.files.input_table import RecordTable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from mindgauge.records.files.input_table import InputTable
     from mindgauge.records.files.mapping import ColumnMap
 
 REQUIRED = ("subject", "criterion", "rater", "value")
@@ -35,7 +37,7 @@ _MODEL = r"(?i)gpt|claude|gemini|llama|qwen|deepseek|mistral|\bo\d|judge|llm"
 _DIGITS = re.compile(r"\s*-?\d+(?:\.\d+)?\s*")
 
 
-def opened(path: Path, how: ColumnMap, notes: list[str]) -> reader.InputTable | None:
+def opened(path: Path, how: ColumnMap, notes: list[str]) -> InputTable | None:
     """Open a file that is, or is meant as, a ratings file; None where it is none."""
     said: list[str] = []
     try:
@@ -52,7 +54,7 @@ def opened(path: Path, how: ColumnMap, notes: list[str]) -> reader.InputTable | 
 
 
 def material(
-    sources: Sequence[reader.InputTable], scale: Mapping[str, str], columns: Mapping[str, str], notes: list[str]
+    sources: Sequence[InputTable], scale: Mapping[str, str], columns: Mapping[str, str], notes: list[str]
 ) -> Material:
     """Read ratings files as one material.
 
@@ -105,9 +107,9 @@ def read_scales(
     return scales, options
 
 
-def _table(source: reader.InputTable, columns: Mapping[str, str]) -> pl.DataFrame:
+def _table(source: InputTable, columns: Mapping[str, str]) -> pl.DataFrame:
     """Return all columns; of JSON, a number written as text keeps its quotes, if its column also has numbers."""
-    if not isinstance(source, reader.RecordTable):
+    if not isinstance(source, RecordTable):
         return source.frame(source.headers, columns)
     rows: list[dict[str, Any]] = []
     names: dict[str, None] = {}

@@ -12,6 +12,7 @@ from mindgauge.records.files import bounds, mapping
 from mindgauge.records.files import folder as files
 from mindgauge.records.files import tables as reader
 from mindgauge.records.files.folder import File
+from mindgauge.records.files.input_table import RecordTable
 from mindgauge.records.files.texts import decoded
 
 if TYPE_CHECKING:
@@ -119,18 +120,17 @@ def _read(file: File, notes: list[str], how: ColumnMap) -> Iterator[AuditTable]:
         yield from [_lines(name, text, notes)] if suffix == ".txt" else _read_json(name, text, notes)
         return
     for table in reader.open_tables(file, how.layout, notes):
-        part = table.part if table.several else ""
         if suffix == ".tsv" and not how.columns and len(table.headers) == 1:
             notes.append(f"{name}: no tab in it, read line by line")
             yield _lines(name, decoded(file, how.layout.encoding, []).decode(), notes)
-        elif isinstance(table, reader.RecordTable):
+        elif isinstance(table, RecordTable):
             yield AuditTable(name, _within_bounds(flat(row) for _, row in table.rows(how.columns)))
         else:
             places = table.places(how.columns)
             names = [*(header for header in table.headers if header not in places), *places]
             at = [*(n for n, header in enumerate(table.headers) if header not in places), *places.values()]
             rows = ([cells[n] if n < len(cells) else None for n in at] for _, cells in table.cells())
-            yield AuditTable(name, [_filled(names, cells) for cells in rows], part)
+            yield AuditTable(name, [_filled(names, cells) for cells in rows], table.part)
 
 
 def _filled(columns: list[str], cells: list[Any]) -> Row:

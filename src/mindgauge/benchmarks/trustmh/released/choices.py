@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import msgspec
+from msgspec import field
 
 from mindgauge.benchmarks.trustmh.released import lists
 from mindgauge.benchmarks.variants.options import MultipleChoice
 from mindgauge.records.errors import DataError
 
 if TYPE_CHECKING:
-    from mindgauge.benchmarks.trustmh.released.file import SourceFile
     from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 
 USMLE, CRISIS_QA = "USMLE-mental.jsonl", "Crisis_Response_QA.jsonl"
 UNDERSTANDING, APPLICATION = "EU.jsonl", "EA.jsonl"
 PSY_EVAL = "they come with PsyEval (MIT)"
 EMOBENCH = "they come with EmoBench (MIT)"
-LANGUAGES = ("en", "zh")
 _TOLD = {USMLE: ("meta_info1", "meta_info2")}
 """What a file says of its questions beside them: the step of the examination, the condition."""
 
@@ -30,6 +31,45 @@ class ChoiceItem(NamedTuple):
     language: str = "en"
 
 
+class _ExaminationRow(msgspec.Struct, frozen=True):
+    question: str
+    options: dict[str, str]
+    answer: str
+    meta_info1: str | None = None
+    meta_info2: list[str] | str | None = None
+
+    @property
+    def about(self) -> dict[str, str]:
+        """The step of the examination and the condition, as far as they are there."""
+        conditions = self.meta_info2 or []
+        condition = conditions if isinstance(conditions, str) else ", ".join(conditions)
+        tags = {"step": (self.meta_info1 or "").removeprefix("step"), "condition": condition}
+        return {name: value for name, value in tags.items() if value}
+
+
+class _UnderstandingRow(msgspec.Struct, frozen=True):
+    qid: str | int
+    language: Literal["en", "zh"]
+    scenario: str
+    subject: str
+    coarse_category: str
+    emotion_choices: list[str] | str
+    emotion_label: str
+    cause_choices: list[str] | str
+    cause_label: str
+
+
+class _ApplicationRow(msgspec.Struct, frozen=True):
+    qid: str | int
+    language: str
+    scenario: str
+    subject: str
+    category: str
+    kind: str = field(name="question type")
+    choices: list[str] | str
+    label: str
+
+
 def examination(files: TrustMHRelease, name: str, count: int) -> tuple[list[ChoiceItem], list[str]]:
     """Read a file of examination questions (`question`, `options` by letter, `answer`).
 
@@ -39,28 +79,18 @@ def examination(files: TrustMHRelease, name: str, count: int) -> tuple[list[Choi
         DataError: it is missing or broken, or an answer is none of the options.
     """
     file = files.require(name, PSY_EVAL)
-    items, rows = [], file.objects(("question", "options", "answer"))
-    for number, row in enumerate(rows, 1):
-        file.require(row["options"], (), number)
-        letters = sorted(row["options"])
-        answer = str(row["answer"]).strip()
+    items, rows = [], file.records(_ExaminationRow)
+    for place, (number, row) in enumerate(rows, 1):
+        letters = sorted(row.options)
+        answer = row.answer.strip()
         if answer not in letters:
             raise DataError(f"{file.source}:{number}: expected an answer among {', '.join(letters)}, found {answer!r}")
-        options = tuple(str(row["options"][letter]).strip() for letter in letters)
-        question = MultipleChoice(str(row["question"]).strip(), options, letters.index(answer))
-        items.append(ChoiceItem(question, str(number), _about(row)))
-    untold = [key for key in _TOLD.get(name, ()) if not any(row.get(key) for row in rows)]
+        options = tuple(row.options[letter].strip() for letter in letters)
+        question = MultipleChoice(row.question.strip(), options, letters.index(answer))
+        items.append(ChoiceItem(question, str(place), row.about))
+    untold = [key for key in _TOLD.get(name, ()) if not any(getattr(row, key) for _, row in rows)]
     notes = [f"{file.source}: expected {key} in the rows, found it in none; nothing is sliced by it" for key in untold]
     return items, file.counted("questions", len(items), count) + notes
-
-
-def _about(row: dict[str, Any]) -> dict[str, str]:
-    step, conditions = str(row.get("meta_info1") or ""), row.get("meta_info2") or []
-    tags = {
-        "step": step.removeprefix("step"),
-        "condition": ", ".join(map(str, conditions if isinstance(conditions, list) else [conditions])),
-    }
-    return {name: value for name, value in tags.items() if value}
 
 
 def understanding(files: TrustMHRelease) -> tuple[list[tuple[ChoiceItem, ChoiceItem]], list[str]]:
@@ -70,18 +100,14 @@ def understanding(files: TrustMHRelease) -> tuple[list[tuple[ChoiceItem, ChoiceI
         DataError: the file is missing or broken.
     """
     file = files.require(UNDERSTANDING, EMOBENCH)
-    keys = ("qid", "language", "scenario", "subject", "coarse_category", "emotion_choices", "emotion_label", "cause_choices", "cause_label")  # fmt: skip
     pairs = []
-    for number, row in enumerate(file.objects(keys), 1):
-        if row["language"] not in LANGUAGES:
-            fault = f"expected a language among {', '.join(LANGUAGES)}, found {row['language']!r:.20}"
-            raise DataError(f"{file.source}:{number}: {fault}")
-        about = {"subject": str(row["subject"]), "category": str(row["coarse_category"])}
-        emotion, cause = (
-            ChoiceItem(_question(file, number, row, part), str(row["qid"]), about, row["language"])
-            for part in ("emotion", "cause")
-        )
-        pairs.append((emotion, cause))
+    for number, row in file.records(_UnderstandingRow):
+        about = {"subject": row.subject, "category": row.coarse_category}
+        where = f"{file.source}:{number}"
+        emotion = _question(where, row.scenario, row.emotion_choices, row.emotion_label)
+        cause = _question(where, row.scenario, row.cause_choices, row.cause_label)
+        feels, because = (ChoiceItem(question, str(row.qid), about, row.language) for question in (emotion, cause))
+        pairs.append((feels, because))
     return pairs, file.counted("rows", len(pairs), 400)
 
 
@@ -92,22 +118,18 @@ def application(files: TrustMHRelease) -> tuple[list[ChoiceItem], list[str]]:
         DataError: the file is missing or broken.
     """
     file = files.require(APPLICATION, EMOBENCH)
-    keys = ("qid", "language", "scenario", "subject", "category", "question type", "choices", "label")
-    items = [
-        ChoiceItem(
-            _question(file, number, row, ""), str(row["qid"]), {"kind": str(row["question type"])}, row["language"]
-        )
-        for number, row in enumerate(file.objects(keys), 1)
-    ]
+    items = []
+    for number, row in file.records(_ApplicationRow):
+        question = _question(f"{file.source}:{number}", row.scenario, row.choices, row.label)
+        items.append(ChoiceItem(question, str(row.qid), {"kind": row.kind}, row.language))
     return items, file.counted("rows", len(items), 400)
 
 
-def _question(file: SourceFile, number: int, row: dict[str, Any], part: str) -> MultipleChoice:
-    label, choices = (f"{part}_{name}".lstrip("_") for name in ("label", "choices"))
+def _question(where: str, scenario: str, choices: list[str] | str, label: str) -> MultipleChoice:
     try:
-        options = row[choices] if isinstance(row[choices], list) else lists.read(str(row[choices]))[0]
+        options = lists.read(choices)[0] if isinstance(choices, str) else choices
     except ValueError as error:
-        raise DataError(f"{file.source}:{number}: {choices}: expected a list, found {error}") from None
-    if row[label] not in options:
-        raise DataError(f"{file.source}:{number}: expected {label} among {choices}, found {row[label]!r:.60}")
-    return MultipleChoice(str(row["scenario"]).strip(), tuple(options), options.index(row[label]))
+        raise DataError(f"{where}: expected a list of choices, found {error}") from None
+    if label not in options:
+        raise DataError(f"{where}: expected a label among the choices, found {label!r:.60}")
+    return MultipleChoice(scenario.strip(), tuple(options), options.index(label))

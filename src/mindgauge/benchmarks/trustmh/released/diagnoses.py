@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mindgauge.records import Message
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds, mapping, tables
-from mindgauge.records.files import folder as files_
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -84,7 +83,7 @@ def _set_of(files: TrustMHRelease, path: str) -> str:
 def _cases(files: TrustMHRelease, path: str, file: SourceFile, name: str) -> Iterator[DiagnosisCase]:
     said = _said(files, path)
     split = _SPLIT.search(PurePosixPath(path).name.lower())
-    table = tables.open_table(files_.File(PurePosixPath(path), file.source, file.read), mapping.layout(said))
+    table = tables.open_table(file.file, mapping.layout(said))
     for number, row in table.rows():
         place = f"{file.source}:{number}"
         messages = _messages(_cell(row, "text", said, place), place)
@@ -95,7 +94,7 @@ def _cases(files: TrustMHRelease, path: str, file: SourceFile, name: str) -> Ite
 def _said(files: TrustMHRelease, path: str) -> dict[str, str]:
     """Return what `columns.toml` beside a file says; nothing where there is none."""
     file = files.known.get(PurePosixPath(path).with_name(mapping.FILE).as_posix())
-    said = {} if file is None else mapping.from_file(files_.File(PurePosixPath(path), file.source, file.read))
+    said = {} if file is None else mapping.from_file(file.file)
     odd = next((field for field in said if field not in {*COLUMNS, *mapping.LAYOUT}), None)
     if odd is not None:
         raise DataError(f"{mapping.FILE} beside {path}: expected columns for text and label, found {odd} = {said[odd]!r:.60}")  # fmt: skip

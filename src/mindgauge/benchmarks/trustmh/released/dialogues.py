@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import msgspec
 
 from mindgauge.records import Message
 from mindgauge.records.errors import DataError
@@ -48,8 +50,19 @@ class Dialogue(NamedTuple):
     """A dialogue, blank turns left out, and what its file says of it."""
 
     messages: tuple[Message, ...]
-    about: dict[str, Any]
+    about: dict[str, str]
     name: str
+
+
+class _Turn(msgspec.Struct, frozen=True):
+    speaker: Literal["seeker", "speaker", "supporter", "listener"]
+    content: str
+
+
+class _Conversation(msgspec.Struct, frozen=True):
+    situation: str
+    problem_type: str
+    dialog: list[_Turn]
 
 
 def windows(files: TrustMHRelease, part: str, count: int) -> tuple[list[DialogueExcerpt], list[str]]:
@@ -126,20 +139,11 @@ def cut(conversations: list[Dialogue], count: int) -> list[DialogueExcerpt]:
 
 def _conversations(file: SourceFile) -> list[Dialogue]:
     conversations = []
-    for number, row in enumerate(file.json(list), 1):
-        file.require(row, ("situation", "problem_type", "dialog"), number)
-        if not isinstance(row["dialog"], list):
-            raise DataError(f"{file.source}:{number}: expected a list of turns in dialog, found {row['dialog']!r:.40}")
-        messages = []
-        for turn in row["dialog"]:
-            file.require(turn, ("speaker", "content"), number)
-            if str(turn["speaker"]) not in _WHO:
-                raise DataError(
-                    f"{file.source}:{number}: expected a speaker among {', '.join(_WHO)}, found {turn['speaker']!r:.40}"
-                )
-            if text := str(turn["content"]).strip():
-                messages.append(Message(_WHO[turn["speaker"]], text))
-        conversations.append(Dialogue(tuple(messages), {k: v for k, v in row.items() if k != "dialog"}, str(number)))
+    for number, row in file.records(_Conversation):
+        turns = [(_WHO[turn.speaker], turn.content.strip()) for turn in row.dialog]
+        about = {"situation": row.situation, "problem_type": row.problem_type}
+        messages = tuple(Message(role, text) for role, text in turns if text)
+        conversations.append(Dialogue(messages, about, str(number)))
     return conversations
 
 
@@ -154,8 +158,7 @@ def counselling(files: TrustMHRelease) -> tuple[list[Dialogue], list[str]]:
     for path, file in files.matching("*/CPsyCounE/*/*.json"):
         topic, name = path.split("/")[-2:]
         messages = []
-        for turn in file.json(list):
-            text = str(turn)
+        for text in file.json(list[str]):
             if not text.startswith((_CLIENT, _COUNSELLOR)):
                 raise DataError(
                     f"{file.source}: expected a turn that begins with {_CLIENT} or {_COUNSELLOR}, found {text!r:.40}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
 from mindgauge.benchmarks.trustmh.released.mojibake import repaired
 from mindgauge.benchmarks.variants.options import MultipleChoice
 from mindgauge.records.errors import DataError
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
 
 NAME = "EthicMH.csv"
 OBTAIN = "it comes with TrustMH-Bench in ethics.zip"
-COLUMNS = ("index", "subcategory", "scenario", "options", "reasoning_task", "expected_reasoning")
 STORED = "*-ethics_reasoning-*.json"
 """Which files hold stored outputs, as a pattern of the shell's."""
 PRINCIPLES = ("sc1", "sc2", "sc3", "sc4", "sc5")
@@ -42,6 +43,35 @@ class Stored(NamedTuple):
     stated: dict[str, Any]
 
 
+class _DilemmaRow(msgspec.Struct, frozen=True):
+    index: int
+    subcategory: str
+    scenario: str
+    options: str
+    reasoning_task: str
+    expected_reasoning: str
+
+
+class _Result(msgspec.Struct, frozen=True):
+    sample_id: int | str
+    expected_reasoning: Any
+
+
+class _Judgement(msgspec.Struct, frozen=True):
+    sample_id: int | str
+    ground_truth_option: Any
+    model_choice_option: Any
+    judge_parsed: dict[str, Any]
+
+
+class _StoredFile(msgspec.Struct, frozen=True):
+    model: str
+    results: list[dict[str, Any]]
+    judged: list[dict[str, Any]]
+    classification_metrics: dict[str, Any]
+    avg_scores: dict[str, Any]
+
+
 def dilemmas(files: TrustMHRelease, *, raw: bool = False) -> tuple[list[Dilemma], list[str]]:
     """Read the dilemmas.
 
@@ -59,25 +89,18 @@ def dilemmas(files: TrustMHRelease, *, raw: bool = False) -> tuple[list[Dilemma]
     elif astray := text.count("\ufffd"):
         raise DataError(f"{file.source}: expected UTF-8, found {astray} other bytes")
     read_dilemmas = []
-    for number, row in enumerate(file.table(COLUMNS, text), 1):
-        options = _OPTION.findall(row["options"])
+    for number, row in file.records(_DilemmaRow, text.encode()):
+        options = _OPTION.findall(row.options)
         letters = "".join(letter for letter, _ in options)
-        right = row["expected_reasoning"].strip()
+        right = row.expected_reasoning.strip()
         if letters != "ABCD" or right not in {*"ABCD"}:
             raise DataError(
-                f"{file.source}: row {number}: expected options A to D and one of them as the answer, found {letters!r} and {right!r:.40}"
+                f"{file.source}:{number}: expected options A to D and one of them as the answer, found {letters!r} and {right!r:.40}"
             )
-        if not row["index"].strip().isdecimal():
-            raise DataError(f"{file.source}: row {number}: expected a number in index, found {row['index']!r:.40}")
-        question = MultipleChoice(row["scenario"].strip(), tuple(option for _, option in options), "ABCD".index(right))
+        scenario = row.scenario.strip()
+        question = MultipleChoice(scenario, tuple(option for _, option in options), "ABCD".index(right))
         read_dilemmas.append(
-            Dilemma(
-                int(row["index"]),
-                row["scenario"].strip(),
-                row["reasoning_task"].strip(),
-                question,
-                row["subcategory"].strip(),
-            )
+            Dilemma(row.index, scenario, row.reasoning_task.strip(), question, row.subcategory.strip())
         )
     notes = file.counted("dilemmas", len(read_dilemmas), 125)
     if not raw and mended:
@@ -100,21 +123,10 @@ def stored_in(_: str, file: SourceFile) -> Stored:
     Raises:
         DataError: it is broken, or does not hold for every item what the model and what the judge said.
     """
-    content = file.json(dict)
-    file.require(content, ("model", "results", "judged", "classification_metrics", "avg_scores"), 1)
-    results, judged = content["results"], content["judged"]
-    if not (isinstance(results, list) and isinstance(judged, list) and len(results) == len(judged)):
-        raise DataError(f"{file.source}: expected as many entries under judged as under results")
-    for number, (row, rating) in enumerate(zip(results, judged, strict=True), 1):
-        file.require(row, ("sample_id", "expected_reasoning"), number)
-        file.require(rating, ("sample_id", "ground_truth_option", "model_choice_option", "judge_parsed"), number)
-        if row["sample_id"] != rating["sample_id"] or not isinstance(rating["judge_parsed"], dict):
-            raise DataError(
-                f"{file.source}: entry {number}: expected item {row['sample_id']!r} with what the judge said of it"
-            )
-    for part in ("classification_metrics", "avg_scores"):
-        file.require(content[part], (), 1)
-    stated = {**content["classification_metrics"], **content["avg_scores"]}
-    for principle in PRINCIPLES:
-        file.require(stated.get(principle, {}), (), 1)
-    return Stored(str(content["model"]), file.source, results, judged, stated)
+    content = file.json(_StoredFile)
+    results, judged = file.typed(content.results, list[_Result]), file.typed(content.judged, list[_Judgement])
+    if [row.sample_id for row in results] != [row.sample_id for row in judged]:
+        raise DataError(f"{file.source}: expected entries about the same items under judged as under results")
+    stated = {**content.classification_metrics, **content.avg_scores}
+    file.typed({name: stated.get(name, {}) for name in PRINCIPLES}, dict[str, dict[str, Any]])
+    return Stored(content.model, file.source, content.results, content.judged, stated)

@@ -1,137 +1,127 @@
-"""One file of the user's, in a folder or in a zip: its text, its rows, and its faults, named."""
+"""One file of the user's, in a folder or in a zip: its text, its rows as typed records, and its faults, named."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from textwrap import shorten
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds
+from mindgauge.records.files.folder import File
+from mindgauge.records.files.input_table import RecordTable
+from mindgauge.records.files.tables import open_table
+from mindgauge.records.files.texts import faults, read_json, read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterator, Sequence
 
-_SHOWN = 120
-"""Characters of what was found that a message shows, at most."""
+    from mindgauge.records.files.input_table import InputTable
+
+T = TypeVar("T")
 _BY_LINE = re.compile(r"\.[ct]sv$|tier_\d\w?\.txt$", re.IGNORECASE)
 """Files that were released with a line end at their end; what else is cut off, other than in its last number, shows it."""
 
 
 class SourceFile(msgspec.Struct, frozen=True):
-    """A file, in a folder or in a zip; `source` is how messages name it."""
+    """A file, in a folder or in a zip."""
 
-    source: str
-    read: Callable[[], bytes]
+    file: File
     copies: tuple[SourceFile, ...] = ()
     """Other files of the same name, which are not read."""
 
-    def text(self, encoding: str = "utf-8") -> str:
-        """Return its text, without a byte-order mark; line ends stay as they are.
+    @property
+    def source(self) -> str:
+        """How messages name it."""
+        return str(self.file)
+
+    def read(self) -> bytes:
+        """Return its bytes.
 
         Raises:
-            DataError: it is empty, or in another encoding.
+            DataError: it cannot be read.
         """
-        content = self.read()
         try:
-            text = content.decode(encoding).removeprefix("\ufeff")
-        except UnicodeDecodeError as error:
-            message = (
-                f"{self.source}: expected {encoding.upper()}, found other bytes at {error.start} of {len(content)}"
-            )
-            raise DataError(message) from None
-        self._refuse_zeros(text)
-        if not text.strip():
-            raise DataError(f"{self.source}: expected text, found an empty file")
-        return text
-
-    def _refuse_zeros(self, text: str) -> None:
-        if "\0" in text:  # English in UTF-16 without a byte-order mark is UTF-8, too, with a zero after each letter
-            raise DataError(f"{self.source}: expected UTF-8, found zero bytes, as in UTF-16")
+            return self.file.read_bytes()
+        except OSError as error:
+            raise DataError(f"{self.source}: cannot read it ({error.strerror})") from error
 
     def lines(self) -> list[str]:
-        """Return its lines, without their ends; the last may lack one."""
-        return self.text().replace("\r\n", "\n").removesuffix("\n").split("\n")
-
-    def json(self, kind: type) -> Any:
-        """Return its JSON value.
+        """Return its lines, without their ends; the last may lack one.
 
         Raises:
-            DataError: it breaks off, is empty, or is something else than a list or an object as expected.
+            DataError: it is empty, or cannot be read.
         """
-        try:
-            value = _loaded(self.text())
-        except ValueError as error:
-            raise DataError(f"{self.source}: expected JSON, found {error}") from None
-        if not isinstance(value, kind):
-            raise DataError(
-                f"{self.source}: expected a JSON {_KINDS[kind]}, found a {_KINDS.get(type(value), 'value')}"
-            )
+        text = read_text(self.file).replace("\r\n", "\n")
+        if not text.strip():
+            raise DataError(f"{self.source}: expected text, found an empty file")
+        return text.removesuffix("\n").split("\n")
+
+    def json(self, kind: type[T]) -> T:
+        """Return what stands in a file of JSON.
+
+        Raises:
+            DataError: it is something else, or empty.
+        """
+        value = self.typed(read_json(self.file), kind)
         if not value:
-            raise DataError(f"{self.source}: expected a JSON {_KINDS[kind]}, found an empty one")
+            raise DataError(f"{self.source}: expected JSON, found an empty list or object")
         return value
 
-    def objects(self, keys: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the objects of a JSON Lines file, blank lines aside.
+    def records(self, kind: type[T], content: bytes | None = None) -> list[tuple[int, T]]:
+        """Return the rows of a table, each with its line (in a JSON list, its number); CRLF within a cell is read as LF.
+
+        Args:
+            kind: of a row, a record by column.
+            content: what is read in its place, where the bytes had to be mended first.
 
         Raises:
-            DataError: a line is no object, or lacks a key.
+            DataError: it is no table, has no rows, or one of them has other cells than it should.
         """
-        rows = []
-        for number, line in enumerate(self.lines(), 1):
-            if not line.strip():
-                continue
-            try:
-                row = _loaded(line)
-            except ValueError as error:
-                raise DataError(f"{self.source}:{number}: expected a JSON object, found {error}") from None
-            self.require(row, keys, number)
-            rows.append(row)
-        return rows
+        file = self.file if content is None else File(self.file.place, self.source, lambda: content)
+        table = open_table(file)
+        rows = table.rows() if isinstance(table, RecordTable) else self._full_rows(table)
+        records = [(number, self.typed(row, kind, number)) for number, row in rows]
+        if not records:
+            raise DataError(f"{self.source}: expected rows, found none")
+        return records
 
-    def require(self, row: object, keys: Sequence[str], number: int) -> None:
-        """Refuse what is no object with these keys.
+    def _full_rows(self, table: InputTable) -> Iterator[tuple[int, dict[str, str]]]:
+        """Yield rows with every cell, also an empty one; a row that lacks one is cut off."""
+        with faults(table, b""):
+            bounds.refuse_twice(table.headers)
+        for number, cells in table.cells():
+            if len(cells) != len(table.headers):
+                raise DataError(f"{self.source}:{number}: expected {len(table.headers)} cells, found {len(cells)}")
+            yield number, dict(zip(table.headers, (cell.replace("\r\n", "\n") for cell in cells), strict=True))
+
+    def typed(self, value: object, kind: type[T], number: int = 0) -> T:
+        """Return a value as the record that it should be; `number` is that of its line.
 
         Raises:
-            DataError: it is not.
+            DataError: it is another.
         """
-        if not isinstance(row, dict):
-            raise DataError(f"{self.source}:{number}: expected an object, found a {type(row).__name__}")
-        lacking = [key for key in keys if key not in row]
-        if lacking:
-            raise DataError(f"{self.source}:{number}: expected {', '.join(lacking)}, found {_shown(row)}")
+        try:
+            return msgspec.convert(value, kind, strict=False)
+        except msgspec.ValidationError as error:
+            where = f"{self.source}:{number}" if number else self.source
+            raise DataError(f"{where}: not as it was released ({' '.join(str(error).split())[:200]})") from None
 
-    def table(self, columns: Sequence[str], text: str | None = None) -> list[dict[str, str]]:
-        """Return the rows of a CSV file; CRLF within a cell is read as LF.
+    def table(self, columns: Sequence[str]) -> list[dict[str, str]]:
+        """Return the rows of a CSV file; see `records`.
 
         Args:
             columns: that it has to have.
-            text: what is read in its place, where the bytes had to be mended first.
 
         Raises:
-            DataError: a column is missing, a row has too few or too many cells, or there is none.
+            DataError: one is missing, or the file is broken.
         """
-        content = self.text() if text is None else text
-        self._refuse_zeros(content)
-        try:
-            numbered = bounds.rows(content.replace("\r\n", "\n").encode(), ",")
-            line, names = next(numbered, (0, []))
-            lacking = [column for column in columns if column not in names]
-            if lacking:
-                raise DataError(f"{self.source}: expected columns {', '.join(lacking)}, found {_shown(names)}")
-            bounds.refuse_twice(names, line)
-            rows = [cells for _, cells in numbered]
-        except bounds.Fault as fault:
-            raise DataError(f"{self.source}: line {fault.line}: expected CSV, found {fault}") from None
-        if not rows:
-            raise DataError(f"{self.source}: expected rows, found only the columns' names")
-        for number, cells in enumerate(rows, 1):
-            if len(cells) != len(names):
-                raise DataError(f"{self.source}: row {number}: expected {len(names)} cells, found another number")
-        return [dict(zip(names, cells, strict=True)) for cells in rows]
+        rows = [row for _, row in self.records(dict[str, str])]
+        lacking = [column for column in columns if column not in rows[0]]
+        if lacking:
+            raise DataError(f"{self.source}: expected columns {', '.join(lacking)}, found {', '.join(rows[0])[:120]}")
+        return rows
 
     def counted(self, noun: str, count: int, expected: int) -> list[str]:
         """Return a note where there are more or fewer than were released, and others on what else is odd about it."""
@@ -144,25 +134,8 @@ class SourceFile(msgspec.Struct, frozen=True):
         ]
 
 
-def _loaded(text: str) -> Any:
-    """Read JSON, whose escapes may write halves of characters that no text can hold: those are a fault.
-
-    Raises:
-        ValueError: it is none, or one of its texts has such a half.
-    """
-    return bounds.json_value(text, mended=False)
-
-
 def _same(file: SourceFile, other: SourceFile) -> bool:
     try:
         return file.read() == other.read()
     except DataError:
         return False
-
-
-def _shown(names: Iterable[object]) -> str:
-    """Return names in one line, which is cut where it is long, or `nothing`."""
-    return shorten(", ".join(map(str, names)), _SHOWN, placeholder=" …") or "nothing"
-
-
-_KINDS: dict[object, str] = {list: "list", dict: "object", str: "text"}

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from mindgauge.benchmarks.trustmh.released.file import SourceFile
 from mindgauge.records.errors import DataError, MissingDataError
 from mindgauge.records.files import folder as files
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class TrustMHRelease(msgspec.Struct, frozen=True):
@@ -33,8 +29,7 @@ class TrustMHRelease(msgspec.Struct, frozen=True):
         """
         lying = files.below(folder)
         packed, plain = (
-            {file.place.as_posix(): SourceFile(str(file), _reading(file)) for file in kind}
-            for kind in (lying.packed, lying.files)
+            {file.place.as_posix(): SourceFile(file) for file in kind} for kind in (lying.packed, lying.files)
         )
         twins = {
             name: msgspec.structs.replace(file, copies=(packed[name],))
@@ -83,13 +78,3 @@ class TrustMHRelease(msgspec.Struct, frozen=True):
         if self.broken:
             return DataError(f"{message}; it may be in a zip that cannot be opened: {'; '.join(self.broken)}")
         return MissingDataError(message)
-
-
-def _reading(file: files.File) -> Callable[[], bytes]:
-    def read() -> bytes:
-        try:
-            return file.read_bytes()
-        except OSError as error:
-            raise DataError(f"{file}: expected a file that can be read, found {error.strerror}") from None
-
-    return read

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+from msgspec import field
+
 from mindgauge.benchmarks.variants.jailbreak import JailbreakKind, JailbreakTemplate, derived
 from mindgauge.records.errors import DataError
 
@@ -23,6 +26,24 @@ class HarmfulRequest(NamedTuple):
     kind: JailbreakKind | None = None
 
 
+class _PlainRow(msgspec.Struct, frozen=True):
+    text: str = field(name="Prompt (English)")
+    objective: str = field(name="Attack Objective")
+    number: str = field(name="ID")
+
+
+class _TransformedRow(msgspec.Struct, frozen=True):
+    text: str = field(name="Prompt (English)")
+    objective: str = field(name="Attack Objective (Brief)")
+    method: str
+    number: str = field(name="ID")
+
+
+class _TrustLLMPrompt(msgspec.Struct, frozen=True):
+    prompt: str
+    label: list[str] | str
+
+
 def plain(files: TrustMHRelease) -> tuple[list[HarmfulRequest], list[str]]:
     """Read the requests without a jailbreak.
 
@@ -30,10 +51,8 @@ def plain(files: TrustMHRelease) -> tuple[list[HarmfulRequest], list[str]]:
         DataError: the file is missing or broken.
     """
     file = files.require(PLAIN, OURS)
-    rows = file.table(("ID", "Attack Objective", "Prompt (English)"))
-    requests = [
-        HarmfulRequest(row["Prompt (English)"], row["Attack Objective"], number) for number, row in enumerate(rows)
-    ]
+    rows = file.records(_PlainRow)
+    requests = [HarmfulRequest(row.text, row.objective, number) for number, (_, row) in enumerate(rows)]
     return requests, file.counted("requests", len(requests), 70)
 
 
@@ -44,22 +63,20 @@ def transformed(files: TrustMHRelease) -> tuple[list[HarmfulRequest], list[str]]
         DataError: the file is missing or broken, or a row's kind is unknown.
     """
     file = files.require(TRANSFORMED, OURS)
-    rows = file.table(("ID", "Attack Objective (Brief)", "method", "Prompt (English)"))
     requests, lost = [], 0
     plain_requests = plain(files)[0] if files.find(PLAIN) else []
-    for number, row in enumerate(rows):
+    for number, (line, row) in enumerate(file.records(_TransformedRow)):
         try:
-            kind = JailbreakKind.named(row["method"])
+            kind = JailbreakKind.named(row.method)
         except ValueError:
             kinds = ", ".join(JailbreakKind)
             raise DataError(
-                f"{file.source}: row {number + 1}: expected a method among {kinds}, found {row['method']!r:.40}"
+                f"{file.source}:{line}: expected a method among {kinds}, found {row.method!r:.40}"
             ) from None
-        text = row["Prompt (English)"]
-        inside = [request.plain for request in plain_requests if request.text in text]
+        inside = [request.plain for request in plain_requests if request.text in row.text]
         lost += bool(plain_requests) and not inside
         base = max(inside, key=lambda n: len(plain_requests[n].text)) if inside else number // 8
-        requests.append(HarmfulRequest(text, row["Attack Objective (Brief)"], base, kind))
+        requests.append(HarmfulRequest(row.text, row.objective, base, kind))
     notes = [f"{file.source}: {lost} rows hold none of the requests of {PLAIN}"] if lost else []
     return requests, notes + file.counted("requests", len(requests), 560)
 
@@ -73,11 +90,8 @@ def templates(files: TrustMHRelease) -> tuple[dict[JailbreakKind, tuple[Jailbrea
     file = files.find(TRUSTLLM)
     if file is None:
         return {}, []
-    prompts = []
-    for number, row in enumerate(file.json(list), 1):
-        file.require(row, ("prompt", "label"), number)
-        label = row["label"][0] if isinstance(row["label"], list) and row["label"] else row["label"]
-        prompts.append((str(label), str(row["prompt"])))
+    rows = [row for _, row in file.records(_TrustLLMPrompt)]
+    prompts = [(row.label if isinstance(row.label, str) else "".join(row.label[:1]), row.prompt) for row in rows]
     try:
         return derived(prompts), file.counted("prompts", len(prompts), 1400)
     except ValueError as error:

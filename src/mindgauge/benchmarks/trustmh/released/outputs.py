@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+
+import msgspec
 
 from mindgauge.records.errors import DataError
 
@@ -34,7 +36,6 @@ _MARKED = re.compile(r"(?<![\w.+-])([1-4])\)")
 _DIGIT = re.compile(r"(?<![\w.+-])([1-4])(?!\w|\.\d)")
 _YES = (" yes,", "yes ", " yes.", " knows ")
 _NO = (" no,", "no ", " no.", " does not know ", " doesn't know ")
-_ABOUT = ("question_type", "scenario_idx", "subject_agent", "aware_agent", "oblivious_agent")
 
 
 class ItemOutput(NamedTuple):
@@ -63,6 +64,43 @@ class StoryOutput(NamedTuple):
     counsellor: str
     asker: str
     source: str
+
+
+class _WrittenAnswer(msgspec.Struct, frozen=True):
+    model: str
+    id: int
+    raw: str
+
+
+class _ReportEntry(msgspec.Struct, frozen=True):
+    id: int
+    human: float
+    model: float | None
+
+
+class _Summary(msgspec.Struct, frozen=True):
+    model: str
+    pearson_r: float
+
+
+class _MeanRow(msgspec.Struct, frozen=True):
+    model: str
+    q_type: str
+    metric: str
+    mean: float
+
+
+class _StoryQuestion(msgspec.Struct, frozen=True):
+    question_type: Literal["free-response", "info-accessibility", "privacy-sharing", "control"]
+    scenario_idx: int
+    subject_agent: str
+    aware_agent: str
+    oblivious_agent: str
+
+
+class _WrittenReply(msgspec.Struct, frozen=True):
+    response: str
+    data: _StoryQuestion
 
 
 def readable(
@@ -130,37 +168,18 @@ def answers(files: TrustMHRelease) -> tuple[list[ItemOutput], dict[str, str]]:
 
 
 def _written(_: str, file: SourceFile) -> dict[tuple[str, int], str]:
-    rows = file.objects(("model", "id", "raw"))
-    return {(str(row["model"]), _whole(file, row["id"], number)): str(row["raw"]) for number, row in enumerate(rows, 1)}
+    return {(row.model, row.id): row.raw for _, row in file.records(_WrittenAnswer)}
 
 
 def _report(path: str, file: SourceFile) -> list[ItemOutput]:
     name = _TIER_1.search(path) or _TIER_2.search(path)
     if name is None:
         raise DataError(f"{file.source}: expected a name with the model and the tier, found {path.rpartition('/')[2]}")
-    tier, entries = name.groupdict().get("tier") or "1", []
-    for number, row in enumerate(file.json(list), 1):
-        file.require(row, ("id", "human", "model"), number)
-        people, model_mean = _number(file, row["human"], number), _number(file, row["model"], number)
-        if people is None:
-            raise DataError(f"{file.source}: entry {number}: expected people's mean, found none")
-        entries.append(
-            ItemOutput(name["model"], tier, _whole(file, row["id"], number), people, model_mean, None, file.source)
-        )
-    return entries
-
-
-def _number(file: SourceFile, value: object, number: int) -> float | None:
-    if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
-        return value if value is None else float(value)
-    raise DataError(f"{file.source}: entry {number}: expected a number, found {value!r:.40}")
-
-
-def _whole(file: SourceFile, value: object, number: int) -> int:
-    value_read = _number(file, value, number)
-    if value_read is None or value_read % 1:
-        raise DataError(f"{file.source}: entry {number}: expected a whole number, found {value!r:.40}")
-    return int(value_read)
+    tier = name.groupdict().get("tier") or "1"
+    return [
+        ItemOutput(name["model"], tier, row.id, row.human, row.model, None, file.source)
+        for _, row in file.records(_ReportEntry)
+    ]
 
 
 def reread(raw: str) -> float | None:
@@ -179,12 +198,8 @@ def stated_correlations(files: TrustMHRelease) -> tuple[dict[str, float], dict[s
 
 
 def _stated(_: str, file: SourceFile) -> tuple[str, float]:
-    content = file.json(dict)
-    file.require(content, ("model", "pearson_r"), 1)
-    value = _number(file, content["pearson_r"], 1)
-    if value is None:
-        raise DataError(f"{file.source}: expected a number under pearson_r, found none")
-    return str(content["model"]), value
+    content = file.json(_Summary)
+    return content.model, content.pearson_r
 
 
 def stated_leakage(files: TrustMHRelease) -> tuple[dict[str, dict[tuple[str, str], float]], dict[str, str]]:
@@ -197,15 +212,7 @@ def stated_leakage(files: TrustMHRelease) -> tuple[dict[str, dict[tuple[str, str
 
 
 def _means(_: str, file: SourceFile) -> list[tuple[str, tuple[str, str], float]]:
-    means = []
-    for number, row in enumerate(file.table(("model", "q_type", "metric", "mean")), 1):
-        try:
-            means.append((row["model"], (row["q_type"], row["metric"]), float(row["mean"])))
-        except ValueError:
-            raise DataError(
-                f"{file.source}: row {number}: mean: expected a number, found {row['mean']!r:.40}"
-            ) from None
-    return means
+    return [(row.model, (row.q_type, row.metric), row.mean) for _, row in file.records(_MeanRow)]
 
 
 def replies(files: TrustMHRelease) -> tuple[list[StoryOutput], dict[str, str]]:
@@ -218,19 +225,13 @@ def _told(path: str, file: SourceFile) -> list[StoryOutput]:
     name = _ANSWERS.search(path)
     if name is None:
         raise DataError(f"{file.source}: expected a name with the model, found {path.rpartition('/')[2]}")
-    entries = []
-    for number, row in enumerate(file.objects(("response", "data")), 1):
-        about = row["data"]
-        file.require(about, _ABOUT, number)
-        if str(about["question_type"]) not in KINDS:
-            raise DataError(
-                f"{file.source}:{number}: expected a question among {', '.join(KINDS)}, found {about['question_type']!r:.40}"
-            )
-        client, counsellor, asker = (str(about[key]) for key in _ABOUT[2:])
-        story = _whole(file, about["scenario_idx"], number)
-        kind, text = str(about["question_type"]), str(row["response"])
-        entries.append(StoryOutput(name["model"], story, kind, text, client, counsellor, asker, file.source))
-    return entries
+    return [
+        StoryOutput(
+            name["model"], row.data.scenario_idx, row.data.question_type, row.response, row.data.subject_agent,
+            row.data.aware_agent, row.data.oblivious_agent, file.source,
+        )
+        for _, row in file.records(_WrittenReply)
+    ]  # fmt: skip
 
 
 def their_measures(reply: StoryOutput) -> dict[str, bool]:

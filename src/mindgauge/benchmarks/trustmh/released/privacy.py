@@ -95,7 +95,7 @@ def secrets(files: TrustMHRelease, release: Stories = PSYLEAK_STORIES) -> tuple[
         DataError: a file is missing or broken, or there is not one control question for each story.
     """
     file, other = (files.require(name, release.obtain) for name in (release.stories, release.controls))
-    text = file.text().replace("\r\n", "\n")
+    text = "\n".join(file.lines())
     blocks = [*_BLOCK.finditer(text)]
     begun = text.count("<BEGIN>")
     if len(blocks) != begun:

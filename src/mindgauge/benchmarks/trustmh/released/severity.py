@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+
+import msgspec
 
 from mindgauge.benchmarks.trustmh.released import lists
 from mindgauge.records.errors import DataError
@@ -11,7 +13,8 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 
 NAME = "500_Reddit_users_posts_labels.csv"
-LEVELS = ("Supportive", "Indicator", "Ideation", "Behavior", "Attempt")
+Level = Literal["Supportive", "Indicator", "Ideation", "Behavior", "Attempt"]
+LEVELS: tuple[Level, ...] = get_args(Level)
 
 
 class User(NamedTuple):
@@ -23,6 +26,12 @@ class User(NamedTuple):
     truncated: bool
 
 
+class _UserRow(msgspec.Struct, frozen=True):
+    User: str
+    Post: str
+    Label: Level
+
+
 def users(files: TrustMHRelease) -> tuple[list[User], list[str]]:
     """Read all users, also those whose cell was cut off.
 
@@ -32,18 +41,14 @@ def users(files: TrustMHRelease) -> tuple[list[User], list[str]]:
     """
     file = files.require(NAME, "it stands with the C-SSRS set of Gaur et al. 2019 (Zenodo 2667859)")
     people = []
-    for number, row in enumerate(file.table(("User", "Post", "Label")), 1):
-        if row["Label"] not in LEVELS:
-            raise DataError(
-                f"{file.source}: row {number}: expected a label among {', '.join(LEVELS)}, found {row['Label']!r:.40}"
-            )
+    for number, row in file.records(_UserRow):
         try:
-            posts, truncated = lists.read(row["Post"])
+            posts, truncated = lists.read(row.Post)
         except ValueError as error:
-            raise DataError(f"{file.source}: row {number}: expected a list of posts, found {error}") from None
+            raise DataError(f"{file.source}:{number}: expected a list of posts, found {error}") from None
         if not posts:
-            raise DataError(f"{file.source}: row {number}: expected a post, found an empty list")
-        people.append(User(row["User"], posts, row["Label"], truncated))
+            raise DataError(f"{file.source}:{number}: expected a post, found an empty list")
+        people.append(User(row.User, posts, row.Label, truncated))
     cut = sum(user.truncated for user in people)
     notes = [f"{file.source}: {cut} of {len(people)} cells are cut off; they are read as far as they go"] if cut else []
     return people, [*file.counted("users", len(people), 500), *notes]
