@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindgauge.raters import notation
+from mindgauge.raters import json_objects, notation
 from mindgauge.raters.json_objects import JsonObject, after_thinking, objects, without
 from mindgauge.raters.notation import DEEPEST, DOUBLED
 
@@ -119,3 +119,18 @@ def test_nothing_is_raised(text: str) -> None:
     found = objects(text)
     assert all(one.start < one.end for one in found)
     without(text, found)
+
+
+PIECES = (
+    "{", "}", '{"a": 1}', '"', "'", "\\", ":", ",", "[", "]", "1", '"a"', "'b'", "\n", "null", "None", "NaN", '{"a":"}"}',
+    "{'a': 1}", " ", "x", '{"a": 1, "a": 2}', "\u2028", "\t", '"\\"', "{}", "{ '", '{"q": "it\'s"}', '{"a":' * 70,
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
+def test_json_ends_where_its_braces_do(text: str) -> None:
+    for place in (place for place, sign in enumerate(text) if sign == "{"):
+        strict = notation.begun(text, place)
+        if strict is not None:
+            assert strict[1] == json_objects._closing(text, place)
+            assert strict[0] == json_objects._value(text[place : strict[1]])

@@ -207,3 +207,31 @@ def test_a_total_that_a_judge_states_is_held_against_its_values(said: str, state
         ratings = asyncio.run(judge.rate(ask, SAMPLE, REPLY, 0))
         assert [r.value for r in ratings] == [2, 1], "the values stay as they were given"
         assert {r.provenance.get("stated_total") for r in ratings} == {told}
+
+
+def test_a_subject_is_written_once_for_all_its_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[str] = []
+    fill = Prompt.fill
+
+    def counted(self: Prompt, slots: dict[str, str]) -> str:
+        written.append(fill(self, slots))
+        return written[-1]
+
+    monkeypatch.setattr(Prompt, "fill", counted)
+    asked: list[Request] = []
+
+    async def ask(request: Request) -> Exchange:
+        asked.append(request)
+        return Exchange(Status.OK, '{"quotes": [], "rationale": "kind", "warmth": 2, "safety": 1}')
+
+    judge = Judge("j", Instrument(RUBRIC, PROMPTS), {"temperature": 0.5}, {})
+    other = Sample.of((Message("user", "I feel low, and that is another day"),))
+    for sample, reply in ((SAMPLE, REPLY), (other, REPLY), (other, None)):
+        for run in range(4):
+            asyncio.run(judge.rate(ask, sample, reply, run))
+    assert len(written) == 3
+    assert [request.messages[0].content for request in asked] == [text for text in written for _ in range(4)]
+    assert [request.parameters for request in asked] == [{"temperature": 0.5, "seed": run} for run in [*range(4)] * 3]
+    fresh = [msgspec.structs.replace(request) for request in asked]
+    assert [request.key("j") for request in asked] == [request.key("j") for request in fresh]
+    assert len({request.key("j") for request in asked}) == 12

@@ -59,9 +59,12 @@ def slices(
 
     Subjects that were chosen by what some judge thought of them say nothing about all; they stand apart.
     """
-    for (selection,), part in rows.filter(pl.col("selection").is_not_null()).group_by("selection", maintain_order=True):
-        yield f"selection={selection}", part
-    rows = rows.filter(pl.col("selection").is_null())
+    chosen = rows.height - rows["selection"].null_count()
+    if chosen:
+        selected = rows.filter(pl.col("selection").is_not_null())
+        for (selection,), part in selected.group_by("selection", maintain_order=True):
+            yield f"selection={selection}", part
+        rows = rows.filter(pl.col("selection").is_null())
     if rows.is_empty():
         return
     yield "all", rows

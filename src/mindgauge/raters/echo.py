@@ -56,7 +56,7 @@ class Shown:
             reason: the key of what is said in words.
             source: the object as it stands in the answer.
         """
-        if not any(map(_BRACE.search, self._texts)):
+        if not self._holds_braces:
             return False
         if source and self.has(source):
             return True
@@ -84,6 +84,10 @@ class Shown:
         spoken, last, first = words(text), words(before)[-1:], words(after)[:1]
         sides = [[*last, *spoken]] * bool(last) + [[*spoken, *first]] * bool(first)
         return any(_apart(side) in self._sentences for side in sides)
+
+    @cached_property
+    def _holds_braces(self) -> bool:
+        return any(map(_BRACE.search, self._texts))
 
     @cached_property
     def _objects(self) -> str:

@@ -52,6 +52,11 @@ def objects(text: str) -> list[JsonObject]:
     parts: list[JsonObject] = []
     place = 0
     while (start := text.find("{", place)) >= 0:
+        strict = notation.begun(text, start)
+        if strict is not None:  # it ends where its braces do
+            parts.append(JsonObject(start, strict[1], strict[0]))
+            place = strict[1]
+            continue
         end = _closing(text, start)
         if end is None:
             parts.append(JsonObject(start, len(text), None, breaks_off=True))

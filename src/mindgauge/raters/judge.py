@@ -117,6 +117,14 @@ def _one_by_one(rubric: Rubric) -> list[Rubric]:
     return [*alone, msgspec.structs.replace(rubric, criteria=vetoes)] if vetoes else alone
 
 
+class LastInput:
+    """The subject that a judge wrote last, and what it was written of."""
+
+    def __init__(self) -> None:
+        self.place: tuple[Sample, Reply | None, str | None] | None = None
+        self.subject: JudgeInput | None = None
+
+
 class Judge(msgspec.Struct, frozen=True):
     """A model with an instrument. `ask` reaches the model; whether it is asked or remembered is not known here."""
 
@@ -128,6 +136,8 @@ class Judge(msgspec.Struct, frozen=True):
     """Tokens that a question may have, if that is known; dialogues that are rated turn by turn or whole are fitted to it."""
     nonces: Nonces = msgspec.field(default_factory=Nonces)
     """The fences' nonces, its own: it is made for one step of one command, when what it will rate has been written."""
+    last: LastInput = msgspec.field(default_factory=LastInput)
+    """What it was put last: a subject's repeats come one after the other."""
 
     @property
     def rater(self) -> str:
@@ -207,6 +217,12 @@ class Judge(msgspec.Struct, frozen=True):
         return self._subject(sample, reply, protocol).window
 
     def _subject(self, sample: Sample, reply: Reply | None, protocol: str | None) -> JudgeInput:
+        place = (sample, reply, protocol)
+        if self.last.subject is None or self.last.place != place:
+            self.last.subject, self.last.place = self._written(*place), place
+        return self.last.subject
+
+    def _written(self, sample: Sample, reply: Reply | None, protocol: str | None) -> JudgeInput:
         if reply is None or "unit" not in reply.provenance:
             return JudgeInput.asked_about(sample, self.instrument, reply, self.nonces)
         parts = [call for part in self.instrument.parts(protocol, sample.tags) for call in part.calls]
@@ -218,12 +234,18 @@ class Judge(msgspec.Struct, frozen=True):
         return JudgeInput.fitted(sample, self.instrument, reply, self.nonces, self.room, taken)
 
     def _request(self, part: JudgeCall, subject: JudgeInput, run: int) -> Request:
+        """Write a question, once for all its repeats; parts live as long as the instrument does."""
+        if id(part) not in subject.requests:
+            subject.requests[id(part)] = self._first(part, subject)
+        return subject.requests[id(part)].repeated(run)
+
+    def _first(self, part: JudgeCall, subject: JudgeInput) -> Request:
         sample = subject.sample
         texts = part.slots(sample.tags.get("language", "en"))
         if subject.examples:
             texts = {**texts, "rubric": f"{texts['rubric']}\n\n{subject.examples}"}
         messages = (Message("user", subject.prompt.fill({**texts, **subject.slots})),)
-        return Request(messages, run, {**self.parameters, "seed": run}, part.schema, subject.nonces, sample)
+        return Request(messages, 0, {**self.parameters, "seed": 0}, part.schema, subject.nonces, sample)
 
     async def _put(self, ask: Ask, subject: JudgeInput, part: JudgeCall, run: int, calls: list[str]) -> ParsedVerdicts:
         """Ask, read, and ask once more where the answer cannot be read; `calls` gains the keys of both."""
@@ -283,6 +305,8 @@ class JudgeInput(NamedTuple):
     source: QuoteSource
     shown: Shown
     """All that others wrote, against which answers are held."""
+    requests: dict[int, Request]
+    """What asked about it already, by the `id` of the part."""
     examples: str = ""
     window: Window = Window()
 
@@ -312,10 +336,10 @@ class JudgeInput(NamedTuple):
         prompt = worded(instrument.prompts, sample.tags.get("language", "en"))
         if instrument.deck is None:
             shown = Shown(slots["dialogue"], slots["reply"])
-            return cls(sample, instrument, prompt, (nonce,), slots, source, shown, window=window)
+            return cls(sample, instrument, prompt, (nonce,), slots, source, shown, {}, window=window)
         block = instrument.deck.block(sample, nonces, *folded)
         shown = Shown(slots["dialogue"], slots["reply"], block.text)
-        return cls(sample, instrument, prompt, (nonce, block.nonce), slots, source, shown, block.text, window)
+        return cls(sample, instrument, prompt, (nonce, block.nonce), slots, source, shown, {}, block.text, window)
 
     @classmethod
     def asked_about(cls, sample: Sample, instrument: Instrument, reply: Reply | None, nonces: Nonces) -> JudgeInput:

@@ -41,6 +41,15 @@ def read(text: str) -> Any:
     return value
 
 
+def begun(text: str, place: int) -> tuple[Any, int] | None:
+    """Read the JSON that begins here, as `read` would; return it and where it ends, None where it is none or too deep."""
+    try:
+        value, end = _STRICT.raw_decode(text, place)
+    except (ValueError, RecursionError):
+        return None
+    return None if _deeper(value) else (value, end)
+
+
 def _deeper(value: Any) -> bool:
     """Whether a value is nested more deeply than can be worked with."""
     level: list[Any] = [value]

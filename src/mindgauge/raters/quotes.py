@@ -47,7 +47,7 @@ class QuoteSource(NamedTuple):
     def _found(self, quote: str) -> Evidence:
         folded_quote = fold(quote)
         parts = [part for part in map(fold, _LEFT_OUT.split(quote)) if part]
-        for wanted in ([folded_quote], parts):  # dots may be the text's own
+        for wanted in ([folded_quote], parts) if len(parts) > 1 else ([folded_quote],):  # dots may be the text's own
             if wanted and all(len(part) + len(_HAN.findall(part)) >= FEWEST for part in wanted):
                 for source, folded in ((REPLY, self.reply), (DIALOGUE, self.dialogue)):
                     span = _in_order(wanted, folded)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from typing import Self
 
 
+_BYTES = 16
+"""Of a hash."""
 NO_PARAMETERS: dict[str, Any] = {}
 
 
@@ -34,34 +36,44 @@ class Request(msgspec.Struct, frozen=True, dict=True):
     nonces: tuple[str, ...] = ()
     sample: Sample | None = None
 
+    def repeated(self, run: int) -> Request:
+        """Return the same question as another repeat, whose number is its seed."""
+        if run == self.run:
+            return self
+        return msgspec.structs.replace(self, run=run, parameters={**self.parameters, "seed": run})
+
     @cached_property
     def prompt_hash(self) -> bytes:
         """Hash the question alone: 16 bytes over messages and repeat."""
-        return _hash(self._blanked(), self.run)
+        question = _begun(self.messages, self.nonces).copy()
+        question.update(b",%d]" % self.run)
+        return question.digest()
 
     def key(self, model: str) -> bytes:
         """Hash the call: 16 bytes over model, messages, parameters, schema and repeat."""
         if model not in self._keys:
-            self._keys[model] = _hash(model, self.prompt_hash.hex(), self.parameters, self.schema)
+            parts = encode((model, self.prompt_hash.hex(), self.parameters, self.schema))
+            self._keys[model] = hashlib.blake2b(parts, digest_size=_BYTES).digest()
         return self._keys[model]
 
     @cached_property
     def _keys(self) -> dict[str, bytes]:
         return {}
 
-    def _blanked(self) -> object:
-        if not self.nonces:
-            return self.messages
-        return [(message.role, self._without_nonces(message.content)) for message in self.messages]
 
-    def _without_nonces(self, text: str) -> str:
-        for nonce in self.nonces:
-            text = text.replace(nonce, "")
-        return text
+@lru_cache(maxsize=16)
+def _begun(messages: tuple[Message, ...], nonces: tuple[str, ...]) -> hashlib.blake2b:
+    """Begin the hash of a question, up to the number of its repeat: repeats come one after the other."""
+    content: object = (
+        [(message.role, _blanked(message.content, nonces)) for message in messages] if nonces else messages
+    )
+    return hashlib.blake2b(b"[" + encode(content), digest_size=_BYTES)
 
 
-def _hash(*parts: object) -> bytes:
-    return hashlib.blake2b(encode(parts), digest_size=16).digest()
+def _blanked(text: str, nonces: tuple[str, ...]) -> str:
+    for nonce in nonces:
+        text = text.replace(nonce, "")
+    return text
 
 
 DEAREST = 1000.0

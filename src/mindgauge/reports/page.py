@@ -171,6 +171,7 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
         suite = suite_section.section(runs, systems, weaknesses.confusions, elsewhere)
         unchecked = answer.unchecked(runs)
         answers = answer.answers(runs, systems, apart=suite is not None)
+        trusted = trust.trust(runs, systems, shown)  # before comparisons, which let go of the ratings at hand
         between = paired.paired(runs, systems)
         report = Report(
             title=_title([system.label for system in systems]),
@@ -195,7 +196,7 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
             reading=reading,
             hidden=texts.hidden(runs),
             weak=weaknesses,
-            trust=trust.trust(runs, systems, shown),
+            trust=trusted,
             wrong=wrong.wrong(runs, systems),
             paired=between,
             compared=paired.side_by_side(runs, systems, paired=bool(between and between.contrasts)),

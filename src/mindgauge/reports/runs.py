@@ -41,7 +41,7 @@ class Section(msgspec.Struct, dict=True):
         """Whether a sample is told by its id alone."""
         return self.open_texts is not None and sample not in self.open_texts
 
-    @property
+    @cached_property
     def criteria(self) -> dict[str, Criterion]:
         """The benchmark's own criteria and their composites."""
         return frame.criteria(self.benchmark)

@@ -151,23 +151,29 @@ class Session:
     def asker(self, model: Model, benchmark: str) -> Callable[[Request], Awaitable[Exchange]]:
         """Return a way to ask that remembers: the same call is made once, and committed before it counts as made."""
 
-        async def make(key: bytes, request: Request) -> Exchange:
-            done = await self.call(model, request)
-            self.store.add_call(key, request.prompt_hash, benchmark, model.name, request.run, done)
-            await self.committed()
-            return done
-
         async def ask(request: Request) -> Exchange:
             key = request.key(model.name)
-            if key not in self._under_way:
-                known = self.store.exchange(key)
-                if known is not None:
-                    return known
-                self._under_way[key] = asyncio.ensure_future(make(key, request))
-            try:
+            if key in self._under_way:
                 return await self._under_way[key]
+            known = self.store.exchange(key)
+            if known is not None:
+                return known
+            answer = self._under_way[key] = asyncio.get_running_loop().create_future()
+            try:
+                done = await self.call(model, request)
+                self.store.add_call(key, request.prompt_hash, benchmark, model.name, request.run, done)
+                await self.committed()
+            except BaseException as error:
+                if not answer.done():
+                    answer.set_exception(error)
+                    answer.exception()  # raised here, and perhaps to nobody else
+                raise
+            else:
+                if not answer.done():
+                    answer.set_result(done)
+                return done
             finally:
-                self._under_way.pop(key, None)
+                del self._under_way[key]
 
         return ask
 

@@ -162,7 +162,7 @@ class CallStep(msgspec.Struct, frozen=True, kw_only=True):
                 continue
             for run in range(self.repeats):
                 is_done = (subject.id, run) in finished
-                own = [(_repeated(request, run), size) for request, size in requests]
+                own = [(request.repeated(run), size) for request, size in requests]
                 own = [(request, size) for request, size in own if self._same(request, subject) not in seen]
                 seen.update(self._same(request, subject) for request, _ in own)
                 made = [store is not None and self._known(store, request, done=is_done) for request, _ in own]
@@ -174,12 +174,6 @@ class CallStep(msgspec.Struct, frozen=True, kw_only=True):
         written = calls * self.answer_tokens
         cost = None if self.model.price is None else self.model.price.of(read, written)
         return Expected(PlannedStep(self.model.name, self.purpose, calls, likely, read, written, cost), done)
-
-
-def _repeated(request: Request, run: int) -> Request:
-    if run == request.run:
-        return request
-    return msgspec.structs.replace(request, run=run, parameters={**request.parameters, "seed": run})
 
 
 # -- samples → replies ------------------------------------------------------------------------------------------------

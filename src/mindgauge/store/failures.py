@@ -19,6 +19,8 @@ _NO_TEXT = "Could not decode to UTF-8"
 """How Python's driver begins what it says of a text that is none; it has no code."""
 PENDING = "pending"
 """The folder within a run's in which texts wait for the end of a command, where the run keeps none."""
+DAMAGING = (sqlite3.DatabaseError, UnicodeDecodeError)
+"""What SQLite raises where a file is damaged, among other reasons."""
 _LONGEST = 300
 """Characters of what is said to be wrong."""
 
@@ -28,10 +30,15 @@ def sound(path: Path) -> Iterator[None]:
     """Say in one line, as a `UsageError`, that a run's file is damaged, and what to do."""
     try:
         yield
-    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-        if not _damaged(error):
-            raise
-        raise damaged(path, error) from error
+    except DAMAGING as error:
+        raise as_damage(path, error) from error
+
+
+def as_damage(path: Path, error: Exception) -> UsageError:
+    """Return what is said of a damaged file where an error means that; any other is raised as it is."""
+    if not _damaged(error):
+        raise error
+    return damaged(path, error)
 
 
 def damaged(path: Path, error: object) -> UsageError:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import private
 from mindgauge.store import locks
-from mindgauge.store.failures import damaged, one_line, salvaged, sound
+from mindgauge.store.failures import DAMAGING, as_damage, damaged, one_line, salvaged, sound
 from mindgauge.store.pages import latest
 from mindgauge.store.rows import PARTS, SCHEMA, SCHEMA_VERSION, SchemaObject, usual_parts
 from mindgauge.store.soundness import check, known
@@ -33,12 +33,16 @@ class _Cursor(sqlite3.Cursor):
     connection: _Connection
 
     def execute(self, *arguments: Any) -> Self:
-        with sound(self.connection.path):
+        try:  # as `sound`, which takes as long as the reading itself: there is a look-up for every call
             return super().execute(*arguments)
+        except DAMAGING as error:
+            raise as_damage(self.connection.path, error) from error
 
     def fetchone(self) -> Any:
-        with sound(self.connection.path):
+        try:
             return super().fetchone()
+        except DAMAGING as error:
+            raise as_damage(self.connection.path, error) from error
 
     def fetchmany(self, size: int | None = _ROWS) -> list[Any]:
         with sound(self.connection.path):

@@ -147,6 +147,8 @@ class RunTable(NamedTuple):
 
 def _kept(value: Any, kind: str) -> Any:
     """Return a value in the form in which a column of this type keeps it."""
+    if (type(value), kind) in _AS_IT_IS:
+        return value
     if isinstance(value, str):
         return str(value)  # an enumeration's member is written as its text
     if isinstance(value, float) and value != value:  # noqa: PLR0124 - not a number, which SQLite keeps as a null

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,6 +16,9 @@ from mindgauge.benchmarks import metrics
 from mindgauge.benchmarks.metrics import Metric, RatingTable, estimate
 from mindgauge.benchmarks.metrics.table import _counted
 from tests.thinned import examples
+
+if TYPE_CHECKING:
+    from mindgauge.benchmarks.metrics.table import Floats
 
 LABELS = ("a", "b", "calm")
 AVERAGES = (
@@ -173,6 +179,29 @@ def test_of_f1_the_mean_of_runs_is_not_the_pooled_value() -> None:
     assert found.mean_of_runs == pytest.approx(1 / 3)
     assert found.value == pytest.approx(1 / 2)
     assert found.sd == pytest.approx(0)
+
+
+@pytest.mark.parametrize("metric", [m for m in ALL if m.additive], ids=lambda m: m.name + m.label)
+def test_many_repeats_are_read_off_the_kinds_of_their_rows(metric: Metric) -> None:
+    random, runs, n = np.random.default_rng(1), 40, 25
+    gold, rows = [i % 3 for i in range(n)] * runs, []
+    said = random.integers(-1, 3, runs * n).tolist()
+    run = [number for number in range(runs) for _ in range(n)]
+    whole = table(said, gold, cluster=[*range(n)] * runs, run=run)
+    alone = [table(said[k * n :][:n], gold[:n], cluster=[*range(n)]) for k in range(runs)]
+
+    def compute(part: RatingTable, weights: Floats) -> Floats:
+        rows.append(len(part) * len(weights))
+        return metric.compute(part, weights)
+
+    found = estimate(msgspec.structs.replace(metric, compute=compute), whole, resamples=10)
+    values = [estimate(metric, each, resamples=10).value for each in alone]
+    if any(value is None for value in values):
+        assert found.mean_of_runs is None
+    else:
+        assert found.mean_of_runs == np.mean(values)
+        assert found.sd == np.std(values, ddof=1)
+    assert max(rows) < runs * len(whole), "no weight for every rating in every repeat"
 
 
 def test_repeats_that_do_not_hold_the_same_have_no_sd() -> None:

@@ -334,6 +334,8 @@ def kinds(table: RatingTable, tags: Sequence[str] = ()) -> tuple[Codes, Codes]:
     q = len(table.levels) + 1
     key = (table.code + 1) * q + table.target + 1
     for column in (table.status, *(table.tags[name].astype(str) for name in tags)):
+        if (column == column[:1]).all():
+            continue
         values = np.unique(column, return_inverse=True)[1]
         key = np.unique(key * (values.max() + 1) + values, return_inverse=True)[1]
     _, first, kind = np.unique(key, return_index=True, return_inverse=True)
@@ -346,7 +348,13 @@ def _by_run(metric: Metric, table: RatingTable, repeats: Codes) -> tuple[int, fl
     runs, sizes = np.flatnonzero(counts), counts[counts > 0]
     if metric.across_runs or not len(table) or sizes.min() != sizes.max():
         return len(runs), None, None
-    values = metric.compute(table, (table.repeats == runs[:, None]).astype(float))
+    if metric.additive and len(runs) > 1:  # many rows of a repeat are alike
+        first, kind = kinds(table, metric.by)
+        cell = np.searchsorted(runs, table.repeats) * len(first) + kind
+        sums = np.bincount(cell, minlength=len(runs) * len(first)).reshape(len(runs), len(first))
+        values = metric.compute(table.at(first), sums.astype(np.float64))
+    else:
+        values = metric.compute(table, (table.repeats == runs[:, None]).astype(float))
     if not np.isfinite(values).all():
         return len(runs), None, None
     return len(runs), float(values.mean()), float(values.std(ddof=1)) if len(runs) > 1 else None
