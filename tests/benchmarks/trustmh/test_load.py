@@ -117,7 +117,7 @@ def test_a_broken_file_is_named_and_the_others_are_loaded(tmp_path: Path) -> Non
     found = loaded("ethics", tmp_path)
     assert {r.model for r in found.replies} == {"open-1"}
     (note,) = (note for note in found.notes if "open-2" in note)
-    assert "expected JSON" in note
+    assert "broken JSON" in note
     assert "\n" not in note
 
 

@@ -254,14 +254,12 @@ def json_lines(written: bytes, *, as_written: bool = False) -> Iterator[tuple[in
             raise Fault(str(fault), number) from fault
 
 
-def json_value(text: str, *, as_written: bool = False, mended: bool = True) -> Any:
+def json_value(text: str, *, as_written: bool = False) -> Any:
     """Read JSON. NaN and Infinity, which spreadsheets and Python write but JSON lacks, become None.
 
     Args:
         text: the JSON.
         as_written: keep NaN, Infinity and numbers that are too large for a table as texts.
-        mended: put the replacement character for what no store or protocol can carry (null bytes, halves of characters);
-            otherwise halves are a fault.
 
     Raises:
         Fault: it is broken, names a key twice, or has more or larger values, or deeper ones, than are read.
@@ -278,7 +276,7 @@ def json_value(text: str, *, as_written: bool = False, mended: bool = True) -> A
         raise Fault(_TOO_DEEP) from error
     _refuse_deep(found)
     if _HALF.search(text):
-        found = _carried(found, mended=mended, nulls=not as_written)
+        found = _carried(found, nulls=not as_written)
     return found
 
 
@@ -305,16 +303,14 @@ def _refuse_deep(value: Any) -> None:
         raise Fault(_TOO_DEEP)
 
 
-def _carried(value: Any, *, mended: bool, nulls: bool) -> Any:
+def _carried(value: Any, *, nulls: bool) -> Any:
     """Replace, in texts and keys, what no store or protocol can carry. The depth is known to be small."""
     if isinstance(value, str):
-        if not mended and any("\ud800" <= c <= "\udfff" for c in value):
-            raise Fault("broken JSON (half a character)")
         return clean(value, nulls=nulls)
     if isinstance(value, list):
-        return [_carried(part, mended=mended, nulls=nulls) for part in value]
+        return [_carried(part, nulls=nulls) for part in value]
     if isinstance(value, dict):
-        return _object([(_carried(k, mended=mended, nulls=nulls), _carried(v, mended=mended, nulls=nulls)) for k, v in value.items()])  # fmt: skip
+        return _object([(_carried(k, nulls=nulls), _carried(v, nulls=nulls)) for k, v in value.items()])  # fmt: skip
     return value
 
 
