@@ -21,7 +21,7 @@ from mindgauge.reports.reading_order import reading_orders
 from mindgauge.reports.reasons import Reasons
 from mindgauge.reports.runs import PERSON, RULE, judges
 from mindgauge.reports.sections import many
-from mindgauge.reports.stress_phrases import card_lines
+from mindgauge.reports.stress import card_lines
 from mindgauge.reports.trust_section import InWords, Judged, JudgeTrust, Trust
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ def dots(profile: Profile, cast: SystemLabels) -> Dots | None:
         anchor="profile-dimensions", finding=phrases.ahead(profile.dimensions, cast.labels, few(profile)),
         measure=f"{_SCORE}. Lines are 95 % intervals over conversations{chance}; n is of conversations.",
         low=0.0, high=1.0, ends=ENDS, rows=rows,
-        sheet=tables.dimensions(profile.dimensions, _titles(profile), cast),
+        sheet=tables.dimensions(profile.dimensions, _titles(profile), cast.labels),
     )  # fmt: skip
 
 
@@ -45,7 +45,7 @@ def radar(profile: Profile, cast: SystemLabels) -> Radar | None:
     return Radar(
         anchor="profile-radar", finding=phrases.weakest(rows, list(cast.systems.values())),
         measure=f"{_SCORE}; 0 is at the centre. Bands are 95 % intervals; the picture below says the same on one axis.",
-        rows=rows, sheet=tables.dimensions(profile.dimensions, _titles(profile), cast),
+        rows=rows, sheet=tables.dimensions(profile.dimensions, _titles(profile), cast.labels),
     )  # fmt: skip
 
 
@@ -126,7 +126,7 @@ def heat(profile: Profile, cast: SystemLabels) -> Heat:
         "Scaled scores, 0 worst and 1 best; a cell is shaded the more strongly the lower it is, and each model’s lowest is "
         "outlined."
     )
-    sheet = tables.tasks(profile.tasks, "profile-tasks", "Every task", cast)
+    sheet = tables.tasks(profile.tasks, "profile-tasks", "Every task", cast.labels)
     return Heat(phrases.lowest_task(profile.tasks, cast.labels), measure, list(cast.systems.values()), rows, sheet)
 
 

@@ -72,7 +72,7 @@ def of(
             for name in names
             if (dimension := _dimension(name, profile, runs, models, confusions, shown)) is not None
         ],
-        ranks=tables.dimensions(profile.dimensions, {s.task: s.title for s in profile.tasks}, models),
+        ranks=tables.dimensions(profile.dimensions, {s.task: s.title for s in profile.tasks}, models.labels),
         lacking=profile.lacking,
         notes=profile.notes,
         scores=profile,
@@ -131,7 +131,7 @@ def _dimension(
         else [],
         confused=confused,
         confused_said=[_sided(c, _levels(runs, c.benchmark)) for c in confusions if c.benchmark in confused],
-        sheet=tables.tasks(scores, anchor, f"{name}: every score", who),
+        sheet=tables.tasks(scores, anchor, f"{name}: every score", who.labels),
         examples=readings,
         linked=linked,
     )

@@ -8,17 +8,16 @@ from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.profile.phrases import defined
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from mindgauge.analysis.profile import DimensionScore, TaskScore
     from mindgauge.analysis.profile.panel import TaskFigure
     from mindgauge.reports.content import Cell
-    from mindgauge.reports.profile.cast import SystemLabels
 
 SCALED = "Scaled scores lie between 0 (worst) and 1 (best); chance is what guessing would get on the same scale."
 
 
-def dimensions(scores: Sequence[DimensionScore], titles: dict[str, str], cast: SystemLabels) -> ReportTable:
+def dimensions(scores: Sequence[DimensionScore], titles: dict[str, str], labels: Mapping[str, str]) -> ReportTable:
     """Write every model's score and ranks in every dimension."""
     columns = [
         Column("dimension"), Column("model"), Column("score", "level"), Column("from", "level"), Column("to", "level"),
@@ -28,8 +27,8 @@ def dimensions(scores: Sequence[DimensionScore], titles: dict[str, str], cast: S
     ]  # fmt: skip
     rows: list[list[Cell]] = [
         [
-            s.dimension, cast.labels[s.model], s.value, s.low, s.high, s.rank, s.rank_low, s.rank_high,
-            ", ".join(cast.labels.get(m, m) for m in s.indistinguishable), _titles(s.tasks, titles), _titles(s.lacking, titles),
+            s.dimension, labels[s.model], s.value, s.low, s.high, s.rank, s.rank_low, s.rank_high,
+            ", ".join(labels.get(m, m) for m in s.indistinguishable), _titles(s.tasks, titles), _titles(s.lacking, titles),
             s.mean_rank, s.rank_of_mean_rank,
         ]
         for s in scores
@@ -45,7 +44,7 @@ def _titles(tasks: Sequence[str], titles: dict[str, str]) -> str:
     return ", ".join(titles.get(task, task.replace("_", " ")) for task in tasks)
 
 
-def tasks(scores: Sequence[TaskScore], name: str, title: str, cast: SystemLabels) -> ReportTable:
+def tasks(scores: Sequence[TaskScore], name: str, title: str, labels: Mapping[str, str]) -> ReportTable:
     """Write every model's score in every task, in its own unit and scaled."""
     columns = [
         Column("dimension"), Column("task"), Column("model"), Column("scaled", "level"), Column("from", "level"),
@@ -57,7 +56,7 @@ def tasks(scores: Sequence[TaskScore], name: str, title: str, cast: SystemLabels
     ]  # fmt: skip
     rows: list[list[Cell]] = [
         [
-            s.dimension, s.title, cast.labels[s.model], s.scaled, s.scaled_low, s.scaled_high, s.chance, s.metric,
+            s.dimension, s.title, labels[s.model], s.scaled, s.scaled_low, s.scaled_high, s.chance, s.metric,
             s.criterion, s.value, s.low, s.high, s.better, s.n, s.clusters, s.missing, s.worst, s.best,
             defined(s.defined), s.rank, s.rank_low, s.rank_high, s.rater, s.note,
         ]
@@ -67,7 +66,7 @@ def tasks(scores: Sequence[TaskScore], name: str, title: str, cast: SystemLabels
 
 
 def marks(
-    panels: Sequence[TaskFigure], name: str, title: str, part: str, of: str, cast: SystemLabels, beside: str = ""
+    panels: Sequence[TaskFigure], name: str, title: str, part: str, of: str, labels: Mapping[str, str], beside: str = ""
 ) -> ReportTable:
     """Write what panels show, one row for each mark.
 
@@ -77,7 +76,7 @@ def marks(
         title: of the table.
         part: what `part` is called.
         of: what `of` is called; empty leaves the column out.
-        cast: the models.
+        labels: what each model is called.
         beside: what stands beside each value, if anything.
     """
     columns = [
@@ -88,7 +87,7 @@ def marks(
     ]  # fmt: skip
     rows: list[list[Cell]] = [
         [
-            panel.task, cast.labels[panel.model], m.part, *([m.of] if of else []), m.value, m.low, m.high,
+            panel.task, labels[panel.model], m.part, *([m.of] if of else []), m.value, m.low, m.high,
             *([m.beside, m.beside_low, m.beside_high] if beside else []), m.n, m.clusters, m.missing,
         ]
         for panel in panels
