@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mindgauge.cli import options, render
-from mindgauge.reports.profile import tables
+from mindgauge.reports.profile import overview
 
 if TYPE_CHECKING:
     from mindgauge.analysis.profile import Profile
@@ -43,11 +43,11 @@ def show(result: Profile, *, ranks: bool = False) -> None:
         ranks: also the source's ranks.
     """
     labels = {model: model for model in result.models}
-    dimensions = tables.dimensions(result.dimensions, {task.task: task.title for task in result.tasks}, labels)
+    dimensions = overview.dimensions(result.dimensions, {task.task: task.title for task in result.tasks}, labels)
     judged = f", replies rated by {result.judge}" if result.judge else ""
     dimensions.title = f"{result.suite}: dimensions{judged}"
     render.sheet(dimensions, less=TASKS if ranks else TASKS | RANKS)
-    render.sheet(tables.tasks(result.tasks, "", "tasks", labels), less={"note", "rated by"})
+    render.sheet(overview.tasks(result.tasks, "", "tasks", labels), less={"note", "rated by"})
     print(
         "Scores are scaled to 0 … 1, 1 is best; what is no better than chance, or within the noise, is the end of its scale."
     )
