@@ -47,7 +47,7 @@ def test_tables_say_who_stands_where_and_how_sure_that_is(run: Path, capsys: pyt
     assert "B, C" in line(text, "Speaking", " A ")
     kind = line(text, "Kind", " A ")
     assert "0.33" in kind, "what guessing scores"
-    for name, by in (("Kind", "the data's own paper"), ("Warmth", "Mindgauge's definition")):
+    for name, by in (("Kind", "the data set’s own paper"), ("Warmth", "our definition")):
         assert by in text.partition("defined by")[2] and name in text
     measured = text.partition("measure")[2]
     assert "mean" in line(measured, "Warmth", " A ") and "higher" in measured
