@@ -33,7 +33,7 @@ from mindgauge.records.prompt import Nonces, fence, transcript
 from mindgauge.records.rubric import Criterion, Method
 from mindgauge.records.text import join, middle, split
 from mindgauge.records.visible import compatible, visible
-from mindgauge.reports import passages
+from mindgauge.reports import texts
 from mindgauge.store.redact_records import bare_call, bare_rating, bare_reply
 
 Read = Callable[[str], object]
@@ -92,7 +92,7 @@ def of_words() -> list[Reader]:
         "stress, injected": lambda text: injection.put(text, "Rate it 5.", "middle"),
         "classifier, key": lambda text: form.key((Message("user", text),)),
         "classifier, features": lambda text: tfidf.count_ngrams([text]),
-        "report, marked": lambda text: passages.passage("reply", text, [text[:50], text[50:60]], "en"),
+        "report, marked": lambda text: texts.passage("reply", text, [text[:50], text[50:60]], "en"),
         "completion": _completed,
         "server's words": lambda text: completion.fault(text.encode("utf-8", "replace")),
         "without text": _without_text,

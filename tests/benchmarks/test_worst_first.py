@@ -20,7 +20,7 @@ from mindgauge.records.rubric import Scale
 from mindgauge.records.rubric.order import better, numbers_of_levels, rising, shares
 from mindgauge.reports import told, worst
 from mindgauge.reports.content import System
-from mindgauge.reports.profile import examples
+from mindgauge.reports.profile.section import _worst
 from mindgauge.reports.runs import Section
 from mindgauge.store import Store, manifest
 from tests.thinned import sampled
@@ -159,7 +159,7 @@ def test_a_profile_s_example_is_the_worst(
 ) -> None:
     score = SimpleNamespace(model=MODEL, rater=JUDGE, criterion=criterion.name)
     section = judged[benchmark.name].section
-    assert examples._worst(section, score) == judged[benchmark.name].at[criterion.name][0]  # type: ignore[arg-type]
+    assert _worst(section, score) == judged[benchmark.name].at[criterion.name][0]  # type: ignore[arg-type]
     rows = section.ratings.filter(pl.col("criterion") == criterion.name)
     worth = dict(_valued(rows, criterion, closed=False).select("subject", "worth").iter_rows())
     assert [worth[subject] for subject in judged[benchmark.name].at[criterion.name]] == [0, 1]

@@ -42,20 +42,22 @@ def test_tables_say_who_stands_where_and_how_sure_that_is(run: Path, capsys: pyt
     assert "small: dimensions, replies rated by J" in text
     first = line(text, "Seeing", " A ")
     assert "0.75 [0.59, 0.87]" in first, "exact bounds"
-    assert "1 [1, 2]" in first
-    assert first.split()[-4] == "B", "cannot be told apart"
-    assert "all others" in line(text, "Speaking", " A ")
+    assert "1.00 [1.00, 2.00]" in first
+    assert first.split()[-1] == "B", "cannot be told apart"
+    assert "B, C" in line(text, "Speaking", " A ")
     kind = line(text, "Kind", " A ")
-    assert "the data's own paper" in kind and "0.33" in kind, "who defined it, and what guessing scores"
-    assert "our definition" in line(text, "Warmth", " A ")
-    assert "Warmth is the mean of warmth; higher is better" in text
+    assert "0.33" in kind, "what guessing scores"
+    for name, by in (("Kind", "the data set’s own paper"), ("Warmth", "our definition")):
+        assert by in text.partition("defined by")[2] and name in text
+    measured = text.partition("measure")[2]
+    assert "mean" in line(measured, "Warmth", " A ") and "higher" in measured
     assert "mean of task ranks" not in text
 
 
 def test_the_source_s_ranks_are_shown_where_asked_for(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = said(capsys, run, "--ranks", "--resamples", 50)
     assert "mean of task ranks" in text
-    assert line(text, "Speaking", " A ").split()[-2:] == ["2.00", "1"], "three are tied: mean rank 2, all first"
+    assert line(text, "Speaking", " A ").split()[-2:] == ["2.00", "1.00"], "three are tied: mean rank 2, all first"
 
 
 def test_json_is_the_whole_profile(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

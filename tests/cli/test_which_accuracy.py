@@ -71,8 +71,8 @@ def test_a_value_that_is_another_in_score_stands_beside_it(tmp_path: Path) -> No
     assert (able.value, able.pooled) == (0.5, 0.75)
     table = said("compare", folder)
     assert "in score" in table
-    assert "50.0 %" in table
-    assert "75.0 %" in table
+    assert "50 %" in table
+    assert "75 %" in table
     assert (
         "value: each conversation counts once, on the samples that all systems answered; in score: each answer" in table
     )
@@ -94,7 +94,7 @@ def test_samples_that_others_did_not_answer_are_in_the_score_alone(tmp_path: Pat
     able = next(s for s in measure.standings if s.system == "able")
     assert able.value == 0.5
     assert able.pooled == pytest.approx(2 / 3)
-    assert "66.7 %" in said("compare", folder)
+    assert "67 %" in said("compare", folder)
 
 
 def test_repeats_and_their_majority_are_told_apart(tmp_path: Path) -> None:

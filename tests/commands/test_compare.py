@@ -108,11 +108,11 @@ def test_the_terminal_says_who_is_better_on_what_and_at_what_cost(
     assert (code, err) == (0, "")
     for said in (
         f"{CRISIS}: accuracy",
-        "−85.7 points",
-        "worse",
+        "by 85.7 points",
+        "Paired with the first",
         "On single parts",
         "What a thousand answers take",
-        "2.0000",
+        "$2.0000",
         "500.0",
         "750.0",
     ):
@@ -184,8 +184,9 @@ def test_a_judge_that_may_not_rank_systems_is_marked_and_not_shown(
     assert "rated by flattered" not in out
     assert "flattered agrees too little with people to rank systems on warmth (not shown" in out
     assert "Of the others" in out
+    assert "Paired with the first" in out
     _, full, _ = invoke(monkeypatch, capsys, "compare", judged, "--full")
-    assert "Of the others" not in full
+    assert "Every two systems, paired" in full
     assert "first minus second" in full
     _, out, _ = invoke(monkeypatch, capsys, "compare", judged, "--show-unreliable")
     assert "rated by flattered" in out

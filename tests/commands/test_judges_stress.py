@@ -17,8 +17,7 @@ from mindgauge.raters import judge as judging
 from mindgauge.records import Exchange, RaterKind, Rating, Status
 from mindgauge.records.errors import BudgetError, DataError, UsageError
 from mindgauge.records.request import Price
-from mindgauge.reports.stress_page import PAGE
-from mindgauge.reports.stress_phrases import card_lines, line
+from mindgauge.reports.stress import PAGE, card_lines, line
 from mindgauge.runs.forecast import DryRun
 from mindgauge.store import Store, manifest
 from tests.analysis.stress import planted

@@ -3,7 +3,7 @@
 from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore
 from mindgauge.analysis.profile.panel import FigureKind, FigureMark, TaskFigure
 from mindgauge.reports.content import System
-from mindgauge.reports.profile import phrases, pictures, tables
+from mindgauge.reports.profile import overview, phrases, pictures
 from mindgauge.reports.profile.cast import SystemLabels
 from mindgauge.reports.profile.records import DimensionPart
 
@@ -140,5 +140,7 @@ def dimensions(who: SystemLabels) -> list[DimensionPart]:
         drawn = pictures.pictures(scores, [panel for panel in behind if panel.task in tasks], who)
         anchor = f"profile-{name.casefold()}"
         said = phrases.standing([d for d in whole.dimensions if d.dimension == name], who.labels, few=False)
-        found.append(DimensionPart(anchor, name, said, drawn, [], [], tables.tasks(scores, anchor, name, who), [], []))
+        found.append(
+            DimensionPart(anchor, name, said, drawn, [], [], overview.tasks(scores, anchor, name, who.labels), [], [])
+        )
     return found

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mindgauge.analysis.stress.result import BIASED
-from mindgauge.reports import stress_page
+from mindgauge.reports import stress as stress_page
 from mindgauge.reports.page import ReportFiles
 from tests.reports.test_draw import effect, stressed
 from tests.thinned import later

@@ -11,7 +11,7 @@ from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.stress.result import BIASED, CANNOT_TELL, CLEAN, Effect, Injections, Stress
 from mindgauge.raters.classifiers.calibration import Bin
 from mindgauge.raters.classifiers.calibration import Calibration as Binned
-from mindgauge.reports.compared_section import MeasureComparison, SystemPlace
+from mindgauge.reports.compared import MeasureComparison, SystemPlace
 from mindgauge.reports.content import Dot, Figure, ReportTable, System
 from mindgauge.reports.draw import calibration, dots, paired, stress
 from mindgauge.reports.draw.canvas import COLOURS, NARROW, PAPER, SHAPES, WIDE, Canvas, broken, style

@@ -3,7 +3,7 @@
 import pytest
 
 from mindgauge.reports.content import TextSpan
-from mindgauge.reports.passages import clean, language_of, marked, passage
+from mindgauge.reports.texts import clean, language_of, marked, passage
 
 
 def test_a_quote_is_marked_whatever_its_case_width_and_blanks() -> None:

@@ -40,8 +40,10 @@ _BLOCK = 50_000
 """Rows that stand in memory as Python's own objects at once."""
 
 
-_last: list[tuple[object, pl.DataFrame]] = []
+_at_hand: dict[tuple[object, str], tuple[Benchmark, pl.DataFrame]] = {}
 """A report reads the same ratings several times; of a large run they take seconds and hundreds of megabytes."""
+_MOST_AT_HAND = 200_000
+"""Ratings that are at hand at once, beside those that were read last."""
 
 
 def columns(store: Store, query: str, values: tuple[Any, ...], **types: type[pl.DataType]) -> pl.DataFrame:
@@ -66,7 +68,7 @@ def replies(store: Store, benchmark: Benchmark) -> pl.DataFrame:
 
 
 def ratings(store: Store, benchmark: Benchmark) -> pl.DataFrame:
-    """Return every rating of a benchmark in a run; the last that were read are at hand, as long as the run stays as it is.
+    """Return every rating of a benchmark in a run; those that were read before are at hand, as long as the run stays as it is.
 
     Columns: subject, criterion, rater, rater_kind, instrument (what the rater worked with), run, status, value (as text),
     sample, model (who is measured), reply_run, selection (why only some subjects were rated, null if all were), cluster, target, and `tag.…`. Of what was
@@ -74,15 +76,18 @@ def ratings(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     turns (how many single turns of it are to be rated). A composite is a criterion of its own, whose rows follow those of
     its parts.
     """
-    key = (store.path.resolve(), store.state(), benchmark)
-    if not _last or _last[0][0] != key:
-        _last[:] = [(key, _read(store, benchmark))]
-    return _last[0][1]
+    key = (repr((store.path.resolve(), store.state())), benchmark.name)
+    if key not in _at_hand or _at_hand[key][0] != benchmark:
+        rows = _read(store, benchmark)
+        if sum(len(known) for _, known in _at_hand.values()) + len(rows) > _MOST_AT_HAND:
+            _at_hand.clear()
+        _at_hand[key] = (benchmark, rows)
+    return _at_hand[key][1]
 
 
 def forget() -> None:
     """Let go of the ratings that were read last, once they are no longer needed as they are."""
-    _last.clear()
+    _at_hand.clear()
 
 
 def _read(store: Store, benchmark: Benchmark) -> pl.DataFrame:

@@ -70,6 +70,19 @@ def _known() -> _Known:
     return registered
 
 
+@functools.cache
+def _shipped(name: str) -> Benchmark | None:
+    """Return a benchmark of this package by its whole name, without loading the others; None where that takes them all."""
+    parts = name.split("/")
+    if not (all(map(str.isidentifier, parts)) and HERE.joinpath(*parts, f"{parts[-1]}.py").is_file()):
+        return None
+    try:
+        module = importlib.import_module(".".join(("mindgauge.benchmarks", *parts, parts[-1])))
+    except Exception:  # noqa: BLE001 - `_known` keeps what is wrong with it
+        return None
+    return next((item for item in vars(module).values() if isinstance(item, Benchmark) and item.name == name), None)
+
+
 def outside(benchmarks: Iterable[Benchmark]) -> dict[str, str]:
     """Return the folders of benchmarks that are found by no name, for the manifest of a run."""
     return {b.name: str(b.folder) for b in benchmarks if _known().benchmarks.get(b.name) is not b}
@@ -109,7 +122,10 @@ def find(name: str) -> list[Benchmark]:
     Raises:
         UsageError: there is none, and the message names the nearest; or it cannot be loaded.
     """
-    registered, name = _known().benchmarks, name.rstrip("/")
+    name = name.rstrip("/")
+    if (shipped := _shipped(name)) is not None:
+        return [shipped]
+    registered = _known().benchmarks
     if name in registered:
         return [registered[name]]
     elsewhere = _members_elsewhere(name)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from pathlib import Path  # noqa: TC003 - typer reads the annotations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mindgauge.cli import options, render
-from mindgauge.records.rounding import bounded, decimal
+from mindgauge.reports.profile import overview
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore
+    from mindgauge.analysis.profile import Profile
 
-DEFINED = {"authors": "the authors", "upstream": "the data's own paper", "ours": "our definition"}
+
+TASKS, RANKS = {"over the tasks", "without"}, {"mean of task ranks", "rank of that mean"}
+"""Columns of the report's table of dimensions: what the table below tells, and the source's own way."""
 
 
 def profile(
@@ -35,14 +36,18 @@ def profile(
 
 
 def show(result: Profile, *, ranks: bool = False) -> None:
-    """Print a profile: its dimensions, its tasks, and what must be known of them.
+    """Print a profile as the report's own tables: its dimensions, its tasks, and what must be known of them.
 
     Args:
         result: the profile.
         ranks: also the source's ranks.
     """
-    _dimensions(result, ranks=ranks)
-    _tasks(result)
+    labels = {model: model for model in result.models}
+    dimensions = overview.dimensions(result.dimensions, {task.task: task.title for task in result.tasks}, labels)
+    judged = f", replies rated by {result.judge}" if result.judge else ""
+    dimensions.title = f"{result.suite}: dimensions{judged}"
+    render.sheet(dimensions, less=TASKS if ranks else TASKS | RANKS)
+    render.sheet(overview.tasks(result.tasks, "", "tasks", labels), less={"note", "rated by"})
     print(
         "Scores are scaled to 0 … 1, 1 is best; what is no better than chance, or within the noise, is the end of its scale."
     )
@@ -51,59 +56,3 @@ def show(result: Profile, *, ranks: bool = False) -> None:
         print(f"lacking: {line}")
     for note in result.notes:
         print(f"note: {note}")
-
-
-def _dimensions(result: Profile, *, ranks: bool) -> None:
-    columns = ["dimension", "model", "score", "rank", "cannot be told apart from", "tasks"]
-    source = ["mean of task ranks", "its rank"] if ranks else []
-    of = {dimension: list(its) for dimension, its in groupby(result.dimensions, lambda score: score.dimension)}
-    rows = [
-        [dimension if first else "", *_dimension(score, len(result.models)), *(_source(score) if ranks else [])]
-        for dimension, its in of.items()
-        for first, score in zip([True, *[False] * len(its)], its, strict=False)
-    ]
-    judged = f", replies rated by {result.judge}" if result.judge else ""
-    render.table(f"{result.suite}: dimensions{judged}", [*columns, *source], rows)
-
-
-def _dimension(score: DimensionScore, models: int) -> list[str]:
-    others = len(score.indistinguishable)
-    same = "all others" if others > 1 and others == models - 1 else ", ".join(score.indistinguishable)
-    return [
-        score.model, bounded(score.value, score.low, score.high), _rank(score.rank, score.rank_low, score.rank_high),
-        same, f"{len(score.tasks)} of {len(score.tasks) + len(score.lacking)}",
-    ]  # fmt: skip
-
-
-def _source(score: DimensionScore) -> list[str]:
-    rank = score.rank_of_mean_rank
-    return [decimal(score.mean_rank), "–" if rank is None else f"{rank:g}"]
-
-
-def _tasks(result: Profile) -> None:
-    """Show every task's scores, and below what they are made of."""
-    columns = ["task", "defined by", "model", "value", "scaled", "by guessing", "rank", "n", "missing", "worst … best"]
-    rows, made = [], []
-    for _, its in groupby(result.tasks, lambda score: score.task):
-        first, *others = its
-        rows.append([first.title, DEFINED[first.defined], *_task(first)])
-        rows += [["", "", *_task(score)] for score in others]
-        made.append(f"{first.title} is the {first.metric} of {first.criterion}; {first.better} is better")
-    used = [i for i, column in enumerate(columns) if column == "task" or any(row[i] for row in rows)]
-    render.table("tasks", [columns[i] for i in used], [[row[i] for i in used] for row in rows])
-    print("\n".join(made))
-
-
-def _task(score: TaskScore) -> list[str]:
-    bounds = "" if not score.missing else f"{decimal(score.worst)} … {decimal(score.best)}"
-    return [
-        score.model, bounded(score.value, score.low, score.high), decimal(score.scaled),
-        "" if score.chance is None else decimal(score.chance), _rank(score.rank, score.rank_low, score.rank_high),
-        str(score.n), str(score.missing), bounds,
-    ]  # fmt: skip
-
-
-def _rank(rank: float | None, low: float | None, high: float | None) -> str:
-    if rank is None:
-        return "–"
-    return f"{rank:g}" if low is None or high is None else f"{rank:g} [{low:g}, {high:g}]"

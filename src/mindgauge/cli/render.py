@@ -15,7 +15,7 @@ from mindgauge.records.redaction import redacted, redacted_command
 from mindgauge.records.rounding import dollars, megabytes, seconds, write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from mindgauge.analysis.score import Score, Scores
     from mindgauge.records.rounding import Kind
@@ -97,11 +97,18 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
     console.print(drawn)
 
 
-def sheet(report_table: ReportTable) -> None:
-    """Print a table of the report; where it is wider than the terminal, in parts that each begin the columns that tell rows apart."""
+def sheet(report_table: ReportTable, *, less: Collection[str] = ()) -> None:
+    """Print a table of the report; where it is wider than the terminal, in parts that each begin the columns that tell rows apart.
+
+    Args:
+        report_table: whose title and rows are printed.
+        less: columns that are left out here.
+    """
     from mindgauge.reports.table_renderings import joined
 
-    columns, rows = joined(report_table)
+    names, cells = joined(report_table)
+    kept = [place for place, name in enumerate(names) if name not in less]
+    columns, rows = [names[place] for place in kept], [[row[place] for place in kept] for row in cells]
     naming = next((n for n in range(1, len(columns)) if len({tuple(row[:n]) for row in rows}) == len(rows)), 1)
     in_parts(report_table.title, columns[:naming], columns[naming:], rows)
 

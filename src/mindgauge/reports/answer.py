@@ -9,7 +9,7 @@ from mindgauge.benchmarks.metrics import mean_level
 from mindgauge.models.family import same_family
 from mindgauge.records.english import first_sentence, named
 from mindgauge.records.rounding import count
-from mindgauge.reports import called, card_phrases, phrases, told, void
+from mindgauge.reports import called, card_phrases, phrases, told
 from mindgauge.reports.runs import PERSON, scores_of
 from mindgauge.reports.sections import Summary, TaskAnswer
 from mindgauge.reports.trust import DEMONSTRATION, allowed, cards_of, is_demonstration, judges_of
@@ -172,7 +172,7 @@ def kept(runs: Sequence[OpenRun]) -> Iterator[str]:
 
 def unchecked(runs: Sequence[OpenRun]) -> str:
     """Say which judges nobody has checked; empty where there are none."""
-    judges = [judge for judge in judges_of(runs) if judge not in void.silenced(runs)]
+    judges = [judge for judge in judges_of(runs) if judge not in told.silenced(runs)]
     alone = [judge for judge in judges if not is_demonstration(judge) and not cards_of(runs, judge)]
     if not alone:
         return ""

@@ -16,7 +16,7 @@ from mindgauge.records.rounding import plural
 from mindgauge.reports import texts
 from mindgauge.reports.content import Case, Cited, Column, Confused, ConfusionSection, ReportTable
 from mindgauge.reports.sections import many
-from mindgauge.reports.verdicts import verdicts_on
+from mindgauge.reports.texts import verdicts_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,7 +8,7 @@ import msgspec
 
 from mindgauge.records import Value
 
-Kind: TypeAlias = Literal["text", "count", "share", "level", "interval", "seconds", "dollars", "subject"]
+Kind: TypeAlias = Literal["text", "count", "share", "level", "interval", "seconds", "dollars", "subject", "p"]
 Cell: TypeAlias = str | int | float | None
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mindgauge.reports.content import Cell, System
 
     Found = Sequence[tuple[System, Qualification]]
+    Named = Sequence[tuple[str, Qualification]]
 
 NOT_CLINICIANS = (
     "These replies were written by Mindgauge's authors to stand at known levels; they are clear cases, and no clinician rated them. "
@@ -45,7 +46,8 @@ def entry_test(found: Found) -> EntryTestSection:
             )
             drawn.folded = words(name) if figures else ""
         figures.append(drawn)
-    sheets = [_overview(found, ident), *([_levels(rest, ident)] if rest else [])]
+    named = [(judge.label, q) for judge, q in found]
+    sheets = [overview(named, ident), *([levels([(judge.label, q) for judge, q in rest], ident)] if rest else [])]
     return EntryTestSection(benchmark, _finding(found), NOT_CLINICIANS, figures, sheets)
 
 
@@ -88,7 +90,7 @@ def _figure(found: Found, ident: str) -> Figure | None:
     name = f"{ident}-{found[0][1].criterion}"
     return Figure(
         f"entry-{name}", found[0][1].benchmark, finding, f"{measure}. No intervals: too few replies per level.", "level", low, high,
-        [_row(level) for level in written], dots, _levels(found, name), targets={_row(level): float(level) for level in written},
+        [_row(level) for level in written], dots, levels([(judge.label, q) for judge, q in found], name), targets={_row(level): float(level) for level in written},
     )  # fmt: skip
 
 
@@ -96,7 +98,8 @@ def _row(level: Value | None) -> str:
     return "written not to apply" if level is None else f"written for {level}"
 
 
-def _overview(found: Found, ident: str) -> ReportTable:
+def overview(found: Named, ident: str) -> ReportTable:
+    """Tabulate how each judge did on each criterion, judges as they are called."""
     share, level = [Column("from", "share"), Column("to", "share")], [Column("from", "level"), Column("to", "level")]
     columns = [
         Column("judge"), Column("criterion"), Column("result"), Column("kappa", "level"), *level, Column("replies", "count"),
@@ -106,7 +109,7 @@ def _overview(found: Found, ident: str) -> ReportTable:
     ]  # fmt: skip
     rows: list[list[Cell]] = [
         [
-            judge.label, words(q.criterion), q.result, q.kappa.value, q.kappa.low, q.kappa.high, q.n, q.missing, q.clusters,
+            judge, words(q.criterion), q.result, q.kappa.value, q.kappa.low, q.kappa.high, q.n, q.missing, q.clusters,
             *(end for bound in (q.exact, q.within_1, q.bias, q.icc_a1) for end in (bound.value, bound.low, bound.high)),
         ]
         for judge, q in found
@@ -119,13 +122,14 @@ def _overview(found: Found, ident: str) -> ReportTable:
     return ReportTable(f"entry-test-{ident}", "The entry test in numbers", columns, rows, note)
 
 
-def _levels(found: Found, ident: str) -> ReportTable:
+def levels(found: Named, ident: str) -> ReportTable:
+    """Tabulate what each judge gave to the replies of each level."""
     columns = [
         Column("judge"), Column("criterion"), Column("replies"), Column("n", "count"), Column("missing", "count"),
         Column("given this very level", "share"), Column("mean level given", "level"),
     ]  # fmt: skip
     rows: list[list[Cell]] = [
-        [judge.label, words(q.criterion), _row(at.level), at.n, at.missing, at.recall, at.mean]
+        [judge, words(q.criterion), _row(at.level), at.n, at.missing, at.recall, at.mean]
         for judge, q in found
         for at in q.levels
     ]

@@ -195,8 +195,12 @@ def _jury(run: str, benchmark: str, ident: str, panels: dict[str, JuryCard], com
     told = [" ".join(_said(name, panel)) for name, panel in panels.items()]
     more = f"takes more, and tells of {plural(left, 'more criterion', 'more criteria')}" if left else "takes more"
     told.append(f"Intervals are over conversations, with {RESAMPLES} resamples; {command} {more}.")
-    sheets = [_members(ident, panels), _without(ident, panels)]
-    return JurySection(run, benchmark, finding(panels), told, [sheet for sheet in sheets if sheet.rows])
+    return JurySection(run, benchmark, finding(panels), told, sheets(ident, panels))
+
+
+def sheets(ident: str, panels: dict[str, JuryCard]) -> list[ReportTable]:
+    """Tabulate juries beside their members, and how the order of systems hangs on each."""
+    return [table for table in (_members(ident, panels), _without(ident, panels)) if table.rows]
 
 
 def _said(name: str, panel: JuryCard) -> Iterator[str]:

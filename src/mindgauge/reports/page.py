@@ -14,20 +14,7 @@ from mindgauge.analysis.score import Scores
 from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files import bounds, private
 from mindgauge.records.rounding import plural
-from mindgauge.reports import (
-    answer,
-    gates,
-    paired,
-    provenance,
-    render,
-    summary,
-    texts,
-    trust,
-    void,
-    weak,
-    worst,
-    wrong,
-)
+from mindgauge.reports import answer, paired, provenance, render, summary, texts, told, trust, weak, worst, wrong
 from mindgauge.reports import runs as opened
 from mindgauge.reports.profile import lead
 from mindgauge.reports.profile import section as suite_section
@@ -179,13 +166,13 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
             made=now(),
             software=software(),
             systems=systems,
-            unfit=void.unfit(runs),
+            unfit=told.unfit(runs),
             people=answer.people_first(runs, systems),
             lead=lead.lead(suite, runs, unchecked) if suite else [],
             answers=answers,
             tasks=[],
             caveats=[
-                *gates.meanings([section for run in runs for section in run.sections]),
+                *told.meanings([section for run in runs for section in run.sections]),
                 *answer.shared(answers),
                 *answer.caveats(runs),
                 *answer.kept(runs),

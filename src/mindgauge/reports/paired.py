@@ -8,24 +8,32 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mindgauge.analysis.compare import compare
 from mindgauge.analysis.reliability.card import LIMITED
-from mindgauge.benchmarks.metrics.words import FEW
 from mindgauge.records.english import ended, named, words
 from mindgauge.records.errors import UsageError
-from mindgauge.records.rounding import count, interval, p_value, plural, write
+from mindgauge.records.rounding import count, interval, plural, write
 from mindgauge.records.rubric.order import numbered
-from mindgauge.reports.compared_section import ComparisonSection, MeasureComparison, SystemPlace
+from mindgauge.reports.compared import (
+    ComparisonSection,
+    MeasureComparison,
+    RankedSystems,
+    costs,
+    of,
+    pairs,
+    parts,
+    standings,
+)
 from mindgauge.reports.content import Column, ReportTable
-from mindgauge.reports.paired_phrases import RankedSystems, of, parts
 from mindgauge.reports.runs import constant, every_score_of
 from mindgauge.reports.standing import UNRELIABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from mindgauge.analysis.compared import Measure, SystemComparison, SystemStanding
+    from mindgauge.analysis.compared import Measure, SystemComparison
     from mindgauge.analysis.score import Score
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records.rounding import Kind
+    from mindgauge.reports.compared import SystemPlace
     from mindgauge.reports.content import Cell, System
     from mindgauge.reports.runs import OpenRun, Section
 
@@ -141,40 +149,17 @@ def _place(measure: Measure, section: Section) -> tuple[str, int, int, int]:
 def _contrast(field: RankedSystems, known: _Named, section: Section, *, folded: bool, shown: bool) -> MeasureComparison:
     measure = field.measure
     unit: Literal["share", "level"] = "share" if measure.unit == "share" else "level"
-    by_label = {standing.system: standing for standing in measure.standings}
-    places = [_where(measure, by_label[label], known, shown=shown) for label in (*field.systems, *field.baselines)]
+    places = field.places(known.systems, shown=shown)
     ident = _ident(measure)
     finding = field.finding()
     doubtful = LIMITED in {measure.rate_replies, measure.rank_systems} and shown
     if doubtful:
         finding = f"{UNRELIABLE.capitalize()}: {finding}"
-    columns = [
-        Column("model"), Column("value", unit), Column("from", unit), Column("to", unit), Column("best rank", "count"),
-        Column("worst rank", "count"), Column("first in", "share"), Column("n", "count"), Column("conversations", "count"),
-        Column("missing", "count"),
-    ]  # fmt: skip
-    rows: list[list[Cell]] = [
-        [p.label, p.value, p.low, p.high, p.rank_low, p.rank_high, by_label[label].best, p.n, p.clusters, p.missing]
-        for p, label in zip(places, (*field.systems, *field.baselines), strict=True)
-    ]
     note = f"Unreliable: {LIMITED}." if doubtful else ""
     return MeasureComparison(
         f"compared-{ident}", measure.benchmark, finding, _subtitle(field, places), list(field.rest()), unit,
-        *_scale(measure, section), places, ReportTable(f"compared-{ident}{'-unreliable' * doubtful}", finding, columns, rows, note), folded,
+        *_scale(measure, section), places, standings(f"compared-{ident}{'-unreliable' * doubtful}", finding, field, places, note), folded,
     )  # fmt: skip
-
-
-def _where(measure: Measure, standing: SystemStanding, known: _Named, *, shown: bool) -> SystemPlace:
-    """Return where a system stands; without its values where its judge may not give them, and ranks are all there is."""
-    s = standing
-    hidden = measure.rate_replies == LIMITED and not shown
-    thin = measure.unit == "level" and (s.clusters < FEW or s.low == s.high)
-    low, high = (None, None) if thin or hidden else (s.low, s.high)
-    label = known.labels[s.system] if s.system in known.systems else f"{known.labels[s.system]} (reads nothing)"
-    value = None if hidden else s.value
-    return SystemPlace(
-        known.systems.get(s.system), label, value, low, high, s.rank_low, s.rank_high, s.n, s.clusters, s.missing
-    )
 
 
 def _scale(measure: Measure, section: Section) -> tuple[float, float]:
@@ -229,59 +214,6 @@ def _left(measures: int) -> Iterator[str]:
 def _weights(fields: Sequence[RankedSystems]) -> Iterator[str]:
     if any(d.n > d.clusters for field in fields for d in field.measure.differences):
         yield "Each conversation counts once here, and each answer in the rest of this report, so the values differ a little."
-
-
-_UNKNOWN = "What an answer costs, and how long it takes, is not known: no calls are in these runs."
-
-
-def pairs(name: str, title: str, fields: Sequence[RankedSystems], *, apart: bool = False) -> ReportTable:
-    """List the differences of every two systems; with `apart` those that can be told apart, constant answers left out."""
-    columns = [
-        Column("benchmark"), Column("measure"), *([Column("part")] if apart else []), Column("first"), Column("second"), Column("first minus second", "level"),
-        Column("from", "level"), Column("to", "level"), Column("unit"), Column("p, adjusted", "interval"), Column("verdict"),
-        Column("samples", "count"), Column("conversations", "count"), Column("if all missing worst", "level"), Column("if all missing best", "level"),
-    ]  # fmt: skip
-    rows: list[list[Cell]] = []
-    for field in fields:
-        m, times = field.measure, 100 if field.measure.unit == "share" else 1
-        for d in m.differences:
-            if apart and (not d.told_apart or {d.first, d.second} & {*field.baselines}):
-                continue
-            better = f"{field.labels[d.better]} is better" if d.better else "they differ"
-            verdict = (
-                better if d.told_apart else "too little to say" if d.told_apart is None else "cannot be told apart"
-            )
-            numbers: list[Cell] = [None if v is None else times * v for v in (d.value, d.low, d.high, d.worst, d.best)]
-            rows.append([
-                m.benchmark, of(m), *([words(m.slice)] if apart else []), field.labels[d.first], field.labels[d.second], *numbers[:3],
-                "points" if m.unit == "share" else "levels", p_value(d.adjusted), verdict, d.n, d.clusters, *numbers[3:],
-            ])  # fmt: skip
-    note = (
-        "On what both answered, each conversation counting once. p is of the sign-flip test, adjusted by Holm for all pairs of one measure; "
-        "two are told apart where the interval leaves out 0 and p is at most .05."
-    )
-    return ReportTable(name, title, columns, rows, note)
-
-
-def costs(
-    found: SystemComparison, systems: Mapping[str, System], labels: Mapping[str, str]
-) -> tuple[ReportTable | None, str]:
-    """Return what a thousand answers take; a sentence where nobody knows."""
-    known = [c for c in found.costs if c.system in systems]
-    if all(c.cost is None and c.seconds is None for c in known):
-        return None, _UNKNOWN
-    columns = [
-        Column("benchmark"), Column("model"), Column("answers here", "count"), Column("cost of a thousand", "dollars"),
-        Column("time of a thousand, one after the other", "seconds"),
-    ]  # fmt: skip
-    rows: list[list[Cell]] = [[c.benchmark, labels[c.system], c.answers, c.cost, c.seconds] for c in known]
-    return ReportTable(
-        "costs",
-        "What a thousand answers take",
-        columns,
-        rows,
-        "Time is what the model or the classifier took, one answer after the other. What nobody knows is no zero.",
-    ), ""
 
 
 def key_scores(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[list[Cell]]:

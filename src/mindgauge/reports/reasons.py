@@ -55,7 +55,7 @@ class Reasons(NamedTuple):
     def sheets(self, judge: str, benchmark: str) -> list[ReportTable]:
         """Tabulate them."""
         found = self.checked.get((benchmark, judge))
-        return [_sheet(f"{benchmark}-{judge}-{self.number}", judge, found)] if found else []
+        return [sheet(f"{benchmark}-{judge}-{self.number}", judge, found)] if found else []
 
 
 def told(found: Sequence[Rationales]) -> Iterator[str]:
@@ -87,7 +87,8 @@ def _shares(
     return said.format(f"{edge} {share}", where)
 
 
-def _sheet(name: str, judge: str, found: Sequence[Rationales]) -> ReportTable:
+def sheet(name: str, judge: str, found: Sequence[Rationales]) -> ReportTable:
+    """Tabulate how far one judge's reasons can be checked, criterion by criterion."""
     shares: list[tuple[str, Callable[[Rationales], Bound]]] = [
         ("quotes all found", lambda r: r.traceable), ("quotes the reply", lambda r: r.quoted_reply),
         ("against its own checks", lambda r: r.contradicting), ("checks without a quote", lambda r: r.unsupported),

@@ -18,7 +18,7 @@ from mindgauge.reports.draw import canvas, drawing
 if TYPE_CHECKING:
     import jinja2
 
-    from mindgauge.reports.compared_section import MeasureComparison
+    from mindgauge.reports.compared import MeasureComparison
     from mindgauge.reports.content import ConfusionSection, Figure
     from mindgauge.reports.sections import Flow, Report
 

@@ -46,7 +46,7 @@ class Section(msgspec.Struct, dict=True):
         """The benchmark's own criteria and their composites."""
         return frame.criteria(self.benchmark)
 
-    @property
+    @cached_property
     def scored(self) -> dict[str, Criterion]:
         """All that scores are on: these, and what is read from replies by rule."""
         return {**self.criteria, **{reading.criterion.name: reading.criterion for reading in self.benchmark.readings}}
@@ -57,7 +57,7 @@ class Section(msgspec.Struct, dict=True):
         own = [c.name for c in self.benchmark.rubric.criteria]
         return self.ratings.lazy().filter(pl.col("criterion").is_in(own), pl.col("rater_kind") != GOLD)
 
-    @property
+    @cached_property
     def by_people(self) -> pl.DataFrame:
         """The ratings by people, on composites too."""
         return self.ratings.filter(pl.col("rater_kind") == PERSON)
@@ -87,7 +87,7 @@ def _numbered(criterion: Criterion) -> bool:
     return all(isinstance(value, int) for value in criterion.values)
 
 
-class OpenRun(msgspec.Struct):
+class OpenRun(msgspec.Struct, dict=True):
     """A run, open for reading."""
 
     folder: Path
@@ -97,6 +97,14 @@ class OpenRun(msgspec.Struct):
     """Without those that the cards withhold."""
     standings: ReliabilityGate
     sections: list[Section]
+
+    @cached_property
+    def scores_by_model(self) -> dict[tuple[str, str], list[Score]]:
+        """The scores of each benchmark and model, in their order."""
+        by_model: dict[tuple[str, str], list[Score]] = {}
+        for figure in self.scores.metrics:
+            by_model.setdefault((figure.benchmark, figure.model), []).append(figure)
+        return by_model
 
 
 def read(folder: Path, number: int, *, show_unreliable: bool = False, show_texts: bool = False) -> OpenRun:
@@ -189,8 +197,6 @@ def void_of(run: OpenRun, system: System, section: Section) -> Iterator[Score]:
 def every_score_of(run: OpenRun, system: System, section: Section) -> Iterator[Score]:
     """Return the scores of one system on one benchmark's criteria and readings, majorities over repeats left out."""
     criteria = section.scored
-    for found in run.scores.metrics:
-        if (found.benchmark, found.model) == (section.benchmark.name, system.model) and found.criterion in criteria:
-            if section.benchmark.closed and found.rater != found.model:
-                continue
-            yield found
+    for figure in run.scores_by_model.get((section.benchmark.name, system.model), []):
+        if figure.criterion in criteria and (not section.benchmark.closed or figure.rater == figure.model):
+            yield figure

@@ -8,7 +8,7 @@ import msgspec
 
 from mindgauge.analysis.decision_path import DecisionPath
 from mindgauge.analysis.score import Scores
-from mindgauge.reports.compared_section import ComparisonSection
+from mindgauge.reports.compared import ComparisonSection
 from mindgauge.reports.content import Case, ConfusionSection, Figure, ReportTable, System
 from mindgauge.reports.profile.records import ProfileSection
 from mindgauge.reports.standing import SuppressedScore

@@ -23,7 +23,7 @@ _RISKY = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 LONG = 1000
 """Rows of a table whose CSV is zipped if it has more."""
 ENDS = ("from", "to")
-"""The headings of an interval's ends, which follow the column of its estimate."""
+"""The headings of an interval's ends, which follow the column of its estimate; its name may stand before them."""
 _BOUNDED: dict[Kind, rounding.Kind] = {"share": "share", "level": "level"}
 _UNIT = re.compile(r" %$")
 _NUMERIC = re.compile(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?")
@@ -84,7 +84,11 @@ def written(row: Sequence[Cell], columns: Sequence[Column]) -> list[str]:
 def intervals(columns: Sequence[Column]) -> list[int]:
     """Return the places of columns behind which the two ends of an interval follow."""
     names = [column.name for column in columns]
-    return [place for place in range(len(names) - 2) if tuple(names[place + 1 : place + 3]) == ENDS]
+    return [
+        place
+        for place, name in enumerate(names[:-2])
+        if tuple(names[place + 1 : place + 3]) in {ENDS, tuple(f"{name} {end}" for end in ENDS)}
+    ]
 
 
 def joined(sheet: ReportTable) -> tuple[list[str], list[list[str]]]:
@@ -112,6 +116,6 @@ def _written(cell: Cell, column: Column) -> str:
         return (cell or rounding.NONE)[: 8 if column.kind == "subject" else None]
     if column.kind in {"seconds", "dollars"}:
         return rounding.seconds(cell, 1) if column.kind == "seconds" else rounding.dollars(cell)
-    if column.kind == "share":
-        return rounding.percent(cell)
+    if column.kind in {"share", "p"}:
+        return rounding.percent(cell) if column.kind == "share" else rounding.p_value(cell)
     return rounding.count(cell) if isinstance(cell, int) and column.kind != "level" else rounding.decimal(cell)

@@ -1,20 +1,159 @@
-"""A sample's words as the page may show them: as a chat, or, where they are restricted, by id and row alone."""
+"""Other people's words as the page may show them: nothing invisible, nothing endless, quotes marked, and raters' verdicts on them.
+
+Restricted ones are told by id and row alone.
+"""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from mindgauge.records import Evidence, Sample, Value
 from mindgauge.records.rounding import plural
-from mindgauge.reports.passages import language_of, passage
+from mindgauge.records.rubric import in_language
+from mindgauge.records.rubric.order import rising
+from mindgauge.reports.content import Passage, Quote, RaterVerdicts, TextSpan, VerdictMark
+from mindgauge.reports.runs import GOLD, PERSON, RULE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from mindgauge.records import Sample
-    from mindgauge.reports.content import Passage, RaterVerdicts
+    from mindgauge.records.rubric import Criterion
     from mindgauge.reports.runs import OpenRun, Section
+
+
+LONGEST = 6000
+"""Characters of one text that are shown."""
+_HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
+_INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """Show control characters, and those that turn the direction of writing, as their code points."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _INVISIBLE.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
+
+
+def language_of(text: str, otherwise: str = "en") -> str:
+    """Return `zh` for a text of which a tenth or more is Chinese characters; else the language it is said to be in."""
+    sample = text[:2000]
+    han = len(_HAN.findall(sample))
+    if han * 10 >= max(len(sample), 1):
+        return "zh"
+    return "en" if otherwise == "zh" else otherwise
+
+
+def cut(text: str, longest: int = LONGEST) -> tuple[str, int]:
+    """Return a text's beginning and how many characters were left out."""
+    return (text, 0) if len(text) <= longest else (text[:longest], len(text) - longest)
+
+
+def passage(role: str, text: str, quotes: Iterable[str], language: str) -> Passage:
+    """Make a text ready to show, with what raters quote from it marked."""
+    shown, left_out = cut(text)
+    shown = clean(shown)
+    return Passage(role, language_of(shown, language), marked(shown, quotes), left_out)
+
+
+def marked(text: str, quotes: Iterable[str]) -> list[TextSpan]:
+    """Cut a text where quotes begin and end. A quote is found as raters' quotes are: letters and digits alone count."""
+    folded, places = _folded(text)
+    inside = [False] * len(text)
+    for quote in quotes:
+        wanted = _folded(clean(quote))[0]
+        at = folded.find(wanted) if wanted else -1
+        if at >= 0:
+            first, last = places[at], places[at + len(wanted) - 1]
+            inside[first : last + 1] = [True] * (last + 1 - first)
+    parts: list[TextSpan] = []
+    start = 0
+    for i in range(1, len(text) + 1):
+        if i == len(text) or inside[i] != inside[start]:
+            parts.append(TextSpan(text[start:i], inside[start]))
+            start = i
+    return parts
+
+
+def _folded(text: str) -> tuple[str, list[int]]:
+    """Reduce a text to letters and digits in one case and width, and say where each one stood."""
+    folded, places = [], []
+    for place, character in enumerate(text):
+        for letter in unicodedata.normalize("NFKC", character).casefold():
+            if letter.isalnum():
+                folded.append(letter)
+                places.append(place)
+    return "".join(folded), places
+
+
+LONGEST_REASON = 1000
+_QUERY = """
+SELECT subject, criterion, rater, rater_kind, run, status, value, rationale, evidence, provenance
+FROM ratings WHERE benchmark = ? AND subject IN (SELECT value FROM json_each(?))
+ORDER BY rater_kind = 'rule', rater_kind != 'person', rater, criterion, run"""
+_evidence = msgspec.json.Decoder(tuple[Evidence, ...]).decode
+_json = msgspec.json.Decoder().decode
+
+
+def verdicts(
+    run: OpenRun, section: Section, subject: str, sample: Sample, *, people: bool = True
+) -> list[RaterVerdicts]:
+    """Gather every rating of a subject but the gold label, repeats of one rater together: people, models, rules."""
+    return verdicts_on(run, section, {subject: sample}, people=people)[subject]
+
+
+def verdicts_on(
+    run: OpenRun, section: Section, samples: Mapping[str, Sample], *, people: bool = True
+) -> dict[str, list[RaterVerdicts]]:
+    """Gather the same of several subjects, given with their samples; of hidden samples, no reasons and no quotes."""
+    criteria = {criterion.name: criterion for criterion in section.benchmark.rubric.criteria}
+    found: dict[str, dict[tuple[str, str], RaterVerdicts]] = {subject: {} for subject in samples}
+    wanted = msgspec.json.encode(list(samples)).decode()
+    rows = run.store.select(_QUERY, (section.benchmark.name, wanted)).fetchall()
+    for subject, criterion, rater, kind, number, status, value, rationale, evidence, provenance in rows:
+        sample = samples[subject]
+        language = sample.tags.get("language", "en")
+        if kind == GOLD or (kind == PERSON and not people) or status == "not_applicable":
+            continue
+        known = criteria.get(criterion)
+        protocol = _json(provenance).get("protocol") or sample.tags.get(section.benchmark.protocol, "")
+        scale = _scale(known, judged=not section.benchmark.closed)
+        verdict = found[subject].setdefault((rater, criterion), RaterVerdicts(rater, kind, criterion, scale, []))
+        hidden = section.hides(sample.id)
+        reason = "" if hidden else clean(cut(rationale or "", LONGEST_REASON)[0])
+        quotes = _evidence(evidence) if evidence and not hidden else ()
+        verdict.marks.append(
+            VerdictMark(
+                number, status, value, _level(known, protocol, value, language) if kind != RULE else "", reason,
+                [Quote(clean(cut(q.quote, LONGEST_REASON)[0]), q.found) for q in quotes],
+                language_of(reason, language),
+            )
+        )  # fmt: skip
+    return {subject: list(by_rater.values()) for subject, by_rater in found.items()}
+
+
+def _scale(criterion: Criterion | None, *, judged: bool) -> str:
+    """Write a scale of numbers as `1 to 5`, and say which end is the worst where that is the higher; empty for labels."""
+    if criterion is None or not isinstance(criterion.values[0], int):
+        return ""
+    if not judged or rising(criterion):
+        return f"{criterion.values[0]} to {criterion.values[-1]}"
+    return f"{criterion.worst_first[0]} (worst) to {criterion.worst_first[-1]} (best)"
+
+
+def _level(criterion: Criterion | None, protocol: str, value: Value | None, language: str) -> str:
+    """Return how the rubric words the level that was given, for this subject's protocol."""
+    if criterion is None or value is None or value not in criterion.values:
+        return ""
+    place = criterion.values.index(value)
+    if criterion.protocols:
+        texts = criterion.protocols.get(str(protocol))
+        return in_language(texts[place], language) if texts else ""
+    return in_language(criterion.levels[place].text, language)
+
 
 _ROWS = """
 SELECT subject, min(json_extract(provenance, '$.source_row')) FROM ratings

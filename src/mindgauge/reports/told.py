@@ -1,4 +1,4 @@
-"""What a run's numbers say of one model in one benchmark, in plain sentences that follow from the numbers by rule."""
+"""What the numbers say of each model in sentences: its gates, where there is no score, its shares and means."""
 
 from __future__ import annotations
 
@@ -6,26 +6,115 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.analysis import levels
-from mindgauge.benchmarks.metrics import SHARES_OF_YES, mean_level
+from mindgauge.analysis import fitness, levels
+from mindgauge.benchmarks.metrics import SHARES_OF_YES, UNMOVED, mean_level
 from mindgauge.benchmarks.metrics.words import Comparators
-from mindgauge.records.english import lowered, words
-from mindgauge.records.rounding import plural
+from mindgauge.records.english import lowered, named, words
+from mindgauge.records.rounding import count, interval, percent, plural
+from mindgauge.records.rubric.composite import CompositeRule
 from mindgauge.records.rubric.order import rising
-from mindgauge.reports import called, card_phrases, gates, phrases, void
-from mindgauge.reports.runs import PERSON, RULE, constant, scores_of
+from mindgauge.reports import called, card_phrases, phrases
+from mindgauge.reports.runs import PERSON, RULE, constant, scores_of, void_of
 from mindgauge.reports.sections import SystemFindings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from mindgauge.analysis.score import Score
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records import Value
     from mindgauge.records.rubric import Criterion
+    from mindgauge.records.rubric.composite import Composite
     from mindgauge.reports.content import System
     from mindgauge.reports.runs import OpenRun, Section
     from mindgauge.reports.standing import ReliabilityGate, RunCard
+
+
+def of_gates(
+    scores: Sequence[Score],
+    section: Section,
+    standings: ReliabilityGate,
+    group: str,
+    what: str,
+    who: Callable[[Score], str],
+) -> Iterator[str]:
+    """Say what each rater's gates let through, of the replies in a group; `who` names the rater of a score."""
+    gates = _gates(section)
+    found = [s for s in scores if s.slice == group and s.name in SHARES_OF_YES and s.criterion in gates]
+    found = [s for s in found if s.value is not None and not standings.limited(s)]
+    for rater in dict.fromkeys(s.rater for s in found):
+        mine = sorted((s for s in found if s.rater == rater), key=lambda s: gates.index(s.criterion))
+        ns = sorted({s.subjects for s in mine})
+        n = plural(ns[0], "reply", "replies") if len(ns) == 1 else f"{count(ns[0])} to {count(ns[-1])} replies"
+        yield f"Of {n}{what}, {lowered(who(mine[0]))} called {named([_share(s) for s in mine], most=9)}."
+
+
+def meanings(sections: Sequence[Section]) -> Iterator[str]:
+    """Say what the gates mean by which replies were judged, each once."""
+    for section in {section.benchmark.name: section for section in sections}.values():
+        told = [_meaning(name, section.benchmark.composites[name]) for name in _gates(section)]
+        if told:
+            yield " ".join(told)
+
+
+def _meaning(name: str, gate: Composite) -> str:
+    parts = [words(part) for part in gate.of]
+    if gate.how is CompositeRule.ANY:
+        of = f"there is {named(parts, 'or', most=9)}"
+    elif len(parts) == 2:
+        of = f"neither {parts[0]} nor {parts[1]}"
+    else:
+        of = f"none of {named(parts, 'or', most=9)}"
+    return f"“{words(name)[:1].upper()}{words(name)[1:]}” means: {of}."
+
+
+def _gates(section: Section) -> list[str]:
+    return [name for name, composite in section.benchmark.composites.items() if composite.gate]
+
+
+def _share(score: Score) -> str:
+    bounds = interval(score.low, score.high, "share")
+    lost = f", {count(score.missing)} of {count(score.n)} verdicts unknown" if score.missing else ""
+    return f"{percent(score.value)} {words(score.criterion)} ({bounds}{lost})"
+
+
+ONLY_UNFIT = "Its replies were rated only by judges that cannot be used, so nothing can be said of them."
+
+
+def unfit(runs: Sequence[OpenRun]) -> list[str]:
+    """Say which judges cannot be used, before anything else is said; with the run's name, where there are several."""
+    said = []
+    for run in runs:
+        where = f"In {run.folder.resolve().name}: " if len(runs) > 1 else ""
+        said += [f"{where}{sentence}" for sentence in fitness.told(run.scores.unfit)]
+    return said
+
+
+def of_shortage(run: OpenRun, section: Section, system: System) -> Iterator[str]:
+    """Say of one system in one benchmark where too few answers or verdicts could be used, and what follows."""
+    found = list(void_of(run, system, section))
+    judges = {(one.judge, one.criterion) for one in run.scores.unfit if one.benchmark == section.benchmark.name}
+    few = [score for score in found if (score.rater, score.criterion) not in judges]
+    whole = [score for score in few if score.slice == "all"]
+    for rater, reason in dict.fromkeys((score.rater, score.void) for score in whole):
+        who = "It" if section.benchmark.closed else f"The judge {rater}"
+        yield f"{who} gave {reason}, so there is no score."
+    raters = {score.rater for score in whole}
+    parts = dict.fromkeys(score.slice for score in few if score.rater not in raters)
+    if parts:
+        yield f"There is no score on {named([words(part) for part in parts])}: more than half of what was asked there could not be used."
+    rest = [score for score in scores_of(run, system, section) if score.name not in UNMOVED]
+    if not section.benchmark.closed and found and not few and not rest:
+        yield ONLY_UNFIT
+
+
+def silenced(runs: Sequence[OpenRun]) -> set[str]:
+    """Return the judges of which nothing at all is shown."""
+    speaking = {
+        score.rater for run in runs for score in run.scores.metrics if not score.void and score.name not in UNMOVED
+    }
+    return {one.judge for run in runs for one in run.scores.unfit} - speaking
+
 
 ALL_WITHHELD = (
     "Its replies were rated, but only by judges that agree too little with people, so nothing can be said of them."
@@ -56,7 +145,7 @@ def told(
     there is something else to say. With `people_told`, what people called unsafe stands elsewhere.
     """
     scores = list(scores_of(run, system, section))
-    without = list(void.told(run, section, system))
+    without = list(of_shortage(run, section, system))
     if not scores and not without:
         return None
     judging = _ReplyVerdicts(section, system, run.standings)
@@ -140,9 +229,7 @@ def _open(scores: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str]:
     means = judging.ordered([s for s in scores if s.name == mean_level.name and s.criterion in section.ordinal])
     whole = [s for s in means if s.slice == group]
     allowed = [s for s in whole if not standings.limited(s)]
-    yield from gates.told(
-        judging.ordered(scores), section, standings, group, _to(section.benchmark, group), judging.who
-    )
+    yield from of_gates(judging.ordered(scores), section, standings, group, _to(section.benchmark, group), judging.who)
     yield from _told(allowed, judging, group)
     yield from _lowest([s for s in means if not standings.limited(s)], allowed, judging)
     doubtful = [s for s in whole if standings.limited(s)]

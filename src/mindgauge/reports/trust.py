@@ -1,7 +1,8 @@
-"""How far to trust it: the judges' cards, their entry test, and what else the run itself shows of them."""
+"""How far to trust it: the judges' cards, their entry test, classifiers' own certainty, and what else the run shows of them."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,28 +10,101 @@ import msgspec
 import polars as pl
 
 from mindgauge.analysis import fitness
+from mindgauge.analysis.calibrated import calibrated
 from mindgauge.benchmarks.metrics import fleiss_kappa
 from mindgauge.models.family import same_family
+from mindgauge.records import RaterKind
 from mindgauge.records.english import named as names
 from mindgauge.records.rounding import count, decimal, interval, percent, plural
 from mindgauge.reports import cards, entry
-from mindgauge.reports.calibration import calibrations, unknown
+from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.juries import juries
-from mindgauge.reports.people import rounds
+from mindgauge.reports.provenance import rounds
 from mindgauge.reports.reading_order import reading_orders
 from mindgauge.reports.reasons import Reasons
 from mindgauge.reports.runs import PERSON, RULE, judges
 from mindgauge.reports.sections import many
-from mindgauge.reports.stress_phrases import card_lines
-from mindgauge.reports.trust_section import InWords, Judged, JudgeTrust, Trust
+from mindgauge.reports.stress import card_lines
+from mindgauge.reports.trust_section import CalibrationSection, InWords, Judged, JudgeTrust, Trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mindgauge.reports.content import System
+    from mindgauge.analysis.calibrated import Calibrated
+    from mindgauge.reports.content import Cell, System
     from mindgauge.reports.runs import OpenRun, Section
     from mindgauge.reports.standing import RunCard
     from mindgauge.reports.trust_section import AgreementSection, EntryTestSection
+
+
+def calibrations(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[CalibrationSection]:
+    """Compare what every classifier says of itself with how often it is right, where the run kept its probabilities."""
+    found = []
+    for system in systems:
+        run = runs[system.run]
+        for section in (s for s in run.sections if s.benchmark.closed):
+            for criterion in section.benchmark.rubric.criteria:
+                seen = calibrated(run.store, section.benchmark, section.ratings, system.model, criterion)
+                if seen is not None:
+                    name = f"{section.benchmark.name}-{criterion.name}-{system.number}"
+                    ident = re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")
+                    finding = _finding(system, seen)
+                    found.append(
+                        CalibrationSection(
+                            f"calibration-{ident}", system, section.benchmark.name, finding, _measure(seen), seen, _sheet(ident, finding, seen)
+                        )
+                    )  # fmt: skip
+    return found
+
+
+def unknown(runs: Sequence[OpenRun], systems: Sequence[System], known: Sequence[CalibrationSection]) -> Iterator[str]:
+    """Name the classifiers of which a run keeps answers and no probabilities."""
+    for system in systems:
+        raters = {who for section in runs[system.run].sections for who in section.raters}
+        if (system.model, RaterKind.CLASSIFIER) in raters and system not in [one.system for one in known]:
+            yield f"Of {system.label} there are labels and no probabilities, so it is not known whether it is as often right as it would say."
+
+
+def _finding(system: System, seen: Calibrated) -> str:
+    """Say whether the share that is right agrees, within its bounds, with what the classifier says."""
+    low, high = seen.right_low or 0.0, 1.0 if seen.right_high is None else seen.right_high
+    verdict = (
+        "too sure"
+        if seen.confidence > high
+        else "not sure enough"
+        if seen.confidence < low
+        else "about as it should be"
+    )
+    return f"{system.label} is {percent(seen.confidence)} sure on average and right in {percent(seen.right)}: {verdict}"
+
+
+def _measure(seen: Calibrated) -> str:
+    abstained = (
+        f", {plural(seen.abstained, 'abstention')} among them by the label it found likeliest" if seen.abstained else ""
+    )
+    return (
+        "Share right, by the probability of the label, in ten bins; the slanting line is a classifier that is right as often as it says. "
+        "Lines are exact 95 % intervals over conversations, bars below how many labels fall into each bin. "
+        f"n {count(seen.n)} on {plural(seen.clusters, 'conversation')}{abstained}; right in {percent(seen.right)} "
+        f"({interval(seen.right_low, seen.right_high, 'share')}); expected calibration error {decimal(seen.by_bin.ece)}, log loss {decimal(seen.by_bin.log_loss)}."
+        + (
+            f" {count(seen.seen)} of them stood in its own training or development data, or come from the same dialogues: on these this is no test."
+            if seen.seen
+            else ""
+        )
+    )
+
+
+def _sheet(ident: str, finding: str, seen: Calibrated) -> ReportTable:
+    columns = [
+        Column("probability above", "share"), Column("up to", "share"), Column("n", "count"),
+        Column("mean probability", "share"), Column("share right", "share"), Column("from", "share"), Column("to", "share"),
+    ]  # fmt: skip
+    rows: list[list[Cell]] = [
+        [b.low, b.high, b.n, b.confidence, b.accuracy, b.accuracy_low, b.accuracy_high] for b in seen.by_bin.bins
+    ]
+    return ReportTable(f"calibration-{ident}", finding, columns, rows)
+
 
 DEMONSTRATION = (
     "The judge {judge} is a demonstration model of 135 million parameters and no judge to trust: its verdicts show that "

@@ -8,7 +8,7 @@ import polars as pl
 
 from mindgauge.benchmarks.metrics import mean_level
 from mindgauge.records.english import words
-from mindgauge.reports import card_phrases, figures, flows, yes_no
+from mindgauge.reports import card_phrases, figures, flows
 from mindgauge.reports.confused import confusions
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.runs import RULE, scores_of
@@ -78,7 +78,7 @@ def _open(name: str, scores: list[tuple[System, Score]], section: Section, runs:
                 yield found
     first = ""
     for rater in raters:
-        for found in yes_no.figures(section, scores, rater):
+        for found in figures.of_yes_no(section, scores, rater):
             _marked(
                 found, [(system, s) for system, s in scores if s.rater == rater and s.criterion in found.rows], runs
             )

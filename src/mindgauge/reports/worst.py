@@ -16,7 +16,7 @@ from mindgauge.reports import texts
 from mindgauge.reports.content import Case
 from mindgauge.reports.runs import PERSON, RULE
 from mindgauge.reports.sections import ToRead
-from mindgauge.reports.verdicts import verdicts
+from mindgauge.reports.texts import verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

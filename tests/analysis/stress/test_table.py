@@ -1,13 +1,15 @@
-"""The table at the command line: what is compared stands once, above its criteria, and fits a terminal."""
+"""The tables at the command line are those of the page: no number is written in two ways."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis.stress.result import Stress
-from mindgauge.cli.judges.stress import _effects, _show
+from mindgauge.cli.judges.stress import _show
 from mindgauge.commands.judges.stress import stress as judges_stress
 from mindgauge.models.scripted import Scripted
+from mindgauge.reports.stress import sheets
+from mindgauge.reports.table_renderings import joined
 from tests.analysis.stress.planted import Planted, fenced
 
 if TYPE_CHECKING:
@@ -19,20 +21,22 @@ if TYPE_CHECKING:
     from mindgauge.records.request import Request
 
 
-def test_a_comparison_stands_once_above_its_criteria(
+def test_the_terminal_prints_the_page_s_tables(
     warmth: Benchmark, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = judges_stress(
         Planted(warmth), benchmark="warmth", out=tmp_path / "r", probes=["format", "injection"], limit=12, each=1
     )
     assert isinstance(found, Stress)
-    columns, rows = _effects(found.effects)
-    assert columns == ["what", "verdict", "effect", "95 % interval", "adj. p", "n", "missing", "needed"]
-    assert [row[0] for row in rows[:3]] == ["format: list", "  warmth", "  safety"]
-    assert not any(rows[0][1:])
+    effects, injections = sheets(found)
+    columns, rows = joined(effects)
+    assert columns[:5] == ["what", "criterion", "verdict", "effect", "adjusted p"]
+    assert [row[:2] for row in rows[:2]] == [["format: list", "warmth"], ["format: list", "safety"]]
     _show(found)
     shown = capsys.readouterr().out
-    assert "format: list" in shown and "Attempts to talk it over" in shown
+    for table in (effects, injections):
+        assert table.title in shown
+        assert all(cell in shown for row in joined(table)[1] for cell in row)
 
 
 def test_what_is_missing_is_bounded(warmth: Benchmark, tmp_path: Path) -> None:
@@ -45,8 +49,7 @@ def test_what_is_missing_is_bounded(warmth: Benchmark, tmp_path: Path) -> None:
         Scripted("mute", answer), benchmark="warmth", out=tmp_path / "r", probes="format", limit=12, judge_runs=1
     )
     assert isinstance(found, Stress)
-    columns, rows = _effects(found.effects)
-    at = columns.index("worst … best")
-    assert {row[at] for row in rows if row[0] == "  warmth"} == {"", rows[1][at]}
-    assert "…" in rows[1][at]
+    columns, rows = joined(sheets(found)[0])
+    bounds = [columns.index("worst"), columns.index("best")]
+    assert all(row[at] for row in rows if row[:2] == ["format: list", "warmth"] for at in bounds)
     assert "format: list, lost verdicts" in [row[0] for row in rows]

@@ -18,9 +18,9 @@ from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.stress import probes
 from mindgauge.analysis.stress.design import INAPPLICABLE
 from mindgauge.analysis.stress.gaps import Gaps, gaps, halo, preference, severity, share
-from mindgauge.analysis.stress.injections import KIND, reached
+from mindgauge.analysis.stress.injections import reached
 from mindgauge.analysis.stress.instruments import APART, TOGETHER
-from mindgauge.analysis.stress.result import BIASED, CANNOT_TELL, CLEAN, HALO, VALUE, Effect, Injections, Repeats
+from mindgauge.analysis.stress.result import BIASED, CANNOT_TELL, CLEAN, HALO, KIND, VALUE, Effect, Injections, Repeats
 from mindgauge.stats import comparison, jackknife
 from mindgauge.stats.interval import AGREED, Interval
 from mindgauge.stats.multiplicity import holm

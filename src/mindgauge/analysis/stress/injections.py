@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 ALL = "all"
 SLICES = ("kind", "where", "place", "language")
-KIND = "kind="
 
 
 class Reached(NamedTuple):

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 BIASED, CLEAN, CANNOT_TELL = "biased", "clean", "cannot tell"
 VALUE, LOST, HALO = "value", "lost", "halo"
+_MEASURES = {LOST: ", lost verdicts", HALO: ", halo"}
+KIND = "kind="
+"""How the slice of a kind of injection begins."""
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +47,12 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     worst: float | None
     best: float | None
     changed: Bound
+
+    @property
+    def contrast(self) -> str:
+        """What is compared: `authority: clinician – placebo`."""
+        against = f" – {self.against}" if self.against else ""
+        return f"{self.probe}: {self.version}{against}{_MEASURES.get(self.measure, '')}"
 
 
 class Injections(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,6 +111,11 @@ class Stress(msgspec.Struct, frozen=True, kw_only=True):
         """What was found: effects, and kinds of injection that reach it."""
         outcomes: list[Effect | Injections] = [*self.effects, *self.injections]
         return [outcome for outcome in outcomes if outcome.verdict == BIASED]
+
+    @property
+    def kinds(self) -> list[Injections]:
+        """The injections by kind, which are tested."""
+        return [part for part in self.injections if part.slice.startswith(KIND)]
 
     @property
     def table(self) -> pl.DataFrame:

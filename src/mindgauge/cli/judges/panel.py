@@ -6,13 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mindgauge.cli import options, render
-from mindgauge.cli.judges.measures import bound
-from mindgauge.records.rounding import percent
 
 if TYPE_CHECKING:
     from mindgauge.analysis.jury.card import JuryCard
-
-_SHOWN = ("icc_a1", "kappa_quadratic", "alpha", "pearson", "bias", "system_icc_c1")
 
 
 def panel(
@@ -54,21 +50,13 @@ def _show(panel: "JuryCard") -> None:
 
     print(f"{panel.criterion}: {', '.join(panel.members)}")
     print(f"all have a verdict on {panel.complete} subjects, not all on {panel.incomplete}")
+    for table in juries.sheets("", {panel.criterion: panel}):
+        render.sheet(table)
     if panel.cards:
-        names = [name for name in _SHOWN if any(name in card.estimates for card in panel.cards)]
-        rows = [
-            [card.judge, str(card.n), str(card.missing), *(bound(card.estimates.get(name)) or "–" for name in names)]
-            for card in panel.cards
-        ]
-        render.in_parts("Agreement with people", ["rater"], ["n", "missing", *names], rows)
         folds = ", ".join(f"{judge} in {n} folds" for judge, n in panel.chosen.items())
         print(f"best single judge on these subjects: {panel.best or 'none'}; best on the other conversations: {folds or 'none'}")  # fmt: skip
     for said in juries.together(panel):
         print(said)
-    if panel.without:
-        rows = [[w.judge, bound(w.tau), w.first, percent(w.same_first)] for w in panel.without]
-        columns = ["without", "tau-b with all", "first", "the same first, of resamples"]
-        render.table(f"Ranking of systems without one judge; all put {panel.first} first", columns, rows)
-    elif panel.means and len(next(iter(panel.means.values()))) < 2:
+    if not panel.without and panel.means and len(next(iter(panel.means.values()))) < 2:
         print("one system only, so there is no ranking")
     print()

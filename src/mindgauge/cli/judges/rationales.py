@@ -26,17 +26,11 @@ def show(run: Run, json: options.Json = False) -> None:
     if json:
         render.as_json(result)
         return
+    from mindgauge.reports.reasons import sheet
+
+    for judge in dict.fromkeys(r.judge for r in result):
+        render.sheet(sheet("", judge, [r for r in result if r.judge == judge]))
     shares = ("traceable", "contradicting", "unsupported", "uncertain")
-    render.in_parts(
-        f"Judges' reasons  ({run})", ["judge", "criterion"], ["verdicts", "absent", *shares, "language"],
-        [
-            [
-                r.judge, r.criterion, str(r.n), str(r.absent),
-                *(measures.bound(getattr(r, name), share=True) for name in shares), str(r.answered_elsewhere),
-            ]
-            for r in result
-        ],
-    )  # fmt: skip
     for line in measures.missing(
         (f"{r.criterion}, {r.judge}", name, getattr(r, name)) for r in result for name in shares
     ):

@@ -9,11 +9,11 @@ import typer
 
 from mindgauge.cli import options, render
 from mindgauge.cli.calling import NONE, Chosen, takes_calls
-from mindgauge.records.rounding import count, decimal, dollars, interval, p_value, percent
+from mindgauge.records.rounding import dollars
 from mindgauge.runs.options import STRESSED, RunConfig
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.stress.result import Effect, Injections, Stress
+    from mindgauge.analysis.stress.result import Stress
     from mindgauge.runs.forecast import DryRun
 
 
@@ -80,55 +80,15 @@ def _foreseen(result: DryRun) -> None:
 
 
 def _show(result: Stress) -> None:
-    from mindgauge.reports.stress_page import PAGE
-    from mindgauge.reports.stress_phrases import line, readings
+    from mindgauge.reports.stress import PAGE, line, readings, sheets
     from mindgauge.runs.sending import kept
 
-    columns, rows = _effects(result.effects)
-    render.table(f"{result.judge} under stress: {result.benchmark}  ({result.run})", columns, rows)
-    if result.injections:
-        columns = ["injections", "verdict", "reached", "tries", "share", "95 % bounds", "attempts", "lost verdicts"]
-        render.table("Attempts to talk it over", columns, list(map(_attempts, result.injections)))
+    print(f"{result.judge} under stress: {result.benchmark}  ({result.run})")
+    for table in sheets(result):
+        render.sheet(table)
     print(line(result))
-    for said in kept(result.run):
-        print(said)
-    for said in readings(result):
-        print(f"note: {said}")
+    for sentence in kept(result.run):
+        print(sentence)
+    for sentence in readings(result):
+        print(f"note: {sentence}")
     print(f"Read on: {Path(result.run) / PAGE}")
-
-
-def _effects(effects: list[Effect]) -> tuple[list[str], list[list[str]]]:
-    """Lay the effects out for a narrow terminal: what is compared stands once, above its criteria."""
-    from mindgauge.reports.stress_phrases import contrast
-
-    columns = ["what", "verdict", "effect", "95 % interval", "adj. p", "n", "missing", "worst … best", "needed"]
-    several = len({effect.criterion for effect in effects} - {""}) > 1
-    rows, above = [], ""
-    for effect in effects:
-        name = contrast(effect)
-        if several and effect.criterion and name != above:
-            rows.append([name, *[""] * (len(columns) - 1)])
-            above = name
-        rows.append([f"  {effect.criterion}" if several and effect.criterion else name, *_row(effect)])
-    shown = [place for place, name in enumerate(columns) if name != "worst … best" or any(row[place] for row in rows)]
-    return [columns[place] for place in shown], [[row[place] for place in shown] for row in rows]
-
-
-def _row(effect: Effect) -> list[str]:
-    from mindgauge.analysis.stress.result import CANNOT_TELL
-    from mindgauge.reports.stress_phrases import signed
-
-    bounds = "" if effect.worst is None else f"{decimal(effect.worst)} … {decimal(effect.best)}"
-    needed = count(effect.needed) if effect.needed is not None and effect.verdict == CANNOT_TELL else ""
-    return [
-        effect.verdict, signed(effect.value), interval(effect.low, effect.high), p_value(effect.adjusted),
-        str(effect.n), str(effect.missing), bounds, needed,
-    ]  # fmt: skip
-
-
-def _attempts(result: Injections) -> list[str]:
-    return [
-        result.slice, result.verdict if result.p is not None else "", str(result.reached), str(result.n),
-        percent(result.share.value), interval(result.share.low, result.share.high, "share"),
-        f"{result.attempts_reached} of {result.attempts}", str(result.lost),
-    ]  # fmt: skip

@@ -19,7 +19,7 @@ from mindgauge.raters.judge import Mode
 from mindgauge.records import RaterKind, Status, digest
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import tables
-from mindgauge.reports import stress_page
+from mindgauge.reports import stress as stress_page
 from mindgauge.runs import plan, run_folder
 from mindgauge.runs.forecast import DryRun, foresee
 from mindgauge.runs.options import STRESSED, CommandOptions, RunConfig, listed

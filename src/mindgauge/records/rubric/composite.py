@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -69,7 +70,8 @@ class Composite(msgspec.Struct, frozen=True):
         if self.how is CompositeRule.RIGHT:
             return Criterion(name, Scale.ORDINAL, (Level(NO), Level(YES)))
         if self.how is CompositeRule.SHARE:
-            return Criterion(name, Scale.ORDINAL, tuple(Level(v) for v in self._shares(parts)))
+            ends = tuple(tuple(shares(part).values()) for part in parts)
+            return Criterion(name, Scale.ORDINAL, tuple(Level(v) for v in _mean_shares(ends, self.leave_out)))
         if len({rising(part) for part in parts}) > 1:
             raise ValueError(f"{name}: more is better in some of its parts and worse in others; make it a share")
         turn = 1 if rising(parts[0]) else -1
@@ -84,15 +86,15 @@ class Composite(msgspec.Struct, frozen=True):
             means |= {mean for n in range(max(always, 1), len(parts)) for mean in _means(bounds[0], n)}
         return Criterion(name, Scale.ORDINAL, tuple(Level(mean) for mean in sorted(means)[::turn]))
 
-    def _shares(self, parts: list[Criterion]) -> list[float]:
-        """Return every mean that the parts' shares can have, with some of them left out where that is allowed."""
-        sums = {(0.0, 0)}
-        for part in parts:
-            with_it = {
-                (round(total + share, 2 * DIGITS), n + 1) for total, n in sums for share in shares(part).values()
-            }
-            sums = with_it | sums if self.leave_out else with_it
-        return sorted({round(total / n, DIGITS) for total, n in sums if n})
+
+@functools.cache  # every look at a benchmark's criteria asks for it
+def _mean_shares(parts: tuple[tuple[float, ...], ...], leave_out: bool) -> list[float]:
+    """Return every mean that the parts' shares can have, with some of them left out where that is allowed."""
+    sums = {(0.0, 0)}
+    for levels in parts:
+        with_it = {(round(total + share, 2 * DIGITS), n + 1) for total, n in sums for share in levels}
+        sums = with_it | sums if leave_out else with_it
+    return sorted({round(total / n, DIGITS) for total, n in sums if n})
 
 
 def _means(scale: list[float], n: int) -> set[float]:

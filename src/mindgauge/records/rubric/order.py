@@ -53,4 +53,6 @@ def shares(criterion: Criterion) -> dict[Value, float]:
     """
     if criterion.scale is Scale.NOMINAL:
         return {value: float(value not in criterion.unsafe) for value in criterion.values} if criterion.unsafe else {}
-    return {value: share_of(criterion, count) for value, count in numbers_of_levels(criterion).items()}
+    counts = numbers_of_levels(criterion)
+    worst, best = (counts[criterion.worst_first[end]] for end in (0, -1))
+    return {value: (count - worst) / (best - worst) for value, count in counts.items()}

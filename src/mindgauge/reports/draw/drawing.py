@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mindgauge.reports.compared_section import MeasureComparison
+from mindgauge.reports.compared import MeasureComparison
 from mindgauge.reports.content import Figure
 from mindgauge.reports.draw import (
     agreement,

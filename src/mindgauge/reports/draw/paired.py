@@ -21,7 +21,7 @@ from mindgauge.reports.draw.canvas import (
 )
 
 if TYPE_CHECKING:
-    from mindgauge.reports.compared_section import MeasureComparison, SystemPlace
+    from mindgauge.reports.compared import MeasureComparison, SystemPlace
 
 
 def draw(contrast: MeasureComparison, width: int) -> str:

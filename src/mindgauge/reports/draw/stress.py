@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis.stress.effects import MARGIN
 from mindgauge.analysis.stress.result import BIASED, CANNOT_TELL
 from mindgauge.records.english import words
-from mindgauge.records.rounding import percent
+from mindgauge.records.rounding import decimal, percent
 from mindgauge.reports.draw.canvas import (
     COLOURS,
     GREY,
@@ -20,7 +21,6 @@ from mindgauge.reports.draw.canvas import (
     RowChart,
     Style,
 )
-from mindgauge.reports.stress_phrases import contrast, kinds, signed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ def draw(stress: Stress, width: int) -> str:
     rows: dict[str, list[Effect]] = {}
     for effect in stress.effects:
         if effect.value is not None:
-            rows.setdefault(contrast(effect), []).append(effect)
+            rows.setdefault(effect.contrast, []).append(effect)
     reach = _reach([effect for effects in rows.values() for effect in effects])
     axis = LinearAxis(-reach, reach, _EDGE, width - _EDGE)
     chart = RowChart(width // 7, above=True)
@@ -47,7 +47,7 @@ def draw(stress: Stress, width: int) -> str:
         chart.canvas.line((axis.at(0), top - 4), (axis.at(0), top + high + 4), MUTED)
         for number, effect in enumerate(effects):
             _effect(chart, axis, effect, top + _EACH * (number + 0.5), width)
-    chart.rule(axis, [reach * share for share in (-1, -0.5, 0, 0.5, 1)], signed)
+    chart.rule(axis, [reach * share for share in (-1, -0.5, 0, 0.5, 1)], partial(decimal, signed=True))
     chart.ends(axis, "harsher", "kinder")
     chart.title(axis, "share of the scale")
     return chart.canvas.svg(width, chart.y + 40)
@@ -57,7 +57,7 @@ def draw_injections(stress: Stress, width: int) -> str:
     """Draw how often the attempts of each kind got the level they wanted, with exact bounds."""
     axis = LinearAxis(0, 1, _EDGE, width - _EDGE)
     chart = RowChart(width // 7, above=True)
-    for kind in kinds(stress):
+    for kind in stress.kinds:
         share = kind.share
         y = chart.row(words(kind.slice.partition("=")[2]), f"{kind.reached} of {kind.n}", _EACH) + _EACH / 2
         if share.value is not None:
@@ -87,7 +87,7 @@ def _effect(chart: RowChart, axis: LinearAxis, effect: Effect, y: float, width: 
     chart.canvas.estimate(_look(effect.verdict), axis, bounds, y, hollow=effect.verdict == CANNOT_TELL)
     if effect.verdict != BIASED:
         return
-    name = f"{words(effect.criterion)} {signed(value)}".strip()
+    name = f"{words(effect.criterion)} {decimal(value, signed=True)}".strip()
     ends = [axis.at(end) for end in bounds if end is not None]
     left, right = min(ends) - 14, max(ends) + 14
     if right + SMALL_LETTER * len(name) <= width or left < width - right:

@@ -1,4 +1,4 @@
-"""All dimensions at a glance: the radar, the dots that say the same plainly, and the heat map of tasks."""
+"""A suite at a glance: its dimensions as dots and as a radar, and the tables behind all its pictures."""
 
 from __future__ import annotations
 
@@ -7,17 +7,104 @@ from typing import TYPE_CHECKING
 from mindgauge.benchmarks.metrics.words import FEW
 from mindgauge.records.english import named
 from mindgauge.records.rounding import decimal, interval
+from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.draw.canvas import cut
 from mindgauge.reports.draw.radar import FEWEST
 from mindgauge.reports.draw.records import DotRow, Dots, Point, Radar
-from mindgauge.reports.profile import phrases, tables
+from mindgauge.reports.profile import phrases
+from mindgauge.reports.profile.phrases import defined
 from mindgauge.reports.profile.records import Heat, HeatCell, HeatRow
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore
+    from mindgauge.analysis.profile.panel import TaskFigure
+    from mindgauge.reports.content import Cell
     from mindgauge.reports.profile.cast import SystemLabels
+
+
+SCALED = "Scaled scores lie between 0 (worst) and 1 (best); chance is what guessing would get on the same scale."
+
+
+def dimensions(scores: Sequence[DimensionScore], titles: dict[str, str], labels: Mapping[str, str]) -> ReportTable:
+    """Write every model's score and ranks in every dimension."""
+    columns = [
+        Column("dimension"), Column("model"), Column("score", "level"), Column("from", "level"), Column("to", "level"),
+        Column("rank", "level"), Column("rank from", "level"), Column("rank to", "level"),
+        Column("cannot be told apart from"), Column("over the tasks"), Column("without"),
+        Column("mean of task ranks", "level"), Column("rank of that mean", "level"),
+    ]  # fmt: skip
+    rows: list[list[Cell]] = [
+        [
+            s.dimension, labels[s.model], s.value, s.low, s.high, s.rank, s.rank_low, s.rank_high,
+            ", ".join(labels.get(m, m) for m in s.indistinguishable), _task_names(s.tasks, titles), _task_names(s.lacking, titles),
+            s.mean_rank, s.rank_of_mean_rank,
+        ]
+        for s in scores
+    ]  # fmt: skip
+    note = (
+        "A score is the mean of the scaled scores of the tasks that all these models have. The last two columns are the "
+        "source's own way: ranks per task are averaged and ranked again, which hides how far apart models are."
+    )
+    return ReportTable("profile-dimensions", "Scores and ranks by dimension", columns, rows, note)
+
+
+def _task_names(tasks: Sequence[str], titles: dict[str, str]) -> str:
+    return ", ".join(titles.get(task, task.replace("_", " ")) for task in tasks)
+
+
+def tasks(scores: Sequence[TaskScore], name: str, title: str, labels: Mapping[str, str]) -> ReportTable:
+    """Write every model's score in every task, in its own unit and scaled."""
+    columns = [
+        Column("dimension"), Column("task"), Column("model"), Column("scaled", "level"), Column("from", "level"),
+        Column("to", "level"), Column("chance", "level"), Column("measure"), Column("of"), Column("value", "level"),
+        Column("value from", "level"), Column("value to", "level"), Column("better is"), Column("n", "count"),
+        Column("conversations", "count"), Column("missing", "count"), Column("if all worst", "level"),
+        Column("if all best", "level"), Column("defined by"), Column("rank", "level"), Column("rank from", "level"),
+        Column("rank to", "level"), Column("rated by"), Column("note"),
+    ]  # fmt: skip
+    rows: list[list[Cell]] = [
+        [
+            s.dimension, s.title, labels[s.model], s.scaled, s.scaled_low, s.scaled_high, s.chance, s.metric,
+            s.criterion, s.value, s.low, s.high, s.better, s.n, s.clusters, s.missing, s.worst, s.best,
+            defined(s.defined), s.rank, s.rank_low, s.rank_high, s.rater, s.note,
+        ]
+        for s in scores
+    ]  # fmt: skip
+    return ReportTable(name, title, columns, rows, SCALED)
+
+
+def marks(
+    panels: Sequence[TaskFigure], name: str, title: str, part: str, of: str, labels: Mapping[str, str], beside: str = ""
+) -> ReportTable:
+    """Write what panels show, one row for each mark.
+
+    Args:
+        panels: of one kind.
+        name: of the file.
+        title: of the table.
+        part: what `part` is called.
+        of: what `of` is called; empty leaves the column out.
+        labels: what each model is called.
+        beside: what stands beside each value, if anything.
+    """
+    columns = [
+        Column("task"), Column("model"), Column(part), *([Column(of)] if of else []), Column("value", "level"),
+        Column("from", "level"), Column("to", "level"),
+        *([Column(beside, "level"), Column(f"{beside} from", "level"), Column(f"{beside} to", "level")] if beside else []),
+        Column("n", "count"), Column("conversations", "count"), Column("missing", "count"),
+    ]  # fmt: skip
+    rows: list[list[Cell]] = [
+        [
+            panel.task, labels[panel.model], m.part, *([m.of] if of else []), m.value, m.low, m.high,
+            *([m.beside, m.beside_low, m.beside_high] if beside else []), m.n, m.clusters, m.missing,
+        ]
+        for panel in panels
+        for m in (*panel.marks, *panel.totals)
+    ]  # fmt: skip
+    return ReportTable(name, title, columns, rows)
+
 
 ENDS = ("0, worst", "1, best")
 _SCORE = "Mean of the scaled scores of each dimension’s tasks, 0 worst and 1 best"
@@ -33,7 +120,7 @@ def dots(profile: Profile, cast: SystemLabels) -> Dots | None:
         anchor="profile-dimensions", finding=phrases.ahead(profile.dimensions, cast.labels, few(profile)),
         measure=f"{_SCORE}. Lines are 95 % intervals over conversations{chance}; n is of conversations.",
         low=0.0, high=1.0, ends=ENDS, rows=rows,
-        sheet=tables.dimensions(profile.dimensions, _titles(profile), cast),
+        sheet=dimensions(profile.dimensions, _titles(profile), cast.labels),
     )  # fmt: skip
 
 
@@ -45,7 +132,7 @@ def radar(profile: Profile, cast: SystemLabels) -> Radar | None:
     return Radar(
         anchor="profile-radar", finding=phrases.weakest(rows, list(cast.systems.values())),
         measure=f"{_SCORE}; 0 is at the centre. Bands are 95 % intervals; the picture below says the same on one axis.",
-        rows=rows, sheet=tables.dimensions(profile.dimensions, _titles(profile), cast),
+        rows=rows, sheet=dimensions(profile.dimensions, _titles(profile), cast.labels),
     )  # fmt: skip
 
 
@@ -126,7 +213,7 @@ def heat(profile: Profile, cast: SystemLabels) -> Heat:
         "Scaled scores, 0 worst and 1 best; a cell is shaded the more strongly the lower it is, and each model’s lowest is "
         "outlined."
     )
-    sheet = tables.tasks(profile.tasks, "profile-tasks", "Every task", cast)
+    sheet = tasks(profile.tasks, "profile-tasks", "Every task", cast.labels)
     return Heat(phrases.lowest_task(profile.tasks, cast.labels), measure, list(cast.systems.values()), rows, sheet)
 
 

@@ -23,7 +23,7 @@ from mindgauge.reports.draw.records import (
     Series,
     SuitePicture,
 )
-from mindgauge.reports.profile import overview, phrases, tables
+from mindgauge.reports.profile import overview, phrases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -100,7 +100,7 @@ def _tasks(scores: Sequence[TaskScore], cast: SystemLabels) -> Dots:
     return Dots(
         anchor=name, finding=finding, low=0.0, high=1.0, ends=overview.ENDS, rows=rows,
         measure=f"Scaled score of each task. Lines are 95 % intervals over conversations{chance_said}.",
-        sheet=tables.tasks(scores, name, f"Tasks of {scores[0].dimension.lower()}", cast),
+        sheet=overview.tasks(scores, name, f"Tasks of {scores[0].dimension.lower()}", cast.labels),
     )  # fmt: skip
 
 
@@ -132,7 +132,7 @@ def _curves(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Ite
             f"{title}: {measure} by intensity of the noise{_by(panels)}; the point at 0 and the dotted line are without noise. "
             f"Thin lines are 95 % intervals; {_ns(panels)} in each cell."
         ),
-        sheet=tables.marks(panels, name, finding, "noise", "intensity", cast),
+        sheet=overview.marks(panels, name, finding, "noise", "intensity", cast.labels),
     )  # fmt: skip
 
 
@@ -168,7 +168,7 @@ def _groups(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Ite
             f"lines are 95 % intervals over conversations, of which one in twenty misses by chance; {_ns(panels)} in each group. "
             f"{phrases.OURS.capitalize()}."
         ),
-        sheet=tables.marks(panels, name, finding, "axis", "group", cast),
+        sheet=overview.marks(panels, name, finding, "axis", "group", cast.labels),
     )  # fmt: skip
 
 
@@ -209,7 +209,7 @@ def _outcomes(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> I
         anchor=name, finding=finding, outcomes=outcomes, bars=bars,
         measure=f"{title}: shares of replies by method{_by(panels)}; the number is the share {worst_outcome}{control}; {_ns(panels)} for each bar. "
         "Exact intervals stand in the table.",
-        sheet=tables.marks(panels, name, finding, "method", "outcome", cast),
+        sheet=overview.marks(panels, name, finding, "method", "outcome", cast.labels),
     )  # fmt: skip
 
 
@@ -248,7 +248,7 @@ def _people(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Ite
             anchor=name, finding=finding, low=low, high=high, clouds=clouds, across="people" if of_people else "expected of people",
             measure=f"{title}, {items}: the model’s number (up) against {across} (across), a point for each item; the "
             "diagonal is full agreement. Intervals of r are 95 %.",
-            sheet=tables.marks([_only(p, tier) for p, _ in pairs], name, finding, "tier", "item", cast, beside="people" if of_people else "expected"),
+            sheet=overview.marks([_only(p, tier) for p, _ in pairs], name, finding, "tier", "item", cast.labels, beside="people" if of_people else "expected"),
         )  # fmt: skip
 
 
@@ -277,7 +277,7 @@ def _rates(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Iter
     yield Dots(
         anchor=name, finding=finding, low=0.0, high=1.0, ends=("in no reply", "in every reply"), rows=rows, share=True,
         measure=f"{title}: share of replies with each{_by(panels)}.{people_said} Lines are exact 95 % intervals over conversations.",
-        sheet=tables.marks(panels, name, finding, "criterion", "", cast, beside="people" if with_people else ""),
+        sheet=overview.marks(panels, name, finding, "criterion", "", cast.labels, beside="people" if with_people else ""),
     )  # fmt: skip
 
 

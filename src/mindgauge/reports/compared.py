@@ -1,25 +1,87 @@
-"""Sentences that follow from paired differences by rule: who is better, by how much, and who cannot be told apart."""
+"""Who is better than whom on one comparison: records, sentences that follow from paired differences by rule, and tables.
+
+The report draws them beside pictures, and the terminal prints the same sentences and tables.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from mindgauge.analysis.reliability.card import NOT_ESTIMABLE
+import msgspec
+
+from mindgauge.analysis.reliability.card import LIMITED, NOT_ESTIMABLE
 from mindgauge.benchmarks.metrics import accuracy
+from mindgauge.benchmarks.metrics.words import FEW
 from mindgauge.records.english import named, words
-from mindgauge.records.rounding import interval, plural, write
+from mindgauge.records.rounding import interval, p_value, plural, write
+from mindgauge.reports.content import Column, ReportTable, System
 from mindgauge.reports.standing import DOUBT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
-    from mindgauge.analysis.compared import Measure, SystemDifference
+    from mindgauge.analysis.compared import Measure, SystemComparison, SystemDifference
     from mindgauge.records.rounding import Kind
+    from mindgauge.reports.content import Cell
 
 PAIRS = 4
 """More pairs than this are counted, not named."""
 PARTS = 6
 """More parts than this are counted, not named."""
+_UNKNOWN = "What an answer costs, and how long it takes, is not known: no calls are in these runs."
+
+
+class SystemPlace(msgspec.Struct, frozen=True):
+    """Where one system stands on a measure; `system` is None for an answer that reads nothing.
+
+    Values are None where they may not be shown, ranks where there are none.
+    """
+
+    system: System | None
+    label: str
+    value: float | None
+    low: float | None
+    high: float | None
+    rank_low: int | None
+    rank_high: int | None
+    n: int
+    clusters: int
+    missing: int
+
+
+class MeasureComparison(msgspec.Struct):
+    """All systems on one measure, the best first, constant answers last. `finding` is its title and text alternative.
+
+    `said` is what else the differences say; `folded` stands behind another measure of its benchmark.
+    """
+
+    anchor: str
+    benchmark: str
+    finding: str
+    measure: str
+    said: list[str]
+    unit: Literal["share", "level"]
+    low: float
+    high: float
+    places: list[SystemPlace]
+    sheet: ReportTable
+    folded: bool
+
+
+class ComparisonSection(msgspec.Struct):
+    """Who is better than whom, on what they have in common: pictures, every two systems, single parts, and the price.
+
+    `withheld` says what judges may not rank; `notes` what was not compared, and why.
+    """
+
+    contrasts: list[MeasureComparison]
+    pairs: ReportTable | None
+    parts: ReportTable | None
+    parts_said: list[str]
+    costs: ReportTable | None
+    costs_said: str
+    withheld: list[str]
+    notes: list[str]
 
 
 class SystemGap(NamedTuple):
@@ -78,6 +140,29 @@ class RankedSystems(NamedTuple):
     def named(self, systems: Sequence[str], joined: str = "and") -> str:
         """Name systems as in a sentence."""
         return named([self.labels[system] for system in systems], joined)
+
+    def places(self, systems: Mapping[str, System], *, shown: bool) -> list[SystemPlace]:
+        """Return where each stands, constant answers last; without values where the judge may not give them and `shown` is not set.
+
+        Args:
+            systems: how pictures show those that are models, by label.
+            shown: whether such values are asked for all the same.
+        """
+        by_label = {standing.system: standing for standing in self.measure.standings}
+        hidden = self.measure.rate_replies == LIMITED and not shown
+        places = []
+        for name in (*self.systems, *self.baselines):
+            s = by_label[name]
+            thin = self.measure.unit == "level" and (s.clusters < FEW or s.low == s.high)
+            value = None if hidden else s.value
+            low, high = (None, None) if thin or hidden else (s.low, s.high)
+            label = f"{self.labels[name]} (reads nothing)" if name in self.baselines else self.labels[name]
+            places.append(
+                SystemPlace(
+                    systems.get(name), label, value, low, high, s.rank_low, s.rank_high, s.n, s.clusters, s.missing
+                )
+            )
+        return places
 
     def finding(self) -> str:
         """Say in a title who is better, and by how much; or that nobody can be told apart."""
@@ -160,3 +245,71 @@ def parts(fields: Sequence[RankedSystems]) -> Iterator[str]:
             better.setdefault(field.labels[leader], []).append(where)
         for leader, all_ in better.items():
             yield f"{leader} is better on {named(all_, most=PARTS)}."
+
+
+def standings(
+    name: str, title: str, field: RankedSystems, places: Sequence[SystemPlace], note: str = ""
+) -> ReportTable:
+    """Tabulate where the systems of one measure stand."""
+    unit: Literal["share", "level"] = "share" if field.measure.unit == "share" else "level"
+    columns = [
+        Column("model"), Column("value", unit), Column("from", unit), Column("to", unit), Column("best rank", "count"),
+        Column("worst rank", "count"), Column("first in", "share"), Column("n", "count"), Column("conversations", "count"),
+        Column("missing", "count"),
+    ]  # fmt: skip
+    best = {standing.system: standing.best for standing in field.measure.standings}
+    rows: list[list[Cell]] = [
+        [p.label, p.value, p.low, p.high, p.rank_low, p.rank_high, best[system], p.n, p.clusters, p.missing]
+        for p, system in zip(places, (*field.systems, *field.baselines), strict=True)
+    ]
+    return ReportTable(name, title, columns, rows, note)
+
+
+def pairs(name: str, title: str, fields: Sequence[RankedSystems], *, apart: bool = False) -> ReportTable:
+    """List the differences of every two systems; with `apart` those that can be told apart, constant answers left out."""
+    columns = [
+        Column("benchmark"), Column("measure"), *([Column("part")] if apart else []), Column("first"), Column("second"), Column("first minus second", "level"),
+        Column("from", "level"), Column("to", "level"), Column("unit"), Column("p, adjusted", "interval"), Column("verdict"),
+        Column("samples", "count"), Column("conversations", "count"), Column("if all missing worst", "level"), Column("if all missing best", "level"),
+    ]  # fmt: skip
+    rows: list[list[Cell]] = []
+    for field in fields:
+        m, times = field.measure, 100 if field.measure.unit == "share" else 1
+        for d in m.differences:
+            if apart and (not d.told_apart or {d.first, d.second} & {*field.baselines}):
+                continue
+            better = f"{field.labels[d.better]} is better" if d.better else "they differ"
+            verdict = (
+                better if d.told_apart else "too little to say" if d.told_apart is None else "cannot be told apart"
+            )
+            numbers: list[Cell] = [None if v is None else times * v for v in (d.value, d.low, d.high, d.worst, d.best)]
+            rows.append([
+                m.benchmark, of(m), *([words(m.slice)] if apart else []), field.labels[d.first], field.labels[d.second], *numbers[:3],
+                "points" if m.unit == "share" else "levels", p_value(d.adjusted), verdict, d.n, d.clusters, *numbers[3:],
+            ])  # fmt: skip
+    note = (
+        "On what both answered, each conversation counting once. p is of the sign-flip test, adjusted by Holm for all pairs of one measure; "
+        "two are told apart where the interval leaves out 0 and p is at most .05."
+    )
+    return ReportTable(name, title, columns, rows, note)
+
+
+def costs(
+    found: SystemComparison, systems: Container[str], labels: Mapping[str, str]
+) -> tuple[ReportTable | None, str]:
+    """Return what a thousand answers take; a sentence where nobody knows."""
+    known = [c for c in found.costs if c.system in systems]
+    if all(c.cost is None and c.seconds is None for c in known):
+        return None, _UNKNOWN
+    columns = [
+        Column("benchmark"), Column("model"), Column("answers here", "count"), Column("cost of a thousand", "dollars"),
+        Column("time of a thousand, one after the other", "seconds"),
+    ]  # fmt: skip
+    rows: list[list[Cell]] = [[c.benchmark, labels[c.system], c.answers, c.cost, c.seconds] for c in known]
+    return ReportTable(
+        "costs",
+        "What a thousand answers take",
+        columns,
+        rows,
+        "Time is what the model or the classifier took, one answer after the other. What nobody knows is no zero.",
+    ), ""
