@@ -101,7 +101,7 @@ def our_process(url: str, at_once: int, runs: int) -> dict[str, float]:
         calling += time.process_time() - before
         wall += time.perf_counter() - began
 
-    Session.work = timed  # type: ignore[method-assign]  # so that the command itself has no clock in it
+    Session.work = timed  # type: ignore[method-assign, assignment]  # so that the command itself has no clock in it
     with tempfile.TemporaryDirectory() as folder:
         sys.argv = ["mindgauge", "run", BENCHMARK, "--model", f"{url}#stub", "--runs", str(runs), "--concurrency"]
         sys.argv += [str(at_once), "--out", str(Path(folder, "run")), "--json"]
